@@ -1,0 +1,58 @@
+"""VRRP numbers: the router ids that a cluster's name gives, and who outranks whom."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class RouterIds(NamedTuple):
+    """virtual_router_id of each VIP, 1 to 239."""
+
+    api: int
+    ingress: int
+
+
+@dataclass(frozen=True)
+class ApiPriorities:
+    """Priorities (1-254) and check weights of the API instance under policy `release`.
+
+    The bootstrap outranks a healthy control-plane node until it lets go: 70 against 40 + 20 + 5 + 3 = 68
+    (machine-config-operator 1537a2234 and 2aae23b81). `release` and a dead API of its own each take it below
+    the base of a control-plane node, so the VIP always finds somebody.
+    """
+
+    bootstrap: int = 70
+    release: int = -60
+    bootstrap_api_down: int = -60
+    control_plane: int = 40
+    load_balancer: int = 20
+    api: int = 5
+    config_server: int = 3
+
+
+@dataclass(frozen=True)
+class IngressPriorities:
+    """Priority and check weight of the Ingress instance: a node with a ready router outranks one without."""
+
+    compute: int = 20
+    router_ready: int = 10
+
+
+API = ApiPriorities()
+INGRESS = IngressPriorities()
+
+
+def _checksum(text: str) -> int:
+    """Fletcher checksum over two 4-bit sums modulo 15, as baremetal-runtimecfg computes it since 4b33d949 (2019)."""
+    low = high = 0
+    for byte in text.encode("ascii"):
+        low = (low + byte) % 15
+        high = (high + low) % 15
+    return high << 4 | low
+
+
+def router_ids(cluster_name: str) -> RouterIds:
+    """Router ids of a cluster; the plus one keeps 0 out, which keepalived rejects.
+
+    The two of one cluster always differ (the suffixes differ modulo 15); two clusters on one segment may clash.
+    """
+    return RouterIds(_checksum(f"{cluster_name}-api") + 1, _checksum(f"{cluster_name}-ingress") + 1)

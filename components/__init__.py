@@ -1,0 +1,1 @@
+"""The graph: what depends on what, and why."""

@@ -1,0 +1,100 @@
+"""The cluster: two phases of one stack."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from cluster.plan import ClusterPlan, Role
+from components.bootstrap import Bootstrap, BootstrapArgs
+from components.servers import Servers, ServersArgs
+from providers.dynamic import urn_of
+from providers.vip_handoff.resource import VipHandoff, VipHandoffArgs
+from providers.vip_held.resource import VipHeld, VipHeldArgs
+
+
+@dataclass(frozen=True)
+class ClusterArgs:
+    """Inputs of `Cluster`."""
+
+    plan: ClusterPlan
+
+
+class Cluster(pulumi.ComponentResource):
+    """A bare-metal cluster.
+
+    bootstrap:   files ─► every BmcHost ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
+    production:  HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute) ─► VipHeld (Ingress)
+
+    VipHandoff exists from phase bootstrap on, so production always meets it as an update; one that fails stops the
+    deletion of what it depended on, the VM.
+    """
+
+    def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("baremetal:cluster:Cluster", name, None, opts)
+        self.name, self.plan = name, args.plan
+        child = pulumi.ResourceOptions(parent=self)
+        self.control_plane = Servers(f"{name}-control-plane", ServersArgs(args.plan, Role.CONTROL_PLANE), child)
+        self.compute = Servers(f"{name}-compute", ServersArgs(args.plan, Role.COMPUTE), child)
+        self.handoff = self._bootstrap(child) if args.plan.options.phase == "bootstrap" else self._production()
+        outputs = {
+            "api": f"https://api.{args.plan.domain}:6443",
+            "phase": args.plan.options.phase,
+            "api_vip_holder": self.handoff.holder,
+            "handoff": self.handoff.felt,
+        }
+        self.outputs = outputs
+        self.register_outputs(outputs)
+
+    def _bootstrap(self, child: pulumi.ResourceOptions) -> VipHandoff:
+        bootstrap = Bootstrap(f"{self.name}-bootstrap", BootstrapArgs(self.plan), child)
+        hosts = self._identify(bootstrap.assets)
+        handoff = self._handoff(after=[bootstrap.start(hosts)])
+        self.control_plane.install([handoff])
+        return handoff
+
+    def _production(self) -> VipHandoff:
+        hosts = self._identify([])
+        handoff = self._handoff(after=[self.control_plane.install([])])
+        # The bootstrap's config server refuses the role worker; the control plane's serves it once it has the VIP.
+        compute = self.compute.install([handoff, *hosts])
+        self._ingress(after=[compute])
+        return handoff
+
+    def _identify(self, more: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
+        files = [*more, *self.control_plane.assets, *self.compute.assets]
+        self.control_plane.identify(files)
+        self.compute.identify(files)
+        return [*self.control_plane.hosts.values(), *self.compute.hosts.values()]
+
+    def _handoff(self, after: Sequence[pulumi.Resource]) -> VipHandoff:
+        plan, options = self.plan, self.plan.options
+        args = VipHandoffArgs(
+            phase=options.phase,
+            import_production=options.import_production,
+            vip=str(plan.api.address),
+            domain=plan.domain,
+            bootstrap_name=plan.bootstrap.name,
+            bootstrap_mac=plan.bootstrap.mac,
+            nodes={server.name: str(server.address) for server in plan.control_plane},
+            libvirt_uri=plan.libvirt_uri,
+            stack=pulumi.get_stack(),
+            payload_sha256=options.payload.master,
+            stable_s=options.handoff.stable_s,
+            soak_s=options.handoff.soak_s,
+            deadline_s=options.handoff.deadline_s,
+            bootstrap_s=options.deadlines.bootstrap_s,
+            urn=urn_of(VipHandoff, f"{self.name}-api", self),
+        )
+        return VipHandoff(f"{self.name}-api", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
+
+    def _ingress(self, after: Sequence[pulumi.Resource]) -> None:
+        # A three-node cluster has no compute; its control plane carries the Ingress VIP.
+        nodes = self.plan.compute or self.plan.control_plane
+        args = VipHeldArgs(
+            vip=str(self.plan.ingress.address),
+            nodes={server.name: str(server.address) for server in nodes},
+            deadline_s=self.plan.options.deadlines.ingress_s,
+            urn=urn_of(VipHeld, f"{self.name}-ingress", self),
+        )
+        VipHeld(f"{self.name}-ingress", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))

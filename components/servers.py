@@ -1,0 +1,99 @@
+"""The servers of one role: their files, each one's BMC, and what their installation needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from providers.provisioning.resource import HostProvisioning, HostProvisioningArgs
+
+from assets.ignition import composed_sha256, own_config
+from assets.render import render_role, render_server
+from cluster.plan import ClusterPlan, Role, Server
+from components.assets import rendered
+from providers.bmc_host.resource import BmcHost, BmcHostArgs
+from providers.dynamic import urn_of
+
+PAYLOAD = {Role.CONTROL_PLANE: "master", Role.COMPUTE: "worker"}
+
+
+@dataclass(frozen=True)
+class ServersArgs:
+    """Inputs of `Servers`."""
+
+    plan: ClusterPlan
+    role: Role
+
+
+class Servers(pulumi.ComponentResource):
+    """The servers of one role, keyed by host name: identified and consented to, not yet installed."""
+
+    def __init__(self, name: str, args: ServersArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("baremetal:servers:Servers", name, None, opts)
+        self.name, self.plan, self.role = name, args.plan, args.role
+        plan = args.plan
+        shared = render_role(plan, args.role)
+        child = pulumi.ResourceOptions(parent=self)
+        self.assets = rendered(name, shared, child)
+        self.ours: dict[str, str] = {}
+        for server in plan.of(args.role):
+            own = render_server(plan, server)
+            self.assets += rendered(f"{name}-{server.name}", own, child)
+            self.ours[server.name] = own_config([*shared, *own])
+        self.hosts: dict[str, BmcHost] = {}
+        self.register_outputs({})
+
+    def identify(self, after: Sequence[pulumi.Resource]) -> None:
+        """Log in to every BMC. A refused file of any role ends the run before the first one: hence `after`."""
+        options = self.plan.options
+        protect = options.phase == "production" and not options.destroyable
+        for server in self.plan.of(self.role):
+            opts = pulumi.ResourceOptions(parent=self, depends_on=[*after], protect=protect)
+            args = BmcHostArgs(
+                host=server.name,
+                bmc_url=server.bmc.address,
+                username=server.bmc.username,
+                password=pulumi.Output.secret(server.bmc.password.get_secret_value()),
+                ca=options.bmc_ca,
+                verify=server.bmc.verify,
+                consent=server.consent,
+                deadline_s=options.deadlines.bmc_s,
+                urn=urn_of(BmcHost, server.name, self),
+            )
+            self.hosts[server.name] = BmcHost(server.name, args, opts)
+
+    def install(self, after: Sequence[pulumi.Resource]) -> HostProvisioning:
+        """Install them all, concurrently. Their first boot fetches its config through the VIP: hence `after`."""
+        plan, options = self.plan, self.plan.options
+        servers = plan.of(self.role)
+        payload = getattr(options.payload, PAYLOAD[self.role])
+        passwords = {server.name: server.bmc.password.get_secret_value() for server in servers}
+        args = HostProvisioningArgs(
+            role=self.role.value,
+            hosts={server.name: self._target(server) for server in servers},
+            passwords=pulumi.Output.secret(passwords),
+            ca=options.bmc_ca,
+            media_address=str(options.media.address),
+            media_port=options.media.port,
+            base_iso_sha256=options.media.base_iso.sha256,
+            base_iso_url=options.media.base_iso.url,
+            ignition_sha256={name: composed_sha256(payload, ours) for name, ours in self.ours.items()},
+            ours=pulumi.Output.secret(self.ours),
+            payload_sha256=payload,
+            stack=pulumi.get_stack(),
+            api_name=f"api.{plan.domain}",
+            deadline_s=options.deadlines.host_s,
+            rows={name: host.urn for name, host in self.hosts.items()},
+            urn=urn_of(HostProvisioning, self.name, self),
+        )
+        opts = pulumi.ResourceOptions(parent=self, depends_on=[*after, *self.hosts.values()])
+        return HostProvisioning(self.name, args, opts)
+
+    @staticmethod
+    def _target(server: Server) -> dict[str, object]:
+        return {
+            "bmc_url": server.bmc.address,
+            "username": server.bmc.username,
+            "verify": server.bmc.verify,
+            "address": str(server.address),
+            "root_device": server.root_device,
+        }

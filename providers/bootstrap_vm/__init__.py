@@ -1,0 +1,1 @@
+"""The bootstrap VM."""

@@ -1,0 +1,57 @@
+"""RPC shell of `BootstrapVm`."""
+
+from dataclasses import fields
+
+from assets.ignition import compose, read_payload
+from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, VmSpec
+from providers.clock import SYSTEM_CLOCK
+from providers.dynamic import Props, Provider
+from providers.hypervisor.libvirt_wire import connected
+from providers.lock import held
+from providers.probe.api import API_PORT
+from providers.probe.arp import answering_macs
+from providers.probe.https import connects
+from providers.progress import row
+
+
+class BootstrapVmProvider(Provider):
+    """Builds, adopts and removes the VM; an Ignition change rebuilds it while no control plane answers."""
+
+    replace_on = ("name", "libvirt_uri", "pool")
+    outputs_are_inputs = True
+
+    def _create(self, props: Props) -> tuple[str, Props]:
+        self._ensure(props)
+        return props["name"], {}
+
+    def _update(self, id_: str, olds: Props, news: Props) -> Props:
+        self._ensure(news)
+        return {}
+
+    def _read(self, id_: str, props: Props) -> Props | None:
+        with connected(props["libvirt_uri"]) as hypervisor:
+            found = hypervisor.find(props["name"])
+        return {"running": found.running} if found else None
+
+    def _delete(self, id_: str, props: Props) -> None:
+        with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
+            engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
+            engine.remove(_spec(props), deadline_s=props["deadline_s"])
+
+    def _ensure(self, props: Props) -> None:
+        def ignition() -> bytes:
+            return compose(read_payload(props["stack"], "bootstrap", props["payload_sha256"]), props["ours"])
+
+        segment = Segment(
+            vip=props["vip"],
+            vip_macs=lambda: answering_macs(props["bridge"], props["vip"]),
+            answering_node=lambda: next((node for node in props["nodes"] if connects(node, API_PORT)), None),
+        )
+        with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
+            engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
+            engine.ensure(_spec(props), ignition, segment, deadline_s=props["deadline_s"])
+
+
+def _spec(props: Props) -> VmSpec:
+    numbers = {key: int(props[key]) for key in ("memory_mib", "vcpus")}
+    return VmSpec(**{field.name: props[field.name] for field in fields(VmSpec)} | numbers)

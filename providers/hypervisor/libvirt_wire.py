@@ -1,0 +1,221 @@
+"""libvirt, as much of it as the bootstrap VM needs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+from xml.etree import ElementTree
+
+import libvirt
+
+from providers.clock import SYSTEM_CLOCK, Clock
+from providers.errors import HypervisorError
+
+OWNER = "urn:okd-baremetal:owner"
+CHANNEL = "org.okd-baremetal.vip"
+CHANNEL_ANSWER_S = 10.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """A domain that is there."""
+
+    owner: str
+    """`<project>/<stack>` of the program that made it; empty: somebody else did."""
+    build: str
+    """Digest of what it was built from."""
+    running: bool
+
+
+class Hypervisor(Protocol):
+    """What the engines ask of libvirt."""
+
+    def find(self, name: str) -> Found | None:
+        """The domain `name`."""
+        ...
+
+    def volume_path(self, pool: str, volume: str) -> str:
+        """Path of a volume that must be there."""
+        ...
+
+    def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
+        """Make a volume anew, perhaps with content; its path."""
+        ...
+
+    def delete_volume(self, pool: str, volume: str) -> None:
+        """Delete a volume, or nothing."""
+        ...
+
+    def define(self, domain_xml: str) -> None:
+        """Define a domain."""
+        ...
+
+    def start(self, name: str) -> None:
+        """Start a domain."""
+        ...
+
+    def shut_down(self, name: str) -> None:
+        """Press the power button (ACPI)."""
+        ...
+
+    def power_off(self, name: str) -> None:
+        """Pull the plug."""
+        ...
+
+    def undefine(self, name: str) -> None:
+        """Forget a domain that is off."""
+        ...
+
+    def ask(self, name: str, word: str) -> str:
+        """Say a word on the handoff's channel; the guest's answer."""
+        ...
+
+
+class Libvirt:
+    """`Hypervisor` over one connection."""
+
+    def __init__(self, connection: libvirt.virConnect, uri: str, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._connection, self._uri, self._clock = connection, uri, clock
+
+    def find(self, name: str) -> Found | None:
+        """See `Hypervisor`."""
+        domain = self._lookup(name)
+        if domain is None:
+            return None
+        try:
+            mark = ElementTree.fromstring(domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, OWNER))  # noqa: S314
+        except libvirt.libvirtError:
+            return Found("", "", bool(domain.isActive()))
+        return Found(mark.get("owner", ""), mark.get("build", ""), bool(domain.isActive()))
+
+    def volume_path(self, pool: str, volume: str) -> str:
+        """See `Hypervisor`."""
+        with self._refusals(f"volume {volume} of pool {pool}"):
+            storage = self._connection.storagePoolLookupByName(pool)
+            storage.refresh()
+            return str(storage.storageVolLookupByName(volume).path())
+
+    def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
+        """See `Hypervisor`."""
+        name = ElementTree.fromstring(volume_xml).findtext("name", "")  # noqa: S314
+        self.delete_volume(pool, name)
+        with self._refusals(f"volume {name} of pool {pool}"):
+            volume = self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
+            if content is not None:
+                stream = self._connection.newStream()
+                volume.upload(stream, 0, len(content))
+                stream.sendAll(lambda _stream, size, sent: _take(content, size, sent), [0])
+                stream.finish()
+            return str(volume.path())
+
+    def delete_volume(self, pool: str, volume: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"volume {volume} of pool {pool}"):
+            storage = self._connection.storagePoolLookupByName(pool)
+            storage.refresh()
+            if volume in storage.listVolumes():
+                storage.storageVolLookupByName(volume).delete()
+
+    def define(self, domain_xml: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals("domain"):
+            self._connection.defineXML(domain_xml)
+
+    def start(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).create()
+
+    def shut_down(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
+
+    def power_off(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).destroy()
+
+    def undefine(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_NVRAM)
+
+    def ask(self, name: str, word: str) -> str:
+        """See `Hypervisor`."""
+        with self._refusals(f"channel {CHANNEL} of domain {name}"):
+            stream = self._connection.newStream(libvirt.VIR_STREAM_NONBLOCK)
+            self._connection.lookupByName(name).openChannel(CHANNEL, stream, 0)
+            try:
+                stream.send(f"{word}\n".encode())
+                return self._line(stream, f"channel {CHANNEL} of domain {name}")
+            finally:
+                stream.abort()
+
+    def _line(self, stream: libvirt.virStream, where: str) -> str:
+        until = self._clock.now() + CHANNEL_ANSWER_S
+        heard = b""
+        while not heard.endswith(b"\n"):
+            part = stream.recv(256)
+            if isinstance(part, bytes):
+                heard += part
+            elif self._clock.now() >= until:
+                hint = "Look at the console of the VM: does okd-vip-channel.service run?"
+                raise HypervisorError(f"no answer within {CHANNEL_ANSWER_S:g} s", where=where, hint=hint)
+            else:
+                self._clock.sleep(0.02)
+        return heard.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+
+    def _lookup(self, name: str) -> libvirt.virDomain | None:
+        try:
+            return self._connection.lookupByName(name)
+        except libvirt.libvirtError as error:
+            if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+                return None
+            raise HypervisorError(_said(error), where=self._uri, hint="Is libvirtd running?") from error
+
+    @contextmanager
+    def _refusals(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except libvirt.libvirtError as error:
+            raise HypervisorError(f"{what}: {_said(error)}", where=self._uri, hint=_hint(error)) from error
+
+
+@contextmanager
+def connected(uri: str) -> Iterator[Libvirt]:
+    """A connection to libvirt.
+
+    Raises:
+        HypervisorError: Not reachable.
+    """
+    # libvirt prints each error to standard error by itself, and every one of them reaches the operator anyway.
+    libvirt.registerErrorHandler(lambda _context, _error: None, None)
+    try:
+        connection = libvirt.open(uri)
+    except libvirt.libvirtError as error:
+        hint = "Start libvirtd, or mend platform.baremetal.libvirtURI, then run `pulumi up` again"
+        raise HypervisorError(f"libvirt is not reachable: {_said(error)}", where=uri, hint=hint) from error
+    try:
+        yield Libvirt(connection, uri)
+    finally:
+        connection.close()
+
+
+def _take(content: bytes, size: int, sent: list[int]) -> bytes:
+    chunk = content[sent[0] : sent[0] + size]
+    sent[0] += len(chunk)
+    return chunk
+
+
+def _said(error: libvirt.libvirtError) -> str:
+    return " ".join(str(error.get_error_message() or error).split())
+
+
+def _hint(error: libvirt.libvirtError) -> str:
+    text = _said(error)
+    if "bridge" in text.lower() or "Cannot get interface" in text:
+        return "Make the bridge that platform.baremetal.externalBridge names, and set it up"
+    if error.get_error_code() in (libvirt.VIR_ERR_NO_STORAGE_POOL, libvirt.VIR_ERR_NO_STORAGE_VOL):
+        return "Make it, or mend bootstrap.pool and bootstrap.base_volume of the stack"
+    return "Look at libvirt's log"

@@ -1,0 +1,72 @@
+"""A client of the VIP during the handoff: what a user of the API would have felt."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+EVERY_S = 0.02
+
+
+@dataclass
+class Felt:
+    """What a series of attempts met."""
+
+    tried: int = 0
+    failed: int = 0
+    """Attempts that failed, and whose immediate retry, where there is one, failed too."""
+    retried: int = 0
+    """Attempts broken in flight that succeeded on their immediate retry."""
+    gap_ms: float = 0.0
+    """Longest time between the ends of two successive successes."""
+    _last_success: float = field(default=0.0, repr=False)
+
+    def note(self, succeeded: bool, now: float) -> None:
+        """Count one attempt."""
+        self.tried += 1
+        if not succeeded:
+            self.failed += 1
+            return
+        if self._last_success:
+            self.gap_ms = max(self.gap_ms, (now - self._last_success) * 1000)
+        self._last_success = now
+
+
+class VipClient:
+    """Attempts connections and requests side by side, one of each at a time, each 20 ms after the start of the last.
+
+    Args:
+        connect: Opens and closes a TCP connection; whether it was accepted.
+        request: Makes an HTTPS request on a fresh connection; whether it was answered well.
+    """
+
+    def __init__(self, connect: Callable[[], bool], request: Callable[[], bool]) -> None:
+        self.connects, self.requests = Felt(), Felt()
+        self._over = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._attempt, args=(connect, self.connects, False), daemon=True),
+            threading.Thread(target=self._attempt, args=(request, self.requests, True), daemon=True),
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _attempt(self, attempt: Callable[[], bool], felt: Felt, retry: bool) -> None:
+        while not self._over.is_set():
+            started = time.monotonic()
+            succeeded = attempt()
+            if retry and not succeeded and (succeeded := attempt()):
+                felt.retried += 1
+            felt.note(succeeded, time.monotonic())
+            self._over.wait(max(0.0, started + EVERY_S - time.monotonic()))

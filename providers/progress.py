@@ -1,0 +1,34 @@
+"""Live progress in the row of a resource."""
+
+import sys
+from collections.abc import Callable
+
+Report = Callable[[str], None]
+"""Takes one line: what is done now, with time spent and left."""
+
+
+def row(urn: str) -> Report:
+    """A reporter into the Info column of the resource `urn`.
+
+    The engine listens at the address that is the plugin's last argument; where there is none (tests, other hosts)
+    the line goes to standard error.
+    """
+    name = urn.rsplit("::", 1)[-1]
+    address = sys.argv[-1]
+    if ":" not in address:
+        return lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True)
+
+    import grpc  # noqa: PLC0415  (engine classes import this module, and must not need grpc)
+    from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc  # noqa: PLC0415
+
+    stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
+
+    def report(line: str) -> None:
+        request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=line, urn=urn, ephemeral=True)
+        try:
+            stub.Log(request, timeout=2)
+        except grpc.RpcError:
+            # Progress is a courtesy: work goes on without it.
+            return
+
+    return report

@@ -1,0 +1,1 @@
+"""The Ingress VIP is held by exactly one compute server."""

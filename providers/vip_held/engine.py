@@ -1,0 +1,51 @@
+"""Whether exactly one of the machines that may hold a VIP does."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from providers.clock import Clock
+from providers.errors import HandoffUnsafeError
+from providers.progress import Report
+
+POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class VipHeldEngine:
+    """Looks until it is so."""
+
+    vip: str
+    nodes: Mapping[str, str]
+    """Address of each machine that may hold it, by name."""
+    macs_of: Callable[[str], frozenset[str]]
+    clock: Clock
+    report: Report
+
+    def holder(self) -> tuple[str | None, list[str]]:
+        """The one holder, and every MAC that answers."""
+        macs = self.macs_of(self.vip)
+        name = None
+        if len(macs) == 1:
+            name = next((name for name, address in self.nodes.items() if self.macs_of(address) == macs), None)
+        return name, sorted(macs)
+
+    def prove(self, *, deadline_s: float) -> tuple[str, list[str]]:
+        """Wait until one machine holds it.
+
+        Raises:
+            HandoffUnsafeError: Not so within `deadline_s` seconds.
+        """
+        until = self.clock.now() + deadline_s
+        while True:
+            holder, macs = self.holder()
+            if holder:
+                self.report(f"held by {holder}")
+                return holder, macs
+            if self.clock.now() >= until:
+                seen = " and ".join(macs) or "nobody"
+                what = f"answered by {seen}, wanted exactly one of {', '.join(self.nodes)}, after {deadline_s:g} s"
+                raise HandoffUnsafeError(
+                    what, where=f"VIP {self.vip}", hint="Look at the routers and keepalived there"
+                )
+            self.report(f"answered by {' and '.join(macs) or 'nobody'}; {until - self.clock.now():.0f} s left")
+            self.clock.sleep(POLL_S)

@@ -1,0 +1,36 @@
+"""RPC shell of `VipHeld`."""
+
+from providers.clock import SYSTEM_CLOCK
+from providers.dynamic import Props, Provider
+from providers.probe.arp import answering_macs, interface_to
+from providers.progress import row
+from providers.vip_held.engine import VipHeldEngine
+
+
+class VipHeldProvider(Provider):
+    """Proves the holder; owns nothing."""
+
+    def _create(self, props: Props) -> tuple[str, Props]:
+        return props["vip"], self._update("", {}, props)
+
+    def _update(self, id_: str, olds: Props, news: Props) -> Props:
+        holder, macs = _engine(news).prove(deadline_s=news["deadline_s"])
+        return {"holder": holder, "macs": macs}
+
+    def _read(self, id_: str, props: Props) -> Props:
+        holder, macs = _engine(props).holder()
+        if not macs:
+            print(f"VIP {props['vip']}: nobody answers it now; kept what was known", flush=True)
+            return {}
+        return {"holder": holder, "macs": macs}
+
+
+def _engine(props: Props) -> VipHeldEngine:
+    interface = interface_to(props["vip"])
+    return VipHeldEngine(
+        props["vip"],
+        props["nodes"],
+        lambda address: answering_macs(interface, address),
+        SYSTEM_CLOCK,
+        row(props["urn"]),
+    )
