@@ -56,7 +56,7 @@ class Server(Planned):
     mac: str
     root_device: str
     bmc: Bmc
-    consent: str | None
+    consent: str
 
 
 class BootstrapHost(Planned):
@@ -136,6 +136,11 @@ def _disagreements(config: InstallConfig, options: Options) -> list[str]:
         for name in names
         if not options.node_addresses.get(name)
     ]
+    lines += [
+        f"config: consent.{name}: missing; name the serial or system UUID of the one machine whose disk may be wiped"
+        for name in names
+        if not options.consent.get(name)
+    ]
     lines += [f"config: node_addresses.{name}: no such host" for name in options.node_addresses if name not in names]
     lines += [f"config: consent.{name}: no such host" for name in options.consent if name not in names]
     addresses = {f"node_addresses.{name}": each[0] for name, each in options.node_addresses.items() if each}
@@ -188,5 +193,5 @@ def _server(host: WantedHost, options: Options) -> Server:
             password=bmc.password,
             verify=not bmc.disable_certificate_verification,
         ),
-        consent=options.consent.get(host.name),
+        consent=options.consent[host.name],
     )

@@ -9,8 +9,8 @@ from assets.ignition import composed_sha256, own_config
 from assets.render import render_bootstrap
 from cluster.plan import ClusterPlan
 from components.assets import rendered
+from components.component import Component
 from providers.bootstrap_vm.resource import BootstrapVm, BootstrapVmArgs
-from providers.dynamic import urn_of
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class BootstrapArgs:
     plan: ClusterPlan
 
 
-class Bootstrap(pulumi.ComponentResource):
+class Bootstrap(Component):
     """Files and VM of the bootstrap."""
 
     def __init__(self, name: str, args: BootstrapArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("baremetal:bootstrap:Bootstrap", name, None, opts)
-        self.name, self.plan = name, args.plan
+        super().__init__("baremetal:bootstrap:Bootstrap", name, opts)
+        self.plan = args.plan
         self.files = render_bootstrap(args.plan)
         self.assets = rendered(name, self.files, pulumi.ResourceOptions(parent=self))
         self.register_outputs({})
@@ -52,6 +52,6 @@ class Bootstrap(pulumi.ComponentResource):
             ignition_sha256=composed_sha256(options.payload.bootstrap, ours),
             ours=pulumi.Output.secret(ours),
             deadline_s=options.deadlines.bootstrap_s,
-            urn=urn_of(BootstrapVm, self.name, self),
+            urn=self.urn_of(BootstrapVm, self.name),
         )
         return BootstrapVm(self.name, args, pulumi.ResourceOptions(parent=self, depends_on=[*self.assets, *after]))

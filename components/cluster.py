@@ -7,8 +7,8 @@ import pulumi
 
 from cluster.plan import ClusterPlan, Role
 from components.bootstrap import Bootstrap, BootstrapArgs
+from components.component import Component
 from components.servers import Servers, ServersArgs
-from providers.dynamic import urn_of
 from providers.vip_handoff.resource import VipHandoff, VipHandoffArgs
 from providers.vip_held.resource import VipHeld, VipHeldArgs
 
@@ -20,7 +20,7 @@ class ClusterArgs:
     plan: ClusterPlan
 
 
-class Cluster(pulumi.ComponentResource):
+class Cluster(Component):
     """A bare-metal cluster.
 
     bootstrap:   files ─► every BmcHost ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
@@ -31,8 +31,8 @@ class Cluster(pulumi.ComponentResource):
     """
 
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("baremetal:cluster:Cluster", name, None, opts)
-        self.name, self.plan = name, args.plan
+        super().__init__("baremetal:cluster:Cluster", name, opts)
+        self.plan = args.plan
         child = pulumi.ResourceOptions(parent=self)
         self.control_plane = Servers(f"{name}-control-plane", ServersArgs(args.plan, Role.CONTROL_PLANE), child)
         self.compute = Servers(f"{name}-compute", ServersArgs(args.plan, Role.COMPUTE), child)
@@ -84,7 +84,7 @@ class Cluster(pulumi.ComponentResource):
             soak_s=options.handoff.soak_s,
             deadline_s=options.handoff.deadline_s,
             bootstrap_s=options.deadlines.bootstrap_s,
-            urn=urn_of(VipHandoff, f"{self.name}-api", self),
+            urn=self.urn_of(VipHandoff, f"{self.name}-api"),
         )
         return VipHandoff(f"{self.name}-api", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
 
@@ -95,6 +95,6 @@ class Cluster(pulumi.ComponentResource):
             vip=str(self.plan.ingress.address),
             nodes={server.name: str(server.address) for server in nodes},
             deadline_s=self.plan.options.deadlines.ingress_s,
-            urn=urn_of(VipHeld, f"{self.name}-ingress", self),
+            urn=self.urn_of(VipHeld, f"{self.name}-ingress"),
         )
         VipHeld(f"{self.name}-ingress", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))

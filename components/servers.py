@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from providers.provisioning.resource import HostProvisioning, HostProvisioningArgs
 
 from assets.ignition import composed_sha256, own_config
 from assets.render import render_role, render_server
 from cluster.plan import ClusterPlan, Role, Server
 from components.assets import rendered
+from components.component import Component
 from providers.bmc_host.resource import BmcHost, BmcHostArgs
-from providers.dynamic import urn_of
+from providers.provisioning.resource import HostProvisioning, HostProvisioningArgs
 
 PAYLOAD = {Role.CONTROL_PLANE: "master", Role.COMPUTE: "worker"}
 
@@ -24,12 +24,12 @@ class ServersArgs:
     role: Role
 
 
-class Servers(pulumi.ComponentResource):
+class Servers(Component):
     """The servers of one role, keyed by host name: identified and consented to, not yet installed."""
 
     def __init__(self, name: str, args: ServersArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("baremetal:servers:Servers", name, None, opts)
-        self.name, self.plan, self.role = name, args.plan, args.role
+        super().__init__("baremetal:servers:Servers", name, opts)
+        self.plan, self.role = args.plan, args.role
         plan = args.plan
         shared = render_role(plan, args.role)
         child = pulumi.ResourceOptions(parent=self)
@@ -57,7 +57,7 @@ class Servers(pulumi.ComponentResource):
                 verify=server.bmc.verify,
                 consent=server.consent,
                 deadline_s=options.deadlines.bmc_s,
-                urn=urn_of(BmcHost, server.name, self),
+                urn=self.urn_of(BmcHost, server.name),
             )
             self.hosts[server.name] = BmcHost(server.name, args, opts)
 
@@ -82,18 +82,18 @@ class Servers(pulumi.ComponentResource):
             stack=pulumi.get_stack(),
             api_name=f"api.{plan.domain}",
             deadline_s=options.deadlines.host_s,
-            rows={name: host.urn for name, host in self.hosts.items()},
-            urn=urn_of(HostProvisioning, self.name, self),
+            rows={name: self.urn_of(BmcHost, name) for name in self.hosts},
+            urn=self.urn_of(HostProvisioning, self.name),
         )
         opts = pulumi.ResourceOptions(parent=self, depends_on=[*after, *self.hosts.values()])
         return HostProvisioning(self.name, args, opts)
 
-    @staticmethod
-    def _target(server: Server) -> dict[str, object]:
+    def _target(self, server: Server) -> dict[str, object]:
         return {
             "bmc_url": server.bmc.address,
             "username": server.bmc.username,
             "verify": server.bmc.verify,
             "address": str(server.address),
             "root_device": server.root_device,
+            "uuid": self.hosts[server.name].uuid,
         }

@@ -12,7 +12,6 @@ from pulumi.dynamic import (
     CreateResult,
     DiffResult,
     ReadResult,
-    Resource,
     ResourceProvider,
     UpdateResult,
 )
@@ -93,17 +92,6 @@ class Provider(ResourceProvider):
 def is_known(value: object) -> bool:
     """Whether a value of `check` is there already (a preview hands in unknowns)."""
     return not isinstance(value, pulumi.output.Unknown)
-
-
-def urn_of(resource_type: type[Resource], name: str, parent: pulumi.Resource) -> pulumi.Output[str]:
-    """The URN that a child of `parent` gets; `create` is not told, and progress needs it."""
-    token = f"pulumi-python:{resource_type._resource_type_name}"
-
-    def child(parent_urn: str) -> str:
-        stem, types, _ = parent_urn.rsplit("::", 2)
-        return f"{stem}::{types}${token}::{name}"
-
-    return parent.urn.apply(child)
 
 
 def _bare(props: Props) -> Props:

@@ -1,0 +1,84 @@
+# okd-baremetal: each target sets itself up and is safe to repeat. `make` shows them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/okd-baremetal
+PYTHON ?= python3
+PY := .venv/bin/python
+# The environment comes first: it holds Python, the linters, and a link to the Pulumi CLI (its host and plugins lie
+# beside the file that the link names).
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# No target calls home.
+export PULUMI_SKIP_UPDATE_CHECK := true
+export PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION := true
+
+# A stamp's name carries the hash of what it was made from, so that a changed lock file has no stamp.
+LOCKED := requirements-build.txt requirements-dev.txt
+VENV := .venv/.locked-$(shell cat $(LOCKED) | sha256sum | cut -c 1-16)
+PULUMI := .venv/bin/pulumi
+JOBS := $(shell nproc)
+PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
+	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+
+.PHONY: help setup check fmt test rehearsal bench accept clean lock _coreos-installer _lab-binaries
+
+help: ## Show the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: ## Install what is missing: Debian packages (as root), .venv, the Pulumi CLI
+	@tools/packages
+	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI)
+
+check: setup ## Format, lint, types, shell scripts
+	ruff format --check .
+	ruff check .
+	mypy .
+	tools/shellcheck
+
+fmt: setup ## Format the code and sort its imports
+	ruff check --fix-only --quiet .
+	ruff format .
+
+test: check ## check, then the tiers unit, program, plugin, and the short end-to-end test
+	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
+	$(PY) -m pytest -q tests/e2e
+
+rehearsal: ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
+	@tools/packages $(wildcard lab/packages.txt)
+	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _lab-binaries
+	$(PY) -m lab.rehearsal
+
+bench: setup ## Measure; the figures belong into bench/README.md
+	$(PY) -m bench
+
+accept: setup ## Rewrite the golden files from today's renders; review that diff as behaviour
+	$(PY) -m pytest tests --accept-golden -q -k golden
+
+lock: setup ## Compile the requirements*.txt anew from their .in files
+	@for name in requirements-build requirements requirements-dev; do \
+		echo "$$name.txt" && $(PIP_COMPILE) --output-file $$name.txt $$name.in; done
+
+clean: ## Remove .venv and caches from the checkout
+	@rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache report
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "Kept: built tools and images in $(CACHE)"
+
+# Built without isolation, by the locked setuptools: a source distribution's build would fetch an unpinned one.
+$(VENV):
+	@$(PYTHON) -m venv .venv
+	@tools/progress "Python packages" $(PY) -m pip install --progress-bar off --require-hashes -r requirements-build.txt
+	@tools/progress "Python packages" $(PY) -m pip install --progress-bar off --require-hashes --no-build-isolation -r requirements-dev.txt
+	@rm -f .venv/.locked-* && touch $@
+
+# A link whose target is gone counts as missing, so a deleted cache is built again.
+$(PULUMI):
+	@mkdir -p .venv/bin && dir=$$(tools/pulumi) && ln -sfn "$$dir/pulumi" $@
+
+_coreos-installer:
+	@tools/coreos-installer >/dev/null
+
+# It needs nothing of .venv, so it need not wait for it.
+_lab-binaries:
+	@tools/progress "the lab's programs" $(PYTHON) -m lab.binaries coredns etcd ignition ignition-validate

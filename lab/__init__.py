@@ -1,0 +1,1 @@
+"""The rehearsal: virtual machines that stand in for the bare metal. The program never imports this package."""

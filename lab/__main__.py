@@ -1,0 +1,96 @@
+"""The rehearsal's machines: `python -m lab up|down|status|exec|payload`. Exit 1: it failed; 2: wrong usage."""
+
+import argparse
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+from lab import site
+from lab.images import ensure_images
+from lab.inventory import load_site
+from lab.payload import DEFAULT_RETIRE_AFTER_S, write_payload
+from lab.shell import LabError
+
+_say = partial(print, file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; errors go to stderr, one line each."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except LabError as error:
+        _say(f"lab: {error}")
+        return 1
+
+
+def _up(_: argparse.Namespace) -> int:
+    site.up(ensure_images(_say), _say)
+    return 0
+
+
+def _down(_: argparse.Namespace) -> int:
+    site.down(_say)
+    return 0
+
+
+def _status(_: argparse.Namespace) -> int:
+    seen = site.status()
+    print(f"{'namespace':16} {'there' if seen.namespace else 'missing'}")
+    for name, pid in seen.daemons.items():
+        print(f"{name:16} {f'runs, pid {pid}' if pid else 'does not run'}")
+    for name, power in sorted(seen.power.items()):
+        print(f"{name:16} {power}")
+    return 0 if seen.is_up else 1
+
+
+def _exec(options: argparse.Namespace) -> int:
+    words, env = site.exec_command(options.command)
+    os.execvpe(words[0], words, env)  # noqa: S606  (a list, no shell)
+
+
+def _payload(options: argparse.Namespace) -> int:
+    start = time.monotonic()
+    write_payload(load_site(), options.out, retire_after_s=options.retire_after_s)
+    _say(f"lab: payload in {options.out}, {time.monotonic() - start:.1f} s spent")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lab", description="The rehearsal's machines.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, run, what in (
+        ("up", _up, "bring up the site with five powered-off servers; safe to repeat"),
+        ("down", _down, "end the site and its machines; logs are kept"),
+        ("status", _status, "show what runs; exit 1 unless the site is up"),
+    ):
+        commands.add_parser(name, help=what, description=what).set_defaults(run=run)
+    what = "run a command inside the site, as on its provisioner"
+    inside = commands.add_parser("exec", help=what, description=what, usage="python -m lab exec -- COMMAND...")
+    inside.add_argument("command", nargs="+", metavar="COMMAND")
+    inside.set_defaults(run=_exec)
+    what = "write the payload that stands in for openshift-install's: bootstrap.ign, master.ign, worker.ign"
+    payload = commands.add_parser("payload", help=what, description=what)
+    payload.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write into, made if missing")
+    payload.add_argument(
+        "--retire-after-s",
+        type=_seconds,
+        default=DEFAULT_RETIRE_AFTER_S,
+        metavar="SECONDS",
+        help="how long the bootstrap's API must be unreachable before its etcd member is removed; longer than "
+        "the handoff's soak_s (default: %(default)s)",
+    )
+    payload.set_defaults(run=_payload)
+    return parser
+
+
+def _seconds(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 on")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Programs that the lab builds from source: Ignition, CoreDNS and etcd for the guests, and coreos-installer.
+
+`python -m lab.binaries NAME...` builds them and prints their paths.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from lab.cache import cache_root, content_hash, locked, prune, scratch
+from lab.shell import LabError, run
+
+GUEST_PROGRAMS = ("coredns", "etcd", "ignition")
+"""What the guest has in /usr/bin beside Debian's packages and coreos-installer."""
+
+_REPOSITORY = Path(__file__).parent.parent
+_INSTALLER_SCRIPT = _REPOSITORY / "tools" / "coreos-installer"
+_IGNITION = "github.com/coreos/ignition/v2"
+
+
+@dataclass(frozen=True)
+class _GoProgram:
+    """A program of a Go module in `lab/go`, whose go.sum pins it."""
+
+    module: str
+    package: str
+    cgo: bool = False
+    variables: dict[str, str] = field(default_factory=dict)
+    """Values of string variables that are set at link time."""
+
+    @property
+    def folder(self) -> Path:
+        return _REPOSITORY / "lab" / "go" / self.module
+
+    @property
+    def ldflags(self) -> str:
+        return " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in self.variables.items())])
+
+    @property
+    def key(self) -> str:
+        sources = [file for name in ("go.mod", "go.sum", "main.go") if (file := self.folder / name).exists()]
+        return content_hash(self.package, self.ldflags, str(self.cgo), *sources)
+
+
+_GO_PROGRAMS = {
+    "coredns": _GoProgram("coredns", "."),
+    "etcd": _GoProgram("etcd", "go.etcd.io/etcd/server/v3"),
+    "ignition": _GoProgram(
+        "ignition",
+        f"{_IGNITION}/internal",
+        cgo=True,  # finds filesystems with libblkid
+        variables={
+            f"{_IGNITION}/internal/version.Raw": "v2.24.0",
+            # The guest has no SELinux; one plain authorized_keys file is what Debian's sshd reads.
+            f"{_IGNITION}/internal/distro.selinuxRelabel": "false",
+            f"{_IGNITION}/internal/distro.writeAuthorizedKeysFragment": "false",
+        },
+    ),
+    "ignition-validate": _GoProgram("ignition", f"{_IGNITION}/validate"),
+}
+
+
+def ensure_binary(name: str, report: Callable[[str], None] = lambda _: None) -> Path:
+    """Return the path of coredns, etcd, ignition, ignition-validate or coreos-installer, built where it is missing.
+
+    Raises:
+        LabError: It cannot be built; the last lines of the build are in the message.
+    """
+    if name == "coreos-installer":
+        return _coreos_installer()
+    program = _GO_PROGRAMS[name]
+    target = cache_root() / "bin" / f"{name}-{program.key}"
+    if not target.exists():
+        with locked(target.parent):
+            if not target.exists():
+                report(f"{name}: building {program.package} (about a minute on two cores)")
+                _build(program, target)
+                prune(target.parent.glob(f"{name}-{'[0-9a-f]' * len(program.key)}"), keep=2)
+    return target
+
+
+def _build(program: _GoProgram, target: Path) -> None:
+    with scratch(beside=target) as work:
+        output = work / target.name
+        options = ("-mod=readonly", "-trimpath", "-ldflags", program.ldflags, "-o", output)
+        run("go", "build", *options, program.package, cwd=program.folder, env={"CGO_ENABLED": str(int(program.cgo))})
+        output.rename(target)
+
+
+def _coreos_installer() -> Path:
+    """Ask the script of the toolchain, whose progress goes to this process's stderr."""
+    done = subprocess.run([str(_INSTALLER_SCRIPT)], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"{_INSTALLER_SCRIPT} ended with status {done.returncode}; the lines above say why")
+    return Path(done.stdout.strip())
+
+
+def coreos_installer_source(installer: Path) -> Path:
+    """Return the unpacked crate of `installer`, whose `systemd/` and `scripts/` belong into the live system."""
+    version = run(installer, "--version").split()[-1]
+    kept = cache_root() / "lab" / f"coreos-installer-{version}-source"
+    if not kept.is_dir():
+        with locked(kept.parent), scratch(beside=kept) as work:
+            if not kept.is_dir():
+                _fetch_crate("coreos-installer", version, work).rename(kept)
+    return kept
+
+
+def _fetch_crate(name: str, version: str, work: Path) -> Path:
+    """Unpack one crate below `work` with cargo, which takes it from its own cache where it was built before."""
+    (work / "src").mkdir()
+    (work / "src" / "main.rs").write_text("fn main() {}\n")
+    manifest = f'[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n{name} = "={version}"\n'
+    (work / "Cargo.toml").write_text(manifest)
+    run("cargo", "vendor", "--quiet", "vendor", cwd=work)
+    return work / "vendor" / name
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:]:
+        print(ensure_binary(wanted, partial(print, file=sys.stderr, flush=True)))

@@ -1,0 +1,77 @@
+"""The folder that keeps what takes long to build. A name holds a hash of the inputs, so that a hit needs no check."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_HASH_CHARS = 12
+
+
+def cache_root() -> Path:
+    """Return the cache of this project, `${XDG_CACHE_HOME:-~/.cache}/okd-baremetal`."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "okd-baremetal"
+
+
+def content_hash(*inputs: str | bytes | Path) -> str:
+    """Return a short hash over texts and the contents of files; a folder counts with the names of all it holds."""
+    total = hashlib.sha256()
+    for part in inputs:
+        for piece in _pieces(part):
+            total.update(hashlib.sha256(piece).digest())
+    return total.hexdigest()[:_HASH_CHARS]
+
+
+def _pieces(part: str | bytes | Path) -> Iterator[bytes]:
+    if isinstance(part, Path):
+        for file in files_below(part):
+            yield str(file.relative_to(part)).encode()
+            yield file.read_bytes()
+    else:
+        yield part.encode() if isinstance(part, str) else part
+
+
+def files_below(path: Path) -> list[Path]:
+    """Return the files below `path`, or `path` itself when it is a file, in a stable order and without caches."""
+    found = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return [file for file in found if file.is_file() and "__pycache__" not in file.parts]
+
+
+def words_of(file: Path) -> list[str]:
+    """Return the lines of a list file, without comments and blank lines."""
+    lines = (line.strip() for line in file.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold `folder` for this process, so that two builds of the same thing come one after the other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def scratch(beside: Path) -> Iterator[Path]:
+    """Yield an empty folder on the filesystem of `beside`, so that its content is renamed into place; then remove it."""
+    beside.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".build-", dir=beside.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prune(built: Iterable[Path], keep: int) -> None:
+    """Remove all but the `keep` newest of `built`."""
+    for old in sorted(built, key=lambda path: path.stat().st_mtime, reverse=True)[keep:]:
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)

@@ -1,0 +1,100 @@
+"""The root file system that every guest shares, as a squashfs."""
+
+import shutil
+from pathlib import Path
+
+from lab.cache import cache_root, content_hash, prune, scratch, words_of
+from lab.images.parts import GUEST, Parts
+from lab.shell import run
+
+_SUITE = "bookworm"
+# Paths that no guest reads; dpkg leaves them out, which also makes the tar smaller.
+_EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*", "/usr/share/zoneinfo/*")
+
+
+def debian_tar() -> Path:
+    """Return a tar of the guest's Debian packages; the one part that needs a package mirror (25 s on two cores)."""
+    packages = words_of(GUEST / "packages.txt")
+    options = [f"--dpkgopt=path-exclude={path}" for path in _EXCLUDED]
+    options += ['--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Languages "none"']
+    folder = cache_root() / "lab"
+    target = folder / f"debian-{content_hash(_SUITE, *packages, *options)}.tar"
+    if not target.exists():
+        with scratch(beside=target) as work:
+            include = f"--include={','.join(packages)}"
+            run("mmdebstrap", "--variant=minbase", "--mode=root", include, *options, _SUITE, work / "root.tar")
+            (work / "root.tar").rename(target)
+        prune(folder.glob("debian-*.tar"), keep=2)
+    return target
+
+
+def build_squashfs(parts: Parts, work: Path) -> Path:
+    """Turn the packages, the guest's files and the programs into `work`/rootfs.img."""
+    root, image = work / "root", work / "rootfs.img"
+    root.mkdir()
+    run("tar", "--extract", "--file", debian_tar(), "--directory", root)
+    for pattern in words_of(GUEST / "pruned-paths.txt"):
+        for path in root.glob(pattern):
+            _remove(path)
+    _copy_tree(GUEST / "root", root)
+    _add_programs(parts, root)
+    _set_up_units(root)
+    # lz4 decompresses fastest, which is what counts under emulation.
+    run("mksquashfs", root, image, "-comp", "lz4", "-noappend", "-quiet", "-no-progress")
+    shutil.rmtree(root)
+    return image
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    """Copy files; one that starts with `#!` becomes executable, whatever mode the checkout gave it."""
+    for file in sorted(path for path in source.rglob("*") if path.is_file()):
+        place = target / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.read_bytes())
+        place.chmod(0o755 if file.read_bytes().startswith(b"#!") else 0o644)
+
+
+def _add_programs(parts: Parts, root: Path) -> None:
+    """Add the programs from source, and coreos-installer's own units where its Makefile installs them."""
+    for name, path in parts.programs.items():
+        shutil.copy(path, root / "usr/bin" / name)
+    crate, units = parts.installer_source, root / "usr/lib/systemd/system"
+    for unit in (*crate.glob("systemd/*.service"), *crate.glob("systemd/*.target")):
+        shutil.copy(unit, units)
+    for script in crate.glob("scripts/*"):
+        _copy_executable(script, root / "usr/libexec")
+    _copy_executable(crate / "systemd/coreos-installer-generator", root / "usr/lib/systemd/system-generators")
+    # One of its scripts appends to this file.
+    (root / "etc/lvm").mkdir(exist_ok=True)
+    (root / "etc/lvm/lvm.conf").touch()
+
+
+def _copy_executable(source: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, folder)
+    (folder / source.name).chmod(0o755)
+
+
+def _set_up_units(root: Path) -> None:
+    units, wanted = root / "usr/lib/systemd/system", root / "usr/lib/systemd/system/multi-user.target.wants"
+    for unit in words_of(GUEST / "masked-units.txt"):
+        (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
+    wanted.mkdir(exist_ok=True)
+    for unit in units.glob("guest-*.service"):
+        (wanted / unit.name).symlink_to(f"../{unit.name}")
+    # Below /usr, since coreos-installer's generator overrides it in /run, and /etc would win over that.
+    (units / "default.target").unlink(missing_ok=True)
+    (units / "default.target").symlink_to("multi-user.target")
+    # The initrd loads all modules; Ignition and the kernel may call modprobe, which then has nothing left to do.
+    modprobe = root / "usr/sbin/modprobe"
+    modprobe.unlink(missing_ok=True)
+    modprobe.symlink_to("/bin/true")
+    # Where osmet objects are found on a live CoreOS.
+    (root / "sysroot").mkdir(exist_ok=True)

@@ -1,0 +1,153 @@
+"""A payload like `openshift-install create ignition-configs` writes for platform none, small enough for the rehearsal.
+
+etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623 and for the
+ingress router. How the program treats it tells nothing of that: see docs/explanation.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.certificates import Authority, Pair
+from lab.inventory import Site
+from lab.payload import ignition
+from lab.payload.ignition import Config
+from lab.shell import LabError
+from lab.templates import render
+
+DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s, after which the VM takes some to shut down
+
+_FILES = "payload/files"
+_CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={ignition.SPEC}"
+_PACKED_PATH = "/etc/lab/config/master.ign.gz"
+_PLACE = "@PACKED@"
+_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What the site is handed, and what its config server gives to machines."""
+
+    bootstrap: str
+    master: str
+    worker: str
+    role_master: str
+    """Answer to /config/master."""
+    role_worker: str
+    """Answer to /config/worker."""
+
+
+def write_payload(site: Site, out: Path, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> None:
+    """Write bootstrap.ign, master.ign and worker.ign into `out`, readable by their owner alone; with a new CA each time.
+
+    Raises:
+        LabError: `out` cannot be written to.
+    """
+    payload = make_payload(site, retire_after_s=retire_after_s)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in ("bootstrap", "master", "worker"):
+            fresh = out / f".{name}.ign.new"
+            fresh.unlink(missing_ok=True)
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as target:
+                target.write(getattr(payload, name))
+            fresh.rename(out / f"{name}.ign")
+    except OSError as error:
+        raise LabError(f"{error.filename or out}: {error.strerror}; name another folder with --out") from None
+
+
+def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
+    """Make a payload whose CA's key is gone when this returns."""
+    authority = Authority.create("root-ca")
+    machines = [site.bootstrap, *site.control_plane]
+    names = [f"api.{site.domain}", f"api-int.{site.domain}", "localhost"]
+    server = authority.issue(names, [machine.address for machine in machines])
+    router = authority.issue([f"*.apps.{site.domain}"])
+
+    common = [*_tls(authority.pem, server), *_etcd_files(site, retire_after_s), _script("lab-config-server.sh")]
+    worker = _worker(router)
+    kept = ignition.frame(_PACKED_PATH, _PLACE)
+    master = _master(common, kept, worker)
+    packed = ignition.pack(master)
+    url = f"https://api-int.{site.domain}:22623/config"
+    return Payload(
+        bootstrap=_bootstrap(site, common, kept, packed),
+        master=ignition.pointer(f"{url}/master", authority.pem),
+        worker=ignition.pointer(f"{url}/worker", authority.pem),
+        role_master=kept.replace(_PLACE, ignition.data_url(packed).partition("base64,")[2]),
+        role_worker=worker,
+    )
+
+
+def _bootstrap(site: Site, common: list[Config], kept: str, packed: bytes) -> str:
+    files = [
+        *common,
+        _config_server(serves_worker=False),
+        ignition.file("/etc/lab/config/master.frame", kept),
+        ignition.file(_PACKED_PATH, packed),
+        ignition.file(_MANIFEST, render(f"{_FILES}/infrastructure.yml.j2", site=site), 0o644),
+    ]
+    return ignition.config(files, [_etcd_unit("new"), _unit("lab-config-server.service")])
+
+
+def _master(common: list[Config], kept: str, worker: str) -> str:
+    """What the control plane gets, less its own copy, which the config server puts around it."""
+    files = [
+        *common,
+        _script("lab-etcd-promote.sh"),
+        _script("lab-etcd-retire.sh"),
+        _config_server(serves_worker=True),
+        ignition.file("/etc/lab/config/master.frame", kept),
+        ignition.file("/etc/lab/config/worker.ign", worker),
+    ]
+    names = ("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-config-server.service")
+    return ignition.config(files, [_etcd_unit("join"), *map(_unit, names)])
+
+
+def _worker(router: Pair) -> str:
+    files = [
+        ignition.file("/etc/lab/router.pem", router.certificate + router.key),
+        ignition.file("/etc/lab/router.cfg", render(f"{_FILES}/router.cfg"), 0o644),
+    ]
+    return ignition.config(files, [_unit("lab-router.service")])
+
+
+def _tls(authority: str, server: Pair) -> list[Config]:
+    return [
+        ignition.file("/etc/lab/ca.crt", authority, 0o644),
+        ignition.file("/etc/lab/server.crt", server.certificate, 0o644),
+        ignition.file("/etc/lab/server.key", server.key),
+        ignition.file("/etc/lab/server.pem", server.certificate + server.key),
+    ]
+
+
+def _etcd_files(site: Site, retire_after_s: int) -> list[Config]:
+    values = {
+        "DOMAIN": site.domain,
+        "BOOTSTRAP": site.bootstrap.name,
+        "CONTROL_PLANE": len(site.control_plane),
+        "RETIRE_AFTER_S": retire_after_s,
+    }
+    text = "".join(f"{name}={value}\n" for name, value in values.items())
+    return [
+        ignition.file("/etc/lab/etcd.env", text, 0o644),
+        _script("lab-etcd-api.sh", 0o644),
+        _script("lab-etcd.sh"),
+    ]
+
+
+def _config_server(*, serves_worker: bool) -> Config:
+    values = {"serves_worker": serves_worker, "content_type": _CONFIG_TYPE}
+    return ignition.file("/etc/lab/config-server.cfg", render(f"{_FILES}/config-server.cfg.j2", **values), 0o644)
+
+
+def _etcd_unit(mode: str) -> Config:
+    return ignition.unit("lab-etcd.service", render(f"{_FILES}/lab-etcd.service.j2", mode=mode))
+
+
+def _script(name: str, mode: int = 0o755) -> Config:
+    return ignition.file(f"/usr/local/bin/{name}", render(f"{_FILES}/{name}"), mode)
+
+
+def _unit(name: str) -> Config:
+    return ignition.unit(name, render(f"{_FILES}/{name}"))

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Promote this node's learner to a voting member once it has caught up. Exit 0 when it is one. USAGE: lab-etcd-promote.sh
+set -euo pipefail
+source /usr/local/bin/lab-etcd-api.sh
+
+address=$(own_address)
+while sleep 0.5; do
+    all=$(members "$API") || continue
+    mine=$(member_with "\"http://${address:?no address yet}:2380\"" <<<"$all") || continue
+    is_learner "$mine" || break
+    # Refused until it has started and is in sync with the leader.
+    post "$API" promote "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
+done
+say "${HOSTNAME} is a voting member"

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Become etcd, whose TLS client endpoint is this payload's API. `new` starts a cluster of one. `join` enters the one
+# behind api-int as a learner, as often as it takes; its /readyz is not ok before lab-etcd-promote.sh is done.
+# Who has data is a member already and just starts. USAGE: lab-etcd.sh new|join
+set -euo pipefail
+source /usr/local/bin/lab-etcd-api.sh
+
+mode=${1:?new or join}
+data=/var/lib/lab-etcd
+address=$(own_address)
+peer=http://${address:?no address yet}:2380
+
+# Prints name=URL of all members, this one included; fails when it has to be tried again.
+join() {
+    local all mine member name
+    all=$(members "$API") || return
+    if mine=$(member_with "\"$peer\"" <<<"$all"); then
+        if [[ -n $(field name <<<"$mine") ]]; then
+            say "this node was a member before and has lost its data: removing that member" >&2
+            post "$API" remove "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
+            return 1
+        fi
+    else
+        # Refused while another node is a learner: etcd takes one at a time.
+        post "$API" add "{\"peerURLs\": [\"$peer\"], \"isLearner\": true}" >/dev/null || return
+        all=$(members "$API") || return
+    fi
+    while read -r member; do
+        name=$(field name <<<"$member")
+        [[ $(field peerURLs <<<"$member") == "$peer" ]] && name=$HOSTNAME
+        printf '%s=%s,' "${name:-not-started}" "$(field peerURLs <<<"$member")"
+    done <<<"$all"
+}
+
+cluster=$HOSTNAME=$peer state=new
+if [[ $mode == join && ! -d $data/member ]]; then
+    say "joining through https://${API}:6443"
+    until cluster=$(join); do sleep 0.5; done
+    cluster=${cluster%,} state=existing
+fi
+say "starting ${HOSTNAME} at ${address} with ${cluster}"
+
+# The times are for guests under emulation, where a second may pass without a turn on a core.
+exec /usr/bin/etcd --name "$HOSTNAME" --data-dir "$data" --log-level warn \
+    --heartbeat-interval 500 --election-timeout 5000 \
+    --listen-client-urls https://0.0.0.0:6443 --advertise-client-urls "https://${address}:6443" \
+    --cert-file /etc/lab/server.crt --key-file /etc/lab/server.key \
+    --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" \
+    --initial-cluster "$cluster" --initial-cluster-state "$state"

@@ -1,0 +1,98 @@
+"""`python -m lab.rehearsal`: from nothing to production and away again, as root. KEEP=1 leaves the cluster up."""
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster.plan import ClusterPlan, load_plan
+from lab import site
+from lab.images import Images, ensure_images
+from lab.inventory import STACKS, load_site
+from lab.payload import write_payload
+from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
+from lab.rehearsal.report import RehearsalError, Report, say
+from lab.rehearsal.stack import STACK, Stack
+from lab.rehearsal.steps import PAYLOAD, Rehearsal
+from lab.shell import LabError
+
+PROJECT = Path("/var/lib/okd-lab/operator/project")
+CONSOLE_LINES = 20
+
+
+def main() -> int:
+    """Run it all; exit 1 when a step fails or a proof does not hold."""
+    keep = bool(os.environ.get("KEEP"))
+    report = Report()
+    failed = True
+    try:
+        images = _lab_up(report)
+        with inside_the_site():
+            _cluster(report, images, keep=keep)
+        failed = False
+    except (RehearsalError, LabError) as error:
+        say(f"\nFAILED: {error}")
+        _consoles(error.machine if isinstance(error, RehearsalError) else "")
+    finally:
+        if keep:
+            say(f"\n{keep_note()}")
+        else:
+            with report.step("lab down"):
+                site.down(say)
+    report.close()
+    return int(failed)
+
+
+def _lab_up(report: Report) -> Images:
+    with report.step("images"):
+        images = ensure_images(say)
+    with report.step("lab up"):
+        site.down(say)
+        site.up(images, say)
+        status = site.status()
+        off = sum(power == "Off" for power in status.power.values())
+        report.prove("servers powered off, nothing else there", wanted="5 of 5", seen=f"{off} of {len(status.power)}")
+    return images
+
+
+def _cluster(report: Report, images: Images, *, keep: bool) -> None:
+    stack = Stack(PROJECT)
+    with report.step("payload and stack"):
+        stack.prepare()
+        payload = PROJECT / "stacks" / STACK / "payload"
+        write_payload(load_site(), payload)
+        digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
+        stack.configure(payload=digests, bmc_ca=site.bmc_ca(), media={"base_iso": {"sha256": images.iso_sha256}})
+    plan = _plan(PROJECT)
+    rehearsal = Rehearsal(Provisioner(plan, images), stack, plan, report)
+    rehearsal.bootstrap()
+    rehearsal.preview()
+    rehearsal.refusal()
+    rehearsal.production()
+    rehearsal.nothing_changes()
+    if not keep:
+        rehearsal.provisioner_away()
+        rehearsal.destroy()
+
+
+def _plan(project: Path) -> ClusterPlan:
+    """The plan, as the program makes it from the same two files."""
+    config: dict[str, Any] = yaml.safe_load((project / "stacks" / f"Pulumi.{STACK}.yaml").read_text())["config"]
+    options = {key.partition(":")[2]: value for key, value in config.items()}
+    return load_plan(STACKS / STACK / "install-config.yaml", options)
+
+
+def _consoles(text: str) -> None:
+    """The last lines of the machines that an error names."""
+    names = [machine.name for machine in load_site().machines if machine.name in text]
+    for name in names[:2]:
+        say(f"\nthe last {CONSOLE_LINES} console lines of {name}:")
+        for line in site.console_tail(name, CONSOLE_LINES):
+            say(f"    {line}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

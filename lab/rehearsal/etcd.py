@@ -1,0 +1,105 @@
+"""The API behind the VIP, as a client uses it: members, and a writer that never gives up a key."""
+
+import base64
+import http.client
+import json
+import socket
+import ssl
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab.rehearsal.report import RehearsalError
+
+API_PORT = 6443
+EVERY_S = 0.1
+PREFIX, PREFIX_END = "rehearsal/", "rehearsal0"
+
+
+@dataclass(frozen=True)
+class Etcd:
+    """etcd's JSON gateway at one address, by the API's name and CA."""
+
+    address: str
+    server_name: str
+    ca_pem: str
+
+    def call(self, path: str, body: dict[str, Any], timeout_s: float = 5) -> dict[str, Any]:
+        """One POST on a fresh connection.
+
+        Raises:
+            OSError: No connection, or no answer in time.
+            http.client.HTTPException: The answer is no HTTP, or no success.
+        """
+        context = ssl.create_default_context(cadata=self.ca_pem)
+        with socket.create_connection((self.address, API_PORT), timeout=timeout_s) as plain:
+            connection = http.client.HTTPConnection(self.server_name)
+            connection.sock = context.wrap_socket(plain, server_hostname=self.server_name)
+            connection.request("POST", path, json.dumps(body), {"Connection": "close"})
+            answer = connection.getresponse()
+            content = answer.read()
+            connection.close()
+        if answer.status != http.client.OK:
+            raise http.client.HTTPException(f"{answer.status}: {content[:200]!r}")
+        return dict(json.loads(content))
+
+    def started_voters(self) -> list[str]:
+        """Names of the members that have started and vote."""
+        members = self.call("/v3/cluster/member/list", {"linearizable": True}).get("members", [])
+        return sorted(each["name"] for each in members if each.get("name") and not each.get("isLearner"))
+
+    def keys(self) -> set[str]:
+        """Every key of the writer."""
+        found = self.call("/v3/kv/range", {"key": _b64(PREFIX), "range_end": _b64(PREFIX_END), "keys_only": True}, 20)
+        return {base64.b64decode(each["key"]).decode() for each in found.get("kvs", [])}
+
+
+@dataclass
+class Writer:
+    """Puts a new key through the VIP every 100 ms, the same one until it is acknowledged."""
+
+    etcd: Etcd
+    acknowledged: list[str] = field(default_factory=list)
+    retries: int = 0
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, in a thread."""
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the key at hand.
+
+        Raises:
+            RehearsalError: Its key was not acknowledged within 60 s.
+        """
+        self._over.set()
+        if self._thread:
+            self._thread.join(60)
+            if self._thread.is_alive():
+                raise RehearsalError("the writer's last key was not acknowledged within 60 s")
+
+    def _write(self) -> None:
+        number = 0
+        while not self._over.is_set():
+            started = time.monotonic()
+            key = f"{PREFIX}{number:06d}"
+            while not self._put(key):
+                self.retries += 1
+            self.acknowledged.append(key)
+            number += 1
+            self._over.wait(max(0.0, started + EVERY_S - time.monotonic()))
+
+    def _put(self, key: str) -> bool:
+        try:
+            self.etcd.call("/v3/kv/put", {"key": _b64(key), "value": _b64("written")})
+        except (OSError, http.client.HTTPException):
+            return False
+        return True
+
+
+def _b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

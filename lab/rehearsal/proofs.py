@@ -1,0 +1,154 @@
+"""What each step must have brought about, measured on the wire, at the BMCs and in libvirt."""
+
+import http.client
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import dns.message
+import dns.query
+import dns.rdatatype
+
+from cluster.plan import ClusterPlan, Server
+from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.report import Report
+from providers.probe.api import Api
+from providers.probe.arp import answering_macs, interface_to
+
+POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """Looks from the provisioner, with its own eyes where the program could deceive itself."""
+
+    plan: ClusterPlan
+    ca_pem: str
+    report: Report
+
+    @property
+    def api(self) -> Api:
+        """The cluster's API."""
+        return Api(self.plan.domain, self.ca_pem)
+
+    def etcd(self) -> Etcd:
+        """Etcd through the VIP."""
+        return Etcd(str(self.plan.api.address), f"api.{self.plan.domain}", self.ca_pem)
+
+    def bootstrap_holds_the_vip(self) -> None:
+        """Phase 1: one MAC, the API, the config server, the names."""
+        bootstrap, vip = self.plan.bootstrap, str(self.plan.api.address)
+        self._holder("API VIP is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
+        self._serves(vip, bootstrap.name)
+        self._names(str(bootstrap.address), bootstrap.name)
+
+    def control_plane_joined(self) -> None:
+        """Phase 1: four etcd members, all of which may vote."""
+        wanted = sorted([self.plan.bootstrap.name, *(server.name for server in self.plan.control_plane)])
+        self._members("etcd members started", wanted)
+
+    def control_plane_holds_the_vip(self) -> None:
+        """Production: one MAC of the control plane, API, config server and names on it."""
+        vip = str(self.plan.api.address)
+        self._holder("API VIP is answered by one control-plane node", vip, _macs(self.plan.control_plane))
+        self._serves(vip, self.plan.control_plane[0].name)
+        node = self.plan.control_plane[0]
+        self._names(str(node.address), node.name)
+
+    def compute_holds_the_ingress_vip(self) -> None:
+        """Production: one MAC of compute, and a router behind it."""
+        vip = str(self.plan.ingress.address)
+        self._holder("Ingress VIP is answered by one compute node", vip, _macs(self.plan.compute))
+        self.report.prove("router behind the Ingress VIP", wanted=200, seen=self._router_status())
+
+    def bootstrap_left_etcd(self) -> None:
+        """Production: three members."""
+        wanted = sorted(server.name for server in self.plan.control_plane)
+        self._members("etcd members after the bootstrap left", wanted)
+
+    def first_boots(self, path: str, servers: tuple[Server, ...], console: Callable[[], list[str]]) -> None:
+        """Every server of a role fetched its config through the API VIP."""
+        vip = str(self.plan.api.address)
+        wanted = {str(server.address) for server in servers}
+
+        def fetched() -> set[str]:
+            lines = [line for line in console() if f" {path} from " in line and line.rstrip().endswith(f" to {vip}")]
+            return {line.partition(" from ")[2].split()[0] for line in lines} & wanted
+
+        seen = self._settle(fetched, wanted, 10)
+        self.report.prove(f"fetched {path} through the API VIP", wanted=sorted(wanted), seen=sorted(seen))
+
+    def still_answers(self) -> None:
+        """The provisioner is away."""
+        vip = str(self.plan.api.address)
+        self.report.prove("API without the provisioner", wanted=True, seen=self.api.is_ready(vip))
+        self.report.prove("Ingress without the provisioner", wanted=200, seen=self._router_status())
+
+    def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> None:
+        interface = interface_to(address)
+
+        def census() -> frozenset[str]:
+            return answering_macs(interface, address, wait_s=1)
+
+        seen = census()
+        good = len(seen) == 1 and seen <= macs
+        wanted = "1 MAC" if len(macs) == 1 else f"1 of {len(macs)} MACs"
+        self.report.prove(
+            what, wanted=wanted, seen=" and ".join(sorted(seen)) or "nobody", holds=good, machine=machine
+        )
+
+    def _serves(self, address: str, machine: str) -> None:
+        for port, ready in ((6443, self.api.is_ready), (22623, self.api.serves_config)):
+            self.report.prove(f"{port} answers on the API VIP", wanted=True, seen=ready(address), machine=machine)
+
+    def _names(self, server: str, machine: str) -> None:
+        domain = self.plan.domain
+        wanted = {
+            f"api.{domain}": self.plan.api.address,
+            f"api-int.{domain}": self.plan.api.address,
+            f"console.apps.{domain}": self.plan.ingress.address,
+            **{f"{each.name}.{domain}": each.address for each in self.plan.servers},
+        }
+        good = sum(_resolve(server, name) == [str(address)] for name, address in wanted.items())
+        what = f"names answered by CoreDNS on {machine}"
+        self.report.prove(
+            what, wanted=f"{len(wanted)} of {len(wanted)}", seen=f"{good} of {len(wanted)}", machine=machine
+        )
+
+    def _members(self, what: str, wanted: list[str]) -> None:
+        def members() -> list[str]:
+            try:
+                return self.etcd().started_voters()
+            except (OSError, http.client.HTTPException):
+                return []
+
+        seen = self._settle(members, wanted, 90)
+        machine = next(iter(set(wanted) - set(seen)), "")
+        self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
+
+    def _router_status(self) -> int:
+        connection = http.client.HTTPConnection(str(self.plan.ingress.address), 80, timeout=5)
+        try:
+            connection.request("GET", "/", headers={"Host": f"console.apps.{self.plan.domain}"})
+            return connection.getresponse().status
+        except OSError:
+            return 0
+        finally:
+            connection.close()
+
+    @staticmethod
+    def _settle(look: Callable[[], Any], wanted: object, deadline_s: float) -> Any:
+        until = time.monotonic() + deadline_s
+        while (seen := look()) != wanted and time.monotonic() < until:
+            time.sleep(POLL_S)
+        return seen
+
+
+def _macs(servers: tuple[Server, ...]) -> set[str]:
+    return {server.mac for server in servers}
+
+
+def _resolve(server: str, name: str) -> list[str]:
+    answer = dns.query.udp(dns.message.make_query(name, "A"), server, timeout=5)
+    return [str(item) for record in answer.answer for item in record if item.rdtype == dns.rdatatype.A]

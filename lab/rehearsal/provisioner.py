@@ -1,0 +1,126 @@
+"""The lab as the steps of the rehearsal look at it: consoles, BMCs, libvirt."""
+
+import base64
+import ctypes
+import json
+import os
+import ssl
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from cluster.bmc_url import parse_bmc_url
+from cluster.plan import ClusterPlan, Server
+from lab import site
+from lab.images import Images
+from lab.rehearsal.report import say
+from lab.site import libvirtd
+from lab.site.console import console_log
+from lab.site.paths import NAMESPACE, POOL_NAME
+
+CLONE_NEWNET = 0x40000000
+Settings = tuple[str, str | None]
+"""Boot override target, and the image in the virtual CD drive."""
+
+
+@contextmanager
+def inside_the_site() -> Iterator[None]:
+    """Put this process on the site's network, and back."""
+    with Path("/proc/self/ns/net").open() as outside, Path("/run/netns", NAMESPACE).open() as inside:
+        _enter(inside)
+        try:
+            yield
+        finally:
+            _enter(outside)
+
+
+def _enter(namespace: IO[str]) -> None:
+    """Enter a network namespace; os.setns is there from Python 3.12 on."""
+    if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), f"cannot enter {namespace.name}")
+
+
+class Provisioner:
+    """What can be seen from the provisioner's own desk."""
+
+    def __init__(self, plan: ClusterPlan, images: Images) -> None:
+        self._plan, self._images = plan, images
+
+    def console(self, machine: str) -> list[str]:
+        """All console lines of a machine."""
+        try:
+            return console_log(machine).read_text(errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+
+    def bmc_settings(self) -> dict[str, Settings]:
+        """Of each server, by name, asked without the program's own Redfish client."""
+        return {server.name: self._settings(server) for server in self._plan.servers}
+
+    def domains(self) -> set[str]:
+        """Names of the domains that libvirt knows."""
+        return set(libvirtd.power_states())
+
+    def running(self) -> set[str]:
+        """Names of the running ones."""
+        return {name for name, power in libvirtd.power_states().items() if power == "On"}
+
+    def volumes(self) -> set[str]:
+        """Names of the volumes in the pool."""
+        with libvirtd.connection() as connection:
+            pool = connection.storagePoolLookupByName(POOL_NAME)
+            pool.refresh()
+            return set(pool.listVolumes())
+
+    def suspend(self, machine: str) -> None:
+        """Freeze a machine."""
+        with libvirtd.connection() as connection:
+            connection.lookupByName(machine).suspend()
+
+    def resume(self, machine: str) -> None:
+        """Let it go on."""
+        with libvirtd.connection() as connection:
+            connection.lookupByName(machine).resume()
+
+    def memory_mib(self) -> int:
+        """Resident memory of all virtual machines."""
+        total_kib = 0
+        for status in Path("/proc").glob("[0-9]*/status"):
+            try:
+                fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+            except OSError:
+                continue
+            if fields["Name"].strip().startswith("qemu-system"):
+                total_kib += int(fields.get("VmRSS", "0 kB").split()[0])
+        return total_kib // 1024
+
+    def start_services(self) -> None:
+        """Start again what `stop_provisioner_services` ended."""
+        site.up(self._images, say)
+
+    def _settings(self, server: Server) -> Settings:
+        system = self._get(server, parse_bmc_url(server.bmc.address).system_path)
+        manager = system["Links"]["ManagedBy"][0]["@odata.id"]
+        media = self._get(server, f"{manager}/VirtualMedia/Cd")
+        return system["Boot"]["BootSourceOverrideTarget"], media["Image"] or None
+
+    @staticmethod
+    def _get(server: Server, path: str) -> dict[str, Any]:
+        login = f"{server.bmc.username}:{server.bmc.password.get_secret_value()}"
+        headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+        request = urllib.request.Request(parse_bmc_url(server.bmc.address).base + path, headers=headers)  # noqa: S310
+        context = ssl.create_default_context(cadata=site.bmc_ca())
+        with urllib.request.urlopen(request, timeout=30, context=context) as answer:  # noqa: S310
+            return dict(json.load(answer))
+
+
+def keep_note() -> str:
+    """What to do with a cluster that was left up."""
+    run = f"{os.path.relpath(Path('.venv/bin/python'))} -m lab"
+    return (
+        f"The cluster is up. Look at it:  {run} status\n"
+        f"                                {run} exec -- curl -k https://api.okd.lab.test:6443/readyz\n"
+        f"End it:                         {run} down"
+    )

@@ -1,0 +1,82 @@
+"""What the operator sees: headlines with times, and the closing table of proofs."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+class RehearsalError(Exception):
+    """A step did not do what it is for; `machine` is the one whose console may tell why."""
+
+    def __init__(self, what: str, machine: str = "") -> None:
+        super().__init__(what)
+        self.machine = machine
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One thing that was looked at."""
+
+    name: str
+    wanted: str
+    seen: str
+    holds: bool
+
+
+@dataclass
+class Report:
+    """Collects the proofs, and prints as it goes."""
+
+    proofs: list[Proof] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[None]:
+        """A headline, its seconds at the end."""
+        say(f"\n==> {title}")
+        begun = time.monotonic()
+        yield
+        self.seconds[title] = time.monotonic() - begun
+        say(f"<== {title}: {self.seconds[title]:.1f} s")
+
+    def prove(self, name: str, *, wanted: object, seen: object, holds: bool | None = None, machine: str = "") -> None:
+        """Note a proof; one that does not hold ends the rehearsal.
+
+        Args:
+            name: What is proven.
+            wanted: The value that proves it.
+            seen: The value measured.
+            holds: Whether it holds, where that is not equality.
+            machine: Whose console may tell why not.
+
+        Raises:
+            RehearsalError: It does not hold.
+        """
+        good = wanted == seen if holds is None else holds
+        proof = Proof(name, str(wanted), str(seen), good)
+        self.proofs.append(proof)
+        say(f"    {'proven' if good else 'NOT PROVEN'}: {name}: {proof.seen}")
+        if not good:
+            raise RehearsalError(f"{name}: seen {proof.seen}, wanted {proof.wanted}", machine)
+
+    def close(self) -> None:
+        """The table of proofs and of seconds."""
+        width = max((len(proof.name) for proof in self.proofs), default=0)
+        say(f"\n{'proof':{width}}  measured (wanted)")
+        for proof in self.proofs:
+            mark = "" if proof.holds else "   <-- NOT PROVEN"
+            wanted = "" if proof.seen == proof.wanted else f" ({proof.wanted})"
+            say(f"{proof.name:{width}}  {proof.seen}{wanted}{mark}")
+        say("")
+        for title, seconds in self.seconds.items():
+            say(f"{seconds:7.1f} s  {title}")
+        say(f"{time.monotonic() - self.started:7.1f} s  in all")
+
+
+def say(line: str) -> None:
+    """One whole line, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

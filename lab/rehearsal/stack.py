@@ -1,0 +1,129 @@
+"""The operator's side: the same program, in a copy of the project, driven by the real Pulumi CLI."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab import site
+from lab.rehearsal.report import RehearsalError, say
+
+STACK = "rehearsal"
+PROGRAM = ("Pulumi.yaml", "__main__.py", "cluster", "assets", "components", "providers", "stacks")
+CHECKOUT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command said and how it ended."""
+
+    code: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The stack `rehearsal` in its own copy of the project, so that setting its config leaves the checkout alone."""
+
+    project: Path
+
+    def prepare(self) -> None:
+        """Copy the program, make an empty stack."""
+        shutil.rmtree(self.project.parent, ignore_errors=True)
+        for name in PROGRAM:
+            source, target = CHECKOUT / name, self.project / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "payload"))
+            else:
+                shutil.copy2(source, target)
+        (self.project / ".venv").symlink_to(Path(sys.prefix))
+        for name in ("state", "home"):
+            (self.project.parent / name).mkdir()
+        self.run("stack", "init", STACK, quiet=True)
+
+    def run(self, *words: str, quiet: bool = False) -> str:
+        """A command that must succeed.
+
+        Raises:
+            RehearsalError: It failed.
+        """
+        outcome = self.try_run(*words, quiet=quiet)
+        if outcome.code:
+            said = f"\n{outcome.text}" if quiet else ""
+            raise RehearsalError(f"`pulumi {' '.join(words)}` ended with {outcome.code}{said}", outcome.text)
+        return outcome.text
+
+    def try_run(self, *words: str, quiet: bool = False) -> Outcome:
+        """A command; its lines are shown as they come, unless `quiet`."""
+        command, env = site.exec_command(["pulumi", *words, "--non-interactive"])
+        lines = []
+        with subprocess.Popen(
+            command,
+            cwd=self.project,
+            env={**env, **self._environment()},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if quiet and words[-1] == "--json" else subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process:
+            for line in process.stdout or ():
+                lines.append(line)
+                if not quiet and line.strip():
+                    say(f"    {line.rstrip()}")
+        return Outcome(process.returncode, "".join(lines))
+
+    def configure(self, **values: object) -> None:
+        """Set config values as an operator does, all in one command; a mapping is set leaf by leaf."""
+        words = [word for key, value in _leaves(values) for word in ("--plaintext", f"{key}={value}")]
+        self.run("config", "set-all", "--path", *words, quiet=True)
+
+    def preview(self) -> dict[str, str]:
+        """Operation by resource, `type::name`, of those that would change."""
+        steps = json.loads(self.run("preview", "--json", quiet=True))["steps"]
+        return {_short(step["urn"]): step["op"] for step in steps if step["op"] not in ("same", "read")}
+
+    def outputs(self) -> dict[str, Any]:
+        """The stack's outputs."""
+        return dict(json.loads(self.run("stack", "output", "--json", quiet=True)))
+
+    def resources(self) -> int:
+        """How many resources the state has."""
+        state = json.loads(self.run("stack", "export", quiet=True))
+        return len(state["deployment"].get("resources") or [])
+
+    def state_text(self) -> str:
+        """The state as it is stored."""
+        return "".join(
+            path.read_text(errors="replace") for path in (self.project.parent / "state").rglob("*") if path.is_file()
+        )
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PULUMI_BACKEND_URL": f"file://{self.project.parent / 'state'}",
+            "PULUMI_HOME": str(self.project.parent / "home"),
+            "PULUMI_STACK": STACK,
+            "PULUMI_CONFIG_PASSPHRASE": STACK,
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "VIRTUAL_ENV": sys.prefix,
+        }
+
+
+def _leaves(values: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", str(value).lower() if isinstance(value, bool) else value
+
+
+def _short(urn: str) -> str:
+    _, _, kind, name = urn.rsplit("::", 3)
+    return f"{kind.rsplit(':', 1)[-1]}::{name}"

@@ -1,0 +1,195 @@
+"""The steps of the rehearsal, in the order in which an operator meets them."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assets.ignition import payload_ca
+from assets.render import render_bootstrap
+from cluster.plan import ClusterPlan
+from lab import site
+from lab.rehearsal.etcd import Writer
+from lab.rehearsal.proofs import Proofs
+from lab.rehearsal.provisioner import Provisioner, Settings
+from lab.rehearsal.report import RehearsalError, Report, say
+from lab.rehearsal.stack import Stack
+
+PAYLOAD = ("bootstrap", "master", "worker")
+ROLE_TEMPLATES = ("control_plane/keepalived.conf.j2", "compute/keepalived.conf.j2")
+PREVIEW_GOAL_S = 3.0
+
+
+@dataclass
+class Rehearsal:
+    """One run."""
+
+    provisioner: Provisioner
+    stack: Stack
+    plan: ClusterPlan
+    report: Report
+    found: dict[str, Settings] = field(default_factory=dict)
+    volumes: set[str] = field(default_factory=set)
+    writer: Writer | None = None
+
+    @property
+    def payload(self) -> Path:
+        """Where the payload of the copied project is."""
+        return self.stack.project / "stacks" / "rehearsal" / "payload"
+
+    @property
+    def proofs(self) -> Proofs:
+        """With the payload's CA."""
+        return Proofs(self.plan, payload_ca((self.payload / "master.ign").read_bytes()), self.report)
+
+    def bootstrap(self) -> None:
+        """Phase 1."""
+        self.found, self.volumes = self.provisioner.bmc_settings(), self.provisioner.volumes()
+        with self.report.step("pulumi up, phase bootstrap"):
+            self.stack.run("up", "--yes", "--skip-preview")
+        with self.report.step("proofs of phase bootstrap"):
+            self.proofs.bootstrap_holds_the_vip()
+            self.proofs.control_plane_joined()
+            nodes = self.plan.control_plane
+            self.proofs.first_boots(
+                "/config/master", nodes, lambda: self.provisioner.console(self.plan.bootstrap.name)
+            )
+            self.writer = Writer(self.proofs.etcd())
+            self.writer.start()
+
+    def preview(self) -> None:
+        """What production will change, shown before it is changed."""
+        self.stack.configure(phase="production")
+        with self.report.step("pulumi preview, phase production"):
+            began = time.monotonic()
+            changes = self.stack.preview()
+            seconds = time.monotonic() - began
+        for name, operation in sorted(changes.items(), key=lambda item: item[1]):
+            say(f"    {operation:7} {name}")
+        self.report.prove("preview shows", wanted=self._expected_preview(), seen=_tally(changes))
+        self.report.prove("preview seconds", wanted=f"under {PREVIEW_GOAL_S:g}", seen=f"{seconds:.1f}", holds=True)
+
+    def refusal(self) -> None:
+        """A control plane that is not ready: the gate refuses, VIP and VM are untouched."""
+        node = self.plan.control_plane[-1].name
+        with self.report.step("the gate refuses while a control-plane node hangs"):
+            self.stack.configure(handoff={"deadline_s": 4})
+            self.provisioner.suspend(node)
+            outcome = self.stack.try_run("up", "--yes", "--skip-preview")
+            self.provisioner.resume(node)
+            self.stack.configure(handoff={"deadline_s": 120})
+            said = [line.strip() for line in outcome.text.splitlines() if "HandoffUnsafeError" in line]
+            refused = outcome.code != 0 and bool(said) and node in said[0] and "gate" in said[0]
+            self.report.prove(
+                "handoff refused at the gate", wanted="one line", seen=said[0] if said else "", holds=refused
+            )
+            running = self.plan.bootstrap.name in self.provisioner.running()
+            self.report.prove("bootstrap VM runs on", wanted=True, seen=running)
+            self.proofs.bootstrap_holds_the_vip()
+
+    def production(self) -> None:
+        """Phase 2: the handoff, compute, the Ingress VIP."""
+        with self.report.step("pulumi up, phase production"):
+            self.stack.run("up", "--yes", "--skip-preview")
+        with self.report.step("proofs of phase production"):
+            self._handoff()
+            self.proofs.control_plane_holds_the_vip()
+            self.proofs.compute_holds_the_ingress_vip()
+            self.proofs.first_boots("/config/worker", self.plan.compute, self._control_plane_console)
+            self.proofs.bootstrap_left_etcd()
+            self._written()
+            self._no_trace()
+        self.report.prove(
+            "memory of the VMs, MiB", wanted="under 4096", seen=self.provisioner.memory_mib(), holds=True
+        )
+
+    def nothing_changes(self) -> None:
+        """The same again, a refresh, and one byte more in each role's files."""
+        with self.report.step("second up, refresh, one byte changed per role"):
+            self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
+            self.report.prove("second up", wanted="no changes", seen="no changes")
+            self.stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+            self.report.prove("refresh", wanted="no drift", seen="no drift")
+            for template in ROLE_TEMPLATES:
+                path = self.stack.project / "assets" / template
+                path.write_text(path.read_text() + "#")
+            before = site.bmc_writes()
+            self.stack.run("up", "--yes", "--skip-preview")
+            after = site.bmc_writes()
+            self.report.prove("writes to BMCs after one byte changed per role", wanted=0, seen=after - before)
+
+    def secrets(self) -> None:
+        """No password of the site in anything that was stored."""
+        passwords = {server.bmc.password.get_secret_value() for server in self.plan.servers}
+        text = self.stack.state_text()
+        leaked = [word for word in (*passwords, "PRIVATE KEY") if word in text]
+        self.report.prove("secrets in the state in the clear", wanted=0, seen=len(leaked))
+
+    def provisioner_away(self) -> None:
+        """Libvirt's daemon, the BMC emulator and the program are gone."""
+        with self.report.step("provisioner away"):
+            site.stop_provisioner_services()
+            self.proofs.still_answers()
+            self.provisioner.start_services()
+
+    def destroy(self) -> None:
+        """Everything ends as it was found."""
+        with self.report.step("pulumi destroy"):
+            self.stack.run("destroy", "--yes", "--skip-preview")
+        with self.report.step("proofs of destroy"):
+            self.report.prove(
+                "servers running", wanted="none", seen=", ".join(sorted(self.provisioner.running())) or "none"
+            )
+            settings = self.provisioner.bmc_settings()
+            good = sum(settings[name] == as_found for name, as_found in self.found.items())
+            total = len(self.found)
+            self.report.prove(
+                "boot override and media as found", wanted=f"{total} of {total}", seen=f"{good} of {total}"
+            )
+            self.report.prove("resources in the stack", wanted=0, seen=self.stack.resources())
+            left = self.provisioner.volumes() - self.volumes
+            self.report.prove("volumes left in the pool", wanted="none", seen=", ".join(sorted(left)) or "none")
+
+    def _expected_preview(self) -> str:
+        # Compute's BMCs and files stand since phase 1: production adds its installation and the proof of its VIP.
+        files = len(render_bootstrap(self.plan))
+        create = "create HostProvisioning, create VipHeld"
+        return f"{create}, delete Bootstrap, delete BootstrapVm, delete {files} RenderedAsset, update Stack, update VipHandoff"
+
+    def _handoff(self) -> None:
+        felt = self.stack.outputs()["handoff"]
+        tried, failed = int(felt["connects_tried"]), int(felt["connects_failed"])
+        self.report.prove(f"TCP connects failed, of {tried}", wanted=0, seen=failed)
+        requests, lost = int(felt["requests_tried"]), int(felt["requests_failed_after_retry"])
+        self.report.prove(f"HTTPS requests failed after one retry, of {requests}", wanted=0, seen=lost)
+        broken = int(felt["requests_broken_in_flight"])
+        self.report.prove("HTTPS requests broken in flight", wanted="reported", seen=broken, holds=True)
+        self.report.prove("longest gap between connects, ms", wanted="reported", seen=int(felt["gap_ms"]), holds=True)
+
+    def _control_plane_console(self) -> list[str]:
+        return [line for server in self.plan.control_plane for line in self.provisioner.console(server.name)]
+
+    def _written(self) -> None:
+        if self.writer is None:
+            raise RehearsalError("the writer was never started")
+        self.writer.stop()
+        keys = self.writer.etcd.keys()
+        lost = [key for key in self.writer.acknowledged if key not in keys]
+        what = f"acknowledged writes lost, of {len(self.writer.acknowledged)} ({self.writer.retries} retries)"
+        self.report.prove(what, wanted=0, seen=len(lost))
+
+    def _no_trace(self) -> None:
+        name = self.plan.bootstrap.name
+        traces = {each for each in self.provisioner.domains() | self.provisioner.volumes() if each.startswith(name)}
+        self.report.prove("traces of the bootstrap VM in libvirt", wanted="none", seen=", ".join(traces) or "none")
+
+
+def _tally(changes: dict[str, str]) -> str:
+    """`create VipHeld, delete 3 RenderedAsset, …`, sorted."""
+    kinds: dict[tuple[str, str], int] = {}
+    for name, operation in changes.items():
+        key = (operation, name.partition("::")[0])
+        kinds[key] = kinds.get(key, 0) + 1
+    return ", ".join(
+        f"{operation} {kind}" if count == 1 else f"{operation} {count} {kind}"
+        for (operation, kind), count in sorted(kinds.items())
+    )

@@ -1,0 +1,186 @@
+"""The rehearsal's site, from nothing to five powered-off servers, and away again. Every step looks before it acts."""
+
+import fcntl
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from lab.cache import cache_root
+from lab.inventory import Site, load_site
+from lab.shell import LabError, run
+from lab.site import bmc, libvirtd, network
+from lab.site.console import console_tail
+from lab.site.paths import BMC, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT
+
+__all__ = [
+    "SiteStatus",
+    "bmc_ca",
+    "bmc_writes",
+    "bmc_writes_by_host",
+    "console_tail",
+    "down",
+    "exec_command",
+    "stop_provisioner_services",
+    "up",
+]
+
+Report = Callable[[str], None]
+_DAEMONS = (bmc.daemon, libvirtd.daemon, network.dnsmasq)  # in the order in which they are ended
+
+
+class SiteImages(Protocol):
+    """What `lab.images.Images` has."""
+
+    @property
+    def iso(self) -> Path:
+        """The live ISO."""
+
+    @property
+    def iso_sha256(self) -> str:
+        """Its digest."""
+
+    @property
+    def base_volume(self) -> Path:
+        """The bootstrap VM's disk."""
+
+
+@dataclass(frozen=True)
+class SiteStatus:
+    """What of the site is there."""
+
+    namespace: bool
+    daemons: dict[str, int | None]
+    """Process id by name; None: not running."""
+    power: dict[str, str] = field(default_factory=dict)
+    """On or Off by machine."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether all parts run."""
+        return self.namespace and all(self.daemons.values())
+
+
+def up(images: SiteImages, report: Report) -> None:
+    """Bring up what is missing of the site; a second call changes nothing, also after a crash.
+
+    Raises:
+        LabError: A part could not be started; the others are left as they are, for a look at them or a `down`.
+    """
+    start = time.monotonic()
+    site = load_site()
+    with _locked():
+        if not network.namespace_exists():
+            # A machine that was rebooted, or the first time: what the folders hold belongs to servers that are gone.
+            _remove_state()
+            shutil.rmtree(LOG, ignore_errors=True)
+        for folder in (POOL, DISKS, CONSOLE, BMC, DNS, PID, LOG):
+            folder.mkdir(parents=True, exist_ok=True)
+        _offer_iso(images)
+        network.ensure_network(site)
+        network.ensure_dnsmasq(site)
+        started = libvirtd.ensure_libvirtd()
+        libvirtd.ensure_base_volume(images.base_volume)
+        libvirtd.ensure_servers(site)
+        bmc.ensure_bmc(site, restart=started)
+    report(f"lab: {len(site.servers)} servers at {_bmc_url(site)}, {time.monotonic() - start:.1f} s spent")
+
+
+def down(report: Report) -> None:
+    """End every machine and process of the site and remove what it kept, logs aside; nothing there is fine."""
+    start = time.monotonic()
+    with _locked():
+        for daemon in _DAEMONS:
+            daemon.stop()
+        network.remove_network()
+        _remove_state()
+    report(f"lab: gone after {time.monotonic() - start:.1f} s; logs are in {LOG}")
+
+
+def status() -> SiteStatus:
+    """Look at the site."""
+    daemons = {daemon.name: daemon.pid for daemon in _DAEMONS}
+    power = libvirtd.power_states() if libvirtd.daemon.pid else {}
+    return SiteStatus(network.namespace_exists(), daemons, power)
+
+
+def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The words and the environment that run `command` inside the site, as on its provisioner.
+
+    Raises:
+        LabError: There is no site to run it in.
+    """
+    if not network.namespace_exists():
+        raise LabError("the lab is not up: run `python -m lab up` first")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    env = {**os.environ, "LIBVIRT_DEFAULT_URI": LIBVIRT_URI, "PATH": path}
+    return ["ip", "netns", "exec", NAMESPACE, *command], env
+
+
+def stop_provisioner_services() -> None:
+    """Stop the BMC emulator and libvirtd, as when the provisioner is gone; running machines run on. `up` restarts them."""
+    with _locked():
+        bmc.daemon.stop()
+        libvirtd.daemon.stop()
+
+
+def bmc_writes() -> int:
+    """Requests to the BMC since the lab came up that were no reading."""
+    return bmc.writes().total()
+
+
+def bmc_writes_by_host() -> dict[str, int]:
+    """The same by server."""
+    writes = bmc.writes()
+    return {server.name: writes[server.uuid] for server in load_site().servers}
+
+
+def bmc_ca() -> str:
+    """PEM of the CA that signed the BMC's certificate, for the stack's config."""
+    return bmc.CA.read_text()
+
+
+def _bmc_url(site: Site) -> str:
+    return f"https://{site.bmc.address}:{site.bmc.port}"
+
+
+def _offer_iso(images: SiteImages) -> None:
+    """Put the ISO where the program looks for one by its digest."""
+    target = cache_root() / "images" / images.iso_sha256
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.hardlink_to(images.iso)
+    except OSError:  # another filesystem
+        run("cp", "--reflink=auto", images.iso, target.with_suffix(".new"))
+        target.with_suffix(".new").rename(target)
+
+
+def _remove_state() -> None:
+    if ROOT.is_dir():
+        for entry in ROOT.iterdir():
+            if entry != LOG:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """Hold the site for this process; two that change it would trip over each other.
+
+    Raises:
+        LabError: Not root, or another process holds it.
+    """
+    if os.geteuid() != 0:
+        raise LabError("the lab makes namespaces and virtual machines: run it as root")
+    with LOCK.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LabError("another `python -m lab` is changing the lab: wait for it to end") from None
+        yield

@@ -1,0 +1,115 @@
+"""The BMC of all servers: sushy-emulator behind TLS and a password, on the network `provisioning`."""
+
+import contextlib
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import bcrypt
+
+from lab.certificates import Authority
+from lab.inventory import BmcAccess, Site
+from lab.shell import LabError, run
+from lab.site.network import is_listening
+from lab.site.paths import BMC, LIBVIRT_URI, NAMESPACE, POOL_NAME
+from lab.site.processes import Daemon, wait_until
+from lab.templates import render
+
+CA = BMC / "ca.crt"
+
+_DEADLINE_S = 30.0  # 0.5 s on two idle cores (2026-11)
+_BCRYPT_COST = 5  # paid with every request: there are no sessions in sushy-tools 2.2.0
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # werkzeug colours what it logs
+_REQUEST = re.compile(r'"(?P<method>[A-Z]+) (?P<path>/\S*) HTTP/')
+_SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/?]+)")
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+daemon = Daemon("sushy-emulator")
+
+
+def ensure_bmc(site: Site, *, restart: bool) -> None:
+    """Run the emulator; `restart` it with libvirtd, for it never finds its way back (500 for ever, sushy-tools 2.2.0)."""
+    config, wanted = BMC / "sushy-emulator.conf", _config(site)
+    unchanged = config.exists() and config.read_text() == wanted and _credentials_fit(site.bmc)
+    if daemon.pid and unchanged and not restart:
+        return
+    daemon.stop()
+    _ensure_certificates(site.bmc)
+    if not _credentials_fit(site.bmc):
+        _write_credentials(site.bmc)
+    config.write_text(wanted)
+    # Downloads of media do not go below the pool, where libvirt would take their folders for volumes.
+    downloads = BMC / "tmp"
+    downloads.mkdir(exist_ok=True)
+    program = Path(sys.executable).parent / "sushy-emulator"
+    daemon.start(program, "--config", config, env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
+    daemon.await_ready(lambda: is_listening("tcp", site.bmc.address, site.bmc.port), _DEADLINE_S)
+    wait_until(lambda: _shows_servers(site), f"all {len(site.servers)} servers at the BMC", _DEADLINE_S)
+
+
+def writes() -> Counter[str]:
+    """Requests since `up` that were no reading, by the system's UUID (those to the service itself under "").
+
+    Media hang off a manager, whose id is its system's.
+    """
+    with contextlib.suppress(FileNotFoundError), daemon.log.open(errors="replace") as log:
+        return count_writes(log)
+    return Counter()
+
+
+def count_writes(lines: Iterable[str]) -> Counter[str]:
+    """Count the requests of an access log that were no reading, by the system or manager in their path."""
+    found = Counter[str]()
+    for line in lines:
+        request = _REQUEST.search(_ESCAPE.sub("", line))
+        if request and request["method"] not in _READING:
+            system = _SYSTEM.match(request["path"])
+            found[system[1] if system else ""] += 1
+    return found
+
+
+def _config(site: Site) -> str:
+    values = {"bmc": BMC, "libvirt_uri": LIBVIRT_URI, "pool": POOL_NAME}
+    return render("site/files/sushy-emulator.conf.j2", site=site, **values)
+
+
+def _ensure_certificates(access: BmcAccess) -> None:
+    if CA.exists():
+        return
+    authority = Authority.create("lab-bmc-ca")
+    server = authority.issue([str(access.address)], [access.address])
+    _write_private(BMC / "server.key", server.key)
+    (BMC / "server.crt").write_text(server.certificate)
+    CA.write_text(authority.pem)  # last: it says that the others are there
+
+
+def _write_credentials(access: BmcAccess) -> None:
+    digest = bcrypt.hashpw(access.password.encode(), bcrypt.gensalt(_BCRYPT_COST)).decode()
+    _write_private(BMC / "htpasswd", f"{access.username}:{digest}\n")
+
+
+def _credentials_fit(access: BmcAccess) -> bool:
+    try:
+        username, _, digest = (BMC / "htpasswd").read_text().strip().partition(":")
+        return username == access.username and bcrypt.checkpw(access.password.encode(), digest.encode())
+    except (OSError, ValueError):
+        return False
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text)
+
+
+def _shows_servers(site: Site) -> bool:
+    access = site.bmc
+    url = f"https://{access.address}:{access.port}/redfish/v1/Systems"
+    # By standard input: a password in the arguments would be seen by everybody.
+    config = f'url = "{url}"\nuser = "{access.username}:{access.password}"\ncacert = "{CA}"\n'
+    try:
+        body = run("ip", "netns", "exec", NAMESPACE, "curl", "-sS", "--fail", "--max-time", "5", "-K", "-", stdin=config)
+    except LabError:
+        return False
+    return all(f"/redfish/v1/Systems/{server.uuid}" in body for server in site.servers)

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Become COMMAND with libvirt's folders, and the user that its QEMU driver asks for, bound from STATE; the machine's own
+# stay untouched. The paths are compiled into libvirtd. Runs in a mount namespace of its own.
+# USAGE: unshare --mount --propagation private private-mounts.sh STATE CACHE COMMAND...
+set -euo pipefail
+state=${1:?STATE} cache=${2:?CACHE}
+shift 2
+bind() {
+    mkdir -p "$2"
+    mount --bind "$1" "$2"
+}
+bind "$state/etc" /etc/libvirt
+bind "$state/lib" /var/lib/libvirt
+bind "$state/run" /run/libvirt
+bind "$state/log" /var/log/libvirt
+bind "$cache" /var/cache/libvirt
+mount --bind "$state/passwd" /etc/passwd
+mount --bind "$state/group" /etc/group
+exec "$@"

@@ -1,0 +1,127 @@
+"""libvirtd by hand: in the namespace, with folders of its own, so that the machine's own libvirt stays as it is."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import libvirt
+
+from lab.cache import cache_root
+from lab.inventory import Machine, Site
+from lab.shell import LabError, run
+from lab.site.paths import BASE_VOLUME, CONSOLE, DISKS, FILES, LIBVIRT, LIBVIRT_URI, POOL, POOL_NAME
+from lab.site.processes import Daemon
+from lab.templates import render
+
+_DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
+_SERVER_MEMORY_MIB = 320
+_DISK_SIZE = "1536M"
+# libvirtd does not start where this user is missing, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
+_QEMU_USER = {
+    "passwd": "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n",
+    "group": "libvirt-qemu:x:64055:\n",
+}
+
+daemon = Daemon("libvirtd")
+
+
+def ensure_libvirtd() -> bool:
+    """Run libvirtd with its pool; answer whether it had to be started."""
+    started = daemon.pid is None
+    if started:
+        _prepare_folders()
+        wrapper = ("unshare", "--mount", "--propagation", "private", FILES / "private-mounts.sh", LIBVIRT, _cache())
+        daemon.start("libvirtd", wrapper=wrapper)
+    daemon.await_ready(_answers, _DEADLINE_S)
+    with connection() as libvirtd:
+        _ensure_pool(libvirtd)
+    return started
+
+
+def ensure_base_volume(image: Path) -> None:
+    """Put the bootstrap's base volume into the pool; a changed one replaces it by name, under a new inode."""
+    target = POOL / BASE_VOLUME
+    seen, wanted = (target.stat() if target.exists() else None), image.stat()
+    if seen is None or (seen.st_size, seen.st_mtime_ns) != (wanted.st_size, wanted.st_mtime_ns):
+        fresh = target.with_suffix(".new")
+        run("cp", "--reflink=auto", "--preserve=timestamps", image, fresh)
+        fresh.rename(target)
+    with connection() as libvirtd:
+        libvirtd.storagePoolLookupByName(POOL_NAME).refresh()
+
+
+def ensure_servers(site: Site) -> None:
+    """Define the servers that are missing, each with an empty disk; one that is there keeps its disk and its power."""
+    with connection() as libvirtd:
+        known = {domain.name() for domain in libvirtd.listAllDomains()}
+        for server in site.servers:
+            disk = DISKS / f"{server.name}.qcow2"
+            if server.name not in known or not disk.exists():
+                run("qemu-img", "create", "-q", "-f", "qcow2", disk, _DISK_SIZE)
+                libvirtd.defineXML(_server_xml(server, disk))
+
+
+def power_states() -> dict[str, str]:
+    """On or Off of every domain: the servers, and what the program made."""
+    with connection() as libvirtd:
+        return {domain.name(): "On" if domain.isActive() else "Off" for domain in libvirtd.listAllDomains()}
+
+
+@contextmanager
+def connection() -> Iterator[libvirt.virConnect]:
+    """A connection to the lab's libvirtd.
+
+    Raises:
+        LabError: libvirtd refused something that was asked of it.
+    """
+    libvirt.registerErrorHandler(lambda *_: None, None)  # else the library prints each error to stderr
+    try:
+        opened = libvirt.open(LIBVIRT_URI)
+        try:
+            yield opened
+        finally:
+            opened.close()
+    except libvirt.libvirtError as error:
+        raise LabError(f"libvirtd: {error}") from error
+
+
+def _answers() -> bool:
+    try:
+        with connection():
+            return True
+    except LabError:
+        return False
+
+
+def _prepare_folders() -> None:
+    for name in ("etc", "lib", "run", "log"):
+        (LIBVIRT / name).mkdir(parents=True, exist_ok=True)
+    for name in ("libvirtd.conf", "qemu.conf"):
+        shutil.copy(FILES / name, LIBVIRT / "etc" / name)
+    for name, line in _QEMU_USER.items():
+        text = Path("/etc", name).read_text()
+        (LIBVIRT / name).write_text(text if "libvirt-qemu:" in text else text + line)
+
+
+def _cache() -> Path:
+    """QEMU's capabilities, probed once: libvirt checks by itself whether they still fit the binary."""
+    folder = cache_root() / "lab" / "libvirt"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _ensure_pool(libvirtd: libvirt.virConnect) -> None:
+    if POOL_NAME not in {pool.name() for pool in libvirtd.listAllStoragePools()}:
+        libvirtd.storagePoolDefineXML(
+            f'<pool type="dir"><name>{POOL_NAME}</name><target><path>{POOL}</path></target></pool>'
+        )
+    pool = libvirtd.storagePoolLookupByName(POOL_NAME)
+    pool.setAutostart(1)
+    if not pool.isActive():
+        pool.create()
+
+
+def _server_xml(machine: Machine, disk: Path) -> str:
+    values = {"machine": machine, "disk": disk, "console": CONSOLE / f"{machine.name}.log"}
+    return render("site/files/server.xml.j2", memory_mib=_SERVER_MEMORY_MIB, **values)

@@ -1,0 +1,95 @@
+"""The site's network: one namespace without a way out, two bridges, DHCP and DNS."""
+
+import contextlib
+from ipaddress import IPv4Address, IPv4Interface
+
+from lab.inventory import Site
+from lab.shell import LabError, run
+from lab.site.paths import DNS, NAMESPACE, RESOLV_CONF
+from lab.site.processes import Daemon, ancestors, end_process
+from lab.templates import render
+
+_DNS_DEADLINE_S = 10.0
+
+dnsmasq = Daemon("dnsmasq")
+
+
+def provisioner_address(site: Site) -> IPv4Interface:
+    """The provisioner's own address on the machines' network: the first one."""
+    return IPv4Interface(f"{site.machine_network[1]}/{site.machine_network.prefixlen}")
+
+
+def ensure_network(site: Site) -> None:
+    """Make the namespace, the bridges `baremetal` and `provisioning`, and the namespace's resolv.conf."""
+    if not namespace_exists():
+        # What is left of a namespace whose mount is gone would be in the way.
+        with contextlib.suppress(LabError):
+            run("ip", "netns", "delete", NAMESPACE)
+        run("ip", "netns", "add", NAMESPACE)
+    _ip("link", "set", "lo", "up")
+    _ensure_bridge("baremetal", provisioner_address(site))
+    _ensure_bridge("provisioning", IPv4Interface(f"{site.bmc.address}/24"))
+    RESOLV_CONF.parent.mkdir(parents=True, exist_ok=True)
+    RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\nnameserver {provisioner_address(site).ip}\n")
+
+
+def namespace_exists() -> bool:
+    """Whether the namespace is there and usable."""
+    try:
+        _ip("link", "show", "lo")
+    except LabError:
+        return False
+    return True
+
+
+def remove_network() -> None:
+    """End every process in the namespace (servers, and whatever was started by `exec`), then remove it."""
+    if not namespace_exists():
+        return
+    mine = ancestors()
+    for pid in run("ip", "netns", "pids", NAMESPACE).split():
+        if int(pid) not in mine:
+            end_process(int(pid))
+    run("ip", "netns", "delete", NAMESPACE)
+    RESOLV_CONF.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        RESOLV_CONF.parent.rmdir()
+
+
+def ensure_dnsmasq(site: Site) -> None:
+    """Run DHCP and DNS as the installer's documentation wants them from a site; restart them where the site changed."""
+    config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(site)
+    unchanged = config.exists() and config.read_text() == wanted
+    if dnsmasq.pid and unchanged:
+        return
+    dnsmasq.stop()
+    config.write_text(wanted)
+    run("dnsmasq", "--test", f"--conf-file={config}")
+    dnsmasq.start("dnsmasq", "--keep-in-foreground", "--log-facility=-", f"--conf-file={config}")
+    address = provisioner_address(site).ip
+    dnsmasq.await_ready(lambda: is_listening("udp", address, 53), _DNS_DEADLINE_S)
+
+
+def is_listening(protocol: str, address: IPv4Address, port: int) -> bool:
+    """Whether a socket of the namespace is bound to exactly this address and port."""
+    sockets = run("ip", "netns", "exec", NAMESPACE, "ss", "-Hln", f"--{protocol}", "sport", "=", f":{port}")
+    return f" {address}:{port} " in sockets
+
+
+def _dnsmasq_conf(site: Site) -> str:
+    address = provisioner_address(site)
+    return render("site/files/dnsmasq.conf.j2", site=site, address=address.ip, network=address.network, state=DNS)
+
+
+def _ensure_bridge(name: str, address: IPv4Interface) -> None:
+    try:
+        _ip("link", "show", name)
+    except LabError:
+        # Ports forward at once, and no querier is needed for VRRP's multicast.
+        _ip("link", "add", name, "type", "bridge", "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0")
+    _ip("address", "replace", str(address), "dev", name)
+    _ip("link", "set", name, "up")
+
+
+def _ip(*words: str) -> str:
+    return run("ip", "-n", NAMESPACE, *words)

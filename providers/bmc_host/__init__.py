@@ -1,0 +1,1 @@
+"""BmcHost: one server behind its BMC, pinned by the operator's consent."""

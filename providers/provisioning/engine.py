@@ -1,0 +1,224 @@
+"""How one host gets from Off to an installed system that answers, by evidence and not by memory.
+
+| power, virtual CD | what it says | what is done |
+|---|---|---|
+| Off, empty | left so by `BmcHost` | install |
+| Off, this ISO | a run ended before On, or after the installation | On from it; it installs, perhaps again |
+| Off, another image | of an older run, or somebody's | eject it, install |
+| On, an ISO of ours | a run ended in the middle of the installation | ForceOff, then as Off |
+| On, empty | runs from its disk | adopt it as soon as it answers; nothing is sent but reads |
+| On, somebody's image | not understood | fail; nothing is changed |
+
+The media are ejected before a disk is ever booted: a host that has once run from its disk is never installed again.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from providers.clock import Clock
+from providers.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
+from providers.progress import Report
+from providers.redfish.bmc import Bmc, Power
+from providers.redfish.steps import CD, HDD, POLL_S, Steps, Waits, jittered
+
+HEARTBEAT_S = 10.0
+INSERT_S = 300.0  # a BMC that downloads the whole ISO at the insert does so within its own HTTP time-out
+UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD
+ADOPTED = ""
+
+
+class Media(Protocol):
+    """Where boot ISOs come from."""
+
+    def publish(self, host: str) -> str:
+        """Make and serve the host's ISO; its URL."""
+        ...
+
+    def is_ours(self, url: str, host: str) -> bool:
+        """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
+        ...
+
+    def sent(self, url: str) -> int:
+        """Bytes sent of it."""
+        ...
+
+    def digest(self, host: str) -> str:
+        """SHA-256 of the ISO that was published for `host`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host to install.
+
+    Args:
+        name: In the install-config.
+        uuid: System UUID that must answer; empty takes any.
+        address: Where the installed system answers.
+    """
+
+    name: str
+    uuid: str
+    address: str
+
+
+@dataclass(frozen=True)
+class World:
+    """What a host's installation works with.
+
+    Args:
+        is_up: Whether the installed system answers.
+        guard: A lock on the server, held for the whole work.
+    """
+
+    bmc: Bmc
+    clock: Clock
+    media: Media
+    is_up: Callable[[Host], bool]
+    report: Report
+    guard: AbstractContextManager[None]
+
+
+@dataclass
+class Installation:
+    """One host's way. `run` is driven to its end; then `iso_sha256` and `seconds` say what was done."""
+
+    host: Host
+    world: World
+    deadline_s: float
+    iso_sha256: str = ADOPTED
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Per step, rounded to 0.1 s."""
+    _step: str = "BMC"
+    _step_at: float = 0.0
+    _told_at: float = 0.0
+    _until: float = 0.0
+
+    def run(self) -> Waits:
+        """Install the host, or adopt it.
+
+        Raises:
+            OkdBaremetalError: It did not get there; the message names host, step and time spent.
+        """
+        clock = self.world.clock
+        self._until = clock.now() + self.deadline_s
+        self._step_at = clock.now()
+        with self.world.guard:
+            try:
+                for seconds in self._way(Steps(self.world.bmc, clock, self._until)):
+                    self._heartbeat()
+                    yield seconds
+            except BmcTimeoutError as error:
+                raise self._too_late(error.what) from None
+            finally:
+                self.world.bmc.close()
+        self._enter("installed" if self.iso_sha256 else "adopted")
+
+    def _way(self, steps: Steps) -> Waits:
+        yield from self._expect_the_machine(steps)
+        power, media = yield from steps.value("power and virtual CD", self._look)
+        if power is Power.ON and media is None:
+            self._enter("adopting: it runs from its disk")
+        else:
+            yield from self._install(steps, power, media)
+            yield from self._boot_from_disk(steps)
+            self._enter("booting from disk")
+        yield from self._wait_until_up()
+
+    def _look(self) -> tuple[Power, str | None] | None:
+        power = self.world.bmc.power()
+        return None if power is Power.CHANGING else (power, self.world.bmc.media())
+
+    def _expect_the_machine(self, steps: Steps) -> Waits:
+        seen = yield from steps.value("an answer of the BMC", self.world.bmc.identity)
+        if self.host.uuid and not seen.answers_to(self.host.uuid):
+            what = f"the BMC is that of UUID {seen.uuid}, wanted {self.host.uuid}"
+            raise BmcIdentityError(what, where=self.world.bmc.url, hint="Nothing was changed")
+
+    def _install(self, steps: Steps, power: Power, media: str | None) -> Waits:
+        """Boot the installer from virtual CD, and wait until it has switched the server off."""
+        ours = media is not None and self.world.media.is_ours(media, self.host.name)
+        if power is Power.ON and not ours:
+            what = f"it runs with {media} in its virtual CD drive"
+            hint = "Eject that, or switch the server off, then run `pulumi up` again"
+            raise BmcError(what, where=self.world.bmc.url, hint=hint)
+        if power is Power.ON:
+            self._enter("stopping an interrupted installation")
+            yield from steps.power(Power.OFF)
+        self._enter("media")
+        url = self.world.media.publish(self.host.name)
+        self.iso_sha256 = self.world.media.digest(self.host.name)
+        inserted = media != url
+        yield from self._insert(steps, url)
+        # A run that was killed right after its last On may take effect only now; it must not count as ours.
+        yield from steps.power(Power.OFF)
+        yield from steps.override(CD)
+        self._enter("starting the installer")
+        yield from steps.power(Power.ON)
+        self._enter("installing from ISO")
+        yield from steps.look("power Off (the sign that the installation is done)", self._is_done(url, inserted))
+
+    def _insert(self, steps: Steps, url: str) -> Waits:
+        try:
+            yield from steps.media(url, until=self.world.clock.now() + INSERT_S)
+        except BmcAuthError:
+            raise
+        except BmcError as error:
+            if self.world.media.sent(url):
+                raise
+            raise self._never_fetched(error.what) from None
+
+    def _is_done(self, url: str, inserted: bool) -> Callable[[], bool]:
+        started = self.world.clock.now()
+
+        def is_done() -> bool:
+            unread = inserted and not self.world.media.sent(url)
+            if unread and self.world.clock.now() - started >= UNREAD_S:
+                raise self._never_fetched(f"nothing was read in {UNREAD_S:g} s")
+            return self.world.bmc.power() is Power.OFF
+
+        return is_done
+
+    def _boot_from_disk(self, steps: Steps) -> Waits:
+        self._enter("ejecting")
+        yield from steps.no_media()
+        # Once: the permanent boot order stays the operator's. Where Cd, Once was used up this changes nothing that
+        # matters; where Once is kept for good (sushy-tools) the CD would be booted again.
+        yield from steps.override(HDD)
+        self._enter("starting from disk")
+        yield from steps.power(Power.ON)
+
+    def _wait_until_up(self) -> Waits:
+        while not self.world.is_up(self.host):
+            if self.world.clock.now() >= self._until:
+                raise BmcTimeoutError(f"{self.host.address} does not answer", where=self.world.bmc.url)
+            yield jittered(POLL_S)
+
+    def _never_fetched(self, why: str) -> ProvisioningError:
+        hint = "It must reach media.address and media.port; look for a firewall or a missing route"
+        return ProvisioningError(f"the BMC never fetched the boot ISO: {why}", where=self.world.bmc.url, hint=hint)
+
+    def _too_late(self, what: str) -> BmcTimeoutError:
+        spent = self.world.clock.now() - self._step_at
+        text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
+        hint = "Look at the server's console, then run `pulumi up` again"
+        return BmcTimeoutError(text, where=self.world.bmc.url, hint=hint)
+
+    def _enter(self, step: str) -> None:
+        now = self.world.clock.now()
+        if step != self._step:
+            self.seconds[self._step] = round(now - self._step_at, 1)
+            self._step, self._step_at = step, now
+        self._tell(now)
+
+    def _heartbeat(self) -> None:
+        now = self.world.clock.now()
+        if now - self._told_at >= HEARTBEAT_S:
+            self._tell(now)
+
+    def _tell(self, now: float) -> None:
+        self._told_at = now
+        spent = self.deadline_s - (self._until - now)
+        self.world.report(f"{self._step}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")

@@ -1,0 +1,174 @@
+"""RPC shell of `HostProvisioning`."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pulumi.dynamic import DiffResult
+from pydantic import BaseModel, ConfigDict
+
+from assets import ignition
+from providers import lock, progress
+from providers.clock import SYSTEM_CLOCK
+from providers.dynamic import Props, Provider, is_known
+from providers.errors import ProvisioningError
+from providers.probe import arp
+from providers.probe.https import Endpoint
+from providers.progress import Report
+from providers.provisioning.engine import Host, Installation, World
+from providers.provisioning.isos import IsoMedia, Recipe
+from providers.provisioning.media import MediaServer
+from providers.provisioning.rollout import roll_out
+from providers.redfish.sushy_bmc import Access, SushyBmc
+
+PAYLOAD_NAMES = {"control-plane": "master", "compute": "worker"}
+API_PORT = 6443
+PROBE_S = 3.0
+ARP_S = 1.0
+INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_address", "media_port")
+Record = dict[str, str]
+
+
+class HostSpec(BaseModel):
+    """One host, as the program gives it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bmc_url: str
+    username: str
+    verify: bool = True
+    address: str
+    root_device: str
+    uuid: str = ""
+
+
+class HostProvisioningSpec(BaseModel):
+    """Inputs as the provider gets them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    role: Literal["control-plane", "compute"]
+    hosts: dict[str, HostSpec]
+    passwords: dict[str, str]
+    ca: str = ""
+    media_address: str
+    media_port: int
+    base_iso_sha256: str
+    base_iso_url: str = ""
+    ignition_sha256: dict[str, str] = {}
+    ours: dict[str, str]
+    payload_sha256: str
+    stack: str
+    api_name: str
+    deadline_s: float = 3600
+    rows: dict[str, str] = {}
+    urn: str = ""
+
+
+class HostProvisioningProvider(Provider):
+    """Create and update install the hosts without a record; a host with one is never touched again."""
+
+    def _problems(self, olds: Props, news: Props) -> list[tuple[str, str]]:
+        hosts = news.get("hosts")
+        if not isinstance(hosts, dict):
+            return []
+        return [
+            (key, f"nothing for {', '.join(missing)}")
+            for key in ("passwords", "ours", "ignition_sha256")
+            if is_known(given := news.get(key) or {}) and (missing := sorted(hosts.keys() - given.keys()))
+        ]
+
+    def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
+        """Say in the preview whom the change leaves alone."""
+        kept = sorted((_olds.get("installed") or {}).keys())
+        urn = _news.get("urn")
+        if kept and isinstance(urn, str) and any(_olds.get(key) != _news.get(key) for key in INTO_THE_ISO):
+            report = progress.row(urn)
+            report(f"installed already, and not touched by this change: {', '.join(kept)}")
+        return super().diff(_id, _olds, _news)
+
+    def _create(self, props: Props) -> tuple[str, Props]:
+        spec = HostProvisioningSpec.model_validate(props)
+        return f"{spec.stack}-{spec.role}", _provision(spec, {}, {})
+
+    def _update(self, id_: str, olds: Props, news: Props) -> Props:
+        spec = HostProvisioningSpec.model_validate(news)
+        return _provision(spec, olds.get("installed") or {}, olds.get("steps") or {})
+
+
+def still_installed(recorded: Mapping[str, Record], hosts: Mapping[str, HostSpec]) -> dict[str, Record]:
+    """The records that hold: of hosts that are still wanted and still the same machine."""
+    return {
+        name: record
+        for name, record in recorded.items()
+        if name in hosts and (not hosts[name].uuid or hosts[name].uuid.lower() == record["uuid"])
+    }
+
+
+def _provision(spec: HostProvisioningSpec, recorded: Mapping[str, Record], steps: Mapping[str, Any]) -> Props:
+    """Install what has no record; the outputs.
+
+    Raises:
+        ProvisioningError: At least one host failed; the others are found installed by the next run.
+    """
+    installed = still_installed(recorded, spec.hosts)
+    pending = [name for name in spec.hosts if name not in installed]
+    took = {name: steps[name] for name in installed if name in steps}
+    if pending:
+        with MediaServer(spec.media_address, spec.media_port) as server:
+            ways = _installations(spec, pending, server)
+            failed = roll_out(ways, clock=SYSTEM_CLOCK)
+        if failed:
+            raise _summary(spec, failed)
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        for name, way in ways.items():
+            installed[name] = {"uuid": spec.hosts[name].uuid.lower(), "iso_sha256": way.iso_sha256, "at": at}
+            took[name] = way.seconds
+    return {"installed": installed, "steps": took}
+
+
+def _installations(spec: HostProvisioningSpec, names: list[str], server: MediaServer) -> dict[str, Installation]:
+    recipe = Recipe(
+        stack=spec.stack,
+        payload_name=PAYLOAD_NAMES[spec.role],
+        payload_sha256=spec.payload_sha256,
+        base_sha256=spec.base_iso_sha256,
+        base_url=spec.base_iso_url,
+        ours=spec.ours,
+        devices={name: host.root_device for name, host in spec.hosts.items()},
+    )
+    media = IsoMedia(server, recipe, progress.row(spec.urn))
+    is_up = _api_probe(spec, recipe) if spec.role == "control-plane" else _answers_arp
+    return {name: _installation(spec, name, media, is_up) for name in names}
+
+
+def _installation(
+    spec: HostProvisioningSpec, name: str, media: IsoMedia, is_up: Callable[[Host], bool]
+) -> Installation:
+    wanted = spec.hosts[name]
+    bmc = SushyBmc(Access(wanted.bmc_url, wanted.username, spec.passwords[name], spec.ca, wanted.verify))
+    world = World(bmc, SYSTEM_CLOCK, media, is_up, _row(spec, name), lock.held(bmc.url))
+    return Installation(Host(name, wanted.uuid, wanted.address), world, spec.deadline_s)
+
+
+def _row(spec: HostProvisioningSpec, name: str) -> Report:
+    """The host's own row, or a line in this resource's."""
+    if urn := spec.rows.get(name):
+        return progress.row(urn)
+    report = progress.row(spec.urn)
+    return lambda line: report(f"{name}: {line}")
+
+
+def _api_probe(spec: HostProvisioningSpec, recipe: Recipe) -> Callable[[Host], bool]:
+    ready = Endpoint(API_PORT, "/readyz", spec.api_name, ignition.payload_ca(recipe.payload), PROBE_S)
+    return lambda host: ready.is_ready(host.address)
+
+
+def _answers_arp(host: Host) -> bool:
+    return bool(arp.answering_macs(arp.interface_to(host.address), host.address, wait_s=ARP_S))
+
+
+def _summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception]) -> ProvisioningError:
+    lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
+    what = f"{len(failed)} of {len(spec.hosts)} {spec.role} hosts did not get there:{lines}\n"
+    return ProvisioningError(f"{what}Hosts that are not named here run; the next `pulumi up` goes on with these")

@@ -1,0 +1,1 @@
+"""The wire to a BMC: a protocol that engines depend on, its Redfish implementation, and the steps built on it."""

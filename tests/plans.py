@@ -1,0 +1,50 @@
+"""The rehearsal's plan, from the committed stack, with made-up digests."""
+
+import copy
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster.plan import ClusterPlan, load_plan
+
+ROOT = Path(__file__).resolve().parents[1]
+STACK = "rehearsal"
+INSTALL_CONFIG = ROOT / "stacks" / STACK / "install-config.yaml"
+STACK_CONFIG = ROOT / "stacks" / f"Pulumi.{STACK}.yaml"
+PROJECT = "okd-baremetal"
+
+PAYLOAD = {"bootstrap": "b0" * 32, "master": "a1" * 32, "worker": "c2" * 32}
+BASE_ISO = {"sha256": "d3" * 32}
+HOSTS = ("okd-master-0", "okd-master-1", "okd-master-2", "okd-worker-0", "okd-worker-1")
+CONSENT = {name: f"SERIAL-{name}" for name in HOSTS}
+
+
+def install_config() -> dict[str, Any]:
+    """The rehearsal's install-config, free to be changed."""
+    loaded: dict[str, Any] = yaml.safe_load(INSTALL_CONFIG.read_text())
+    return loaded
+
+
+def options(**changes: Any) -> dict[str, Any]:
+    """The rehearsal's options as the program reads them, plus what each lab sets (made up), plus `changes`."""
+    committed = yaml.safe_load(STACK_CONFIG.read_text())["config"]
+    plain: dict[str, Any] = {key.removeprefix(f"{PROJECT}:"): value for key, value in committed.items()}
+    plain["media"] = {**plain["media"], "base_iso": BASE_ISO}
+    return copy.deepcopy({**plain, "payload": PAYLOAD, "consent": CONSENT, "bmc_ca": "a PEM", **changes})
+
+
+def plan(**changes: Any) -> ClusterPlan:
+    """The rehearsal's plan, its options changed."""
+    return load_plan(INSTALL_CONFIG, options(**changes))
+
+
+def five_masters(base: ClusterPlan) -> ClusterPlan:
+    """The widest control plane there is."""
+    last = base.control_plane[-1]
+    more = [
+        last.model_copy(update={"name": f"okd-master-{number}", "address": IPv4Address(f"192.168.111.{30 + number}")})
+        for number in (3, 4)
+    ]
+    return base.model_copy(update={"servers": (*base.servers, *more)})

@@ -1,0 +1,147 @@
+"""BmcHost: consent, take-over, release, and what its provider refuses before it asks a BMC."""
+
+import pytest
+from pulumi.output import Unknown
+
+from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
+from providers.bmc_host.provider import BmcHostProvider
+from providers.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
+from providers.redfish.bmc import BootOverride, Power
+from tests.fakes.bmc import UUID, FakeBmc
+from tests.fakes.clock import FakeClock
+
+HOST = "okd-master-0"
+
+
+def engine(bmc: FakeBmc, consent: str = UUID) -> BmcHostEngine:
+    return BmcHostEngine(bmc, bmc.clock, lambda _: None, HOST, consent, 300)
+
+
+def bmc(state: Power = Power.OFF, image: str | None = None) -> FakeBmc:
+    fake = FakeBmc(FakeClock(), image=image)
+    return fake.run_from_disk() if state is Power.ON else fake
+
+
+@pytest.mark.parametrize("consent", [UUID, UUID.upper(), "SN-1", "sn-1"])
+def test_consent_names_uuid_or_serial_in_any_case(consent: str) -> None:
+    assert engine(bmc(), consent).identify().uuid == UUID
+
+
+def test_another_machine_prints_the_command_that_consents_to_it() -> None:
+    fake = bmc(Power.ON, "http://x/y.iso")
+    with pytest.raises(BmcIdentityError, match=rf"pulumi config set --path 'consent.{HOST}' {UUID}$") as caught:
+        engine(fake, "SN-2").take_over()
+    assert "Dell R650" in str(caught.value)
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("fake", "writes"),
+    [
+        pytest.param(bmc(), [], id="off"),
+        pytest.param(bmc(Power.ON), ["Off"], id="on"),
+        pytest.param(bmc(Power.OFF, "http://x/y.iso"), ["eject"], id="off-media"),
+        pytest.param(bmc(Power.ON, "http://x/y.iso"), ["Off", "eject"], id="on-media"),
+    ],
+)
+def test_a_server_is_taken_over_off_and_without_media(fake: FakeBmc, writes: list[str]) -> None:
+    image = fake.image
+    _, found = engine(fake).take_over()
+    assert fake.writes == writes
+    assert (fake.power(), fake.media()) == (Power.OFF, None)
+    assert found == Found(BootOverride("Hdd", "Continuous", "UEFI"), image or "")
+    assert Found.from_outs({"found": found.to_outs()}) == found
+
+
+def test_a_running_cluster_is_recorded_and_left_alone() -> None:
+    fake = bmc(Power.ON)
+    engine(fake).record()
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("found", "writes"),
+    [
+        (BootOverride("Pxe", "Continuous", "UEFI"), ["Off", "eject", "override Pxe Continuous"]),
+        (BootOverride("Cd", "Once"), ["Off", "eject"]),
+        (BootOverride(), ["Off", "eject", "override None Disabled"]),
+    ],
+    ids=["other", "same", "unreported"],
+)
+def test_release_leaves_it_off_with_the_override_as_found(found: BootOverride, writes: list[str]) -> None:
+    fake = FakeBmc(FakeClock()).run_from_media("http://x/y.iso")
+    fake.sticky = False
+    fake.override = BootOverride("Cd", "Once")
+    engine(fake).release(Found(found))
+    assert fake.writes == writes
+
+
+def test_release_of_what_is_off_and_as_found_writes_nothing() -> None:
+    fake = bmc()
+    engine(fake).release(Found(fake.override))
+    assert fake.writes == []
+
+
+def test_a_wrong_password_is_tried_once() -> None:
+    fake = bmc()
+
+    def refuse(_: str) -> None:
+        raise BmcAuthError("HTTP 401")
+
+    fake.fault = refuse
+    with pytest.raises(BmcAuthError):
+        engine(fake).take_over()
+    assert fake.requests == 1
+
+
+def test_an_unreachable_bmc_fails_release_at_the_deadline() -> None:
+    fake = bmc()
+
+    def dead(_: str) -> None:
+        raise BmcTransientError("connection refused")
+
+    fake.fault = dead
+    with pytest.raises(BmcTimeoutError, match="connection refused"):
+        engine(fake).release(Found(BootOverride()))
+    assert fake.clock.now() - 1000 < 310
+
+
+def test_a_power_request_is_not_repeated_while_it_takes_effect() -> None:
+    fake = bmc(Power.ON)
+    fake.change_s = 40
+    engine(fake).take_over()
+    assert fake.writes == ["Off"]
+
+
+@pytest.mark.parametrize(
+    ("host", "path"), [("m0", "consent.m0"), ("m0.lab", 'consent["m0.lab"]')], ids=["label", "dotted"]
+)
+def test_the_command_sets_one_key(host: str, path: str) -> None:
+    assert consent_command(host, "X") == f"pulumi config set --path '{path}' X"
+
+
+URL = "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1"
+PROPS = {"host": HOST, "bmc_url": URL, "username": "admin", "password": "p", "consent": UUID}
+
+
+@pytest.mark.parametrize(
+    ("change", "failing"),
+    [
+        ({}, []),
+        ({"consent": ""}, ["consent"]),
+        ({"consent": None}, ["consent"]),
+        ({"consent": Unknown()}, []),
+        ({"bmc_url": "ipmi://x"}, ["bmc_url"]),
+    ],
+    ids=["good", "empty", "none", "unknown", "ipmi"],
+)
+def test_check_needs_no_bmc(change: dict[str, object], failing: list[str]) -> None:
+    failures = BmcHostProvider().check({}, {**PROPS, **change}).failures
+    assert [failure.property for failure in failures] == failing
+
+
+def test_a_missing_consent_tells_what_to_run_and_where_to_look() -> None:
+    (failure,) = BmcHostProvider().check({}, {**PROPS, "consent": ""}).failures
+    assert f"pulumi config set --path 'consent.{HOST}' <UUID>" in failure.reason
+    assert "https://192.0.2.9/redfish/v1/Systems/1" in failure.reason
+    assert "\n" not in failure.reason

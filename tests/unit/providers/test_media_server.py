@@ -1,0 +1,144 @@
+"""The media server over loopback: ranges of base plus patches."""
+
+import http.client
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from assets.iso import Iso
+from providers.errors import ProvisioningError
+from providers.provisioning.media import MediaServer, Span, pieces, span_of
+
+SIZE = 10_000_000
+DIGEST = "ab" * 32
+
+
+@pytest.fixture(scope="module")
+def iso(tmp_path_factory: pytest.TempPathFactory) -> Iso:
+    base = tmp_path_factory.mktemp("media") / "base.iso"
+    base.write_bytes(bytes(range(250)) * (SIZE // 250))
+    return Iso(base, SIZE + 5, ((100, b"A" * 50), (150, b"B" * 10), (SIZE - 5, b"C" * 10)), DIGEST)
+
+
+@pytest.fixture(scope="module")
+def content(iso: Iso) -> bytes:
+    whole = bytearray(iso.base.read_bytes()) + bytes(5)
+    for offset, patch in iso.patches:
+        whole[offset : offset + len(patch)] = patch
+    return bytes(whole)
+
+
+@pytest.fixture
+def server() -> Iterator[MediaServer]:
+    with MediaServer("127.0.0.1", 0) as server:
+        yield server
+
+
+def ask(url: str, method: str = "GET", **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection.request(method, parts.path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer, body
+
+
+@pytest.mark.parametrize(
+    ("header", "span"),
+    [
+        (None, (0, 100)),
+        ("bytes=0-9", (0, 10)),
+        ("bytes=90-", (90, 100)),
+        ("bytes=-10", (90, 100)),
+        ("bytes=-1000", (0, 100)),
+        ("bytes=90-1000", (90, 100)),
+        ("bytes=100-", None),
+        ("bytes=-0", None),
+        ("bytes=9-5", None),
+        ("bytes=-", (0, 100)),
+        ("bytes=0-1,3-4", (0, 100)),
+        ("lines=1-2", (0, 100)),
+    ],
+    ids=str,
+)
+def test_what_a_range_header_asks_for(header: str | None, span: Span | None) -> None:
+    assert span_of(header, 100) == span
+
+
+@pytest.mark.parametrize("start", [0, 99, 100, 149, 150, 155, 160, 161, SIZE - 6, SIZE, SIZE + 4])
+@pytest.mark.parametrize("length", [1, 2, 55, 200])
+def test_pieces_cover_the_span_exactly(iso: Iso, content: bytes, start: int, length: int) -> None:
+    end = min(start + length, iso.size)
+    base = iso.base.read_bytes()
+    got = b"".join(piece if isinstance(piece, bytes) else base[slice(*piece)] for piece in pieces(iso, (start, end)))
+    assert got == content[start:end]
+
+
+def test_the_whole_iso_is_served_and_counted(server: MediaServer, iso: Iso, content: bytes) -> None:
+    url = server.publish("h0", iso)
+    answer, body = ask(url)
+    assert (answer.status, body) == (200, content)
+    assert answer.getheader("Accept-Ranges") == "bytes"
+    assert server.sent(url) == iso.size
+    assert server.is_ours(url, "h0")
+    assert not server.is_ours(url, "h1")
+
+
+def test_a_range_is_served(server: MediaServer, iso: Iso, content: bytes) -> None:
+    answer, body = ask(server.publish("h0", iso), Range="bytes=90-209")
+    assert (answer.status, body) == (206, content[90:210])
+    assert answer.getheader("Content-Range") == f"bytes 90-209/{iso.size}"
+
+
+def test_a_range_that_covers_all_is_still_partial(server: MediaServer, iso: Iso) -> None:
+    assert ask(server.publish("h0", iso), Range="bytes=0-")[0].status == 206
+
+
+def test_head_says_the_size_and_sends_nothing(server: MediaServer, iso: Iso) -> None:
+    url = server.publish("h0", iso)
+    answer, body = ask(url, "HEAD")
+    assert (answer.status, answer.getheader("Content-Length"), body) == (200, str(iso.size), b"")
+    assert server.sent(url) == 0
+
+
+def test_an_unsatisfiable_range_and_an_unknown_path_are_refused(server: MediaServer, iso: Iso) -> None:
+    url = server.publish("h0", iso)
+    answer, _ = ask(url, Range=f"bytes={iso.size}-")
+    assert (answer.status, answer.getheader("Content-Range")) == (416, f"bytes */{iso.size}")
+    assert ask(url.replace("h0", "h1"))[0].status == 404
+    assert ask(url.replace(DIGEST, "../../etc"))[0].status == 404
+
+
+def test_a_changed_iso_is_sent_whole_to_who_asks_for_a_part_of_the_old_one(server: MediaServer, iso: Iso) -> None:
+    answer, _ = ask(server.publish("h0", iso), **{"Range": "bytes=0-9", "If-Range": '"old"'})
+    assert answer.status == 200
+
+
+def test_a_client_that_goes_away_leaves_the_server_serving(server: MediaServer, iso: Iso, content: bytes) -> None:
+    url = server.publish("h0", iso)
+    parts = urlsplit(url)
+    rude = http.client.HTTPConnection(parts.netloc, timeout=10)
+    rude.request("GET", parts.path)
+    rude.sock.close()
+    assert ask(url)[1] == content
+
+
+def test_nothing_listens_before_the_first_iso(iso: Iso) -> None:
+    with MediaServer("127.0.0.1", 0) as server:
+        assert server.port == 0
+        url = server.publish("h0", iso)
+    with pytest.raises(ConnectionRefusedError):
+        ask(url)
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [("127.0.0.1", r"the port is taken.*media\.port"), ("192.0.2.1", r"no such address.*media\.address")],
+    ids=["port-taken", "not-here"],
+)
+def test_a_place_that_cannot_be_had_is_one_line(server: MediaServer, iso: Iso, address: str, message: str) -> None:
+    server.publish("h0", iso)
+    with pytest.raises(ProvisioningError, match=message):
+        MediaServer(address, server.port).publish("h0", iso)

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# Shared by the scripts of tools/: where built tools are kept, messages, progress. Sourced, never run.
+export CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/okd-baremetal"
+
+say() { echo "${0##*/}: $*" >&2; }
+die() { say "$*" && exit 1; }
+
+# Run a command with its output in a log: a line after 2 s and then each 10 s, the log's last 20 lines when it fails.
+# USAGE: with_progress LABEL COMMAND [ARGUMENT...]
+with_progress() {
+    local label=$1 log pid start=$SECONDS next=$((SECONDS + 2)) rc=0
+    log=$(mktemp) && shift
+    "$@" >"$log" 2>&1 &
+    pid=$!
+    # A child of its own: end it with the script, or a build would go on unseen.
+    trap 'kill "$pid" 2>/dev/null || true' EXIT
+    trap 'exit 130' INT TERM
+    while kill -0 "$pid" 2>/dev/null; do
+        ((SECONDS < next)) || { say "$label: $((SECONDS - start)) s  $(tail -n 1 "$log" | cut -c 1-80)" && next=$((next + 10)); }
+        sleep 0.2
+    done
+    wait "$pid" || rc=$?
+    trap - EXIT INT TERM
+    ((rc == 0)) || tail -n 20 "$log" >&2
+    ((rc != 0 || SECONDS - start < 3)) || say "$label: done in $((SECONDS - start)) s"
+    rm -f "$log"
+    return "$rc"
+}
+
+# Hold an exclusive lock for the rest of the script, so that two runs never build the same thing. USAGE: lock NAME
+lock() {
+    mkdir -p "$CACHE"
+    exec 9>"$CACHE/$1.lock"
+    flock --nonblock 9 || { say "another run builds $1; waiting for it" && flock 9; }
+}
