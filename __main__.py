@@ -5,6 +5,8 @@ from typing import Any
 
 import pulumi
 
+from assets.errors import AssetError
+from assets.priorities import check_release_policy
 from cluster.errors import ConfigError
 from cluster.options import Options
 from cluster.plan import ClusterPlan, load_plan
@@ -23,8 +25,10 @@ def stack_options() -> dict[str, Any]:
 def plan() -> ClusterPlan:
     """The plan, or one line per problem and nothing touched."""
     try:
-        return load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options())
-    except ConfigError as error:
+        wanted = load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options())
+        check_release_policy(wanted)
+        return wanted
+    except (AssetError, ConfigError) as error:
         raise pulumi.RunError(str(error)) from None
 
 

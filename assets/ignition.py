@@ -63,7 +63,11 @@ def payload_ca(pointer: bytes) -> str:
     """
     try:
         source = json.loads(pointer)["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"]
-        return base64.b64decode(source.partition("base64,")[2], validate=True).decode()
+        pem = base64.b64decode(str(source).partition("base64,")[2], validate=True).decode()
+        # An empty CA would mean: trust those of this machine.
+        if "BEGIN CERTIFICATE" not in pem:
+            raise ValueError("no PEM")
+        return pem
     except (ValueError, LookupError, TypeError) as error:
         what = "payload: master.ign carries no certificate authority in ignition.security.tls"
         raise AssetError(f"{what}; take the file that openshift-install wrote") from error

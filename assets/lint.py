@@ -15,7 +15,7 @@ IFF_LOOPBACK, IFF_MULTICAST = 0x8, 0x1000
 
 COMMANDS: dict[Reader, tuple[str, ...]] = {
     Reader.KEEPALIVED: ("keepalived", "--config-test", "--use-file"),
-    Reader.HAPROXY: ("haproxy", "-c", "-q", "-f"),
+    Reader.HAPROXY: ("haproxy", "-c", "-f"),
     Reader.BASH: ("bash", "-n"),
 }
 """Readers that judge a file without the machine it is for; nft wants root, systemd and CoreDNS a running machine."""

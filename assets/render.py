@@ -80,9 +80,11 @@ def render_role(plan: ClusterPlan, role: Role) -> tuple[RenderedFile, ...]:
         }
         return (
             _file(f"{CONF}/keepalived.conf", "compute/keepalived.conf.j2", Reader.KEEPALIVED, **values),
+            _file(f"{BIN}/okd-check.sh", "common/okd-check.sh", Reader.BASH),
             *_keepalived_service(plan.ingress.address),
         )
     return (
+        _file(f"{BIN}/okd-check.sh", "common/okd-check.sh", Reader.BASH),
         *_keepalived_service(plan.api.address),
         _file(f"{CONF}/haproxy.cfg", "control_plane/haproxy.cfg.j2", Reader.HAPROXY, servers=plan.control_plane),
         _file(f"{CONF}/haproxy.nft", "control_plane/haproxy.nft.j2", Reader.NFT, vip=plan.api.address),

@@ -22,6 +22,9 @@ def parse_bmc_url(address: str) -> BmcUrl:
     Raises:
         ValueError: The driver cannot boot from virtual media, or the URL names no system.
     """
+    # First, since the messages below repeat the address; a password with a slash in it hides from urlsplit.
+    if "@" in address:
+        raise ValueError("credentials do not belong into the URL; use bmc.username and bmc.password")
     parts = urlsplit(address)
     driver, _, transport = parts.scheme.partition("+")
     if driver not in VIRTUAL_MEDIA_DRIVERS:
@@ -31,6 +34,4 @@ def parse_bmc_url(address: str) -> BmcUrl:
         raise ValueError(f"transport {transport!r} is unknown; use https or http")
     if not parts.hostname or not re.fullmatch(r"/redfish/v1/Systems/[^/]+/?", parts.path):
         raise ValueError(f"{address!r} does not name a system: …://<host>/redfish/v1/Systems/<id> is wanted")
-    if parts.username or parts.password:
-        raise ValueError("credentials do not belong into the URL; use bmc.username and bmc.password")
     return BmcUrl(f"{transport or 'https'}://{parts.netloc}", parts.path.rstrip("/"))

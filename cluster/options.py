@@ -54,6 +54,7 @@ class Handoff(Option):
     stable_s: float = Field(30, gt=0)
     soak_s: float = Field(30, gt=0)
     deadline_s: float = Field(1800, gt=0)
+    shutdown_s: float = Field(300, gt=0, description="For the bootstrap VM's graceful end; then it is forced off.")
 
 
 class Deadlines(Option):

@@ -113,7 +113,7 @@ def load_plan(install_config: Path, options: dict[str, Any]) -> ClusterPlan:
     except FileNotFoundError:
         found.append(f"{install_config}: no such file; put the cluster's install-config.yaml there")
     except yaml.YAMLError as error:
-        found.append(f"{install_config}: no YAML: {' '.join(str(error).split())}")
+        found.append(f"{install_config}: no YAML{_place(error)}")
     except ValidationError as error:
         found += [f"install-config: {line}" for line in problems(error, InstallConfig)]
     try:
@@ -125,6 +125,12 @@ def load_plan(install_config: Path, options: dict[str, Any]) -> ClusterPlan:
         if not found:
             return _plan(config, wanted)
     raise ConfigError(found)
+
+
+def _place(error: yaml.YAMLError) -> str:
+    """Where a file stops being YAML. What stands there may be a secret, so the parser's own words are left out."""
+    mark = getattr(error, "problem_mark", None)
+    return f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
 
 
 def _disagreements(config: InstallConfig, options: Options) -> list[str]:
@@ -141,6 +147,8 @@ def _disagreements(config: InstallConfig, options: Options) -> list[str]:
         for name in names
         if not options.consent.get(name)
     ]
+    if not config.compute[0].replicas:
+        lines.append("install-config: compute.0.replicas: 0: a cluster without compute is not supported yet")
     lines += [f"config: node_addresses.{name}: no such host" for name in options.node_addresses if name not in names]
     lines += [f"config: consent.{name}: no such host" for name in options.consent if name not in names]
     addresses = {f"node_addresses.{name}": each[0] for name, each in options.node_addresses.items() if each}

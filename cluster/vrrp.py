@@ -16,13 +16,14 @@ class ApiPriorities:
     """Priorities (1-254) and check weights of the API instance under policy `release`.
 
     The bootstrap outranks a healthy control-plane node until it lets go: 70 against 40 + 20 + 5 + 3 = 68
-    (machine-config-operator 1537a2234 and 2aae23b81). `release` and a dead API of its own each take it below
-    the base of a control-plane node, so the VIP always finds somebody.
+    (machine-config-operator 1537a2234 and 2aae23b81). `release`, or a dead API of its own, takes it to 50:
+    below every node that has a balanced API to offer (58 and more), above every node that has none (48 and less).
+    So the VIP goes where it is served, and comes back by itself if the control plane dies right after the release.
     """
 
     bootstrap: int = 70
-    release: int = -60
-    bootstrap_api_down: int = -60
+    release: int = -20
+    bootstrap_api_down: int = -20
     control_plane: int = 40
     load_balancer: int = 20
     api: int = 5

@@ -51,7 +51,7 @@ class Bootstrap(Component):
             payload_sha256=options.payload.bootstrap,
             ignition_sha256=composed_sha256(options.payload.bootstrap, ours),
             ours=pulumi.Output.secret(ours),
-            deadline_s=options.deadlines.bootstrap_s,
+            deadline_s=options.handoff.shutdown_s,
             urn=self.urn_of(BootstrapVm, self.name),
         )
         return BootstrapVm(self.name, args, pulumi.ResourceOptions(parent=self, depends_on=[*self.assets, *after]))

@@ -84,16 +84,15 @@ class Cluster(Component):
             soak_s=options.handoff.soak_s,
             deadline_s=options.handoff.deadline_s,
             bootstrap_s=options.deadlines.bootstrap_s,
+            shutdown_s=options.handoff.shutdown_s,
             urn=self.urn_of(VipHandoff, f"{self.name}-api"),
         )
         return VipHandoff(f"{self.name}-api", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
 
     def _ingress(self, after: Sequence[pulumi.Resource]) -> None:
-        # A three-node cluster has no compute; its control plane carries the Ingress VIP.
-        nodes = self.plan.compute or self.plan.control_plane
         args = VipHeldArgs(
             vip=str(self.plan.ingress.address),
-            nodes={server.name: str(server.address) for server in nodes},
+            nodes={server.name: str(server.address) for server in self.plan.compute},
             deadline_s=self.plan.options.deadlines.ingress_s,
             urn=self.urn_of(VipHeld, f"{self.name}-ingress"),
         )

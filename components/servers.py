@@ -57,6 +57,7 @@ class Servers(Component):
                 verify=server.bmc.verify,
                 consent=server.consent,
                 deadline_s=options.deadlines.bmc_s,
+                running=options.import_production,
                 urn=self.urn_of(BmcHost, server.name),
             )
             self.hosts[server.name] = BmcHost(server.name, args, opts)

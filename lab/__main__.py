@@ -73,7 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     inside.set_defaults(run=_exec)
     what = "write the payload that stands in for openshift-install's: bootstrap.ign, master.ign, worker.ign"
     payload = commands.add_parser("payload", help=what, description=what)
-    payload.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write into, made if missing")
+    payload.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder to write into, made if missing"
+    )
     payload.add_argument(
         "--retire-after-s",
         type=_seconds,

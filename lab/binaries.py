@@ -113,8 +113,8 @@ def _fetch_crate(name: str, version: str, work: Path) -> Path:
     """Unpack one crate below `work` with cargo, which takes it from its own cache where it was built before."""
     (work / "src").mkdir()
     (work / "src" / "main.rs").write_text("fn main() {}\n")
-    manifest = f'[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n{name} = "={version}"\n'
-    (work / "Cargo.toml").write_text(manifest)
+    package = '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n'
+    (work / "Cargo.toml").write_text(f'{package}[dependencies]\n{name} = "={version}"\n')
     run("cargo", "vendor", "--quiet", "vendor", cwd=work)
     return work / "vendor" / name
 

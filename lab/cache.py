@@ -59,7 +59,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch(beside: Path) -> Iterator[Path]:
-    """Yield an empty folder on the filesystem of `beside`, so that its content is renamed into place; then remove it."""
+    """Yield an empty folder on the filesystem of `beside`, to rename its content from; then remove it."""
     beside.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".build-", dir=beside.parent))
     try:

@@ -54,7 +54,9 @@ class Authority:
             _builder(subject, self.certificate.subject, key.public_key())
             .add_extension(x509.BasicConstraints(False, None), True)
             .add_extension(x509.SubjectAlternativeName(alternatives), False)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), False)
+            .add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), False
+            )
             .sign(self.key, hashes.SHA256())
         )
         private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

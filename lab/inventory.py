@@ -81,7 +81,9 @@ def load_site(stacks: Path = STACKS) -> Site:
         addresses: dict[str, list[str]] = config["okd-baremetal:node_addresses"]
         return _site(wanted, addresses, config["okd-baremetal:bootstrap"]["address"])
     except (KeyError, IndexError, TypeError) as error:
-        raise LabError(f"{config_path}: no address for {error}; node_addresses and bootstrap.address are wanted") from None
+        raise LabError(
+            f"{config_path}: no address for {error}; node_addresses and bootstrap.address are wanted"
+        ) from None
     except ValueError as error:
         raise LabError(f"{config_path}: {error}") from None
 
@@ -118,7 +120,8 @@ def _server(host: Host, address: str) -> Machine:
 def _bmc(hosts: tuple[Host, ...]) -> BmcAccess:
     """One emulator serves all systems, so all hosts must name the same one."""
     seen = {
-        (parse_bmc_url(host.bmc.address).base, host.bmc.username, host.bmc.password.get_secret_value()) for host in hosts
+        (parse_bmc_url(host.bmc.address).base, host.bmc.username, host.bmc.password.get_secret_value())
+        for host in hosts
     }
     if len(seen) != 1:
         raise ValueError("the lab has one BMC for all servers: bmc.address and its credentials must be the same")

@@ -1,6 +1,7 @@
 """Time, as a protocol: tests drive a fake one, real waits notice when the engine is gone."""
 
-import os
+import socket
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -31,10 +32,11 @@ class SystemClock:
     """The machine's clock.
 
     A provider process outlives a killed engine (seen alive an hour later, 2026-11), so every wait looks whether
-    the parent is still the one that started the process.
+    somebody still listens where the engine does.
     """
 
-    parent: int = field(default_factory=os.getppid)
+    engine: str = field(default_factory=lambda: sys.argv[-1])
+    """`host:port`, the last argument of a provider process; other processes have none and wait for themselves."""
 
     def now(self) -> float:
         """Seconds of the monotonic clock."""
@@ -44,12 +46,24 @@ class SystemClock:
         """Wait in slices."""
         until = time.monotonic() + seconds
         while True:
-            if os.getppid() != self.parent:
+            if not self._engine_listens():
                 raise EngineGoneError("the Pulumi engine is gone", hint="Run `pulumi cancel`, then `pulumi up` again")
             left = until - time.monotonic()
             if left <= 0:
                 return
             time.sleep(min(left, SLICE_S))
+
+    def _engine_listens(self) -> bool:
+        host, _, port = self.engine.rpartition(":")
+        if not (host and port.isdigit()):
+            return True
+        try:
+            socket.create_connection((host, int(port)), timeout=SLICE_S).close()
+        except TimeoutError:
+            return True  # a busy machine, not a closed port
+        except OSError:
+            return False
+        return True
 
 
 SYSTEM_CLOCK = SystemClock()

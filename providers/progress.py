@@ -15,7 +15,7 @@ def row(urn: str) -> Report:
     """
     name = urn.rsplit("::", 1)[-1]
     address = sys.argv[-1]
-    if ":" not in address:
+    if not address.rpartition(":")[2].isdigit():
         return lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True)
 
     import grpc  # noqa: PLC0415  (engine classes import this module, and must not need grpc)

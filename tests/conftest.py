@@ -1,9 +1,14 @@
 """Options and fixtures of all tiers."""
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from cluster.plan import ClusterPlan
 from tests import plans
+from tests.certificates import authority
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,7 +22,26 @@ def accept_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--accept-golden"))
 
 
+@pytest.fixture(autouse=True)
+def _tracebacks() -> Iterator[None]:
+    """A provider's error switches tracebacks off for its process; Pulumi's program side cannot work without."""
+    before = getattr(sys, "tracebacklimit", None)
+    yield
+    if before is None:
+        vars(sys).pop("tracebacklimit", None)
+    else:
+        sys.tracebacklimit = before
+
+
 @pytest.fixture(scope="session")
 def plan() -> ClusterPlan:
     """The rehearsal's plan, phase `bootstrap`."""
     return plans.plan()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Path of a key and certificate for `api.okd.lab.test`, signed by `test-ca`."""
+    path: Path = tmp_path_factory.mktemp("tls") / "api.pem"
+    path.write_text(authority("test-ca").server("api.okd.lab.test"))
+    return str(path)

@@ -37,7 +37,7 @@ class Images:
 
 
 def ensure_images(report: Callable[[str], None]) -> Images:
-    """Return the images, built where the cache has none for the present inputs (40 s, 10 s with the packages at hand).
+    """Return the images, built where the cache has none for the present inputs (35 s; 5 s with the packages).
 
     Raises:
         LabError: A tool is missing or failed; the cache then holds no half-built image.

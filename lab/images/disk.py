@@ -15,8 +15,20 @@ from lab.shell import run
 SECTOR = 512
 _MIB_SECTORS = (1 << 20) // SECTOR
 _GRUB = Path("/usr/lib/grub/i386-pc")  # of grub-pc-bin
-_GRUB_CORE_MODULES = "biosdisk part_gpt ext2 normal test true echo configfile serial terminal".split()
-_GRUB_DISK_MODULES = "linux relocator video video_fb vbe mmap boot priority_queue".split()  # `insmod linux` in grub.cfg
+_GRUB_CORE_MODULES = [
+    "biosdisk",
+    "part_gpt",
+    "ext2",
+    "normal",
+    "test",
+    "true",
+    "echo",
+    "configfile",
+    "serial",
+    "terminal",
+]
+# What grub.cfg's `insmod linux` pulls in.
+_GRUB_DISK_MODULES = ["linux", "relocator", "video", "video_fb", "vbe", "mmap", "boot", "priority_queue"]
 _GRUB_FIRST_SECTOR = _MIB_SECTORS
 _BOOT_FIRST_SECTOR = 2 * _MIB_SECTORS
 _BOOT_MIB = 24
@@ -58,7 +70,7 @@ def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
     ]
     run("sfdisk", "--quiet", disk, stdin="\n".join(layout) + "\n")
     with disk.open("r+b") as image:
-        _write_grub(image.fileno(), work)
+        _write_grub(image.fileno(), work / f"grub-{platform}.img")
         os.pwrite(image.fileno(), boot.read_bytes(), _BOOT_FIRST_SECTOR * SECTOR)
         os.pwrite(image.fileno(), parts.rootfs.read_bytes(), rootfs_start * SECTOR)
     boot.unlink()
@@ -87,9 +99,8 @@ def _boot_filesystem(parts: DiskParts, platform: str, work: Path) -> Path:
     return image
 
 
-def _write_grub(disk: int, work: Path) -> None:
+def _write_grub(disk: int, core_file: Path) -> None:
     """Put GRUB's boot sector and core image where a BIOS and each other find them."""
-    core_file = work / f"grub-{disk}.img"
     run("grub-mkimage", "-O", "i386-pc", "-p", "(,gpt2)/grub2", "-o", core_file, *_GRUB_CORE_MODULES)
     core = _with_pointer(core_file.read_bytes(), _CORE_BLOCKLIST_POINTER, _GRUB_FIRST_SECTOR + 1)
     sector = _with_pointer((_GRUB / "boot.img").read_bytes(), _BOOT_SECTOR_POINTER, _GRUB_FIRST_SECTOR)

@@ -1,8 +1,8 @@
 """The live ISO, in the shape that coreos-installer 0.27 takes for one of Fedora CoreOS.
 
-It looks up three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: where the embed area for Ignition
-is, where kernel arguments stand, what the live system can do. genisoimage writes these names; xorriso writes them in
-lower case, and the tool then finds nothing.
+It looks up three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: where the embed area for
+Ignition is, where kernel arguments stand, what the live system can do. genisoimage writes these names; xorriso writes
+them in lower case, and the tool then finds nothing.
 """
 
 import json
@@ -19,7 +19,7 @@ _IGNITION_AREA_BYTES = 256 << 10  # as on Fedora CoreOS
 _KARGS_AREA_BYTES = 1139  # as on Fedora CoreOS
 _KARGS_PAD = "#"
 _ISOLINUX_FILES = (Path("/usr/lib/ISOLINUX/isolinux.bin"), Path("/usr/lib/syslinux/modules/bios/ldlinux.c32"))
-_BOOT_OPTIONS = "-no-emul-boot -boot-load-size 4 -boot-info-table".split()
+_BOOT_OPTIONS = ["-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ class Kernel:
 
     @property
     def image(self) -> Path:
+        """File that a boot loader starts."""
         return Path("/boot") / f"vmlinuz-{self.release}"
 
     @classmethod
@@ -70,6 +71,6 @@ class Parts:
 
 
 def _stamp(program: Path) -> str:
-    """Identify a built program without reading its 20 to 40 MB: the builders replace the file, never write into it."""
+    """Identify a built program without reading its 20 to 40 MB: a build replaces the file."""
     seen = program.stat()
     return f"{program.name} {seen.st_size} {seen.st_mtime_ns}"

@@ -9,7 +9,13 @@ from lab.shell import run
 
 _SUITE = "bookworm"
 # Paths that no guest reads; dpkg leaves them out, which also makes the tar smaller.
-_EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*", "/usr/share/zoneinfo/*")
+_EXCLUDED = (
+    "/usr/share/doc/*",
+    "/usr/share/man/*",
+    "/usr/share/locale/*",
+    "/usr/share/info/*",
+    "/usr/share/zoneinfo/*",
+)
 
 
 def debian_tar() -> Path:
@@ -84,8 +90,8 @@ def _copy_executable(source: Path, folder: Path) -> None:
 
 def _set_up_units(root: Path) -> None:
     units, wanted = root / "usr/lib/systemd/system", root / "usr/lib/systemd/system/multi-user.target.wants"
-    for unit in words_of(GUEST / "masked-units.txt"):
-        (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
+    for name in words_of(GUEST / "masked-units.txt"):
+        (root / "etc/systemd/system" / name).symlink_to("/dev/null")
     wanted.mkdir(exist_ok=True)
     for unit in units.glob("guest-*.service"):
         (wanted / unit.name).symlink_to(f"../{unit.name}")

@@ -1,4 +1,4 @@
-"""A payload like `openshift-install create ignition-configs` writes for platform none, small enough for the rehearsal.
+"""A payload like `openshift-install create ignition-configs` writes for platform none, small enough for a VM.
 
 etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623 and for the
 ingress router. How the program treats it tells nothing of that: see docs/explanation.
@@ -17,7 +17,7 @@ from lab.templates import render
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s, after which the VM takes some to shut down
 
-_FILES = "payload/files"
+_FILES = Path(__file__).parent / "files"
 _CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={ignition.SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACE = "@PACKED@"
@@ -38,7 +38,7 @@ class Payload:
 
 
 def write_payload(site: Site, out: Path, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> None:
-    """Write bootstrap.ign, master.ign and worker.ign into `out`, readable by their owner alone; with a new CA each time.
+    """Write bootstrap.ign, master.ign and worker.ign into `out`, readable by their owner alone, with a new CA.
 
     Raises:
         LabError: `out` cannot be written to.
@@ -85,7 +85,7 @@ def _bootstrap(site: Site, common: list[Config], kept: str, packed: bytes) -> st
         _config_server(serves_worker=False),
         ignition.file("/etc/lab/config/master.frame", kept),
         ignition.file(_PACKED_PATH, packed),
-        ignition.file(_MANIFEST, render(f"{_FILES}/infrastructure.yml.j2", site=site), 0o644),
+        ignition.file(_MANIFEST, _text("infrastructure.yml.j2", site=site), 0o644),
     ]
     return ignition.config(files, [_etcd_unit("new"), _unit("lab-config-server.service")])
 
@@ -107,7 +107,7 @@ def _master(common: list[Config], kept: str, worker: str) -> str:
 def _worker(router: Pair) -> str:
     files = [
         ignition.file("/etc/lab/router.pem", router.certificate + router.key),
-        ignition.file("/etc/lab/router.cfg", render(f"{_FILES}/router.cfg"), 0o644),
+        ignition.file("/etc/lab/router.cfg", _text("router.cfg"), 0o644),
     ]
     return ignition.config(files, [_unit("lab-router.service")])
 
@@ -124,7 +124,8 @@ def _tls(authority: str, server: Pair) -> list[Config]:
 def _etcd_files(site: Site, retire_after_s: int) -> list[Config]:
     values = {
         "DOMAIN": site.domain,
-        "BOOTSTRAP": site.bootstrap.name,
+        "BOOTSTRAP_NAME": site.bootstrap.name,
+        "BOOTSTRAP_ADDRESS": site.bootstrap.address,
         "CONTROL_PLANE": len(site.control_plane),
         "RETIRE_AFTER_S": retire_after_s,
     }
@@ -138,16 +139,21 @@ def _etcd_files(site: Site, retire_after_s: int) -> list[Config]:
 
 def _config_server(*, serves_worker: bool) -> Config:
     values = {"serves_worker": serves_worker, "content_type": _CONFIG_TYPE}
-    return ignition.file("/etc/lab/config-server.cfg", render(f"{_FILES}/config-server.cfg.j2", **values), 0o644)
+    return ignition.file("/etc/lab/config-server.cfg", _text("config-server.cfg.j2", **values), 0o644)
 
 
 def _etcd_unit(mode: str) -> Config:
-    return ignition.unit("lab-etcd.service", render(f"{_FILES}/lab-etcd.service.j2", mode=mode))
+    return ignition.unit("lab-etcd.service", _text("lab-etcd.service.j2", mode=mode))
 
 
 def _script(name: str, mode: int = 0o755) -> Config:
-    return ignition.file(f"/usr/local/bin/{name}", render(f"{_FILES}/{name}"), mode)
+    return ignition.file(f"/usr/local/bin/{name}", _text(name), mode)
 
 
 def _unit(name: str) -> Config:
-    return ignition.unit(name, render(f"{_FILES}/{name}"))
+    return ignition.unit(name, _text(name))
+
+
+def _text(name: str, **values: object) -> str:
+    """A file for a guest; only a template is rendered, for `${#` in a script would begin a comment of Jinja's."""
+    return render(f"payload/files/{name}", **values) if name.endswith(".j2") else (_FILES / name).read_text()

@@ -41,7 +41,7 @@ def pointer(source: str, authority: str) -> str:
 
 
 def frame(path: str, place: str) -> str:
-    """A config with `place` where base64 of a gzipped config belongs: once to be merged, once to be kept as `path`."""
+    """A config with `place` where base64 of a gzipped config belongs: to be merged, and to be kept as `path`."""
     packed = f"data:;base64,{place}"
     kept = {**file(path, ""), "contents": {"source": packed}}
     merge = [{"source": packed, "compression": "gzip"}]

@@ -68,11 +68,13 @@ def _cluster(report: Report, images: Images, *, keep: bool) -> None:
         stack.configure(payload=digests, bmc_ca=site.bmc_ca(), media={"base_iso": {"sha256": images.iso_sha256}})
     plan = _plan(PROJECT)
     rehearsal = Rehearsal(Provisioner(plan, images), stack, plan, report)
+    rehearsal.refusals()
     rehearsal.bootstrap()
     rehearsal.preview()
     rehearsal.refusal()
     rehearsal.production()
     rehearsal.nothing_changes()
+    rehearsal.secrets()
     if not keep:
         rehearsal.provisioner_away()
         rehearsal.destroy()

@@ -101,9 +101,8 @@ class Provisioner:
         site.up(self._images, say)
 
     def _settings(self, server: Server) -> Settings:
-        system = self._get(server, parse_bmc_url(server.bmc.address).system_path)
-        manager = system["Links"]["ManagedBy"][0]["@odata.id"]
-        media = self._get(server, f"{manager}/VirtualMedia/Cd")
+        path = parse_bmc_url(server.bmc.address).system_path
+        system, media = self._get(server, path), self._get(server, f"{path}/VirtualMedia/Cd")
         return system["Boot"]["BootSourceOverrideTarget"], media["Image"] or None
 
     @staticmethod

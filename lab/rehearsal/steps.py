@@ -11,6 +11,7 @@ from lab import site
 from lab.rehearsal.etcd import Writer
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
+from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
 
@@ -41,9 +42,16 @@ class Rehearsal:
         """With the payload's CA."""
         return Proofs(self.plan, payload_ca((self.payload / "master.ign").read_bytes()), self.report)
 
+    def refusals(self) -> None:
+        """What is wrong is refused before it harms."""
+        self.found, self.volumes = self.provisioner.bmc_settings(), self.provisioner.volumes()
+        with self.report.step("mistakes, each refused"):
+            refuse_all(self.stack, self.report)
+            running = ", ".join(sorted(self.provisioner.running())) or "none"
+            self.report.prove("machines running after all mistakes", wanted="none", seen=running)
+
     def bootstrap(self) -> None:
         """Phase 1."""
-        self.found, self.volumes = self.provisioner.bmc_settings(), self.provisioner.volumes()
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
         with self.report.step("proofs of phase bootstrap"):
@@ -109,6 +117,9 @@ class Rehearsal:
             self.report.prove("second up", wanted="no changes", seen="no changes")
             self.stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
             self.report.prove("refresh", wanted="no drift", seen="no drift")
+            self.stack.configure(phase="bootstrap")
+            refuse(self.stack, self.report, "back to phase bootstrap", "there is no way back")
+            self.stack.configure(phase="production")
             for template in ROLE_TEMPLATES:
                 path = self.stack.project / "assets" / template
                 path.write_text(path.read_text() + "#")
@@ -152,8 +163,9 @@ class Rehearsal:
     def _expected_preview(self) -> str:
         # Compute's BMCs and files stand since phase 1: production adds its installation and the proof of its VIP.
         files = len(render_bootstrap(self.plan))
-        create = "create HostProvisioning, create VipHeld"
-        return f"{create}, delete Bootstrap, delete BootstrapVm, delete {files} RenderedAsset, update Stack, update VipHandoff"
+        created = "create HostProvisioning, create VipHeld"
+        deleted = f"delete Bootstrap, delete BootstrapVm, delete {files} RenderedAsset"
+        return f"{created}, {deleted}, update VipHandoff"
 
     def _handoff(self) -> None:
         felt = self.stack.outputs()["handoff"]

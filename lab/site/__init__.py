@@ -77,6 +77,7 @@ def up(images: SiteImages, report: Report) -> None:
     with _locked():
         if not network.namespace_exists():
             # A machine that was rebooted, or the first time: what the folders hold belongs to servers that are gone.
+            _stop_daemons()
             _remove_state()
             shutil.rmtree(LOG, ignore_errors=True)
         for folder in (POOL, DISKS, CONSOLE, BMC, DNS, PID, LOG):
@@ -95,8 +96,7 @@ def down(report: Report) -> None:
     """End every machine and process of the site and remove what it kept, logs aside; nothing there is fine."""
     start = time.monotonic()
     with _locked():
-        for daemon in _DAEMONS:
-            daemon.stop()
+        _stop_daemons()
         network.remove_network()
         _remove_state()
     report(f"lab: gone after {time.monotonic() - start:.1f} s; logs are in {LOG}")
@@ -123,7 +123,7 @@ def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def stop_provisioner_services() -> None:
-    """Stop the BMC emulator and libvirtd, as when the provisioner is gone; running machines run on. `up` restarts them."""
+    """Stop the BMC emulator and libvirtd, as if the provisioner were gone; machines run on. `up` restarts them."""
     with _locked():
         bmc.daemon.stop()
         libvirtd.daemon.stop()
@@ -160,6 +160,11 @@ def _offer_iso(images: SiteImages) -> None:
     except OSError:  # another filesystem
         run("cp", "--reflink=auto", images.iso, target.with_suffix(".new"))
         target.with_suffix(".new").rename(target)
+
+
+def _stop_daemons() -> None:
+    for daemon in _DAEMONS:
+        daemon.stop()
 
 
 def _remove_state() -> None:

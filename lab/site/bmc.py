@@ -30,7 +30,7 @@ daemon = Daemon("sushy-emulator")
 
 
 def ensure_bmc(site: Site, *, restart: bool) -> None:
-    """Run the emulator; `restart` it with libvirtd, for it never finds its way back (500 for ever, sushy-tools 2.2.0)."""
+    """Run the emulator; `restart` it with libvirtd: it does not connect again (500 for ever, sushy-tools 2.2.0)."""
     config, wanted = BMC / "sushy-emulator.conf", _config(site)
     unchanged = config.exists() and config.read_text() == wanted and _credentials_fit(site.bmc)
     if daemon.pid and unchanged and not restart:
@@ -109,7 +109,9 @@ def _shows_servers(site: Site) -> bool:
     # By standard input: a password in the arguments would be seen by everybody.
     config = f'url = "{url}"\nuser = "{access.username}:{access.password}"\ncacert = "{CA}"\n'
     try:
-        body = run("ip", "netns", "exec", NAMESPACE, "curl", "-sS", "--fail", "--max-time", "5", "-K", "-", stdin=config)
+        body = run(
+            "ip", "netns", "exec", NAMESPACE, "curl", "-sS", "--fail", "--max-time", "5", "-K", "-", stdin=config
+        )
     except LabError:
         return False
     return all(f"/redfish/v1/Systems/{server.uuid}" in body for server in site.servers)

@@ -13,7 +13,9 @@ _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]+-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]+-----")
 _SECRETS = (
     re.compile(r"(?P<keep>(?i:authorization)\"?\s*[:=]\s*).*"),
-    re.compile(r"(?P<keep>(?i:\b\w*(?:password|passwd|passphrase|secret|token|auth)\w*)\"?\s*[:=]\s*)(?:\"[^\"]*\"|\S+)"),
+    re.compile(
+        r"(?P<keep>(?i:\b\w*(?:password|passwd|passphrase|secret|token|auth)\w*)\"?\s*[:=]\s*)(?:\"[^\"]*\"|\S+)"
+    ),
     re.compile(r"(?P<keep>\b(?:ssh-[a-z0-9]+|ecdsa-sha2-[a-z0-9]+|sk-[a-z0-9@.-]+)\s+)[A-Za-z0-9+/=]{16,}"),
     re.compile(r"(?P<keep>://)[^/\s:@]+:[^/\s@]+(?=@)"),
     re.compile(r"(?P<keep>\$(?:2[aby]|5|6|y)\$)\S+"),

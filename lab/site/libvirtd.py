@@ -52,7 +52,7 @@ def ensure_base_volume(image: Path) -> None:
 
 
 def ensure_servers(site: Site) -> None:
-    """Define the servers that are missing, each with an empty disk; one that is there keeps its disk and its power."""
+    """Define the servers that are missing, each with an empty disk; one that is there stays as it is."""
     with connection() as libvirtd:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
         for server in site.servers:
@@ -95,7 +95,7 @@ def _answers() -> bool:
 
 
 def _prepare_folders() -> None:
-    for name in ("etc", "lib", "run", "log"):
+    for name in ("etc", "lib", "run", "log/qemu"):
         (LIBVIRT / name).mkdir(parents=True, exist_ok=True)
     for name in ("libvirtd.conf", "qemu.conf"):
         shutil.copy(FILES / name, LIBVIRT / "etc" / name)

@@ -10,6 +10,7 @@ from lab.site.processes import Daemon, ancestors, end_process
 from lab.templates import render
 
 _DNS_DEADLINE_S = 10.0
+_ROUNDS = 3
 
 dnsmasq = Daemon("dnsmasq")
 
@@ -30,7 +31,9 @@ def ensure_network(site: Site) -> None:
     _ensure_bridge("baremetal", provisioner_address(site))
     _ensure_bridge("provisioning", IPv4Interface(f"{site.bmc.address}/24"))
     RESOLV_CONF.parent.mkdir(parents=True, exist_ok=True)
-    RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\nnameserver {provisioner_address(site).ip}\n")
+    RESOLV_CONF.write_text(
+        f"# The rehearsal's namespace: the site's DNS.\nnameserver {provisioner_address(site).ip}\n"
+    )
 
 
 def namespace_exists() -> bool:
@@ -47,9 +50,10 @@ def remove_network() -> None:
     if not namespace_exists():
         return
     mine = ancestors()
-    for pid in run("ip", "netns", "pids", NAMESPACE).split():
-        if int(pid) not in mine:
-            end_process(int(pid))
+    for _ in range(_ROUNDS):  # one that is being ended may start another
+        found = {int(pid) for pid in run("ip", "netns", "pids", NAMESPACE).split()} - mine
+        for pid in found:
+            end_process(pid)
     run("ip", "netns", "delete", NAMESPACE)
     RESOLV_CONF.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -57,7 +61,7 @@ def remove_network() -> None:
 
 
 def ensure_dnsmasq(site: Site) -> None:
-    """Run DHCP and DNS as the installer's documentation wants them from a site; restart them where the site changed."""
+    """Run DHCP and DNS as the installer's documentation wants them; restart them where the site changed."""
     config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(site)
     unchanged = config.exists() and config.read_text() == wanted
     if dnsmasq.pid and unchanged:

@@ -47,10 +47,12 @@ class Daemon:
             return None
         return pid if _start_time(pid) == start else None
 
-    def start(self, *command: str | Path, wrapper: tuple[str | Path, ...] = (), env: Mapping[str, str] | None = None) -> None:
+    def start(
+        self, *command: str | Path, wrapper: tuple[str | Path, ...] = (), env: Mapping[str, str] | None = None
+    ) -> None:
         """Start `command` in the namespace, behind `wrapper`; its output is appended to its log."""
         self.record.unlink(missing_ok=True)
-        # The process writes its own record before it becomes the daemon: none is lost when the lab is killed meanwhile.
+        # The process writes its own record before it becomes the daemon: none gets lost when the lab is killed.
         words = ["ip", "netns", "exec", NAMESPACE, FILES / "recorded-exec.sh", self.record, *wrapper, *command]
         with self.log.open("ab") as log:
             process = subprocess.Popen(

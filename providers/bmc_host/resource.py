@@ -1,6 +1,7 @@
 """Face of `BmcHost`."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -45,7 +46,7 @@ class BmcHost(Resource, module="baremetal", name="BmcHost"):
     """Manufacturer as the BMC reports it."""
     bios_version: pulumi.Output[str]
     """Firmware version of the system."""
-    found: pulumi.Output[dict[str, object]]
+    found: pulumi.Output[dict[str, Any]]
     """As found before anything was changed: `override: {target, enabled, mode}` and `media`."""
 
     def __init__(self, name: str, args: BmcHostArgs, opts: pulumi.ResourceOptions | None = None) -> None:

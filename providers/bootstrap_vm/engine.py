@@ -75,13 +75,15 @@ class BootstrapVmEngine:
             self.report("running" if found.running else "started again")
             return
         self._refuse_foreign_vip(spec, segment)
+        if found and (node := segment.answering_node()):
+            what = f"its configuration has changed, and {node} of the control plane answers already"
+            raise HypervisorError(what, where=spec.name, hint="Revert the change, or `pulumi destroy` first")
+        # What can be missing is looked for before the VM that is there is ended.
+        base, config = self.hypervisor.volume_path(spec.pool, spec.base_volume), ignition()
         if found:
-            if node := segment.answering_node():
-                what = f"its configuration has changed, and {node} of the control plane answers already"
-                raise HypervisorError(what, where=spec.name, hint="Revert the change, or `pulumi destroy` first")
             stop(self.hypervisor, spec.name, deadline_s=deadline_s, clock=self.clock, report=self.report)
             self.hypervisor.undefine(spec.name)
-        self._build(spec, ignition())
+        self._build(spec, base, config)
 
     def remove(self, spec: VmSpec, *, deadline_s: float) -> None:
         """End the VM and its volumes; what is not there is a success."""
@@ -107,8 +109,7 @@ class BootstrapVmEngine:
             hint = "A cluster that is in production cannot go back to a bootstrap; else free the address"
             raise HypervisorError(what, where=f"API VIP {segment.vip}", hint=hint)
 
-    def _build(self, spec: VmSpec, ignition: bytes) -> None:
-        base = self.hypervisor.volume_path(spec.pool, spec.base_volume)
+    def _build(self, spec: VmSpec, base: str, ignition: bytes) -> None:
         self.report("making its volumes")
         disk = self.hypervisor.make_volume(spec.pool, _disk_xml(spec, base), None)
         config = self.hypervisor.make_volume(spec.pool, _ignition_xml(spec, len(ignition)), ignition)

@@ -22,6 +22,8 @@ def interface_to(address: str) -> str:
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
+            # Without this, a machine that only reaches the address through its gateway would name that interface.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, 1)
             probe.connect((address, 9))
             own = probe.getsockname()[0]
         except OSError as error:

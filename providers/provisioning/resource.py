@@ -50,7 +50,7 @@ class HostProvisioning(Resource, module="baremetal", name="HostProvisioning"):
 
     installed: pulumi.Output[dict[str, dict[str, str]]]
     """By host: `uuid`, `iso_sha256` (empty: found installed, adopted) and `at`, in UTC."""
-    steps: pulumi.Output[dict[str, dict[str, float]]]
+    steps: pulumi.Output[dict[str, dict[str, Any]]]
     """By host: seconds spent in each step."""
 
     def __init__(self, name: str, args: HostProvisioningArgs, opts: pulumi.ResourceOptions | None = None) -> None:

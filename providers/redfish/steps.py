@@ -37,6 +37,27 @@ def drive(waits: Generator[float, None, T], clock: Clock) -> T:
         clock.sleep(seconds)
 
 
+@dataclass
+class _Sending:
+    """When a request may be sent again; the caller looks first, since a lost answer may be a deed that is done."""
+
+    clock: Clock
+    due_at: float = 0.0
+
+    def is_due(self) -> bool:
+        return self.clock.now() >= self.due_at
+
+    def __call__(self, act: Callable[[], None]) -> None:
+        began = self.clock.now()
+        try:
+            act()
+        except BmcTransientError:
+            # As long again as it took: a BMC that did not answer in time may still be at it.
+            self.due_at = self.clock.now() + max(RETRY_S, self.clock.now() - began)
+            raise
+        self.due_at = self.clock.now() + RESEND_S
+
+
 @dataclass(frozen=True)
 class Steps:
     """Steps on one BMC; `until` is the moment on `clock` when the whole work must be done."""
@@ -72,15 +93,13 @@ class Steps:
             BmcError: The BMC refuses for good.
         """
         until = self.until if until is None else min(until, self.until)
-        act_at, last = self.clock.now(), ""
+        send, last = _Sending(self.clock), ""
         while True:
             try:
                 if is_so():
                     return
-                if act is not None and self.clock.now() >= act_at:
-                    act_at = self.clock.now() + RETRY_S  # an answer that is lost may be a deed that is done
-                    act()
-                    act_at = self.clock.now() + RESEND_S
+                if act is not None and send.is_due():
+                    send(act)
                     if is_so():
                         return
             except BmcTransientError as error:

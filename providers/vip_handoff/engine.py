@@ -84,7 +84,7 @@ class HandoffEngine:
     _beat: float = 0.0
 
     def prove_bootstrap(self) -> dict[str, Any]:
-        """Phase `bootstrap`: exactly one MAC answers the VIP, the bootstrap VM's, and behind it API and config server.
+        """Phase `bootstrap`: one MAC answers the VIP, the bootstrap VM's, and behind it API and config server.
 
         A control plane that took the VIP by itself is right as well: a payload may tear the bootstrap's API down.
 
@@ -192,9 +192,12 @@ class HandoffEngine:
             nonlocal since
             macs = self.segment.vip_macs()
             holder = self._holder(macs)
-            if holder not in self.cluster.nodes or not self.segment.is_ready(self.cluster.vip):
+            if holder not in self.cluster.nodes:
                 since = None
-                return f"{holder} holds it; its API is not ready" if holder else _census(macs)
+                return _census(macs)
+            if not self.segment.is_ready(self.cluster.vip):
+                since = None
+                return f"{holder} holds it; its API is not ready"
             since = self.clock.now() if since is None else since
             left = self.cluster.soak_s - (self.clock.now() - since)
             return None if left <= 0 else f"{holder} holds it and serves; {left:.0f} s of the soak left"
@@ -207,19 +210,22 @@ class HandoffEngine:
         The bootstrap can serve again only while its own API is up; a payload that has ended it made its choice.
         """
         self._begin("back")
-        answer = guest.say("status")
-        if "api=yes" not in answer:
-            what = f"{cause.what}; the bootstrap's own API is down ({answer}), so the VIP was left where it is"
-            raise HandoffUnsafeError(what, where=self._vip, hint=cause.hint) from cause
-        guest.say("hold")
 
         def back() -> str | None:
             macs = self.segment.vip_macs()
             return None if self._holder(macs) == self.cluster.bootstrap_name else _census(macs)
 
-        self._until(back, BACK_S, "Look at keepalived on the bootstrap")
-        what = f"{cause.what}; the VIP is on {self.cluster.bootstrap_name} again, nothing was lost"
-        raise HandoffUnsafeError(what, where=self._vip, hint=cause.hint) from cause
+        try:
+            answer = guest.say("status")
+            if "api=yes" in answer:
+                guest.say("hold")
+                self._until(back, BACK_S, "Look at keepalived on the bootstrap")
+                outcome = f"the VIP is on {self.cluster.bootstrap_name} again, nothing was lost"
+            else:
+                outcome = f"the bootstrap's own API is down ({answer}), so the VIP was left where it is"
+        except OkdBaremetalError as error:
+            outcome = f"giving it back failed: {error.what}"
+        raise HandoffUnsafeError(f"{cause.what}; {outcome}", where=self._vip, hint=cause.hint) from cause
 
     def _holder(self, macs: frozenset[str]) -> str | None:
         return holder_of(macs, self.cluster, self.segment.macs_of)

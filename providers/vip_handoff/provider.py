@@ -112,7 +112,7 @@ class VipHandoffProvider(Provider):
                 return engine.prove_bootstrap()
             if olds["phase"] == "production":
                 return {**engine.prove_control_plane(), "felt": olds.get("felt"), "timeline": olds.get("timeline")}
-            guest = BootstrapGuest(news["libvirt_uri"], news["bootstrap_name"], news["urn"], news["bootstrap_s"])
+            guest = BootstrapGuest(news["libvirt_uri"], news["bootstrap_name"], news["urn"], news["shutdown_s"])
             return engine.move(guest, lambda: _client(news, _lan(news)))
 
     def _read(self, id_: str, props: Props) -> Props:

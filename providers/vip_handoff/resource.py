@@ -30,6 +30,7 @@ class VipHandoffArgs:
     soak_s: float
     deadline_s: float
     bootstrap_s: float
+    shutdown_s: float
     urn: pulumi.Input[str]
 
 

@@ -36,6 +36,7 @@ class VipHeldEngine:
             HandoffUnsafeError: Not so within `deadline_s` seconds.
         """
         until = self.clock.now() + deadline_s
+        told = None
         while True:
             holder, macs = self.holder()
             if holder:
@@ -47,5 +48,7 @@ class VipHeldEngine:
                 raise HandoffUnsafeError(
                     what, where=f"VIP {self.vip}", hint="Look at the routers and keepalived there"
                 )
-            self.report(f"answered by {' and '.join(macs) or 'nobody'}; {until - self.clock.now():.0f} s left")
+            if macs != told:
+                self.report(f"answered by {' and '.join(macs) or 'nobody'}; {until - self.clock.now():.0f} s left")
+                told = macs
             self.clock.sleep(POLL_S)

@@ -114,7 +114,7 @@ def test_an_error_is_one_line_without_a_traceback(plugin: provider_pb2_grpc.Reso
     request = provider_pb2.CreateRequest(properties=struct(__provider=pickled, **props))
     with pytest.raises(grpc.RpcError) as caught:
         plugin.Create(request, timeout=RPC_S)
-    text = caught.value.details()
+    text = caught.value.details() or ""
     assert "connection refused" in text
     assert "Traceback" not in text.splitlines()[-1]
     assert "hidden" not in text

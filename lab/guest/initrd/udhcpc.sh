@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash
 # udhcpc calls this with a lease in its environment: address, route, host name; the DNS servers go to /run/resolv.conf.
 # shellcheck disable=SC2154  # the variables are udhcpc's
 [ "$1" = bound ] || exit 0

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Promote this node's learner to a voting member once it has caught up. Exit 0 when it is one. USAGE: lab-etcd-promote.sh
 set -euo pipefail
+# shellcheck source=lab-etcd-api.sh
 source /usr/local/bin/lab-etcd-api.sh
 
 address=$(own_address)
-while sleep 0.5; do
+await_own_etcd
+while sleep 1; do
     all=$(members "$API") || continue
     mine=$(member_with "\"http://${address:?no address yet}:2380\"" <<<"$all") || continue
     is_learner "$mine" || break

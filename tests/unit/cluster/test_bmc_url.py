@@ -31,8 +31,8 @@ def test_an_address_is_split_into_base_and_system(address: str, base: str, syste
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        pytest.param(f"ipmi://bmc{SYSTEM}", "driver ipmi cannot boot from virtual media", id="ipmi"),
-        pytest.param(f"redfish://bmc{SYSTEM}", "driver redfish cannot boot from virtual media", id="pxe-redfish"),
+        pytest.param(f"ipmi://bmc{SYSTEM}", "driver 'ipmi' cannot boot from virtual media", id="ipmi"),
+        pytest.param(f"redfish://bmc{SYSTEM}", "driver 'redfish' cannot boot from virtual media", id="pxe-redfish"),
         pytest.param("192.0.2.9", "driver '192.0.2.9' cannot boot", id="bare-address"),
         pytest.param(f"redfish-virtualmedia+ftp://bmc{SYSTEM}", "transport 'ftp' is unknown", id="transport"),
         pytest.param("redfish-virtualmedia://bmc", "does not name a system", id="no-path"),
@@ -42,6 +42,9 @@ def test_an_address_is_split_into_base_and_system(address: str, base: str, syste
         pytest.param(f"redfish-virtualmedia://admin:hunter2@bmc{SYSTEM}", "credentials do not belong", id="password"),
         pytest.param(f"redfish-virtualmedia://admin@bmc{SYSTEM}", "credentials do not belong", id="user"),
         pytest.param("redfish-virtualmedia://admin:hunter2@bmc", "credentials do not belong", id="password-no-path"),
+        pytest.param(
+            f"redfish-virtualmedia://admin:a/hunter2@bmc{SYSTEM}", "credentials do not", id="slash-password"
+        ),
         pytest.param("//admin:hunter2@bmc", "credentials do not belong", id="password-no-driver"),
     ],
 )

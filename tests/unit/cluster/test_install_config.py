@@ -59,7 +59,7 @@ def after(tmp_path: Path, change: Change) -> list[str]:
         ),
         pytest.param(
             lambda c: host(c)["bmc"].update(address="ipmi://192.0.2.1"),
-            "platform.baremetal.hosts.0.bmc.address: driver ipmi cannot boot from virtual media",
+            "platform.baremetal.hosts.0.bmc.address: driver 'ipmi' cannot boot from virtual media",
             id="bmc-driver",
         ),
         pytest.param(
@@ -96,8 +96,10 @@ def after(tmp_path: Path, change: Change) -> list[str]:
             id="name-twice",
         ),
         pytest.param(
-            lambda c: (host(c, 0).update(bootMACAddress="AA:AA:AA:AA:AA:AA"),
-                       host(c, 1).update(bootMACAddress="aa:aa:aa:aa:aa:aa")),
+            lambda c: (
+                host(c, 0).update(bootMACAddress="AA:AA:AA:AA:AA:AA"),
+                host(c, 1).update(bootMACAddress="aa:aa:aa:aa:aa:aa"),
+            ),
             "platform.baremetal.hosts: bootMACAddress aa:aa:aa:aa:aa:aa stands twice",
             id="mac-twice-in-another-case",
         ),

@@ -46,10 +46,6 @@ def test_a_server_joins_what_both_inputs_say_about_it(plan: ClusterPlan) -> None
     assert server.bmc.password.get_secret_value() == "rehearsal-only"
 
 
-def test_a_consent_that_is_missing_is_left_to_the_host() -> None:
-    assert plans.plan(consent={}).servers[0].consent is None
-
-
 def test_secrets_are_masked_in_what_a_plan_prints(plan: ClusterPlan) -> None:
     assert "rehearsal-only" not in f"{plan!r} {plan}"
 
@@ -95,6 +91,14 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             {"consent": {**plans.CONSENT, "okd-master-9": "x"}}, ["consent.okd-master-9: no such host"], id="consent"
         ),
         pytest.param(
+            {"consent": {name: "x" for name in plans.HOSTS[1:]}},
+            [
+                "consent.okd-master-0: missing; "
+                "name the serial or system UUID of the one machine whose disk may be wiped"
+            ],
+            id="no-consent",
+        ),
+        pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.112.24"])},
             ["node_addresses.okd-worker-0: 192.168.112.24 is outside machineNetwork 192.168.111.0/24"],
             id="host-outside",
@@ -120,7 +124,10 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             id="two-hosts-one-address",
         ),
         pytest.param(
-            {"node_addresses": addresses(okd_master_0=[], okd_worker_9=["10.0.0.1"]), "consent": {"x": "y"}},
+            {
+                "node_addresses": addresses(okd_master_0=[], okd_worker_9=["10.0.0.1"]),
+                "consent": {**plans.CONSENT, "x": "y"},
+            },
             [
                 "node_addresses.okd-master-0: missing; name the address that DHCP reserves for it",
                 "node_addresses.okd-worker-9: no such host",

@@ -121,6 +121,7 @@ def test_the_command_sets_one_key(host: str, path: str) -> None:
 
 
 URL = "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1"
+UNKNOWN = Unknown()  # type: ignore[no-untyped-call]
 PROPS = {"host": HOST, "bmc_url": URL, "username": "admin", "password": "p", "consent": UUID}
 
 
@@ -130,7 +131,7 @@ PROPS = {"host": HOST, "bmc_url": URL, "username": "admin", "password": "p", "co
         ({}, []),
         ({"consent": ""}, ["consent"]),
         ({"consent": None}, ["consent"]),
-        ({"consent": Unknown()}, []),
+        ({"consent": UNKNOWN}, []),
         ({"bmc_url": "ipmi://x"}, ["bmc_url"]),
     ],
     ids=["good", "empty", "none", "unknown", "ipmi"],

@@ -1,0 +1,96 @@
+"""What an operator gets wrong: refused in one clear line, and the next run goes on as if it had not happened."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.rehearsal.report import Report
+from lab.rehearsal.stack import STACK, Stack
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One wrong thing, in a file of the project's copy."""
+
+    name: str
+    file: str
+    """Below stacks/."""
+    wrong: Callable[[str], str]
+    """The file's text with the mistake in it."""
+    told: str
+    """Words of the one line that the operator gets."""
+
+
+CONFIG, INSTALL_CONFIG = f"Pulumi.{STACK}.yaml", f"{STACK}/install-config.yaml"
+
+
+def _replaced(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new)
+
+
+def _without(word: str) -> Callable[[str], str]:
+    return lambda text: "".join(line for line in text.splitlines(keepends=True) if word not in line)
+
+
+def _with_consent_of_another(text: str) -> str:
+    """The first two servers' consent lines with their values exchanged."""
+    lines = text.splitlines(keepends=True)
+    first = next(index for index, line in enumerate(lines) if "okd-baremetal:consent" in line) + 1
+    keys, values = zip(*(line.split(": ", 1) for line in lines[first : first + 2]), strict=True)
+    lines[first : first + 2] = [f"{key}: {value}" for key, value in zip(keys, reversed(values), strict=True)]
+    return "".join(lines)
+
+
+MISTAKES = (
+    Mistake("an option's name misspelled", CONFIG, _replaced("memory_mib", "memory_mb"), "did you mean memory_mib"),
+    Mistake(
+        "production on an empty stack",
+        CONFIG,
+        _replaced("config:\n", "config:\n  okd-baremetal:phase: production\n"),
+        "is empty",
+    ),
+    Mistake("consent missing", CONFIG, _without("    okd-worker-1: 4f9dded0"), "consent.okd-worker-1: missing"),
+    Mistake("consent for another machine", CONFIG, _with_consent_of_another, "BmcIdentityError"),
+    Mistake("BMC password wrong", INSTALL_CONFIG, _replaced("password: ", "password: x"), "BmcAuthError"),
+    Mistake("BMC certificate not trusted", CONFIG, _replaced(":bmc_ca:", ":unused:"), "bmc_ca"),
+    Mistake("BMC unreachable", INSTALL_CONFIG, _replaced("172.22.0.1:8443", "172.22.0.1:8444"), "8444"),
+    Mistake(
+        "payload not the pinned one", f"{STACK}/payload/bootstrap.ign", lambda text: f"{text} ", "the stack pins"
+    ),
+    Mistake(
+        "libvirt not reachable", INSTALL_CONFIG, _replaced("libvirt-sock", "no-sock"), "libvirt is not reachable"
+    ),
+    Mistake("bridge missing", INSTALL_CONFIG, _replaced("externalBridge: bare", "externalBridge: no"), "bridge"),
+)
+
+
+def refuse_all(stack: Stack, report: Report) -> None:
+    """Make every mistake once, and take it back."""
+    stack.configure(deadlines={"bmc_s": 2})
+    for mistake in MISTAKES:
+        with _made(stack.project / "stacks" / mistake.file, mistake.wrong):
+            refuse(stack, report, mistake.name, mistake.told)
+    stack.configure(deadlines={"bmc_s": 60})
+
+
+def refuse(stack: Stack, report: Report, name: str, told: str) -> None:
+    """Run `up`, which must end in an error that tells what is wrong, without a traceback."""
+    outcome = stack.try_run("up", "--yes", quiet=True)
+    lines = [line.strip() for line in outcome.text.partition("Diagnostics:")[2].splitlines()]
+    seen = next((line for line in lines if told in line), outcome.text[-500:])
+    holds = outcome.code != 0 and told in seen and "Traceback" not in outcome.text
+    report.prove(f"refused: {name}", wanted=told, seen=seen.removeprefix("error: "), holds=holds)
+
+
+@contextmanager
+def _made(path: Path, wrong: Callable[[str], str]) -> Iterator[None]:
+    right = path.read_text()
+    changed = wrong(right)
+    if changed == right:
+        raise ValueError(f"{path}: the mistake changes nothing")
+    path.write_text(changed)
+    try:
+        yield
+    finally:
+        path.write_text(right)

@@ -1,0 +1,62 @@
+"""A real HTTPS server on loopback whose answer a test chooses."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+
+class HttpsServer:
+    """Answers every request with the same bytes; no bytes: it says nothing and keeps the connection open."""
+
+    def __init__(self, listener: socket.socket, context: ssl.SSLContext, answer: bytes) -> None:
+        self.port: int = listener.getsockname()[1]
+        self.requests: list[bytes] = []
+        self.names: list[str] = []
+        self._listener, self._context, self._answer = listener, context, answer
+        self._kept: list[ssl.SSLSocket] = []
+        context.sni_callback = lambda _socket, name, _context: self.names.append(name or "")
+
+    def serve(self) -> None:
+        """Until the listener is closed."""
+        while True:
+            try:
+                plain, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                wire = self._context.wrap_socket(plain, server_side=True)
+                self.requests.append(wire.recv(1000))
+                self._kept.append(wire)
+                if self._answer:
+                    wire.sendall(self._answer)
+                    wire.close()
+            except OSError:
+                plain.close()  # the client refused our certificate
+
+    def close(self) -> None:
+        """End what is open."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for wire in self._kept:
+            wire.close()
+
+
+@contextmanager
+def https_server(certificate: str, answer: bytes = OK) -> Iterator[HttpsServer]:
+    """Serve on a free port of 127.0.0.1."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = HttpsServer(listener, context, answer)
+        thread = threading.Thread(target=server.serve)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.close()
+            thread.join()

@@ -1,0 +1,88 @@
+"""Networks of a test's own: nothing of them is seen outside, and they end with the test."""
+
+import ctypes
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+CLONE_NEWNET = 0x40000000
+SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# What a script leaves running ends with it.
+ALONE = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="making a network namespace needs root")
+
+
+def in_own_network(work: Callable[[], T]) -> T:
+    """Do `work` in a thread that alone is in a new network, with its loopback up."""
+
+    def inside() -> T:
+        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "unshare")
+        ip("link set lo up")
+        return work()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(inside).result()
+
+
+def ip(command: str) -> str:
+    """Run iproute2's `ip` in the network of this thread; what it prints."""
+    run = subprocess.run(["ip", *command.split()], check=True, capture_output=True, text=True, env={"PATH": SBIN})
+    return run.stdout
+
+
+def until_it_forwards(bridge: str, port: str) -> None:
+    """A bridge passes frames some moments after a port's cable was plugged in."""
+    until = time.monotonic() + 10
+    while True:
+        ((slave,), (master,)) = (json.loads(ip(f"-detail -json link show {name}")) for name in (port, bridge))
+        if slave["linkinfo"]["info_slave_data"]["state"] == "forwarding" and master["operstate"] == "UP":
+            return
+        assert time.monotonic() < until, f"{port} of {bridge} never forwarded"
+        time.sleep(0.01)
+
+
+@contextmanager
+def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[None]:
+    """Another machine on `bridge`: a real kernel in its own network, with one interface that has `address`."""
+    command = ["unshare", "--net", "sh", "-c", "echo there; exec sleep 60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as machine:
+        try:
+            assert machine.stdout
+            machine.stdout.readline()
+            ip(f"link add {port} type veth peer name eth0 address {mac} netns {machine.pid}")
+            ip(f"link set {port} master {bridge} up")
+            inside = ["nsenter", f"--net=/proc/{machine.pid}/ns/net", "ip"]
+            for each in (f"address add {address} dev eth0", "link set eth0 up"):
+                subprocess.run([*inside, *each.split()], check=True, env={"PATH": SBIN})
+            until_it_forwards(bridge, port)
+            yield
+        finally:
+            machine.kill()
+
+
+def run_on_a_machine(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a bash script as a machine would: own network, and `/etc` and `/run` are folders of `folder`.
+
+    `/etc` holds only what the machine's own tools need (alternatives) and what the test put there.
+    """
+    for name in ("etc", "run"):
+        (folder / name).mkdir(exist_ok=True)
+    prepare = f"""set -euo pipefail
+        cp -a /etc/alternatives {folder}/etc/
+        mount --bind {folder}/etc /etc; mount --bind {folder}/run /run
+        mkdir -p /run/okd-baremetal; ip link set lo up
+        """
+    command = ["unshare", *ALONE, "bash", "-c", prepare + script]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=20, env={"PATH": SBIN})

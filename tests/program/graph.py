@@ -1,0 +1,170 @@
+"""The graph that `__main__.py` declares, under Pulumi's mocks; each provider's own `check` judges its inputs."""
+
+import asyncio
+import json
+import runpy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import pulumi
+from pulumi.dynamic import ResourceProvider
+from pulumi.runtime import config, mocks, rpc
+from pulumi.runtime.settings import SETTINGS
+from pulumi.runtime.stack import run_pulumi_func
+from pulumi.runtime.sync_await import _sync_await
+
+from providers.asset.provider import AssetProvider
+from providers.bmc_host.provider import BmcHostProvider
+from providers.bootstrap_vm.provider import BootstrapVmProvider
+from providers.provisioning.provider import HostProvisioningProvider
+from providers.vip_handoff.provider import VipHandoffProvider
+from providers.vip_held.provider import VipHeldProvider
+from tests import plans
+
+PROVIDERS: dict[str, type[ResourceProvider]] = {
+    "RenderedAsset": AssetProvider,
+    "BmcHost": BmcHostProvider,
+    "BootstrapVm": BootstrapVmProvider,
+    "VipHandoff": VipHandoffProvider,
+    "HostProvisioning": HostProvisioningProvider,
+    "VipHeld": VipHeldProvider,
+}
+
+# One for all runs: tests before may have ended the thread's own, as asyncio.run does.
+LOOP = asyncio.new_event_loop()
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One dynamic resource."""
+
+    kind: str
+    name: str
+    urn: str
+    parent: str
+    inputs: dict[str, Any]
+    """As the provider gets them, secrets opened."""
+    secrets: frozenset[str]
+    """Names of the inputs that are secret as a whole."""
+    after: frozenset[str]
+    """URNs of what it depends on, by whatever way."""
+    protect: bool
+
+
+class Monitor(mocks.MockMonitor):
+    """Keeps what the mocks leave out: dependencies, secrets, protection."""
+
+    def __init__(self, mock: mocks.Mocks) -> None:
+        super().__init__(mock)
+        self.declared: list[Declared] = []
+        self.components: list[str] = []
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802
+        answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
+        if not request.type.startswith("pulumi-python:dynamic"):
+            self.components.append(request.type)
+            return answer
+        wire = rpc.deserialize_properties(request.object, keep_unknowns=True)
+        self.declared.append(
+            Declared(
+                kind=request.type.rsplit(":", 1)[1],
+                name=request.name,
+                urn=answer.urn,
+                parent=request.parent,
+                inputs={key: _open(value) for key, value in wire.items() if key != "__provider"},
+                secrets=frozenset(key for key, value in wire.items() if rpc.is_rpc_secret(value)),
+                after=frozenset(request.dependencies).union(
+                    *(each.urns for each in request.propertyDependencies.values())
+                ),
+                protect=request.protect,
+            )
+        )
+        return answer
+
+
+class Checks(mocks.Mocks):
+    """Creates what its provider's `check` takes."""
+
+    def __init__(self, olds: dict[str, dict[str, Any]]) -> None:
+        self.olds = olds
+        self.refused: list[str] = []
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        provider = PROVIDERS.get(args.typ.rsplit(":", 1)[1])
+        if provider:
+            checked = provider().check(self.olds.get(args.name, {}), _open(args.inputs))
+            self.refused += [f"{args.name}: {each.property}: {each.reason}" for each in checked.failures]
+        return f"{args.name}-id", {**args.inputs, "uuid": f"uuid-of-{args.name}", "holder": "somebody"}
+
+    def call(self, args: mocks.MockCallArgs) -> dict[str, Any]:  # type: ignore[override]
+        raise NotImplementedError(args.token)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What one run of the program declared."""
+
+    resources: dict[str, Declared]
+    components: list[str]
+    refused: list[str]
+    exports: dict[str, Any]
+
+    def of(self, kind: str) -> list[Declared]:
+        return [each for each in self.resources.values() if each.kind == kind]
+
+    def one(self, kind: str) -> Declared:
+        (each,) = self.of(kind)
+        return each
+
+    def after(self, resource: Declared) -> set[str]:
+        """Names of what a resource depends on directly."""
+        names = {each.urn: each.name for each in self.resources.values()}
+        return {names[urn] for urn in resource.after}
+
+
+def run(olds: Graph | None = None, **changes: Any) -> Graph:
+    """Run the program against the rehearsal's stack, its options changed, its state that of `olds`."""
+    states = {name: each.inputs for name, each in olds.resources.items()} if olds else {}
+    checks = Checks(states)
+    monitor = Monitor(checks)
+    exports: dict[str, Any] = {}
+    with _own_runtime(monitor), mock.patch.object(pulumi, "export", autospec=True, side_effect=exports.__setitem__):
+        config.set_all_config(
+            {f"{plans.PROJECT}:{key}": _text(value) for key, value in plans.options(**changes).items()}
+        )
+        _sync_await(run_pulumi_func(_program))
+    resources = {each.name: each for each in monitor.declared}
+    assert len(resources) == len(monitor.declared), "two resources of one name"
+    return Graph(resources, monitor.components, checks.refused, exports)
+
+
+def _program() -> None:
+    runpy.run_path(str(plans.ROOT / "__main__.py"))
+
+
+@contextmanager
+def _own_runtime(monitor: Monitor) -> Iterator[None]:
+    asyncio.set_event_loop(LOOP)
+    SETTINGS.rpc_manager.clear()
+    SETTINGS.outputs.clear()
+    mocks.set_mocks(monitor.mocks, project=plans.PROJECT, stack=plans.STACK, preview=False, monitor=monitor)
+    try:
+        yield
+    finally:
+        config.set_all_config({})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _open(value: Any) -> Any:
+    """Without the marks of secrets."""
+    if rpc.is_rpc_secret(value):
+        return _open(rpc.unwrap_rpc_secret(value))
+    if isinstance(value, dict):
+        return {key: _open(each) for key, each in value.items()}
+    return [_open(each) for each in value] if isinstance(value, list) else value

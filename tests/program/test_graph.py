@@ -1,0 +1,255 @@
+"""Both phases of the rehearsal's stack: what is declared, in which order, what is secret, what is protected."""
+
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+from assets.render import render_bootstrap, render_role, render_server
+from cluster.plan import Role
+from tests import plans
+from tests.program.graph import Declared, Graph, run
+
+CONTROL_PLANE, COMPUTE = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
+VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"
+MASTERS, WORKERS = "okd-control-plane", "okd-compute"
+PASSWORD = "rehearsal-only"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(plans.ROOT)
+
+
+@pytest.fixture(scope="module", name="graphs")
+def both_phases() -> dict[str, Graph]:
+    """One run per phase; the second one upon the state that the first one left."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(plans.ROOT)
+        bootstrap = run()
+        return {"bootstrap": bootstrap, "production": run(bootstrap, phase="production")}
+
+
+@pytest.fixture
+def bootstrap(graphs: dict[str, Graph]) -> Graph:
+    return graphs["bootstrap"]
+
+
+@pytest.fixture
+def production(graphs: dict[str, Graph]) -> Graph:
+    return graphs["production"]
+
+
+def assets(graph: Graph) -> set[str]:
+    return {each.name for each in graph.of("RenderedAsset")}
+
+
+def test_phase_bootstrap_declares_the_vm_and_installs_the_control_plane_alone(bootstrap: Graph) -> None:
+    assert {each.name for each in bootstrap.of("BmcHost")} == CONTROL_PLANE | COMPUTE
+    assert bootstrap.one("BootstrapVm").name == VM
+    assert bootstrap.one("VipHandoff").name == HANDOFF
+    assert bootstrap.one("HostProvisioning").name == MASTERS
+    assert bootstrap.of("VipHeld") == []
+    plan = plans.plan()
+    files = [*render_bootstrap(plan), *(file for role in Role for file in render_role(plan, role))]
+    files += [file for server in plan.servers for file in render_server(plan, server)]
+    assert sorted(each.inputs["path"] for each in bootstrap.of("RenderedAsset")) == sorted(
+        file.path for file in files
+    )
+
+
+def test_phase_production_drops_the_bootstrap_and_adds_compute(bootstrap: Graph, production: Graph) -> None:
+    gone = bootstrap.resources.keys() - production.resources.keys()
+    assert gone == {VM} | {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
+    assert production.resources.keys() - bootstrap.resources.keys() == {WORKERS, INGRESS}
+
+
+def test_only_the_phase_of_the_handoff_differs_between_the_phases(bootstrap: Graph, production: Graph) -> None:
+    changed = {
+        (name, key)
+        for name in bootstrap.resources.keys() & production.resources.keys()
+        for key in bootstrap.resources[name].inputs.keys() | production.resources[name].inputs.keys()
+        if bootstrap.resources[name].inputs.get(key) != production.resources[name].inputs.get(key)
+    }
+    assert changed == {(HANDOFF, "phase")}
+
+
+def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
+    hosts = CONTROL_PLANE | COMPUTE
+    for host in bootstrap.of("BmcHost"):
+        assert bootstrap.after(host) == assets(bootstrap)
+    own = {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
+    assert bootstrap.after(bootstrap.one("BootstrapVm")) == hosts | own
+    assert bootstrap.after(bootstrap.one("VipHandoff")) == {VM}
+    assert bootstrap.after(bootstrap.one("HostProvisioning")) == {HANDOFF} | CONTROL_PLANE
+
+
+def test_edges_of_phase_production(production: Graph) -> None:
+    for host in production.of("BmcHost"):
+        assert production.after(host) == assets(production)
+    control_plane, compute = production.resources[MASTERS], production.resources[WORKERS]
+    assert production.after(control_plane) == CONTROL_PLANE
+    assert production.after(production.one("VipHandoff")) == {MASTERS}
+    assert production.after(compute) == {HANDOFF} | CONTROL_PLANE | COMPUTE
+    assert production.after(production.one("VipHeld")) == {WORKERS}
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_no_resource_waits_for_its_siblings(graphs: dict[str, Graph], phase: str) -> None:
+    graph = graphs[phase]
+    for host in graph.of("BmcHost"):
+        assert not graph.after(host) & (CONTROL_PLANE | COMPUTE), "servers are asked side by side"
+    for asset in graph.of("RenderedAsset"):
+        assert graph.after(asset) == set()
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_every_check_takes_its_inputs(graphs: dict[str, Graph], phase: str) -> None:
+    assert graphs[phase].refused == []
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_passwords_and_ignition_are_secret(graphs: dict[str, Graph], phase: str) -> None:
+    graph = graphs[phase]
+    secret: dict[str, set[str]] = {
+        "BmcHost": {"password"}, "BootstrapVm": {"ours"}, "HostProvisioning": {"passwords", "ours"}
+    }  # fmt: skip
+    for each in graph.resources.values():
+        assert secret.get(each.kind, set()) <= each.secrets, each.name
+        plain = {key: value for key, value in each.inputs.items() if key not in each.secrets}
+        assert PASSWORD not in repr(plain), each.name
+        assert '"ignition"' not in repr(plain), each.name
+    for host in graph.of("BmcHost"):
+        assert host.inputs["password"] == PASSWORD
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_no_input_names_a_path_of_this_machine(graphs: dict[str, Graph], phase: str) -> None:
+    for each in graphs[phase].resources.values():
+        assert str(plans.ROOT) not in repr(each.inputs), each.name
+        assert str(Path.home()) + "/" not in repr({**each.inputs, "ours": ""}), each.name
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_the_urn_that_progress_goes_to_is_the_resources_own(graphs: dict[str, Graph], phase: str) -> None:
+    # The mocks write the parent's type alone where the engine writes the whole chain.
+    def short(urn: str) -> str:
+        stack, project, kind, name = urn.removeprefix("urn:pulumi:").split("::")
+        return "::".join((stack, project, "$".join(kind.split("$")[-2:]), name))
+
+    told = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
+    for each in told:
+        assert short(each.inputs["urn"]) == each.urn.removeprefix("urn:pulumi:")
+    hosts = {each.name: each.inputs["urn"] for each in graphs[phase].of("BmcHost")}
+    for rollout in graphs[phase].of("HostProvisioning"):
+        assert rollout.inputs["rows"] == {name: hosts[name] for name in rollout.inputs["hosts"]}
+
+
+def test_the_chain_of_types_in_a_urn_is_the_engines(bootstrap: Graph) -> None:
+    assert bootstrap.resources["okd-worker-0"].inputs["urn"] == (
+        "urn:pulumi:rehearsal::okd-baremetal::baremetal:cluster:Cluster$baremetal:servers:Servers"
+        "$pulumi-python:dynamic/baremetal:BmcHost::okd-worker-0"
+    )
+
+
+def test_each_role_is_installed_with_its_own_payload_and_machines(production: Graph) -> None:
+    control_plane, compute = production.resources[MASTERS].inputs, production.resources[WORKERS].inputs
+    assert (control_plane["role"], compute["role"]) == (Role.CONTROL_PLANE, Role.COMPUTE)
+    assert (control_plane["payload_sha256"], compute["payload_sha256"]) == (
+        plans.PAYLOAD["master"],
+        plans.PAYLOAD["worker"],
+    )
+    for inputs, names in ((control_plane, CONTROL_PLANE), (compute, COMPUTE)):
+        for key in ("hosts", "passwords", "ours", "ignition_sha256", "rows"):
+            assert inputs[key].keys() == names
+    assert production.one("VipHeld").inputs["nodes"].keys() == COMPUTE
+    assert production.one("VipHandoff").inputs["nodes"].keys() == CONTROL_PLANE
+
+
+def test_each_host_is_installed_as_the_machine_that_was_identified(bootstrap: Graph) -> None:
+    hosts = bootstrap.one("HostProvisioning").inputs["hosts"]
+    assert {name: host["uuid"] for name, host in hosts.items()} == {name: f"uuid-of-{name}" for name in CONTROL_PLANE}
+
+
+def test_a_host_s_consent_is_its_own(bootstrap: Graph) -> None:
+    assert {each.name: each.inputs["consent"] for each in bootstrap.of("BmcHost")} == plans.CONSENT
+
+
+def protected(graph: Graph) -> set[str]:
+    return {each.name for each in graph.resources.values() if each.protect}
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        pytest.param({"phase": "production", "destroyable": False}, CONTROL_PLANE | COMPUTE, id="production"),
+        pytest.param({"phase": "production", "destroyable": True}, set(), id="production-destroyable"),
+        pytest.param({"phase": "bootstrap", "destroyable": False}, set(), id="bootstrap"),
+    ],
+)
+def test_hosts_are_protected_in_production_unless_destroyable(
+    bootstrap: Graph, changes: dict[str, Any], names: set[str]
+) -> None:
+    assert protected(run(bootstrap, **changes)) == names
+
+
+def test_back_to_bootstrap_is_refused_by_a_check(production: Graph) -> None:
+    (refused,) = run(production).refused
+    assert refused.startswith(f"{HANDOFF}: phase: production is behind you")
+
+
+def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
+    (refused,) = run(phase="production").refused
+    assert refused.startswith(f"{HANDOFF}: phase: the stack is empty")
+
+
+def test_a_lost_state_can_be_imported() -> None:
+    assert run(phase="production", import_production=True).refused == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        pytest.param(
+            {"consent": {name: "x" for name in plans.HOSTS[1:]}},
+            "config: consent.okd-master-0: missing",
+            id="consent",
+        ),
+        pytest.param({"phase": "done"}, "config: phase: Input should be", id="phase"),
+        pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: missing", id="addresses"),
+    ],
+)
+def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
+    changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(pulumi.RunError) as caught:
+        run(**changes)
+    assert str(caught.value).startswith(said)
+    assert caught.value.__cause__ is None
+
+
+def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
+    for phase, graph in (("bootstrap", bootstrap), ("production", production)):
+        assert graph.exports.keys() == {"api", "phase", "api_vip_holder", "handoff"}
+        assert (graph.exports["phase"], graph.exports["api"]) == (phase, "https://api.okd.lab.test:6443")
+
+
+def test_a_changed_byte_of_a_file_changes_that_file_and_the_digest_that_stands_for_it(bootstrap: Graph) -> None:
+    def differs(one: Declared, other: Declared) -> set[str]:
+        return {key for key in one.inputs if one.inputs[key] != other.inputs.get(key)}
+
+    changed = run(bootstrap, node_addresses={
+        **plans.options()["node_addresses"], "okd-worker-1": ["192.168.111.99"]
+    })  # fmt: skip
+    touched = {
+        name: differs(each, changed.resources[name])
+        for name, each in bootstrap.resources.items()
+        if differs(each, changed.resources[name])
+    }
+    assert touched == {
+        "okd-bootstrap-Corefile": {"text"},
+        "okd-control-plane-Corefile": {"text"},
+        VM: {"ignition_sha256", "ours"},
+        MASTERS: {"ignition_sha256", "ours"},
+    }

@@ -1,0 +1,83 @@
+"""Renders: complete, the same each time, and free of the phase."""
+
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+from assets import render
+from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
+from cluster.plan import ClusterPlan, Role
+from tests import plans
+
+
+def everything(plan: ClusterPlan) -> list[RenderedFile]:
+    files = [*render_bootstrap(plan)]
+    for role in Role:
+        files += render_role(plan, role)
+    for server in plan.servers:
+        files += render_server(plan, server)
+    return files
+
+
+def test_no_rendered_byte_depends_on_the_phase() -> None:
+    assert everything(plans.plan(phase="production")) == everything(plans.plan(phase="bootstrap"))
+
+
+def test_no_rendered_byte_holds_a_secret(plan: ClusterPlan) -> None:
+    texts = "".join(file.text for file in everything(plan))
+    assert "rehearsal-only" not in texts
+    assert "cmVoZWFyc2FsOm9ubHk" not in texts
+
+
+def test_only_the_interface_is_left_to_the_machine(plan: ClusterPlan) -> None:
+    for file in everything(plan):
+        assert "{{" not in file.text.replace("{{ .Name }}", ""), file.path
+        assert "{%" not in file.text, file.path
+        assert ("@INTERFACE@" in file.text) == (file.name in ("keepalived.conf", "okd-keepalived.sh")), file.path
+
+
+def test_scripts_alone_are_executable(plan: ClusterPlan) -> None:
+    assert {file.path for file in everything(plan) if file.mode == 0o755} == {
+        file.path for file in everything(plan) if file.path.startswith("/usr/local/bin/")
+    }
+    assert {file.mode for file in everything(plan)} == {0o755, 0o644}
+
+
+def test_every_template_is_rendered(plan: ClusterPlan) -> None:
+    rendered = {file.name for file in everything(plan)}
+    folder = Path(render.__file__).parent
+    there = {
+        path.name.removesuffix(".j2") for path in folder.glob("*/*") if path.suffix in (".j2", ".sh", ".service")
+    }
+    assert there == rendered
+
+
+def test_a_template_that_names_nothing_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        render.ENVIRONMENT.from_string("{{ missing }}").render()
+
+
+@pytest.mark.parametrize("role", Role)
+def test_no_two_files_of_a_server_share_a_path(plan: ClusterPlan, role: Role) -> None:
+    for server in plan.of(role):
+        paths = [file.path for file in (*render_role(plan, role), *render_server(plan, server))]
+        assert len(paths) == len(set(paths))
+
+
+def test_no_two_files_of_the_bootstrap_share_a_path(plan: ClusterPlan) -> None:
+    paths = [file.path for file in render_bootstrap(plan)]
+    assert len(paths) == len(set(paths))
+
+
+def test_every_path_is_out_of_the_payloads_way(plan: ClusterPlan) -> None:
+    for file in everything(plan):
+        ours = file.path.startswith("/etc/okd-baremetal/") or file.name.startswith("okd-")
+        assert ours, file.path
+
+
+def test_a_changed_name_changes_the_router_ids_in_the_files(plan: ClusterPlan) -> None:
+    (file,) = render_server(plan, plan.control_plane[0])
+    assert "virtual_router_id 67\n" in file.text
+    ingress = next(file for file in render_role(plan, Role.COMPUTE) if file.reader is Reader.KEEPALIVED)
+    assert "virtual_router_id 162\n" in ingress.text

@@ -1,0 +1,248 @@
+"""The scripts, run for real on a machine of the test's own: its network, its /etc and /run."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assets.render import render_bootstrap, render_role
+from cluster.plan import ClusterPlan, Role
+from cluster.vrrp import API
+from tests.namespaces import SBIN, needs_root, run_on_a_machine
+
+pytestmark = needs_root
+
+CONF = "interface @INTERFACE@\npriority 40\n"
+TWO_NETWORKS = """
+    ip link add lan0 type veth peer name lan0p; ip link set lan0 up; ip link set lan0p up
+    ip link add wan0 type veth peer name wan0p; ip link set wan0 up; ip link set wan0p up
+    ip address add 192.0.2.21/24 dev lan0; ip address add 198.51.100.21/24 dev wan0
+    ip route add default via 198.51.100.1
+    """
+
+
+@pytest.fixture
+def scripts(plan: ClusterPlan, tmp_path: Path) -> Path:
+    """A machine's folder, with the bootstrap's scripts in `bin`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for file in render_bootstrap(plan):
+        if file.path.startswith("/usr/local/bin/"):
+            (folder / file.name).write_text(file.text)
+            (folder / file.name).chmod(file.mode)
+    (tmp_path / "etc" / "okd-baremetal").mkdir(parents=True)
+    (tmp_path / "etc" / "okd-baremetal" / "keepalived.conf").write_text(CONF)
+    return tmp_path
+
+
+def test_keepalived_gets_the_interface_of_the_vips_network(scripts: Path) -> None:
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-keepalived.sh 192.0.2.5 5", scripts)
+    assert run.returncode == 0, run.stderr
+    written = (scripts / "run/okd-baremetal/keepalived.conf").read_text()
+    assert written == "interface lan0\npriority 40\n"
+
+
+def test_a_vip_that_a_killed_keepalived_left_is_deleted_and_no_other_address(scripts: Path) -> None:
+    script = f"""{TWO_NETWORKS}
+        ip address add 192.0.2.5/32 dev lan0; ip address add 192.0.2.4/32 dev lan0
+        {scripts}/bin/okd-keepalived.sh 192.0.2.5 5
+        ip -4 -brief address show lan0
+        """
+    run = run_on_a_machine(script, scripts)
+    assert run.returncode == 0, run.stderr
+    assert "192.0.2.5/" not in run.stdout
+    assert "192.0.2.4/32" in run.stdout
+    assert "192.0.2.21/24" in run.stdout
+
+
+def test_the_address_is_found_where_ovn_moved_it(scripts: Path) -> None:
+    script = f"""{TWO_NETWORKS}
+        ip link add br-ex type bridge; ip link set br-ex up; ip link set lan0 master br-ex
+        ip address delete 192.0.2.21/24 dev lan0; ip address add 192.0.2.21/24 dev br-ex
+        {scripts}/bin/okd-keepalived.sh 192.0.2.5 5
+        """
+    run = run_on_a_machine(script, scripts)
+    assert run.returncode == 0, run.stderr
+    assert "interface br-ex\n" in (scripts / "run/okd-baremetal/keepalived.conf").read_text()
+
+
+def test_keepalived_is_not_started_without_an_interface(scripts: Path) -> None:
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-keepalived.sh 203.0.113.5 0", scripts)
+    assert run.returncode == 1
+    assert run.stderr == "okd-keepalived: no interface is on the network of 203.0.113.5 after 0 s\n"
+    assert not (scripts / "run/okd-baremetal/keepalived.conf").exists()
+
+
+def test_coredns_forwards_to_everybody_but_itself_in_the_order_of_the_file(scripts: Path) -> None:
+    (scripts / "etc/resolv.conf").write_text(
+        "# by DHCP\nsearch lab.test\nnameserver 192.0.2.21\nnameserver 192.0.2.2\n"
+        "nameserver 127.0.0.1\nnameserver ::1\nnameserver 192.0.2.210\noptions timeout:1\n"
+    )
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 5", scripts)
+    assert run.returncode == 0, run.stderr
+    upstreams = (scripts / "run/okd-baremetal/upstreams").read_text()
+    assert upstreams == "nameserver 192.0.2.2\nnameserver 192.0.2.210\n"
+
+
+def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
+    (scripts / "etc/resolv.conf").write_text("nameserver 192.0.2.21\n")
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 0", scripts)
+    assert run.returncode == 1
+    assert run.stderr == "okd-coredns: /etc/resolv.conf names no other DNS server after 0 s\n"
+
+
+READYZ = """
+import http.server, ssl, sys
+class Api(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(int(sys.argv[2]) if self.path == "/readyz" else 404)
+        self.end_headers()
+    def log_message(self, *words): pass
+server = http.server.ThreadingHTTPServer(("", 6443), Api)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1])
+server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+print("listens", flush=True)
+server.serve_forever()
+"""
+
+
+def api(certificate: str, status: int) -> str:
+    """Bash that runs an API which answers /readyz with `status`, and has listened before it goes on."""
+    return f"""
+        coproc {{ exec {sys.executable} -c '{READYZ}' {certificate} {status}; }}
+        read -r <&"${{COPROC[0]}}"; api=$COPROC_PID
+        """
+
+
+STOP_API = "kill $api; wait $api || true\n"
+
+
+def test_the_own_api_does_not_vote_before_it_was_ready_and_fails_once_it_is_ready_no_more(
+    scripts: Path, certificate: str
+) -> None:
+    check = f'if {scripts}/bin/okd-own-api.sh; then echo "$what up"; else echo "$what down"; fi\n'
+    run = run_on_a_machine(
+        f"what=before; {check}"
+        + f"{api(certificate, 503)} what=starting; {check} {STOP_API}"
+        + f"{api(certificate, 200)} what=ready; {check} {STOP_API}"
+        + f"what=gone; {check}"
+        + f"{api(certificate, 500)} what=broken; {check} {STOP_API}"
+        + f"{api(certificate, 200)} what=again; {check} {STOP_API}",
+        scripts,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split("\n")[:-1] == [
+        "before up", "starting up", "ready up", "gone down", "broken down", "again up"
+    ]  # fmt: skip
+
+
+def wait_for(what: str, command: str, wanted: int = 0) -> str:
+    """Bash that says `what` once `command` exits as wanted, or ends the script."""
+    return f"""
+        for try in $(seq 200); do
+            seen=0; {command} 2>/dev/null || seen=$?
+            [[ $seen != {wanted} ]] || break
+            sleep 0.02
+        done
+        [[ $seen == {wanted} ]] && echo "{what}"
+        """
+
+
+@pytest.mark.skipif(shutil.which("haproxy", path=SBIN) is None, reason="haproxy is not installed")
+def test_haproxy_tells_keepalived_what_it_balances_and_what_runs_here(
+    scripts: Path, certificate: str, plan: ClusterPlan
+) -> None:
+    """The rendered balancer itself, its checks sped up, asked by the script that keepalived runs."""
+    files = {file.name: file.text for file in render_role(plan, Role.CONTROL_PLANE)}
+    # A unit of systemd may open more files than a test.
+    config = files["haproxy.cfg"].replace("maxconn 40000", "maxconn 100")
+    (scripts / "haproxy.cfg").write_text(re.sub(r"inter \ds", "inter 50ms", config))
+    (scripts / "bin/okd-check.sh").write_text(files["okd-check.sh"])
+    check = f"bash {scripts}/bin/okd-check.sh 9454"
+    node = plan.control_plane[1].address
+    run = run_on_a_machine(
+        wait_for("not there", f"{check} /own_api", 1)
+        + f"haproxy -db -f {scripts}/haproxy.cfg >/dev/null 2>&1 & balancer=$!\n"
+        + wait_for("runs", "curl -fsm 2 http://localhost:9444/haproxy_ready -o /dev/null")
+        + wait_for("no balanced api", f"{check} /haproxy_monitor", 1)
+        + wait_for("no own api", f"{check} /own_api", 1)
+        + wait_for("no config server", f"{check} /own_config_server", 1)
+        + wait_for("nothing else", f"{check} /", 1)
+        + api(certificate, 200)
+        + wait_for("own api", f"{check} /own_api")
+        + wait_for("still no balanced api", f"{check} /haproxy_monitor", 1)
+        + f"ip address add {node}/32 dev lo\n"
+        + wait_for("balanced api", f"{check} /haproxy_monitor")
+        + wait_for("still no config server", f"{check} /own_config_server", 1)
+        + wait_for("api through it", "curl -fskm 2 https://localhost:9445/readyz -o /dev/null")
+        + STOP_API
+        + wait_for("no balanced api again", f"{check} /haproxy_monitor", 1)
+        + "kill $balancer; wait $balancer || true",
+        scripts,
+    )
+    assert run.returncode == 0, (run.stdout, run.stderr)
+    assert run.stdout.splitlines() == [
+        "not there", "runs", "no balanced api", "no own api", "no config server", "nothing else", "own api",
+        "still no balanced api", "balanced api", "still no config server", "api through it", "no balanced api again",
+    ]  # fmt: skip
+
+
+class Channel:
+    """The provisioner's end of the virtio-serial channel; a pseudo-terminal stands in for the port."""
+
+    def __init__(self, master: int, file: Path) -> None:
+        self.master, self.file = master, file
+
+    def ask(self, word: str) -> str:
+        os.write(self.master, f"{word}\n".encode())
+        heard = b""
+        while not heard.endswith(b"\n"):
+            ready, _, _ = select.select([self.master], [], [], 10)
+            assert ready, f"no answer to {word}"
+            heard += os.read(self.master, 100)
+        return heard.decode().strip()
+
+
+@contextmanager
+def channel(scripts: Path) -> Iterator[Channel]:
+    """The guest's script at work, in a network that holds no VIP and has no API."""
+    file = scripts / "release"
+    file.write_text("0\n")
+    master, port = pty.openpty()
+    subprocess.run(["stty", "-F", os.ttyname(port), "raw", "-echo"], check=True)
+    text = (scripts / "bin/okd-vip-channel.sh").read_text()
+    for theirs, ours in {
+        "/dev/virtio-ports/org.okd-baremetal.vip": os.ttyname(port),
+        "/var/lib/okd-baremetal/release": str(file),
+    }.items():
+        assert theirs in text
+        text = text.replace(theirs, ours)
+    (scripts / "bin/okd-vip-channel.sh").write_text(text)
+    with subprocess.Popen(["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]) as script:
+        try:
+            yield Channel(master, file)
+        finally:
+            script.kill()
+            os.close(master)
+            os.close(port)
+
+
+def test_the_channel_lowers_and_restores_the_priority_and_says_what_is(scripts: Path) -> None:
+    with channel(scripts) as provisioner:
+        assert provisioner.ask("status") == "held vip=no api=no"
+        assert provisioner.ask("release") == "released vip=no api=no"
+        assert provisioner.file.read_text() == f"{API.release}\n"
+        assert provisioner.ask("status") == "released vip=no api=no"
+        assert provisioner.ask("relaese") == "unknown word"
+        assert provisioner.file.read_text() == f"{API.release}\n"
+        assert provisioner.ask("hold") == "held vip=no api=no"
+        assert provisioner.file.read_text() == "0\n"

@@ -1,0 +1,130 @@
+import base64
+import gzip
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from lab.inventory import load_site
+from lab.payload import Payload, make_payload, write_payload
+from lab.shell import LabError
+
+OURS = ("/etc/lab/", "/usr/local/bin/lab-")
+MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
+
+
+@pytest.fixture(scope="module")
+def payload() -> Payload:
+    return make_payload(load_site(), retire_after_s=42)
+
+
+def content(resource: dict[str, Any]) -> bytes:
+    raw = base64.b64decode(resource["source"].partition("base64,")[2], validate=True)
+    return gzip.decompress(raw) if resource.get("compression") == "gzip" else raw
+
+
+def files(config: str) -> dict[str, dict[str, Any]]:
+    """Files of a config and, below them, of those it merges."""
+    parsed = json.loads(config)
+    found: dict[str, dict[str, Any]] = {}
+    for merged in parsed["ignition"].get("config", {}).get("merge", []):
+        found |= files(content(merged).decode())
+    return found | {file["path"]: file for file in parsed.get("storage", {}).get("files", [])}
+
+
+def units(config: str) -> list[dict[str, Any]]:
+    parsed = json.loads(config)
+    merged = parsed["ignition"].get("config", {}).get("merge", [])
+    found = [unit for each in merged for unit in units(content(each).decode())]
+    return [*found, *parsed.get("systemd", {}).get("units", [])]
+
+
+@pytest.mark.parametrize("role", ["master", "worker"])
+def test_pointer_names_the_config_server_and_its_ca(payload: Payload, role: str) -> None:
+    pointer = json.loads(getattr(payload, role))
+    assert pointer.keys() == {"ignition"}
+    assert pointer["ignition"]["version"] == "3.2.0"
+    assert pointer["ignition"]["config"]["merge"] == [{"source": f"https://api-int.okd.lab.test:22623/config/{role}"}]
+    (authority,) = pointer["ignition"]["security"]["tls"]["certificateAuthorities"]
+    assert x509.load_pem_x509_certificate(content(authority)).subject.rfc4514_string() == "CN=root-ca"
+
+
+def test_bootstrap_says_platform_none(payload: Payload) -> None:
+    manifest = files(payload.bootstrap)[MANIFEST]
+    assert manifest["mode"] == 0o644
+    text = content(manifest["contents"]).decode()
+    assert "platformStatus:\n    type: None\n" in text
+    assert "apiServerInternalURI: https://api-int.okd.lab.test:6443\n" in text
+
+
+def test_bootstrap_stays_small(payload: Payload) -> None:
+    # fw_cfg is read in quadratic time under emulation.
+    assert len(payload.bootstrap) < 100_000
+
+
+@pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
+def test_nothing_overlaps_with_the_programs_own_names(payload: Payload, config: str) -> None:
+    text = getattr(payload, config)
+    assert all(path.startswith(OURS) or path == MANIFEST for path in files(text))
+    assert all(
+        unit["name"].startswith("lab-") and "WantedBy=multi-user.target" in unit["contents"] for unit in units(text)
+    )
+    assert units(text)
+
+
+@pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
+def test_keys_are_for_root_alone(payload: Payload, config: str) -> None:
+    keys = [file for file in files(getattr(payload, config)).values() if b"PRIVATE KEY" in content(file["contents"])]
+    assert keys
+    assert all(file["mode"] == 0o600 for file in keys)
+
+
+def test_control_plane_is_given_what_it_serves_in_turn(payload: Payload, tmp_path: Path) -> None:
+    """The script that puts the config together, run with the files that the config itself brings."""
+    given = files(payload.role_master)
+    script = content(given["/usr/local/bin/lab-config-server.sh"]["contents"]).decode()
+    for name in ("master.frame", "master.ign.gz"):
+        (tmp_path / name).write_bytes(content(given[f"/etc/lab/config/{name}"]["contents"]))
+    here = script.replace("/etc/lab/config", str(tmp_path)).replace("/run/lab", str(tmp_path / "run"))
+    subprocess.run(["bash", "-c", here], check=True)
+    assert (tmp_path / "run" / "master.ign").read_text() == payload.role_master
+    assert content(given["/etc/lab/config/worker.ign"]["contents"]).decode() == payload.role_worker
+
+
+def test_server_certificate_holds_every_name_and_address(payload: Payload) -> None:
+    certificate = x509.load_pem_x509_certificate(content(files(payload.bootstrap)["/etc/lab/server.crt"]["contents"]))
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["api.okd.lab.test", "api-int.okd.lab.test", "localhost"]
+    addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
+    assert addresses == [f"192.168.111.{number}" for number in range(20, 24)]
+
+
+def test_members_are_told_when_to_remove_the_bootstrap(payload: Payload) -> None:
+    text = content(files(payload.role_master)["/etc/lab/etcd.env"]["contents"]).decode()
+    assert text.splitlines() == [
+        "DOMAIN=okd.lab.test",
+        "BOOTSTRAP_NAME=okd-bootstrap",
+        "BOOTSTRAP_ADDRESS=192.168.111.20",
+        "CONTROL_PLANE=3",
+        "RETIRE_AFTER_S=42",
+    ]
+
+
+def test_written_files_are_for_their_owner_alone(tmp_path: Path) -> None:
+    out = tmp_path / "payload"
+    write_payload(load_site(), out)
+    write_payload(load_site(), out)
+    assert {path.name: oct(path.stat().st_mode)[-3:] for path in out.iterdir()} == {
+        "bootstrap.ign": "600",
+        "master.ign": "600",
+        "worker.ign": "600",
+    }
+
+
+def test_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match="name another folder with --out"):
+        write_payload(load_site(), tmp_path / "file" / "payload")

@@ -1,0 +1,68 @@
+"""What a client of the VIP felt: counts of attempts, and the longest gap."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from providers.probe.client import Felt, VipClient
+
+
+@pytest.mark.parametrize(
+    ("attempts", "failed", "gap_ms"),
+    [
+        pytest.param([], 0, 0, id="none"),
+        pytest.param([(1.0, True)], 0, 0, id="one"),
+        pytest.param([(1.0, True), (1.02, True), (1.05, True)], 0, 30, id="steady"),
+        pytest.param([(1.0, True), (1.5, False), (2.0, True), (2.02, True)], 1, 1000, id="an-outage"),
+        pytest.param([(1.0, False), (2.0, True), (2.1, True)], 1, 100, id="begins-with-an-outage"),
+    ],
+)
+def test_the_gap_is_between_two_successes(attempts: list[tuple[float, bool]], failed: int, gap_ms: float) -> None:
+    felt = Felt()
+    for now, succeeded in attempts:
+        felt.note(succeeded, now)
+    assert (felt.tried, felt.failed, round(felt.gap_ms)) == (len(attempts), failed, gap_ms)
+
+
+class Answers:
+    """Answers a script, and then the last of it for good; says when the script is through."""
+
+    def __init__(self, *script: bool) -> None:
+        self.script, self.asked, self.through = list(script), 0, threading.Event()
+
+    def __call__(self) -> bool:
+        answer = self.script[min(self.asked, len(self.script) - 1)]
+        self.asked += 1
+        if self.asked >= len(self.script) + 2:
+            self.through.set()
+        return answer
+
+
+def measured(connect: Callable[[], bool], request: Callable[[], bool], *scripts: Answers) -> VipClient:
+    with VipClient(connect, request) as client:
+        for script in scripts:
+            assert script.through.wait(10)
+    return client
+
+
+def test_a_connect_that_fails_is_counted_and_not_tried_again() -> None:
+    connects, requests = Answers(True, False, False, True), Answers(True)
+    client = measured(connects, requests, connects, requests)
+    assert client.connects.failed == 2
+    assert client.connects.retried == 0
+    assert client.connects.tried == connects.asked
+
+
+def test_a_request_broken_in_flight_is_retried_once_at_once() -> None:
+    connects, requests = Answers(True), Answers(True, False, True, False, False, True)
+    client = measured(connects, requests, connects, requests)
+    assert (client.requests.retried, client.requests.failed) == (1, 1)
+    assert client.requests.tried == requests.asked - 2
+
+
+def test_it_ends_with_the_block_also_when_that_fails() -> None:
+    before = threading.active_count()
+    with pytest.raises(KeyError), VipClient(lambda: True, lambda: True):
+        raise KeyError
+    assert threading.active_count() == before
