@@ -44,7 +44,7 @@ def check_release_policy(plan: ClusterPlan) -> None:
     """
     ours = {file.name: file.text for file in render_bootstrap(plan)}
     nodes = {str(server.address): _keepalived(render_server(plan, server)) for server in plan.control_plane}
-    released = int(_value(ours["okd-vip-channel.sh"], r"release\) echo"))
+    released = int(_value(ours["okd-vip-channel.sh"], "echo(?= -)"))
     judge(str(plan.bootstrap.address), Instance.parse(ours["keepalived.conf"]), released, nodes)
 
 

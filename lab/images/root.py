@@ -46,7 +46,7 @@ def build_squashfs(parts: Parts, work: Path) -> Path:
     _add_programs(parts, root)
     _set_up_units(root)
     # lz4 decompresses fastest, which is what counts under emulation.
-    run("mksquashfs", root, image, "-comp", "lz4", "-noappend", "-quiet", "-no-progress")
+    run("mksquashfs", root, image, "-comp", "lz4", "-Xhc", "-noappend", "-quiet", "-no-progress")
     shutil.rmtree(root)
     return image
 

@@ -17,32 +17,40 @@ EVERY_S = 0.1
 PREFIX, PREFIX_END = "rehearsal/", "rehearsal0"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Etcd:
-    """etcd's JSON gateway at one address, by the API's name and CA."""
+    """etcd's JSON gateway at one address, by the API's name and CA. One connection is kept until it fails."""
 
     address: str
     server_name: str
     ca_pem: str
+    _connection: http.client.HTTPConnection | None = None
 
     def call(self, path: str, body: dict[str, Any], timeout_s: float = 5) -> dict[str, Any]:
-        """One POST on a fresh connection.
+        """One POST.
 
         Raises:
             OSError: No connection, or no answer in time.
             http.client.HTTPException: The answer is no HTTP, or no success.
         """
-        context = ssl.create_default_context(cadata=self.ca_pem)
-        with socket.create_connection((self.address, API_PORT), timeout=timeout_s) as plain:
-            connection = http.client.HTTPConnection(self.server_name)
-            connection.sock = context.wrap_socket(plain, server_hostname=self.server_name)
-            connection.request("POST", path, json.dumps(body), {"Connection": "close"})
-            answer = connection.getresponse()
-            content = answer.read()
-            connection.close()
+        connection = self._connection or self._connect(timeout_s)
+        self._connection = None
+        connection.request("POST", path, json.dumps(body))
+        answer = connection.getresponse()
+        content = answer.read()
         if answer.status != http.client.OK:
+            connection.close()
             raise http.client.HTTPException(f"{answer.status}: {content[:200]!r}")
+        self._connection = connection
         return dict(json.loads(content))
+
+    def _connect(self, timeout_s: float) -> http.client.HTTPConnection:
+        plain = socket.create_connection((self.address, API_PORT), timeout=timeout_s)
+        connection = http.client.HTTPConnection(self.server_name)
+        connection.sock = ssl.create_default_context(cadata=self.ca_pem).wrap_socket(
+            plain, server_hostname=self.server_name
+        )
+        return connection
 
     def started_voters(self) -> list[str]:
         """Names of the members that have started and vote."""

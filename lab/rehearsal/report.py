@@ -62,6 +62,11 @@ class Report:
         if not good:
             raise RehearsalError(f"{name}: seen {proof.seen}, wanted {proof.wanted}", machine)
 
+    def measure(self, name: str, *, goal: str, seen: object) -> None:
+        """Note a figure beside its goal; it proves nothing, and ends nothing."""
+        self.proofs.append(Proof(name, f"goal: {goal}", str(seen), holds=True))
+        say(f"    measured: {name}: {seen}")
+
     def close(self) -> None:
         """The table of proofs and of seconds."""
         width = max((len(proof.name) for proof in self.proofs), default=0)

@@ -6,15 +6,25 @@ set -euo pipefail
 file=/var/lib/okd-baremetal/release
 port=/dev/virtio-ports/org.okd-baremetal.vip
 yes_if() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
-holds_vip() { ip -4 -o address show to 192.168.111.5/32 | grep -q .; }
+holds_vip() { ip -4 -o address show label vip to 192.168.111.5/32 | grep -q .; }
 api_ready() { curl -fsk --max-time 2 -o /dev/null https://localhost:6443/readyz; }
 
+# Connections that are on their way while the VIP moves are still taken: for some seconds the VIP is on lo as well, from
+# where nobody hears of it by ARP. Without this, one of 421 connects was lost on slow machines (2026-11).
+echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
+let_go() {
+    ip address replace 192.168.111.5/32 dev lo
+    echo -20 >"$file"
+    (sleep 15 && ip address delete 192.168.111.5/32 dev lo) &
+}
+
 exec 3<>"$port"
+exec 4<> <(:) # says nothing: reading it is a sleep that starts no process
 while :; do
     # The port reads as ended while nobody is connected on the other side.
-    read -r word <&3 || { sleep 0.2; continue; }
+    read -r word <&3 || { read -rt 0.2 <&4 || true; continue; }
     case $word in
-        release) echo -20 >"$file" ;;
+        release) let_go ;;
         hold) echo 0 >"$file" ;;
         status) ;;
         *) echo "unknown word" >&3; continue ;;
