@@ -1,6 +1,6 @@
 """What an operator gets wrong: refused in one clear line, and the next run goes on as if it had not happened."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,11 @@ class Mistake:
     """The file's text with the mistake in it."""
     told: str
     """Words of the one line that the operator gets."""
+    by: Sequence[str] = ("up", "--yes", "--skip-preview")
+    """The command that refuses: where a preview does already, that."""
 
 
+PREVIEW = ("preview",)
 CONFIG, INSTALL_CONFIG = f"Pulumi.{STACK}.yaml", f"{STACK}/install-config.yaml"
 
 
@@ -43,14 +46,23 @@ def _with_consent_of_another(text: str) -> str:
 
 
 MISTAKES = (
-    Mistake("an option's name misspelled", CONFIG, _replaced("memory_mib", "memory_mb"), "did you mean memory_mib"),
+    Mistake(
+        "an option's name misspelled",
+        CONFIG,
+        _replaced("memory_mib", "memory_mb"),
+        "did you mean memory_mib",
+        PREVIEW,
+    ),
     Mistake(
         "production on an empty stack",
         CONFIG,
         _replaced("config:\n", "config:\n  okd-baremetal:phase: production\n"),
         "is empty",
+        PREVIEW,
     ),
-    Mistake("consent missing", CONFIG, _without("    okd-worker-1: 4f9dded0"), "consent.okd-worker-1: missing"),
+    Mistake(
+        "consent missing", CONFIG, _without("    okd-worker-1: 4f9dded0"), "consent.okd-worker-1: missing", PREVIEW
+    ),
     Mistake("consent for another machine", CONFIG, _with_consent_of_another, "BmcIdentityError"),
     Mistake("BMC password wrong", INSTALL_CONFIG, _replaced("password: ", "password: x"), "BmcAuthError"),
     Mistake("BMC certificate not trusted", CONFIG, _replaced(":bmc_ca:", ":unused:"), "bmc_ca"),
@@ -70,13 +82,13 @@ def refuse_all(stack: Stack, report: Report) -> None:
     stack.configure(deadlines={"bmc_s": 2})
     for mistake in MISTAKES:
         with _made(stack.project / "stacks" / mistake.file, mistake.wrong):
-            refuse(stack, report, mistake.name, mistake.told)
+            refuse(stack, report, mistake.name, mistake.told, mistake.by)
     stack.configure(deadlines={"bmc_s": 60})
 
 
-def refuse(stack: Stack, report: Report, name: str, told: str) -> None:
-    """Run `up`, which must end in an error that tells what is wrong, without a traceback."""
-    outcome = stack.try_run("up", "--yes", quiet=True)
+def refuse(stack: Stack, report: Report, name: str, told: str, by: Sequence[str] = PREVIEW) -> None:
+    """Run a command that must end in an error that tells what is wrong, without a traceback."""
+    outcome = stack.try_run(*by, quiet=True)
     lines = [line.strip() for line in outcome.text.partition("Diagnostics:")[2].splitlines()]
     seen = next((line for line in lines if told in line), outcome.text[-500:])
     holds = outcome.code != 0 and told in seen and "Traceback" not in outcome.text

@@ -10,7 +10,7 @@ from providers.hypervisor.libvirt_wire import connected
 from providers.lock import held
 from providers.probe.api import API_PORT
 from providers.probe.arp import answering_macs
-from providers.probe.https import connects
+from providers.probe.https import connect_problem
 from providers.progress import row
 
 
@@ -45,11 +45,15 @@ class BootstrapVmProvider(Provider):
         segment = Segment(
             vip=props["vip"],
             vip_macs=lambda: answering_macs(props["bridge"], props["vip"]),
-            answering_node=lambda: next((node for node in props["nodes"] if connects(node, API_PORT)), None),
+            answering_node=lambda: _answering(props["nodes"]),
         )
         with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
             engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
             engine.ensure(_spec(props), ignition, segment, deadline_s=props["deadline_s"])
+
+
+def _answering(nodes: list[str]) -> str | None:
+    return next((node for node in nodes if connect_problem(node, API_PORT) is None), None)
 
 
 def _spec(props: Props) -> VmSpec:

@@ -23,6 +23,10 @@ class Api:
         object.__setattr__(self, "_ready", api)
         object.__setattr__(self, "_config", config)
 
+    def problem(self, address: str) -> str | None:
+        """Why the API behind an address is not ready; None: it is."""
+        return self._ready.problem(address)
+
     def is_ready(self, address: str) -> bool:
         """Whether the API behind an address is ready."""
         return self._ready.is_ready(address)

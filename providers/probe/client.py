@@ -8,6 +8,10 @@ from types import TracebackType
 from typing import Self
 
 EVERY_S = 0.02
+PROBLEMS = 6
+
+Attempt = Callable[[], str | None]
+"""Makes one attempt; what went wrong, or None."""
 
 
 @dataclass
@@ -19,9 +23,16 @@ class Felt:
     """Attempts that failed, and whose immediate retry, where there is one, failed too."""
     retried: int = 0
     """Attempts broken in flight that succeeded on their immediate retry."""
+    problems: list[str] = field(default_factory=list)
+    """What the first few attempts that failed met, retried ones too."""
     gap_ms: float = 0.0
     """Longest time between the ends of two successive successes."""
     _last_success: float = field(default=0.0, repr=False)
+
+    def remember(self, problem: str) -> None:
+        """Keep what an attempt met, unless there are enough."""
+        if len(self.problems) < PROBLEMS:
+            self.problems.append(problem)
 
     def note(self, succeeded: bool, now: float) -> None:
         """Count one attempt."""
@@ -38,11 +49,11 @@ class VipClient:
     """Attempts connections and requests side by side, one of each at a time, each 20 ms after the start of the last.
 
     Args:
-        connect: Opens and closes a TCP connection; whether it was accepted.
-        request: Makes an HTTPS request on a fresh connection; whether it was answered well.
+        connect: Opens and closes a TCP connection.
+        request: Makes an HTTPS request on a fresh connection.
     """
 
-    def __init__(self, connect: Callable[[], bool], request: Callable[[], bool]) -> None:
+    def __init__(self, connect: Attempt, request: Attempt) -> None:
         self.connects, self.requests = Felt(), Felt()
         self._over = threading.Event()
         self._threads = [
@@ -62,11 +73,15 @@ class VipClient:
         for thread in self._threads:
             thread.join()
 
-    def _attempt(self, attempt: Callable[[], bool], felt: Felt, retry: bool) -> None:
+    def _attempt(self, attempt: Attempt, felt: Felt, retry: bool) -> None:
         while not self._over.is_set():
             started = time.monotonic()
-            succeeded = attempt()
-            if retry and not succeeded and (succeeded := attempt()):
-                felt.retried += 1
-            felt.note(succeeded, time.monotonic())
+            problem = attempt()
+            if problem and retry:
+                felt.remember(problem)
+                problem = attempt()
+                felt.retried += problem is None
+            if problem:
+                felt.remember(problem)
+            felt.note(problem is None, time.monotonic())
             self._over.wait(max(0.0, started + EVERY_S - time.monotonic()))

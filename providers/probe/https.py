@@ -38,21 +38,26 @@ class Endpoint:
             raise ConnectionError("the answer is no HTTP")
         return int(status)
 
+    def problem(self, address: str) -> str | None:
+        """Why a GET is not answered with 200; None: it is."""
+        try:
+            status = self.get(address)
+        except OSError as error:
+            return f"{type(error).__name__}: {error}"
+        return None if status == OK else f"status {status}"
+
     def is_ready(self, address: str) -> bool:
         """Whether a GET is answered with 200."""
-        try:
-            return self.get(address) == OK
-        except OSError:
-            return False
+        return self.problem(address) is None
 
 
-def connects(address: str, port: int, *, timeout_s: float = 1) -> bool:
-    """Whether a TCP connection is accepted."""
+def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | None:
+    """Why a TCP connection is not accepted; None: it is."""
     try:
         socket.create_connection((address, port), timeout=timeout_s).close()
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        return f"{type(error).__name__}: {error}"
+    return None
 
 
 @lru_cache(maxsize=8)

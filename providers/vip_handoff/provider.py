@@ -14,7 +14,7 @@ from providers.lock import held
 from providers.probe.api import API_PORT, Api
 from providers.probe.arp import answering_macs, interface_to
 from providers.probe.client import VipClient
-from providers.probe.https import connects
+from providers.probe.https import connect_problem
 from providers.progress import row
 from providers.vip_handoff.engine import Cluster, HandoffEngine, holder_of
 
@@ -80,6 +80,7 @@ class MeasuringClient:
             "requests_tried": requests.tried,
             "requests_failed_after_retry": requests.failed,
             "requests_broken_in_flight": requests.retried,
+            "problems": [*connects_.problems, *requests.problems],
         }
 
 
@@ -128,10 +129,10 @@ class VipHandoffProvider(Provider):
 
 @contextmanager
 def _client(props: Props, lan: Lan) -> Iterator[MeasuringClient]:
-    def connect() -> bool:
-        return connects(props["vip"], API_PORT)
+    def connect() -> str | None:
+        return connect_problem(props["vip"], API_PORT)
 
-    with VipClient(connect, lambda: lan.is_ready(props["vip"])) as client:
+    with VipClient(connect, lambda: lan.api.problem(props["vip"])) as client:
         yield MeasuringClient(client)
 
 

@@ -1,11 +1,10 @@
 """What a client of the VIP felt: counts of attempts, and the longest gap."""
 
 import threading
-from collections.abc import Callable
 
 import pytest
 
-from providers.probe.client import Felt, VipClient
+from providers.probe.client import PROBLEMS, Attempt, Felt, VipClient
 
 
 @pytest.mark.parametrize(
@@ -31,15 +30,15 @@ class Answers:
     def __init__(self, *script: bool) -> None:
         self.script, self.asked, self.through = list(script), 0, threading.Event()
 
-    def __call__(self) -> bool:
+    def __call__(self) -> str | None:
         answer = self.script[min(self.asked, len(self.script) - 1)]
         self.asked += 1
         if self.asked >= len(self.script) + 2:
             self.through.set()
-        return answer
+        return None if answer else f"problem {self.asked}"
 
 
-def measured(connect: Callable[[], bool], request: Callable[[], bool], *scripts: Answers) -> VipClient:
+def measured(connect: Attempt, request: Attempt, *scripts: Answers) -> VipClient:
     with VipClient(connect, request) as client:
         for script in scripts:
             assert script.through.wait(10)
@@ -59,10 +58,17 @@ def test_a_request_broken_in_flight_is_retried_once_at_once() -> None:
     client = measured(connects, requests, connects, requests)
     assert (client.requests.retried, client.requests.failed) == (1, 1)
     assert client.requests.tried == requests.asked - 2
+    assert client.requests.problems == ["problem 2", "problem 4", "problem 5"]
+
+
+def test_of_many_problems_the_first_few_are_kept() -> None:
+    connects, requests = Answers(*[False] * (PROBLEMS + 3), True), Answers(True)
+    client = measured(connects, requests, connects, requests)
+    assert client.connects.problems == [f"problem {number}" for number in range(1, PROBLEMS + 1)]
 
 
 def test_it_ends_with_the_block_also_when_that_fails() -> None:
     before = threading.active_count()
-    with pytest.raises(KeyError), VipClient(lambda: True, lambda: True):
+    with pytest.raises(KeyError), VipClient(lambda: None, lambda: None):
         raise KeyError
     assert threading.active_count() == before

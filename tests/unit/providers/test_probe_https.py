@@ -7,7 +7,7 @@ import time
 import pytest
 
 from providers.probe.api import API_PORT, CONFIG_PORT, Api
-from providers.probe.https import Endpoint, connects
+from providers.probe.https import Endpoint, connect_problem
 from tests.certificates import authority
 from tests.fakes.https_server import UNAVAILABLE, https_server
 
@@ -80,8 +80,8 @@ def test_a_server_without_tls_is_not_ready() -> None:
 def test_a_closed_port_neither_connects_nor_is_ready() -> None:
     with socket.create_server((LOCAL, 0)) as listener:
         port = listener.getsockname()[1]
-        assert connects(LOCAL, port)
-    assert not connects(LOCAL, port)
+        assert connect_problem(LOCAL, port) is None
+    assert "refused" in str(connect_problem(LOCAL, port))
     assert not endpoint(port).is_ready(LOCAL)
 
 
