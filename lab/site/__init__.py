@@ -16,7 +16,7 @@ from lab.inventory import Site, load_site
 from lab.shell import LabError, run
 from lab.site import bmc, libvirtd, network
 from lab.site.console import console_tail
-from lab.site.paths import BMC, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT
+from lab.site.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT
 
 __all__ = [
     "SiteStatus",
@@ -80,7 +80,7 @@ def up(images: SiteImages, report: Report) -> None:
             _stop_daemons()
             _remove_state()
             shutil.rmtree(LOG, ignore_errors=True)
-        for folder in (POOL, DISKS, CONSOLE, BMC, DNS, PID, LOG):
+        for folder in (POOL, BMC_POOL, DISKS, CONSOLE, DNS, PID, LOG):
             folder.mkdir(parents=True, exist_ok=True)
         _offer_iso(images)
         network.ensure_network(site)

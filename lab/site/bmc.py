@@ -13,7 +13,7 @@ from lab.certificates import Authority
 from lab.inventory import BmcAccess, Site
 from lab.shell import LabError, run
 from lab.site.network import is_listening
-from lab.site.paths import BMC, LIBVIRT_URI, NAMESPACE, POOL_NAME
+from lab.site.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.site.processes import Daemon, wait_until
 from lab.templates import render
 
@@ -71,7 +71,7 @@ def count_writes(lines: Iterable[str]) -> Counter[str]:
 
 
 def _config(site: Site) -> str:
-    values = {"bmc": BMC, "libvirt_uri": LIBVIRT_URI, "pool": POOL_NAME}
+    values = {"bmc": BMC, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
     return render("site/files/sushy-emulator.conf.j2", site=site, **values)
 
 

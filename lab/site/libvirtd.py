@@ -10,7 +10,18 @@ import libvirt
 from lab.cache import cache_root
 from lab.inventory import Machine, Site
 from lab.shell import LabError, run
-from lab.site.paths import BASE_VOLUME, CONSOLE, DISKS, FILES, LIBVIRT, LIBVIRT_URI, POOL, POOL_NAME
+from lab.site.paths import (
+    BASE_VOLUME,
+    BMC_POOL,
+    BMC_POOL_NAME,
+    CONSOLE,
+    DISKS,
+    FILES,
+    LIBVIRT,
+    LIBVIRT_URI,
+    POOL,
+    POOL_NAME,
+)
 from lab.site.processes import Daemon
 from lab.templates import render
 
@@ -27,7 +38,7 @@ daemon = Daemon("libvirtd")
 
 
 def ensure_libvirtd() -> bool:
-    """Run libvirtd with its pool; answer whether it had to be started."""
+    """Run libvirtd with its pools; answer whether it had to be started."""
     started = daemon.pid is None
     if started:
         _prepare_folders()
@@ -35,7 +46,8 @@ def ensure_libvirtd() -> bool:
         daemon.start("libvirtd", wrapper=wrapper)
     daemon.await_ready(_answers, _DEADLINE_S)
     with connection() as libvirtd:
-        _ensure_pool(libvirtd)
+        _ensure_pool(libvirtd, POOL_NAME, POOL)
+        _ensure_pool(libvirtd, BMC_POOL_NAME, BMC_POOL)
     return started
 
 
@@ -111,12 +123,12 @@ def _cache() -> Path:
     return folder
 
 
-def _ensure_pool(libvirtd: libvirt.virConnect) -> None:
-    if POOL_NAME not in {pool.name() for pool in libvirtd.listAllStoragePools()}:
+def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
+    if name not in {pool.name() for pool in libvirtd.listAllStoragePools()}:
         libvirtd.storagePoolDefineXML(
-            f'<pool type="dir"><name>{POOL_NAME}</name><target><path>{POOL}</path></target></pool>'
+            f'<pool type="dir"><name>{name}</name><target><path>{folder}</path></target></pool>'
         )
-    pool = libvirtd.storagePoolLookupByName(POOL_NAME)
+    pool = libvirtd.storagePoolLookupByName(name)
     pool.setAutostart(1)
     if not pool.isActive():
         pool.create()

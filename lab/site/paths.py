@@ -19,4 +19,6 @@ FILES = Path(__file__).parent / "files"
 
 LIBVIRT_URI = f"qemu+unix:///system?socket={LIBVIRT}/run/libvirt-sock"
 POOL_NAME = "default"
+# The BMC's own store: the emulator never deletes the media that it was given (sushy-tools 2.2.0).
+BMC_POOL, BMC_POOL_NAME = BMC / "media", "bmc-media"
 BASE_VOLUME = "okd-lab-base.qcow2"
