@@ -43,5 +43,6 @@ def plan() -> ClusterPlan:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Path of a key and certificate for `api.okd.lab.test`, signed by `test-ca`."""
     path: Path = tmp_path_factory.mktemp("tls") / "api.pem"
-    path.write_text(authority("test-ca").server("api.okd.lab.test"))
+    pair = authority("test-ca").issue(["api.okd.lab.test"])
+    path.write_text(pair.key + pair.certificate)
     return str(path)

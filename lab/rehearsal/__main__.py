@@ -36,7 +36,7 @@ def main() -> int:
         failed = False
     except (RehearsalError, LabError) as error:
         say(f"\nFAILED: {error}")
-        _consoles(error.machine if isinstance(error, RehearsalError) else "")
+        _consoles(f"{error.machine} {error}" if isinstance(error, RehearsalError) else str(error))
     finally:
         if keep:
             say(f"\n{keep_note()}")

@@ -79,7 +79,7 @@ MISTAKES = (
 
 def refuse_all(stack: Stack, report: Report) -> None:
     """Make every mistake once, and take it back."""
-    stack.configure(deadlines={"bmc_s": 2})
+    stack.configure(deadlines={"bmc_s": 4})
     for mistake in MISTAKES:
         with _made(stack.project / "stacks" / mistake.file, mistake.wrong):
             refuse(stack, report, mistake.name, mistake.told, mistake.by)

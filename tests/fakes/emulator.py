@@ -3,6 +3,7 @@
 One per process: the emulator keeps its state in its module.
 """
 
+import base64
 import http.server
 import json
 import logging
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from sushy_tools.emulator import main as emulator
 from sushy_tools.emulator.resources.systems.fakedriver import FakeDriver
 from werkzeug.serving import make_server
 
-from tests.fakes.certificates import Authority
+from lab.certificates import Authority
 
 USER, PASSWORD = "admin", "s3cret-of-the-BMC"
 LOOKS = 2  # how often a BMC is asked for a power-on system before its installer is done
@@ -111,8 +113,11 @@ def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
         folder: For its state.
         machines: Loopback address of the installed system by system UUID.
     """
-    authority = Authority("lab-bmc-ca")
-    certificate, key = authority.issue(folder, "127.0.0.1", "api.okd.lab.test")
+    authority = Authority.create("lab-bmc-ca")
+    pair = authority.issue(["api.okd.lab.test"], [IPv4Address("127.0.0.1")])
+    certificate, key = folder / "server.crt", folder / "server.key"
+    certificate.write_text(pair.certificate)
+    key.write_text(pair.key)
     passwords = folder / "htpasswd"
     passwords.write_text(f"{USER}:{bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()}\n")
     systems = [{"uuid": uuid, "name": f"host-{uuid[:4]}", "power_state": "On", "nics": []} for uuid in machines]
@@ -185,6 +190,6 @@ def _api(guest: FakeGuest, uuid: str, address: str, context: ssl.SSLContext) -> 
 
 def pointer(authority: Authority) -> bytes:
     """A payload's master.ign."""
-    source = f"data:text/plain;charset=utf-8;base64,{authority.base64}"
+    source = f"data:text/plain;charset=utf-8;base64,{base64.b64encode(authority.pem.encode()).decode()}"
     tls = {"certificateAuthorities": [{"source": source}]}
     return json.dumps({"ignition": {"version": "3.2.0", "security": {"tls": tls}}}).encode()
