@@ -58,7 +58,8 @@ class Etcd:
         return sorted(each["name"] for each in members if each.get("name") and not each.get("isLearner"))
 
     def keys(self) -> set[str]:
-        """Every key of the writer."""
+        """Every key of the writer; a connection that was left open may be gone by now."""
+        self._connection = None
         found = self.call("/v3/kv/range", {"key": _b64(PREFIX), "range_end": _b64(PREFIX_END), "keys_only": True}, 20)
         return {base64.b64decode(each["key"]).decode() for each in found.get("kvs", [])}
 
