@@ -98,13 +98,15 @@ def render_server(plan: ClusterPlan, server: Server) -> tuple[RenderedFile, ...]
     if server.role is Role.COMPUTE:
         return ()
     others = [other.address for other in plan.control_plane if other is not server]
+    rank = plan.control_plane.index(server)
     values = {
         "server": server,
         "cluster": plan.name,
         "router_id": plan.api.router_id,
         "priorities": API,
         # Distinct ranks: equals would fight for some milliseconds at the take-over (keepalived 2.2.7, 2026-11).
-        "priority": API.control_plane - plan.control_plane.index(server),
+        "priority": API.control_plane - rank,
+        "rank": rank,
         "peers": [plan.bootstrap.address, *others],
         "vip": plan.api.address,
     }
