@@ -171,6 +171,8 @@ class Rehearsal:
         self.report.prove(f"TCP connects failed, of {tried}", wanted=0, seen=failed)
         requests, lost = int(felt["requests_tried"]), int(felt["requests_failed_after_retry"])
         self.report.prove(f"HTTPS requests failed after one retry, of {requests}", wanted=0, seen=lost)
+        broken = int(felt["connects_broken_in_flight"])
+        self.report.measure("TCP connects accepted, then reset by the move", goal="few", seen=broken)
         broken = int(felt["requests_broken_in_flight"])
         self.report.measure("HTTPS requests broken in flight, well after one retry", goal="few", seen=broken)
         self.report.measure("longest gap between connects, ms", goal="under 50", seen=int(felt["gap_ms"]))

@@ -76,6 +76,7 @@ class MeasuringClient:
         return {
             "connects_tried": connects_.tried,
             "connects_failed": connects_.failed,
+            "connects_broken_in_flight": connects_.retried,
             "gap_ms": round(connects_.gap_ms),
             "requests_tried": requests.tried,
             "requests_failed_after_retry": requests.failed,

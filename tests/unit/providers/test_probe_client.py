@@ -53,6 +53,13 @@ def test_a_connect_that_fails_is_counted_and_not_tried_again() -> None:
     assert client.connects.tried == connects.asked
 
 
+def test_a_connect_that_was_accepted_and_then_reset_is_tried_again() -> None:
+    script = iter([None, "ConnectionResetError: by peer", None, "TimeoutError: timed out"])
+    connects, requests = Answers(True), Answers(True)
+    client = measured(lambda: next(script, connects()), requests, connects, requests)
+    assert (client.connects.retried, client.connects.failed) == (1, 1)
+
+
 def test_a_request_broken_in_flight_is_retried_once_at_once() -> None:
     connects, requests = Answers(True), Answers(True, False, True, False, False, True)
     client = measured(connects, requests, connects, requests)
