@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 
 from assets.errors import AssetError
+from assets.limits import check_renderable
 from assets.priorities import check_release_policy
 from cluster.errors import ConfigError
 from cluster.options import Options
@@ -26,6 +27,7 @@ def plan() -> ClusterPlan:
     """The plan, or one line per problem and nothing touched."""
     try:
         wanted = load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options())
+        check_renderable(wanted)
         check_release_policy(wanted)
         return wanted
     except (AssetError, ConfigError) as error:

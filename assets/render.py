@@ -7,7 +7,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cluster.plan import ClusterPlan, Role, Server
-from cluster.vrrp import API, INGRESS
 
 CONF = "/etc/okd-baremetal"
 BIN = "/usr/local/bin"
@@ -55,7 +54,7 @@ def render_bootstrap(plan: ClusterPlan) -> tuple[RenderedFile, ...]:
         "name": plan.bootstrap.name,
         "cluster": plan.name,
         "router_id": plan.api.router_id,
-        "priorities": API,
+        "priorities": plan.api.priorities,
         "peers": [server.address for server in plan.control_plane],
         "vip": plan.api.address,
     }
@@ -75,7 +74,7 @@ def render_role(plan: ClusterPlan, role: Role) -> tuple[RenderedFile, ...]:
         values = {
             "cluster": plan.name,
             "router_id": plan.ingress.router_id,
-            "priorities": INGRESS,
+            "priorities": plan.ingress.priorities,
             "vip": plan.ingress.address,
         }
         return (
@@ -103,9 +102,9 @@ def render_server(plan: ClusterPlan, server: Server) -> tuple[RenderedFile, ...]
         "server": server,
         "cluster": plan.name,
         "router_id": plan.api.router_id,
-        "priorities": API,
+        "priorities": plan.api.priorities,
         # Distinct ranks: equals would fight for some milliseconds at the take-over (keepalived 2.2.7, 2026-11).
-        "priority": API.control_plane - rank,
+        "priority": plan.api.priorities.control_plane - rank,
         "rank": rank,
         "peers": [plan.bootstrap.address, *others],
         "vip": plan.api.address,

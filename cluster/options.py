@@ -1,11 +1,19 @@
 """Our own options: the stack's config, typed. Their descriptions stand in Pulumi.yaml."""
 
 from ipaddress import IPv4Address
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyAddress, SecretStr
+
+from cluster.errors import ConfigError
+from cluster.files import read_text
+from cluster.vrrp import HIGHEST_ROUTER_ID
 
 SHA256 = r"^[0-9a-f]{64}$"
+PREFIX = "okd-baremetal:"
+"""Of each key of a stack file: the project's name."""
 
 
 class Option(BaseModel):
@@ -22,10 +30,29 @@ class PayloadDigests(Option):
     worker: str = Field(pattern=SHA256)
 
 
-class Bootstrap(Option):
+class Login(Option):
+    """How to log in to one BMC."""
+
+    username: str = Field(min_length=1)
+    password: SecretStr = Field(min_length=1)
+
+
+class Vrids(Option):
+    """VRRP router ids in place of those that the cluster's name gives; None leaves that one."""
+
+    api: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
+    ingress: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
+
+
+class BootstrapPlace(BaseModel, frozen=True):
+    """Where the bootstrap VM is found."""
+
+    address: IPvAnyAddress | None = None
+
+
+class Bootstrap(BootstrapPlace, frozen=True, extra="forbid"):
     """The bootstrap VM."""
 
-    address: IPv4Address
     pool: str = "default"
     base_volume: str
     memory_mib: int = Field(6144, ge=256)
@@ -66,13 +93,21 @@ class Deadlines(Option):
     ingress_s: float = Field(1800, gt=0)
 
 
-class Options(Option):
+class Placement(BaseModel, frozen=True):
+    """Those of the options that say who is where in the network; the others may be missing."""
+
+    node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = {}
+    bootstrap: BootstrapPlace = BootstrapPlace()
+    vrids: Vrids = Vrids()
+
+
+class Options(Placement, frozen=True, extra="forbid"):
     """The stack's config."""
 
     phase: Literal["bootstrap", "production"] = "bootstrap"
     payload: PayloadDigests
-    node_addresses: dict[str, tuple[IPv4Address, ...]]
     consent: dict[str, str] = {}
+    bmc_credentials: dict[str, Login] = {}
     bootstrap: Bootstrap
     media: Media
     bmc_ca: str = Field("", description="PEM of the CA that signed the BMCs' certificates; empty: the system's CAs.")
@@ -80,3 +115,42 @@ class Options(Option):
     deadlines: Deadlines = Deadlines()
     destroyable: bool = False
     import_production: bool = False
+
+
+def read_stack_file(path: Path) -> dict[str, Any]:
+    """The options of a `Pulumi.<stack>.yaml` that need no key to be read.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Values by name, without the project's prefix; encrypted values are left out, at any depth.
+
+    Raises:
+        ConfigError: It cannot be read, or is no stack's file.
+    """
+    try:
+        loaded = yaml.safe_load(read_text(path))
+    except ConfigError as error:
+        raise ConfigError([f"{path}: {problem}" for problem in error.problems]) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError([f"{path}: no YAML{where}"]) from None
+    config = loaded.get("config") or {} if isinstance(loaded, dict) else None
+    if not isinstance(config, dict):
+        raise ConfigError([f"{path}: no stack's file; a mapping `config:` is wanted, with the options in it"])
+    options: dict[str, Any] = _readable(
+        {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
+    )
+    return options
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _readable(each) for key, each in value.items() if not _is_encrypted(each)}
+    return [_readable(each) for each in value if not _is_encrypted(each)] if isinstance(value, list) else value
+
+
+def _is_encrypted(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"secure"}

@@ -1,7 +1,12 @@
 """VRRP numbers: the router ids that a cluster's name gives, and who outranks whom."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+HIGHEST_ROUTER_ID = 255
+AUTH_PASS_LENGTH = 8
+"""keepalived reads no more of it (VRRP version 2, RFC 2338)."""
 
 
 class RouterIds(NamedTuple):
@@ -57,3 +62,17 @@ def router_ids(cluster_name: str) -> RouterIds:
     The two of one cluster always differ (the suffixes differ modulo 15); two clusters on one segment may clash.
     """
     return RouterIds(_checksum(f"{cluster_name}-api") + 1, _checksum(f"{cluster_name}-ingress") + 1)
+
+
+def free_router_ids(taken: Collection[int]) -> list[int]:
+    """Router ids that nobody has, lowest first."""
+    return [each for each in range(1, HIGHEST_ROUTER_ID + 1) if each not in taken]
+
+
+def auth_pass(cluster_name: str, vip: Literal["api", "ingress"]) -> str:
+    """What keepalived reads of `<cluster>_<vip>_vip`, by which upstream's clusters tell their adverts apart.
+
+    Two names of 8 and more characters that begin alike have the same. What this program renders sets none: there the
+    router id alone tells clusters apart.
+    """
+    return f"{cluster_name}_{vip}_vip"[:AUTH_PASS_LENGTH]

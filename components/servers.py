@@ -13,8 +13,6 @@ from components.component import Component
 from providers.bmc_host.resource import BmcHost, BmcHostArgs
 from providers.provisioning.resource import HostProvisioning, HostProvisioningArgs
 
-PAYLOAD = {Role.CONTROL_PLANE: "master", Role.COMPUTE: "worker"}
-
 
 @dataclass(frozen=True)
 class ServersArgs:
@@ -54,8 +52,8 @@ class Servers(Component):
                 username=server.bmc.username,
                 password=pulumi.Output.secret(server.bmc.password.get_secret_value()),
                 ca=options.bmc_ca,
-                verify=server.bmc.verify,
-                consent=server.consent,
+                verify=server.bmc.verify_tls,
+                consent=options.consent[server.name],
                 deadline_s=options.deadlines.bmc_s,
                 running=options.import_production,
                 urn=self.urn_of(BmcHost, server.name),
@@ -66,7 +64,7 @@ class Servers(Component):
         """Install them all, concurrently. Their first boot fetches its config through the VIP: hence `after`."""
         plan, options = self.plan, self.plan.options
         servers = plan.of(self.role)
-        payload = getattr(options.payload, PAYLOAD[self.role])
+        payload = getattr(options.payload, self.role.pool)
         passwords = {server.name: server.bmc.password.get_secret_value() for server in servers}
         args = HostProvisioningArgs(
             role=self.role.value,
@@ -93,8 +91,8 @@ class Servers(Component):
         return {
             "bmc_url": server.bmc.address,
             "username": server.bmc.username,
-            "verify": server.bmc.verify,
+            "verify": server.bmc.verify_tls,
             "address": str(server.address),
-            "root_device": server.root_device,
+            "root_device": server.root_device_hints.device_name,
             "uuid": self.hosts[server.name].uuid,
         }

@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import Literal
 
 import yaml
-from pydantic import ValidationError
 
-from cluster.bmc_url import parse_bmc_url
-from cluster.install_config import Host, InstallConfig, problems
+from cluster.bmc_url import parse_virtual_media_url
+from cluster.errors import ConfigError
+from cluster.install_config import InstallConfig, read
+from cluster.install_config.platform import Host
 from lab.shell import LabError
 
 STACKS = Path(__file__).parent.parent / "stacks"
 STACK = "rehearsal"
 
 Role = Literal["bootstrap", "master", "worker"]
+ROLES: dict[str, Role] = {"master": "master", "worker": "worker"}
 
 
 @dataclass(frozen=True)
@@ -72,59 +73,69 @@ def load_site(stacks: Path = STACKS) -> Site:
         LabError: One of them is missing, wrong, or names servers that this lab cannot stand in for.
     """
     wanted_path, config_path = stacks / STACK / "install-config.yaml", stacks / f"Pulumi.{STACK}.yaml"
+    wanted = _install_config(wanted_path)
     try:
-        wanted = InstallConfig.model_validate(_yaml(wanted_path))
-    except ValidationError as error:
-        raise LabError(f"{wanted_path}: {'; '.join(problems(error, InstallConfig))}") from None
-    try:
-        config = _yaml(config_path)["config"]
+        config = yaml.safe_load(_text(config_path))["config"]
         addresses: dict[str, list[str]] = config["okd-baremetal:node_addresses"]
         return _site(wanted, addresses, config["okd-baremetal:bootstrap"]["address"])
     except (KeyError, IndexError, TypeError) as error:
         raise LabError(
             f"{config_path}: no address for {error}; node_addresses and bootstrap.address are wanted"
         ) from None
+    except yaml.YAMLError as error:
+        raise LabError(f"{config_path}: no YAML: {' '.join(str(error).split())}") from None
     except ValueError as error:
         raise LabError(f"{config_path}: {error}") from None
 
 
-def _yaml(path: Path) -> Any:
+def _install_config(path: Path) -> InstallConfig:
     try:
-        return yaml.safe_load(path.read_text())
+        reading = read(_text(path))
+    except ConfigError as error:
+        raise LabError(f"{path}: {error}") from None
+    if reading.problems:
+        raise LabError(f"{path}: {'; '.join(map(str, reading.problems))}")
+    return reading.config
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
     except OSError as error:
         raise LabError(f"{path}: cannot be read ({error.strerror})") from None
-    except yaml.YAMLError as error:
-        raise LabError(f"{path}: no YAML: {' '.join(str(error).split())}") from None
 
 
 def _site(wanted: InstallConfig, addresses: dict[str, list[str]], bootstrap: str) -> Site:
-    bare = wanted.platform.baremetal
+    bare = wanted.baremetal
+    hosts = bare.hosts or ()
     name = wanted.metadata.name
     return Site(
         cluster=name,
         domain=f"{name}.{wanted.base_domain}",
-        machine_network=wanted.networking.machine_network[0].cidr,
-        api_vip=bare.api_vips[0],
-        ingress_vip=bare.ingress_vips[0],
+        machine_network=IPv4Network(wanted.networking.machine_network[0].cidr),
+        api_vip=IPv4Address(bare.api_vips[0]),
+        ingress_vip=IPv4Address(bare.ingress_vips[0]),
         bootstrap=Machine(f"{name}-bootstrap", "bootstrap", bare.external_mac_address, IPv4Address(bootstrap)),
-        servers=tuple(_server(host, addresses[host.name][0]) for host in bare.hosts),
-        bmc=_bmc(bare.hosts),
+        servers=tuple(_server(host, addresses[host.name][0]) for host in hosts),
+        bmc=_bmc(hosts),
     )
 
 
 def _server(host: Host, address: str) -> Machine:
-    system = parse_bmc_url(host.bmc.address).system_path.rsplit("/", 1)[-1]
-    return Machine(host.name, host.role, host.boot_mac_address, IPv4Address(address), system)
+    role, system = ROLES.get(host.role), parse_virtual_media_url(host.bmc.address).system_id
+    if role is None or system is None:
+        raise ValueError(f"{host.name}: the lab wants a role, and a system in bmc.address")
+    return Machine(host.name, role, host.boot_mac_address, IPv4Address(address), system.rsplit("/", 1)[-1])
 
 
 def _bmc(hosts: tuple[Host, ...]) -> BmcAccess:
     """One emulator serves all systems, so all hosts must name the same one."""
+    urls = [parse_virtual_media_url(host.bmc.address) for host in hosts]
     seen = {
-        (parse_bmc_url(host.bmc.address).base, host.bmc.username, host.bmc.password.get_secret_value())
-        for host in hosts
+        (url.host, url.port, host.bmc.username, host.bmc.password.get_secret_value())
+        for url, host in zip(urls, hosts, strict=True)
     }
     if len(seen) != 1:
         raise ValueError("the lab has one BMC for all servers: bmc.address and its credentials must be the same")
-    ((base, username, password),) = seen
-    url = urlsplit(base)
-    return BmcAccess(IPv4Address(url.hostname or ""), url.port or 443, username, password)
+    ((address, port, username, password),) = seen
+    return BmcAccess(IPv4Address(address), port, username, password)

@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from cluster.plan import ClusterPlan, load_plan
+from cluster.options import read_stack_file
+from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
 
 ROOT = Path(__file__).resolve().parents[1]
 STACK = "rehearsal"
@@ -29,8 +30,7 @@ def install_config() -> dict[str, Any]:
 
 def options(**changes: Any) -> dict[str, Any]:
     """The rehearsal's options as the program reads them, plus what each lab sets (made up), plus `changes`."""
-    committed = yaml.safe_load(STACK_CONFIG.read_text())["config"]
-    plain: dict[str, Any] = {key.removeprefix(f"{PROJECT}:"): value for key, value in committed.items()}
+    plain = read_stack_file(STACK_CONFIG)
     plain["media"] = {**plain["media"], "base_iso": BASE_ISO}
     return copy.deepcopy({**plain, "payload": PAYLOAD, "consent": CONSENT, "bmc_ca": "a PEM", **changes})
 
@@ -40,11 +40,18 @@ def plan(**changes: Any) -> ClusterPlan:
     return load_plan(INSTALL_CONFIG, options(**changes))
 
 
+def intent(stack: dict[str, Any] | None = None) -> Intent:
+    """What the rehearsal's install-config says, alone or with options of a stack."""
+    return load_intent(INSTALL_CONFIG, stack)
+
+
 def five_masters(base: ClusterPlan) -> ClusterPlan:
     """The widest control plane there is."""
     last = base.control_plane[-1]
     more = [
-        last.model_copy(update={"name": f"okd-master-{number}", "address": IPv4Address(f"192.168.111.{30 + number}")})
+        last.model_copy(
+            update={"name": f"okd-master-{number}", "addresses": (IPv4Address(f"192.168.111.{30 + number}"),)}
+        )
         for number in (3, 4)
     ]
-    return base.model_copy(update={"servers": (*base.servers, *more)})
+    return base.model_copy(update={"hosts": (*base.hosts, *more)})

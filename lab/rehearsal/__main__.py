@@ -5,10 +5,8 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, load_plan
 from lab import site
 from lab.images import Images, ensure_images
@@ -86,8 +84,7 @@ def _cluster(report: Report, images: Images, *, keep: bool) -> None:
 
 def _plan(project: Path) -> ClusterPlan:
     """The plan, as the program makes it from the same two files."""
-    config: dict[str, Any] = yaml.safe_load((project / "stacks" / f"Pulumi.{STACK}.yaml").read_text())["config"]
-    options = {key.partition(":")[2]: value for key, value in config.items()}
+    options = read_stack_file(project / "stacks" / f"Pulumi.{STACK}.yaml")
     return load_plan(STACKS / STACK / "install-config.yaml", options)
 
 

@@ -152,7 +152,7 @@ class Proofs:
 
 
 def _macs(servers: tuple[Server, ...]) -> set[str]:
-    return {server.mac for server in servers}
+    return {server.boot_mac for server in servers}
 
 
 def _resolve(server: str, name: str) -> list[str]:

@@ -101,15 +101,15 @@ class Provisioner:
         site.up(self._images, say)
 
     def _settings(self, server: Server) -> Settings:
-        path = parse_bmc_url(server.bmc.address).system_path
-        system, media = self._get(server, path), self._get(server, f"{path}/VirtualMedia/Cd")
+        system, media = self._get(server), self._get(server, "/VirtualMedia/Cd")
         return system["Boot"]["BootSourceOverrideTarget"], media["Image"] or None
 
     @staticmethod
-    def _get(server: Server, path: str) -> dict[str, Any]:
+    def _get(server: Server, below: str = "") -> dict[str, Any]:
         login = f"{server.bmc.username}:{server.bmc.password.get_secret_value()}"
         headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
-        request = urllib.request.Request(parse_bmc_url(server.bmc.address).base + path, headers=headers)  # noqa: S310
+        url = parse_bmc_url(server.bmc.address)
+        request = urllib.request.Request(f"{url.base}{url.system_id}{below}", headers=headers)  # noqa: S310
         context = ssl.create_default_context(cadata=site.bmc_ca())
         with urllib.request.urlopen(request, timeout=30, context=context) as answer:  # noqa: S310
             return dict(json.load(answer))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from cluster.bmc_url import parse_bmc_url
+from cluster.bmc_url import BmcUrlError, parse_virtual_media_url
 from providers import lock, progress
 from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
 from providers.clock import SYSTEM_CLOCK
@@ -45,8 +45,8 @@ class BmcHostProvider(Provider):
         address, consent, host = news.get("bmc_url"), news.get("consent"), news.get("host")
         if isinstance(address, str):
             try:
-                parse_bmc_url(address)
-            except ValueError as error:
+                parse_virtual_media_url(address)
+            except BmcUrlError as error:
                 found.append(("bmc_url", str(error)))
         if is_known(consent) and is_known(host) and not str(consent or "").strip():
             command = consent_command(str(host), "<UUID>")
@@ -115,7 +115,9 @@ def _engine(spec: BmcHostSpec) -> Iterator[BmcHostEngine]:
 
 
 def _system(address: object) -> str:
+    unnamed = "/redfish/v1/Systems/<id>"
     try:
-        return "".join(parse_bmc_url(str(address)))
-    except ValueError:
-        return "/redfish/v1/Systems/<id>"
+        url = parse_virtual_media_url(str(address))
+    except BmcUrlError:
+        return unnamed
+    return f"{url.base}{url.system_id or unnamed}"

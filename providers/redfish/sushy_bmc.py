@@ -11,13 +11,14 @@ import sushy
 from requests import exceptions as requests_errors
 from sushy.connector import Connector
 from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
-from sushy.resources.system.system import System
+from sushy.resources.system.system import System, SystemCollection
 
-from cluster.bmc_url import parse_bmc_url
+from cluster.bmc_url import parse_virtual_media_url
 from providers.errors import BmcAuthError, BmcError, BmcTransientError
 from providers.redfish.bmc import BootOverride, Identity, Power
 from providers.redfish.tls import OneContextAdapter, confine, tls_context
 
+SYSTEMS = "/redfish/v1/Systems"
 CONNECT_S = 5
 READ_S = 30
 SINGLE_ATTEMPT = 1  # of sushy's `server_side_retries`: 0 would mean three, and POSTs are sent again as well
@@ -46,19 +47,20 @@ class SushyBmc:
     """One system behind a Redfish service. Nothing is sent before the first look. Not thread-safe: one at a time."""
 
     def __init__(self, access: Access) -> None:
-        base, self._path = parse_bmc_url(access.address)
+        url = parse_virtual_media_url(access.address)
+        self._path = url.system_id
         self._password = access.password
         self._adapter = OneContextAdapter(tls_context(access.ca, verify=access.verify))
         self._connector = Connector(
-            base,
+            url.base,
             verify=access.verify,
             server_side_retries=SINGLE_ATTEMPT,
             default_request_timeout=READ_S,
             connect_timeout=CONNECT_S,
         )
-        confine(self._connector._session, base, self._adapter)
+        confine(self._connector._session, url.base, self._adapter)
         self._connector.set_http_basic_auth(access.username.encode(), access.password.encode())
-        self.url = f"{base}{self._path}"
+        self.url = f"{url.base}{url.system_id or SYSTEMS}"
         self._seen: Any = None
         self._drive: Any = None
 
@@ -127,10 +129,18 @@ class SushyBmc:
         """The system, read now, by one request."""
         with self._our_errors("read the system"):
             if self._seen is None:
-                self._seen = System(self._connector, self._path)
+                self._seen = System(self._connector, self._path or self._only_system())
             else:
                 _reread(self._seen)
             return self._seen
+
+    def _only_system(self) -> str:
+        """Path of the system, where the address names none."""
+        paths = SystemCollection(self._connector, SYSTEMS).members_identities
+        if len(paths) != 1:
+            hint = f"End bmc.address with the one that is meant: {', '.join(paths)}" if paths else ""
+            raise BmcError(f"it has {len(paths)} systems, and the address names none", where=self.url, hint=hint)
+        return str(paths[0])
 
     def _known(self) -> Any:
         """The system as read last."""

@@ -5,16 +5,19 @@ from typing import Any
 
 import pulumi
 import pytest
+import yaml
 
 from assets.render import render_bootstrap, render_role, render_server
 from cluster.plan import Role
 from tests import plans
 from tests.program.graph import Declared, Graph, run
+from tests.unit.cluster.install_config.cases import Change, bare
 
 CONTROL_PLANE, COMPUTE = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"
 MASTERS, WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
+FILE = "stacks/rehearsal/install-config.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +127,15 @@ def test_passwords_and_ignition_are_secret(graphs: dict[str, Graph], phase: str)
         assert host.inputs["password"] == PASSWORD
 
 
+def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
+    graph = run(bmc_credentials={"okd-master-0": {"username": "root", "password": "hunter2"}})
+    first = graph.resources["okd-master-0"].inputs
+    assert (first["username"], first["password"]) == ("root", "hunter2")
+    assert graph.one("HostProvisioning").inputs["passwords"]["okd-master-0"] == "hunter2"
+    for each in graph.resources.values():
+        assert "hunter2" not in repr({key: value for key, value in each.inputs.items() if key not in each.secrets})
+
+
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
 def test_no_input_names_a_path_of_this_machine(graphs: dict[str, Graph], phase: str) -> None:
     for each in graphs[phase].resources.values():
@@ -226,6 +238,47 @@ def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
     with pytest.raises(pulumi.RunError) as caught:
         run(**changes)
     assert str(caught.value).startswith(said)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        pytest.param(
+            lambda c: (c.pop("sshKey"), c.pop("baseDomain"), bare(c).update(apiVIPs=["10.0.0.5"])),
+            [
+                f"{FILE}: baseDomain: missing",
+                f"{FILE}: platform.baremetal.apiVIPs[0]: 10.0.0.5 is in no machine network",
+            ],
+            id="wrong",
+        ),
+        pytest.param(
+            lambda c: bare(c).update(provisioningNetwork="Managed"),
+            [f"{FILE}: platform.baremetal.provisioningNetwork: Managed"],
+            id="good-and-unsupported",
+        ),
+        pytest.param(
+            lambda c: (bare(c)["hosts"][0].pop("rootDeviceHints"), bare(c)["hosts"][1].update(networkConfig={})),
+            ["platform.baremetal.hosts[0].rootDeviceHints: ", "platform.baremetal.hosts[1].networkConfig: "],
+            id="good-and-not-rendered-yet",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_ends_the_run_before_anything_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, lines: list[str]
+) -> None:
+    config = plans.install_config()
+    change(config)
+    path = tmp_path / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(yaml.safe_dump(config))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pulumi.RunError) as caught:
+        run()
+    found = str(caught.value).splitlines()
+    assert len(found) == len(lines), found
+    for seen, line in zip(found, lines, strict=True):
+        assert seen.startswith(line), seen
     assert caught.value.__cause__ is None
 
 

@@ -53,6 +53,28 @@ def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
         load_site(stacks)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        pytest.param(
+            "/redfish/v1/Systems/6058de92-e7e4-55e9-914d-943d53924e75",
+            "",
+            r"Pulumi\.rehearsal\.yaml: okd-master-0: the lab wants a role, and a system in bmc.address",
+            id="no-system",
+        ),
+        pytest.param("role: worker", "role: ''", "okd-worker-0: the lab wants a role", id="no-role"),
+        pytest.param("baseDomain: lab.test", "", r"install-config\.yaml: baseDomain: missing", id="refused-file"),
+        pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: no YAML at line", id="no-yaml"),
+    ],
+)
+def test_what_the_lab_cannot_stand_in_for_is_one_clear_line(tmp_path: Path, old: str, new: str, why: str) -> None:
+    stacks = copy_of_the_stack(tmp_path)
+    path = stacks / "rehearsal" / "install-config.yaml"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(LabError, match=why):
+        load_site(stacks)
+
+
 def test_missing_install_config_is_named(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=r"install-config\.yaml: cannot be read \(No such file or directory\)"):
         load_site(tmp_path)

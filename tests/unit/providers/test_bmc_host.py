@@ -132,17 +132,27 @@ PROPS = {"host": HOST, "bmc_url": URL, "username": "admin", "password": "p", "co
         ({"consent": ""}, ["consent"]),
         ({"consent": None}, ["consent"]),
         ({"consent": UNKNOWN}, []),
+        ({"bmc_url": "redfish-virtualmedia://bmc"}, []),
         ({"bmc_url": "ipmi://x"}, ["bmc_url"]),
+        ({"bmc_url": URL.replace("-virtualmedia", "")}, ["bmc_url"]),
     ],
-    ids=["good", "empty", "none", "unknown", "ipmi"],
+    ids=["good", "empty", "none", "unknown", "no-system", "ipmi", "pxe"],
 )
 def test_check_needs_no_bmc(change: dict[str, object], failing: list[str]) -> None:
     failures = BmcHostProvider().check({}, {**PROPS, **change}).failures
     assert [failure.property for failure in failures] == failing
 
 
-def test_a_missing_consent_tells_what_to_run_and_where_to_look() -> None:
-    (failure,) = BmcHostProvider().check({}, {**PROPS, "consent": ""}).failures
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        pytest.param(URL, "https://192.0.2.9/redfish/v1/Systems/1", id="system"),
+        pytest.param("redfish-virtualmedia://bmc", "https://bmc/redfish/v1/Systems/<id>", id="no-system"),
+        pytest.param(UNKNOWN, "GET /redfish/v1/Systems/<id>", id="unknown"),
+    ],
+)
+def test_a_missing_consent_tells_what_to_run_and_where_to_look(url: object, place: str) -> None:
+    (failure,) = BmcHostProvider().check({}, {**PROPS, "bmc_url": url, "consent": ""}).failures
     assert f"pulumi config set --path 'consent.{HOST}' <UUID>" in failure.reason
-    assert "https://192.0.2.9/redfish/v1/Systems/1" in failure.reason
+    assert place in failure.reason
     assert "\n" not in failure.reason

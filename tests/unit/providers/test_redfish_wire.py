@@ -13,7 +13,8 @@ from providers.redfish.bmc import BootOverride, Identity, Power
 from providers.redfish.sushy_bmc import Access, SushyBmc
 from providers.redfish.tls import tls_context
 
-SYSTEM = "/redfish/v1/Systems/1"
+SYSTEMS = "/redfish/v1/Systems"
+SYSTEM = f"{SYSTEMS}/1"
 MANAGER = "/redfish/v1/Managers/1"
 PASSWORD = "s3cret-Pässword"
 
@@ -80,8 +81,8 @@ class FakeService(ThreadingHTTPServer):
         self.seen: list[str] = []
         self.bodies: list[Any] = []
 
-    def bmc(self) -> SushyBmc:
-        address = f"redfish-virtualmedia+http://127.0.0.1:{self.server_address[1]}{SYSTEM}"
+    def bmc(self, system: str = SYSTEM) -> SushyBmc:
+        address = f"redfish-virtualmedia+http://127.0.0.1:{self.server_address[1]}{system}"
         return SushyBmc(Access(address, "admin", PASSWORD))
 
 
@@ -149,6 +150,31 @@ def test_one_look_is_one_request(system_home: FakeService) -> None:
     assert bmc.boot_override() == BootOverride("Hdd", "Once", "UEFI")
     assert system_home.seen == [f"GET {SYSTEM}"] * 3
     assert bmc.requests == 3
+    bmc.close()
+
+
+def test_the_only_system_needs_no_name(system_home: FakeService) -> None:
+    system_home.documents[SYSTEMS] = collection(SYSTEMS, SYSTEM)
+    bmc = system_home.bmc("")
+    assert (bmc.identity().serial, bmc.power()) == ("SN-1", Power.CHANGING)
+    assert system_home.seen == [f"GET {SYSTEMS}", f"GET {SYSTEM}", f"GET {SYSTEM}"]
+    bmc.close()
+
+
+@pytest.mark.parametrize(
+    ("systems", "why"),
+    [
+        pytest.param((), "has 0 systems", id="none"),
+        pytest.param(
+            (f"{SYSTEMS}/1", f"{SYSTEMS}/2"), f"has 2 systems.*one that is meant: {SYSTEMS}/1, {SYSTEMS}/2", id="two"
+        ),
+    ],
+)
+def test_one_of_many_systems_must_be_named(system_home: FakeService, systems: tuple[str, ...], why: str) -> None:
+    system_home.documents[SYSTEMS] = collection(SYSTEMS, *systems)
+    bmc = system_home.bmc("/redfish/v1/")
+    with pytest.raises(BmcError, match=why):
+        bmc.power()
     bmc.close()
 
 

@@ -1,0 +1,53 @@
+"""Addresses and networks, read as Go's net package reads them: that is what the installer judges with."""
+
+import re
+from ipaddress import (
+    IPv4Address,
+    IPv4Interface,
+    IPv4Network,
+    IPv6Address,
+    IPv6Interface,
+    IPv6Network,
+    ip_address,
+    ip_interface,
+)
+
+Address = IPv4Address | IPv6Address
+Interface = IPv4Interface | IPv6Interface
+Network = IPv4Network | IPv6Network
+
+
+def parse_address(text: str) -> Address | None:
+    """An address in any spelling, None if it is none. `::ffff:192.0.2.1` is 192.0.2.1; zones are refused."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address):
+        return None if address.scope_id else address.ipv4_mapped or address
+    return address
+
+
+def parse_cidr(text: str) -> Interface | None:
+    """`address/prefix`, host bits kept; None if it is no CIDR: without a prefix, or with a netmask, it is none."""
+    if not re.fullmatch(r"[0-9a-fA-F:.]+/[0-9]{1,3}", text):
+        return None
+    try:
+        return ip_interface(text)
+    except ValueError:
+        return None
+
+
+def networks(texts: list[str]) -> list[Network]:
+    """Those of the texts that are a CIDR, host bits dropped."""
+    return [cidr.network for cidr in map(parse_cidr, texts) if cidr is not None]
+
+
+def overlap(one: Network, other: Network) -> bool:
+    """Whether two networks of one family share an address."""
+    return one.version == other.version and one.overlaps(other)
+
+
+def in_any(address: Address, of: list[Network]) -> bool:
+    """Whether an address is in one of the networks."""
+    return any(address.version == network.version and address in network for network in of)

@@ -1,0 +1,184 @@
+"""Clusters that share one layer-2 network: what two of them must not both have."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from cluster.addresses import Network, overlap, parse_address, parse_cidr
+from cluster.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.install_config import InstallConfig
+from cluster.install_config.rules.names import name_fault
+from cluster.install_config.rules.vips import USER_MANAGED
+from cluster.macs import parse_mac
+from cluster.problems import Problem
+from cluster.vrrp import auth_pass, free_router_ids, router_ids
+
+
+class Cluster(NamedTuple):
+    """One cluster of the fleet."""
+
+    file: str
+    """As the user wrote it."""
+    config: InstallConfig
+
+
+class _Claim(NamedTuple):
+    """What one cluster wants for itself."""
+
+    number: int
+    """Of the cluster, in the fleet."""
+    key: Hashable
+    path: str
+    what: str
+    """The value as the file says it; for VRIDs, whose it is."""
+
+
+_Found = Iterator[tuple[int, Problem]]
+
+
+def clashes(fleet: Sequence[Cluster]) -> list[list[Problem]]:
+    """Of each cluster in turn, what an earlier one has as well.
+
+    Values that make no sense are left to the file's own check. A cluster whose name an earlier one has gets no line
+    about its VRIDs: they follow from the name.
+    """
+    found: list[list[Problem]] = [[] for _ in fleet]
+    for family in (_names, _router_ids, _auth_passes, _vips, _macs, _bmcs, _networks):
+        for index, problem in family(fleet):
+            found[index].append(problem)
+    return found
+
+
+def _names(fleet: Sequence[Cluster]) -> _Found:
+    for claim, earlier in _shared(_name_claims(fleet)):
+        text = f"{claim.key} is the name of {_files(fleet, earlier)} too, and so are its VRIDs and auth_pass"
+        yield claim.number, Problem(claim.path, f"{text}; choose another")
+
+
+def _router_ids(fleet: Sequence[Cluster]) -> _Found:
+    kept_alive = [claim for claim in _distinct_names(fleet) if not _user_managed(fleet[claim.number].config)]
+    free = iter(free_router_ids({router_id for claim in kept_alive for router_id in router_ids(claim.what)}))
+    claims = (
+        _Claim(claim.number, router_id, claim.path, vip)
+        for claim in kept_alive
+        for vip, router_id in router_ids(claim.what)._asdict().items()
+    )
+    for claim, earlier in _shared(claims):
+        owners = ", ".join(f"{each.what} VRID of {fleet[each.number].file}" for each in earlier)
+        instead = next(free, None)
+        remedy = (
+            "none is free; put this cluster into another network"
+            if instead is None
+            else f"set vrids: {{{claim.what}: {instead}}}, which is free, in its stack's options"
+        )
+        yield claim.number, Problem(claim.path, f"its {claim.what} VRID {claim.key} is the {owners} too; {remedy}")
+
+
+def _auth_passes(fleet: Sequence[Cluster]) -> _Found:
+    claims = (claim._replace(key=auth_pass(claim.what, "api")) for claim in _distinct_names(fleet))
+    for claim, earlier in _shared(claims):
+        text = (
+            f"auth_pass {claim.key} (keepalived reads 8 characters) is that of {_files(fleet, earlier)} too: adverts "
+            "are not told apart if a VRID ever meets; choose a name that begins otherwise"
+        )
+        yield claim.number, Problem(claim.path, text)
+
+
+def _vips(fleet: Sequence[Cluster]) -> _Found:
+    claims = (
+        _Claim(index, parse_address(text), f"platform.baremetal.{key}[{place}]", text)
+        for index, cluster in enumerate(fleet)
+        for key, texts in (
+            ("apiVIPs", cluster.config.baremetal.api_vips),
+            ("ingressVIPs", cluster.config.baremetal.ingress_vips),
+        )
+        for place, text in enumerate(texts)
+    )
+    return _taken(fleet, claims, "choose another")
+
+
+def _macs(fleet: Sequence[Cluster]) -> _Found:
+    claims = (
+        _Claim(index, parse_mac(text), f"platform.baremetal.{key}", text)
+        for index, cluster in enumerate(fleet)
+        for key, text in _cards(cluster.config)
+    )
+    return _taken(fleet, claims, "each network card has its own")
+
+
+def _cards(config: InstallConfig) -> Iterator[tuple[str, str]]:
+    yield "externalMACAddress", config.baremetal.external_mac_address
+    yield "provisioningMACAddress", config.baremetal.provisioning_mac_address
+    for index, host in enumerate(config.baremetal.hosts or ()):
+        yield f"hosts[{index}].bootMACAddress", host.boot_mac_address
+
+
+def _bmcs(fleet: Sequence[Cluster]) -> _Found:
+    claims = (
+        _Claim(index, _server(host.bmc.address), f"platform.baremetal.hosts[{place}].bmc.address", host.bmc.address)
+        for index, cluster in enumerate(fleet)
+        for place, host in enumerate(cluster.config.baremetal.hosts or ())
+    )
+    return _taken(fleet, claims, "a server belongs to one cluster")
+
+
+def _server(address: str) -> Hashable:
+    try:
+        return parse_bmc_url(address).server
+    except BmcUrlError:
+        return None
+
+
+def _networks(fleet: Sequence[Cluster]) -> _Found:
+    path = "platform.baremetal.provisioningNetworkCIDR"
+    seen: dict[Network, list[_Claim]] = defaultdict(list)
+    for index, cluster in enumerate(fleet):
+        text = cluster.config.baremetal.provisioning_network_cidr
+        cidr = parse_cidr(text)
+        if cidr is None or cluster.config.baremetal.provisioning_network == "Disabled":
+            continue
+        touched = [network for network in seen if overlap(network, cidr.network)]
+        if owners := [f"{each.what} of {fleet[each.number].file}" for network in touched for each in seen[network]]:
+            remedy = "write a network of its own, or provisioningNetwork: Disabled"
+            yield index, Problem(path, f"{text} overlaps {', '.join(owners)}; {remedy}")
+        seen[cidr.network].append(_Claim(index, cidr.network, path, text))
+
+
+def _name_claims(fleet: Sequence[Cluster]) -> Iterator[_Claim]:
+    for index, (_, config) in enumerate(fleet):
+        if not name_fault(config.metadata.name):
+            yield _Claim(index, config.metadata.name, "metadata.name", config.metadata.name)
+
+
+def _distinct_names(fleet: Sequence[Cluster]) -> list[_Claim]:
+    """The first claim to each name."""
+    firsts: dict[Hashable, _Claim] = {}
+    for claim in _name_claims(fleet):
+        firsts.setdefault(claim.key, claim)
+    return list(firsts.values())
+
+
+def _shared(claims: Iterable[_Claim]) -> Iterator[tuple[_Claim, list[_Claim]]]:
+    """Each claim to what earlier clusters have, with theirs."""
+    holders: dict[Hashable, list[_Claim]] = defaultdict(list)
+    for claim in claims:
+        if earlier := [each for each in holders[claim.key] if each.number != claim.number]:
+            yield claim, earlier
+        holders[claim.key].append(claim)
+
+
+def _taken(fleet: Sequence[Cluster], claims: Iterable[_Claim], remedy: str) -> _Found:
+    """A line per claim to what an earlier cluster has at a path of its file."""
+    for claim, earlier in _shared(claim for claim in claims if claim.key is not None):
+        owners = ", ".join(f"{each.path} of {fleet[each.number].file}" for each in earlier)
+        yield claim.number, Problem(claim.path, f"{claim.what} is {owners} already; {remedy}")
+
+
+def _files(fleet: Sequence[Cluster], claims: Iterable[_Claim]) -> str:
+    return ", ".join(fleet[claim.number].file for claim in claims)
+
+
+def _user_managed(config: InstallConfig) -> bool:
+    """Whether no keepalived runs: the site balances API and Ingress itself."""
+    balancer = config.baremetal.load_balancer
+    return balancer is not None and balancer.type == USER_MANAGED

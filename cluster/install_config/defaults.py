@@ -1,0 +1,105 @@
+"""What the installer fills in where a file says nothing, before it judges.
+
+Source: openshift/installer pkg/types/defaults/{installconfig,machinepools}.go, baremetal/defaults/platform.go.
+Two defaults of the installer depend on the moment and are not here: VIPs from a DNS look-up (this program reads files
+only: they must be written), and random MACs of the bootstrap VM (`plan` derives one from the cluster's name).
+"""
+
+from typing import Any
+
+from cluster.addresses import Network, parse_cidr
+from cluster.install_config.platform import BareMetal, Host
+from cluster.install_config.schema import (
+    ClusterNetwork,
+    InstallConfig,
+    MachineNetwork,
+    MachinePool,
+    Networking,
+    with_baremetal,
+)
+
+REPLICAS = 3
+PROVISIONING_NETWORK = "172.22.0.0/24"
+
+
+def with_defaults(config: InstallConfig) -> InstallConfig:
+    """Fill the gaps."""
+    compute = config.compute
+    if not any(pool.name == "worker" for pool in compute):
+        compute = (*compute, MachinePool(name="worker"))
+    control_plane = config.control_plane.model_copy(update={"name": config.control_plane.name or "master"})
+    config = config.model_copy(
+        update={
+            "networking": _networking(config.networking),
+            "control_plane": _pool(control_plane),
+            "compute": tuple(_pool(pool) for pool in compute),
+            "arbiter": config.arbiter and _pool(config.arbiter),
+            "publish": config.publish or "External",
+            "additional_trust_bundle_policy": config.additional_trust_bundle_policy or "Proxyonly",
+            "cpu_partitioning_mode": config.cpu_partitioning_mode or "None",
+        }
+    )
+    return config if config.platform.baremetal is None else with_baremetal(config, **_baremetal(config.baremetal))
+
+
+def _networking(networking: Networking) -> Networking:
+    default_clusters = (ClusterNetwork(cidr="10.128.0.0/14", host_prefix=23),)
+    return networking.model_copy(
+        update={
+            "network_type": networking.network_type or "OVNKubernetes",
+            "machine_network": networking.machine_network or (MachineNetwork(cidr="10.0.0.0/16"),),
+            "cluster_network": networking.cluster_network or default_clusters,
+            "service_network": networking.service_network or ("172.30.0.0/16",),
+        }
+    )
+
+
+def _pool(pool: MachinePool) -> MachinePool:
+    replicas = 0 if pool.name in ("edge", "arbiter") else REPLICAS
+    return pool.model_copy(
+        update={
+            "replicas": replicas if pool.replicas is None else pool.replicas,
+            "hyperthreading": pool.hyperthreading or "Enabled",
+            "architecture": pool.architecture or "amd64",
+        }
+    )
+
+
+def _baremetal(said: BareMetal) -> dict[str, Any]:
+    mode = said.provisioning_network or "Managed"
+    filled: dict[str, Any] = {
+        "libvirt_uri": said.libvirt_uri or "qemu:///system",
+        "external_bridge": said.external_bridge or "baremetal",
+        "provisioning_network": mode,
+        "dns_records_type": said.dns_records_type or "Internal",
+        "hosts": None if said.hosts is None else _hosts(said.hosts),
+    }
+    return filled if mode == "Disabled" else {**filled, **_provisioning(said, mode)}
+
+
+def _provisioning(said: BareMetal, mode: str) -> dict[str, Any]:
+    cidr = said.provisioning_network_cidr or PROVISIONING_NETWORK
+    parsed = parse_cidr(cidr)
+    network = parsed.network if parsed else None
+    dhcp = said.provisioning_dhcp_range
+    if not dhcp and mode == "Managed" and network and network.num_addresses > 12:  # noqa: PLR2004
+        dhcp = f"{_nth(network, 10)},{_nth(network, -2)}"
+    return {
+        "provisioning_network_cidr": cidr,
+        "provisioning_bridge": said.provisioning_bridge or "provisioning",
+        "bootstrap_provisioning_ip": said.bootstrap_provisioning_ip or _nth(network, 2),
+        "cluster_provisioning_ip": said.cluster_provisioning_ip or _nth(network, 3),
+        "provisioning_dhcp_range": dhcp,
+    }
+
+
+def _nth(network: Network | None, index: int) -> str:
+    """An address of a network by its number; negative ones count from the end."""
+    if network is None or abs(index) >= network.num_addresses:
+        return ""
+    return str(network.network_address + index if index >= 0 else network.broadcast_address + index + 1)
+
+
+def _hosts(hosts: tuple[Host, ...]) -> tuple[Host, ...]:
+    """They stay in the file's order, which the installer changes here: messages name their indexes."""
+    return tuple(host.model_copy(update={"boot_mode": host.boot_mode or "UEFI"}) for host in hosts)

@@ -1,0 +1,93 @@
+"""Old spellings, brought to today's as openshift/installer's pkg/types/conversion/installconfig.go does."""
+
+from typing import Any
+
+from cluster.addresses import parse_cidr
+from cluster.install_config.platform import BareMetal
+from cluster.install_config.schema import ClusterNetwork, InstallConfig, MachineNetwork, Networking, with_baremetal
+from cluster.problems import Problem
+
+API_VERSIONS = ("v1", "v1beta3", "v1beta4")
+
+
+def modernize(config: InstallConfig) -> tuple[InstallConfig, list[Problem], list[Problem]]:
+    """Give what old keys say to the new ones.
+
+    Returns:
+        The config, what is wrong (an old and a new key disagree), and a notice per old key.
+    """
+    networking, notices = _networking(config.networking)
+    config = config.model_copy(update={"networking": networking})
+    problems: list[Problem] = []
+    if config.platform.baremetal is not None:
+        changes, problems, more = _baremetal(config.baremetal)
+        config = with_baremetal(config, **changes)
+        notices += more
+    if config.image_content_sources:
+        notices.append(_notice("imageContentSources", "imageDigestSources"))
+    return config, problems, notices
+
+
+def _networking(networking: Networking) -> tuple[Networking, list[Problem]]:
+    notices: list[Problem] = []
+    changes: dict[str, Any] = {}
+    if networking.machine_cidr:
+        notices.append(_notice("networking.machineCIDR", "machineNetwork"))
+        changes["machine_network"] = networking.machine_network or (MachineNetwork(cidr=networking.machine_cidr),)
+    if networking.service_cidr:
+        notices.append(_notice("networking.serviceCIDR", "serviceNetwork"))
+        changes["service_network"] = networking.service_network or (networking.service_cidr,)
+    if networking.cluster_networks:
+        notices.append(_notice("networking.clusterNetworks", "clusterNetwork"))
+    clusters = networking.cluster_network or networking.cluster_networks
+    changes["cluster_network"] = tuple(_host_prefix(each) for each in clusters)
+    if any(each.host_subnet_length for each in clusters):
+        notices.append(_notice("networking.clusterNetwork.hostSubnetLength", "hostPrefix"))
+    if networking.type:
+        notices.append(_notice("networking.type", "networkType"))
+    kind = networking.network_type or networking.type
+    # The installer takes these two in any case.
+    named = {name.lower(): name for name in ("OVNKubernetes", "OpenShiftSDN")}
+    changes["network_type"] = named.get(kind.lower(), kind)
+    return networking.model_copy(update=changes), notices
+
+
+def _host_prefix(network: ClusterNetwork) -> ClusterNetwork:
+    cidr = parse_cidr(network.cidr)
+    if network.host_prefix or not network.host_subnet_length or cidr is None:
+        return network
+    return network.model_copy(update={"host_prefix": cidr.max_prefixlen - network.host_subnet_length})
+
+
+def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Problem], list[Problem]]:
+    problems: list[Problem] = []
+    notices: list[Problem] = []
+    changes: dict[str, Any] = {}
+    at = "platform.baremetal"
+    for name, new, value, values in (
+        ("apiVIP", "apiVIPs", old.api_vip, old.api_vips),
+        ("ingressVIP", "ingressVIPs", old.ingress_vip, old.ingress_vips),
+        ("provisioningHostIP", "clusterProvisioningIP", old.provisioning_host_ip, old.cluster_provisioning_ip),
+    ):
+        if not value:
+            continue
+        notices.append(_notice(f"{at}.{name}", new))
+        if values and value not in ((values,) if isinstance(values, str) else values):
+            said = values if isinstance(values, str) else ", ".join(values)
+            problems.append(
+                Problem(f"{at}.{name}", f"{value}, but {new} says {said}; keep {new} and take {name} out")
+            )
+    changes["api_vips"] = old.api_vips or ((old.api_vip,) if old.api_vip else ())
+    changes["ingress_vips"] = old.ingress_vips or ((old.ingress_vip,) if old.ingress_vip else ())
+    changes["cluster_provisioning_ip"] = old.cluster_provisioning_ip or old.provisioning_host_ip
+    if old.provisioning_dhcp_external:
+        notices.append(_notice(f"{at}.provisioningDHCPExternal", "provisioningNetwork: Unmanaged"))
+        changes["provisioning_network"] = old.provisioning_network or "Unmanaged"
+    for name, image in (("bootstrapOSImage", old.bootstrap_os_image), ("clusterOSImage", old.cluster_os_image)):
+        if image:
+            notices.append(Problem(f"{at}.{name}", "the installer reads it no more; take it out"))
+    return changes, problems, notices
+
+
+def _notice(path: str, new: str) -> Problem:
+    return Problem(path, f"an old spelling; write {new}")

@@ -1,0 +1,104 @@
+"""Platform baremetal, as openshift/installer's pkg/types/baremetal/platform.go and rootdevice.go declare it."""
+
+from typing import Any
+
+from pydantic import Field, StrictBool, StrictInt
+
+from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text
+
+
+class Bmc(Section):
+    """How to reach a server's BMC."""
+
+    address: Text = ""
+    username: Text = ""
+    password: Secret = EMPTY
+    disable_certificate_verification: StrictBool = False
+
+
+class RootDeviceHints(Section):
+    """Which disk is written; all hints given must fit."""
+
+    device_name: Text = ""
+    hctl: Text = ""
+    model: Text = ""
+    vendor: Text = ""
+    serial_number: Text = ""
+    min_size_gigabytes: StrictInt = 0
+    wwn: Text = ""
+    wwn_with_extension: Text = ""
+    wwn_vendor_extension: Text = ""
+    rotational: StrictBool | None = None
+
+
+class Host(Section):
+    """One server."""
+
+    name: Text = ""
+    role: Text = ""
+    bmc: Bmc = Bmc()
+    boot_mac_address: Text = Field("", alias="bootMACAddress")
+    boot_mode: Text = ""
+    hardware_profile: Text = Field("", json_schema_extra=OLD)
+    root_device_hints: RootDeviceHints | None = None
+    network_config: dict[str, Any] | None = None
+
+
+class LoadBalancer(Section):
+    """Who balances API and Ingress."""
+
+    type: Text = ""
+
+
+class BareMetal(Section):
+    """Platform baremetal."""
+
+    libvirt_uri: Text = Field("", alias="libvirtURI")
+    external_bridge: Text = ""
+    external_mac_address: Text = Field("", alias="externalMACAddress")
+    provisioning_network: Text = ""
+    provisioning_bridge: Text = ""
+    provisioning_mac_address: Text = Field("", alias="provisioningMACAddress")
+    provisioning_network_interface: Text = ""
+    provisioning_network_cidr: Text = Field("", alias="provisioningNetworkCIDR")
+    provisioning_network_gateway: Text = ""
+    provisioning_dhcp_range: Text = Field("", alias="provisioningDHCPRange")
+    cluster_provisioning_ip: Text = Field("", alias="clusterProvisioningIP")
+    bootstrap_provisioning_ip: Text = Field("", alias="bootstrapProvisioningIP")
+    bootstrap_external_static_ip: Text = Field("", alias="bootstrapExternalStaticIP")
+    bootstrap_external_static_gateway: Text = ""
+    bootstrap_external_static_dns: Text = Field("", alias="bootstrapExternalStaticDNS")
+    api_vips: tuple[Text, ...] = Field((), alias="apiVIPs")
+    ingress_vips: tuple[Text, ...] = Field((), alias="ingressVIPs")
+    load_balancer: LoadBalancer | None = None
+    dns_records_type: Text = ""
+    additional_ntp_servers: tuple[Text, ...] = Field((), alias="additionalNTPServers")
+    bmc_verify_ca: Text = Field("", alias="bmcVerifyCA")
+    default_machine_platform: dict[str, Any] | None = None
+    hosts: tuple[Host, ...] | None = None
+    api_vip: Text = Field("", alias="apiVIP", json_schema_extra=OLD)
+    ingress_vip: Text = Field("", alias="ingressVIP", json_schema_extra=OLD)
+    provisioning_host_ip: Text = Field("", alias="provisioningHostIP", json_schema_extra=OLD)
+    provisioning_dhcp_external: StrictBool = Field(
+        default=False, alias="provisioningDHCPExternal", json_schema_extra=OLD
+    )
+    bootstrap_os_image: Text = Field("", alias="bootstrapOSImage", json_schema_extra=OLD)
+    cluster_os_image: Text = Field("", alias="clusterOSImage", json_schema_extra=OLD)
+
+
+class Platform(Section):
+    """The platform; this program knows one."""
+
+    baremetal: BareMetal | None = None
+    aws: dict[str, Any] | None = None
+    azure: dict[str, Any] | None = None
+    external: dict[str, Any] | None = None
+    gcp: dict[str, Any] | None = None
+    ibmcloud: dict[str, Any] | None = None
+    none: dict[str, Any] | None = None
+    nutanix: dict[str, Any] | None = None
+    openstack: dict[str, Any] | None = None
+    ovirt: dict[str, Any] | None = None
+    powervc: dict[str, Any] | None = None
+    powervs: dict[str, Any] | None = None
+    vsphere: dict[str, Any] | None = None

@@ -1,0 +1,183 @@
+"""From the text of a file to a judged install-config."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import yaml
+from pydantic import SecretStr, ValidationError
+
+from cluster.errors import ConfigError
+from cluster.install_config.defaults import with_defaults
+from cluster.install_config.old_spellings import modernize
+from cluster.install_config.platform import Host
+from cluster.install_config.rules import RULES
+from cluster.install_config.schema import InstallConfig, with_baremetal
+from cluster.problems import Location, Problem, dotted, meant, shape_problems
+
+
+class Credentials(NamedTuple):
+    """How to log in to a BMC, where the stack's secrets say so."""
+
+    username: str
+    password: SecretStr
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file says, and what is wrong with it."""
+
+    config: InstallConfig
+    """Today's spellings only, defaults filled in. Meant for use where `problems` is empty."""
+    problems: tuple[Problem, ...]
+    notices: tuple[Problem, ...]
+    """Old spellings that still work."""
+
+
+def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Reading:
+    """Read and judge one file.
+
+    Args:
+        text: The file's content.
+        credentials: BMC credentials by host name, in place of those in the file.
+
+    Raises:
+        ConfigError: It is no YAML mapping.
+    """
+    raw = mapping(text)
+    shape, muted = _judged_shape(raw)
+    config, found, notices = modernize(_with_credentials(_validated(raw), credentials or {}))
+    config = with_defaults(config)
+    if config.platform.baremetal is None:
+        muted.add("platform.baremetal")
+    if muted & {"networking", "networking.machineNetwork"}:
+        muted |= {"platform.baremetal.apiVIPs", "platform.baremetal.ingressVIPs"}  # they would be judged by a default
+    found += [problem for rule in RULES for problem in rule(config)]
+    heard = [problem for problem in found if not any(_below(problem.path, path) for path in muted)]
+    return Reading(config, tuple(dict.fromkeys([*shape, *heard])), tuple(notices))
+
+
+def _below(path: str, parent: str) -> bool:
+    return path == parent or path.startswith((f"{parent}.", f"{parent}["))
+
+
+def _judged_shape(raw: dict[str, Any]) -> tuple[list[Problem], set[str]]:
+    """Take out of `raw` what does not fit the schema, so that the rules can judge the rest.
+
+    Returns:
+        The problems, and the paths at which the rules have nothing to say.
+    """
+    found: list[Problem] = []
+    muted: set[str] = set()
+    while True:
+        try:
+            _validated(raw)
+            return found, muted
+        except ValidationError as error:
+            found += shape_problems(error, InstallConfig)
+            for each in error.errors(include_input=False, include_url=False):
+                muted |= {_take_out(raw, each["loc"], each["type"]), _misspelt(raw, each["loc"], each["type"])}
+
+
+def _validated(raw: dict[str, Any]) -> InstallConfig:
+    """Keys as the file spells them; `populate_by_name` is for code."""
+    return InstallConfig.model_validate(raw, by_alias=True, by_name=False)
+
+
+def _take_out(raw: dict[str, Any], location: Location, kind: str) -> str:
+    """Remove one value. A section is emptied: it is there. So is an element of a list: its indexes must stay true."""
+    holder = _holder(raw, location)
+    if isinstance(holder, dict) and kind != "model_type":
+        del holder[location[-1]]
+    else:
+        holder[location[-1]] = "" if kind == "string_type" else {}
+    return dotted(location)
+
+
+def _misspelt(raw: dict[str, Any], location: Location, kind: str) -> str:
+    """The path of the key that an unknown one stands for: it is not missing."""
+    near = meant(InstallConfig, location) if kind == "extra_forbidden" else None
+    return dotted(near if near and near[-1] not in _holder(raw, near) else location)
+
+
+def _holder(raw: Any, location: Location) -> Any:
+    """The section or list that a value stands in."""
+    for part in location[:-1]:
+        raw = raw[part]
+    return raw
+
+
+def mapping(text: str) -> dict[str, Any]:
+    """What a file says, as it is written but for nulls.
+
+    Raises:
+        ConfigError: It is no YAML mapping.
+    """
+    try:
+        loaded = _without_nulls(yaml.load(text, Loader=_Loader))  # noqa: S506 (it is a SafeLoader)
+    # The last three: odd scalars (`0x_`, `!!bool x`), and an anchor that holds itself.
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
+        raise ConfigError([f"no YAML{_place(error)}"]) from None
+    if not isinstance(loaded, dict):
+        raise ConfigError(["no YAML mapping; an install-config starts with apiVersion: v1"])
+    return loaded
+
+
+def _without_nulls(value: Any) -> Any:
+    """Go reads null as "not said"; and each key as text."""
+    if isinstance(value, dict):
+        return {str(key): _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def _with_credentials(config: InstallConfig, credentials: Mapping[str, Credentials]) -> InstallConfig:
+    if not config.baremetal.hosts or not credentials:
+        return config
+    hosts = tuple(_login(host, credentials.get(host.name)) for host in config.baremetal.hosts)
+    return with_baremetal(config, hosts=hosts)
+
+
+def _login(host: Host, found: Credentials | None) -> Host:
+    if found is None:
+        return host
+    return host.model_copy(update={"bmc": host.bmc.model_copy(update=found._asdict())})
+
+
+def _place(error: Exception) -> str:
+    """Where a file stops being YAML. What stands there may be a secret, so the parser's own words are left out."""
+    mark = getattr(error, "problem_mark", None)
+    where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    return f"{where}: {error.note}" if isinstance(error, _StandsTwice) else where
+
+
+class _StandsTwice(yaml.constructor.ConstructorError):
+    """A key stands twice in one mapping; YAML readers disagree on which counts."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """Refuses a key that stands twice, and knows the types of JSON only, both as the installer's reader does."""
+
+    yaml_constructors: ClassVar = {
+        tag: construct
+        for tag, construct in yaml.CSafeLoader.yaml_constructors.items()
+        if tag is None or tag.rpartition(":")[2] in {"null", "bool", "int", "float", "str", "seq", "map"}
+    }
+    # Dates stay text, and all with a colon: YAML 1.1 takes MAC and IPv6 addresses for numbers to the base of 60.
+    yaml_implicit_resolvers = {  # noqa: RUF012 (the stubs say that it is no ClassVar)
+        first: [
+            (tag, re.compile(f"(?!.*:){pattern.pattern}", pattern.flags))
+            for tag, pattern in resolvers
+            if not tag.endswith((":timestamp", ":value"))
+        ]
+        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Build one mapping."""
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise _StandsTwice(None, None, None, key.start_mark, note="a key stands twice; keep one of them")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)

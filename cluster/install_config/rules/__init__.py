@@ -1,0 +1,18 @@
+"""The rules, a family per module. A rule is a function from the config to its problems."""
+
+from collections.abc import Callable, Iterable
+
+from cluster.install_config.rules import access, features, hosts, names, networks, pools, provisioning, vips
+from cluster.install_config.schema import InstallConfig
+from cluster.problems import Problem
+
+RULES: tuple[Callable[[InstallConfig], Iterable[Problem]], ...] = (
+    *names.RULES,
+    *networks.RULES,
+    *pools.RULES,
+    *vips.RULES,
+    *provisioning.RULES,
+    *hosts.RULES,
+    *access.RULES,
+    *features.RULES,
+)

@@ -1,0 +1,259 @@
+"""Secrets, keys, certificates, proxies and mirrors. No message repeats a secret."""
+
+import json
+import re
+import ssl
+from base64 import b64decode
+from collections.abc import Iterator
+from urllib.parse import SplitResult, urlsplit
+
+from cluster.addresses import in_any, networks, parse_address, parse_cidr
+from cluster.install_config.rules.names import dns_fault
+from cluster.install_config.rules.networks import lists
+from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
+from cluster.problems import Problem
+
+SSH_KEYS = {
+    "ssh-rsa": (0, 0),
+    "ssh-dss": (0, 0, 0, 0),
+    "ecdsa-sha2-nistp256": (8, 65),
+    "ecdsa-sha2-nistp384": (8, 97),
+    "ecdsa-sha2-nistp521": (8, 133),
+    "ssh-ed25519": (32,),
+    "sk-ecdsa-sha2-nistp256@openssh.com": (8, 65, 0),
+    "sk-ssh-ed25519@openssh.com": (32, 0),
+}
+"""What follows the type in a key (RFC 4253, 5656, 8709; OpenSSH PROTOCOL.u2f), each part's bytes; 0 is any number."""
+SSH_CERTIFICATES = {f"{kind.removesuffix('@openssh.com')}-cert-v01@openssh.com" for kind in SSH_KEYS}
+FIPS_KEYS = ("ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521")
+# sshd's options before a key: no blanks outside of double quotes.
+_SSH_OPTIONS = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+[ \t]+')
+
+_PEM = re.compile(r"^-----BEGIN ([^\n]*)-----\s*\n(.*?)^-----END \1-----[ \t\r]*$", re.MULTILINE | re.DOTALL)
+# Go's net/url takes these in a URL, and wants all others written as %XX.
+_LOGIN = re.compile(r"[\w.~!$&'()*+,;:=%@-]*", re.ASCII)
+_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|%(?![0-9A-Fa-f]{2})")
+
+BUNDLE_POLICIES = ("Proxyonly", "Always")
+PROXY_SCHEMES = {"httpProxy": ("http",), "httpsProxy": ("http", "https")}
+
+_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?"
+_COMPONENT = "[a-z0-9]+(?:(?:[.]|_|__|-+)[a-z0-9]+)*"
+# Without a dot or a colon the first part would be a path on a registry that nobody named.
+_REPOSITORY = re.compile(rf"(?=[^/]*[.:]|localhost/){_HOST}(?:/{_COMPONENT})+")
+_TAG_OR_DIGEST = re.compile(r"/[^/]*[:@][^/]*$")
+SOURCE_POLICIES = ("NeverContactSource", "AllowContactingSource")
+
+
+def parse_url(text: str) -> SplitResult | None:
+    """A URL as Go reads one; None if it is none, or its port is no number."""
+    try:
+        url = urlsplit(text)
+        _ = url.port
+    except ValueError:
+        return None
+    login = url.netloc.rpartition("@")[0]
+    return url if _LOGIN.fullmatch(login) and not _NOT_IN_URL.search(text) else None
+
+
+def _pull_secret(config: InstallConfig) -> Iterator[Problem]:
+    text = config.pull_secret.get_secret_value()
+    form = '{"auths": {"<registry>": {"auth": "<base64 of user:password>"}}}'
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError):
+        yield Problem("pullSecret", f"{'is no JSON' if text else 'missing'}; write {form}")
+        return
+    auths = loaded.get("auths") if isinstance(loaded, dict) else None
+    if not isinstance(auths, dict) or not auths:
+        yield Problem("pullSecret", f"names no registry; write {form}")
+        return
+    for registry, entry in auths.items():
+        if not isinstance(entry, dict) or not entry.keys() & {"auth", "credsStore"}:
+            yield Problem("pullSecret", f"{registry} has neither auth nor credsStore; write {form}")
+
+
+def _ssh_key(config: InstallConfig) -> Iterator[Problem]:
+    if not config.ssh_key:
+        return
+    lines = config.ssh_key.split("\n")
+    kinds = [_ssh_key_type(line) for line in lines]
+    bad = [str(number) for number, (line, kind) in enumerate(zip(lines, kinds, strict=True), 1) if line and not kind]
+    # With fips the installer reads one key, the first, and skips what is none.
+    first = next(filter(None, kinds), "")
+    if bad and not (config.fips and first):
+        text = f"no SSH public key in line {', '.join(bad)}"
+        yield Problem("sshKey", f"{text}; write a line as in a .pub file: type, base64, comment")
+    elif config.fips and first not in FIPS_KEYS:
+        yield Problem("sshKey", f"{first or 'no key'} is not allowed with fips; give a key of {', '.join(FIPS_KEYS)}")
+
+
+def _ssh_key_type(line: str) -> str:
+    """The type of the key in a line of authorized_keys; empty if there is none."""
+    line = line.strip()
+    if line.startswith("#"):
+        return ""
+    options = _SSH_OPTIONS.match(line)
+    for text in (line, line[options.end() :] if options else ""):
+        fields = text.split()
+        if len(fields) > 1 and _is_ssh_key(fields[0], fields[1]):
+            return fields[0]
+    return ""
+
+
+def _is_ssh_key(kind: str, encoded: str) -> bool:
+    try:
+        blob = b64decode(encoded, validate=True)
+    except ValueError:
+        return False
+    if kind in SSH_CERTIFICATES:
+        return blob.startswith(len(kind).to_bytes(4) + kind.encode())
+    parts = []
+    while blob:
+        size = int.from_bytes(blob[:4])
+        if len(blob) < 4 + size:  # the size's own bytes come first
+            return False
+        parts.append(blob[4 : 4 + size])
+        blob = blob[4 + size :]
+    wanted = SSH_KEYS.get(kind, ())
+    sizes_fit = [size in (0, len(part)) for size, part in zip(wanted, parts[1:], strict=False)]
+    return bool(wanted) and parts[:1] == [kind.encode()] and len(parts) == len(wanted) + 1 and all(sizes_fit)
+
+
+def _bundles(config: InstallConfig) -> Iterator[Problem]:
+    for path, bundle in (
+        ("additionalTrustBundle", config.additional_trust_bundle),
+        ("platform.baremetal.bmcVerifyCA", config.baremetal.bmc_verify_ca),
+    ):
+        if bundle and (fault := _bundle_fault(bundle)):
+            yield Problem(path, f"{fault}; write PEM, each certificate from its BEGIN line to its END line")
+
+
+def _bundle_fault(bundle: str) -> str:
+    blocks = list(_PEM.finditer(bundle))
+    if not blocks:
+        return "has no certificate"
+    if bundle[blocks[-1].end() :].strip():
+        return "has something that is no certificate after the last one"
+    bad = [str(number) for number, block in enumerate(blocks, 1) if not _is_certificate(block[2])]
+    return f"certificate {', '.join(bad)} cannot be read" if bad else ""
+
+
+def _is_certificate(encoded: str) -> bool:
+    try:
+        der = b64decode("".join(encoded.split()), validate=True)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=der)
+    except (ValueError, ssl.SSLError):
+        return False
+    return True
+
+
+def _bundle_policy(config: InstallConfig) -> Iterator[Problem]:
+    policy = config.additional_trust_bundle_policy
+    if policy not in BUNDLE_POLICIES:
+        yield Problem("additionalTrustBundlePolicy", f"{policy} is unknown; write {' or '.join(BUNDLE_POLICIES)}")
+
+
+def _proxy(config: InstallConfig) -> Iterator[Problem]:
+    if config.proxy is None:
+        return
+    proxies = {"httpProxy": config.proxy.http_proxy, "httpsProxy": config.proxy.https_proxy}
+    if not any(proxies.values()):
+        yield Problem("proxy", "names no proxy; write httpProxy, httpsProxy or both, or take it out")
+    for key, text in proxies.items():
+        if text and (fault := _proxy_fault(text, PROXY_SCHEMES[key], config)):
+            yield Problem(f"proxy.{key}", fault)
+
+
+def _proxy_fault(text: str, schemes: tuple[str, ...], config: InstallConfig) -> str:
+    url = parse_url(text)
+    if url is None or not url.hostname:
+        return "is no URL with a host; write http://host:port, and %XX for each special character of a password"
+    if url.scheme not in schemes:
+        return (
+            f"scheme {url.scheme or '(none)'} does not fit; write {' or '.join(f'{scheme}://' for scheme in schemes)}"
+        )
+    address = parse_address(url.hostname)
+    for what, texts in _inner_networks(config).items():
+        if address is not None and in_any(address, networks(texts)):
+            return (
+                f"{address} is in the {what} ({', '.join(texts)}), which exists in the cluster only; name one outside"
+            )
+    return ""
+
+
+def _inner_networks(config: InstallConfig) -> dict[str, list[str]]:
+    by_list = lists(config.networking)
+    ovn = config.networking.ovn_kubernetes_config
+    join = ovn.ipv4.internal_join_subnet if ovn and ovn.ipv4 else ""
+    return {
+        "cluster network": list(by_list["clusterNetwork"]),
+        "service network": list(by_list["serviceNetwork"]),
+        "join network": [join],
+    }
+
+
+def _no_proxy(config: InstallConfig) -> Iterator[Problem]:
+    text = config.proxy.no_proxy if config.proxy else ""
+    if text in ("", "*"):
+        return
+    if " " in text:
+        yield Problem(
+            "proxy.noProxy", "has blanks; write names, addresses and networks with a comma between them only"
+        )
+    for each in map(str.strip, text.split(",")):
+        domain = each.removeprefix(".").removesuffix(".")
+        if dns_fault(domain) and parse_address(each) is None and parse_cidr(each) is None:
+            seen = f"{each} is no domain, address or network" if each else "there is nothing between two commas"
+            yield Problem("proxy.noProxy", f"{seen}; write .example.com for all below a domain, no wildcards")
+
+
+def _image_sources(config: InstallConfig) -> Iterator[Problem]:
+    if config.image_content_sources and config.image_digest_sources:
+        yield Problem("imageContentSources", "imageDigestSources are given too; move these there")
+    by_key: dict[str, tuple[ImageSource | ImageContentSource, ...]] = {
+        "imageContentSources": config.image_content_sources,
+        "imageDigestSources": config.image_digest_sources,
+    }
+    for key, sources in by_key.items():
+        for index, each in enumerate(sources):
+            at = f"{key}[{index}]"
+            mirrors = {f"{at}.mirrors[{number}]": mirror for number, mirror in enumerate(each.mirrors)}
+            for path, name in {f"{at}.source": each.source, **mirrors}.items():
+                if fault := _repository_fault(name):
+                    yield Problem(path, fault)
+
+
+def _repository_fault(name: str) -> str:
+    is_registry = re.fullmatch("[a-z0-9.-]+(:[0-9]+)?", name) and not dns_fault(name.partition(":")[0])
+    if is_registry or _REPOSITORY.fullmatch(name):
+        return ""
+    if not name:
+        return "missing; name a repository"
+    if _TAG_OR_DIGEST.search(name):
+        return "must be a repository, not a reference to an image; write it without tag and digest"
+    seen = name.rpartition("@")[2]
+    return f"{seen} is no repository; write registry[:port]/path, the path in lower case, or a registry alone"
+
+
+def _source_policies(config: InstallConfig) -> Iterator[Problem]:
+    for index, source in enumerate(config.image_digest_sources):
+        path = f"imageDigestSources[{index}].sourcePolicy"
+        policy = source.source_policy
+        if policy and policy not in SOURCE_POLICIES:
+            yield Problem(path, f"{policy} is unknown; write {' or '.join(SOURCE_POLICIES)}")
+        elif policy and not source.mirrors:
+            yield Problem(path, f"{policy} says nothing without mirrors; name one or take it out")
+
+
+RULES = (
+    _pull_secret,
+    _ssh_key,
+    _bundles,
+    _bundle_policy,
+    _proxy,
+    _no_proxy,
+    _image_sources,
+    _source_policies,
+)

@@ -1,0 +1,173 @@
+"""What of OKD is switched on: capabilities, feature sets and gates, and the settings that only clouds have."""
+
+import operator
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import NamedTuple
+
+from cluster.install_config.schema import Capabilities, InstallConfig
+from cluster.problems import Problem
+
+CURRENT = "vCurrent"
+_ADDED: dict[str, tuple[str, ...]] = {
+    "None": (),
+    "v4.11": ("baremetal", "marketplace", "openshift-samples", "MachineAPI"),
+    "v4.12": ("Console", "Insights", "Storage", "CSISnapshot"),
+    "v4.13": ("NodeTuning",),
+    "v4.14": ("Build", "DeploymentConfig", "ImageRegistry"),
+    "v4.15": ("OperatorLifecycleManager", "CloudCredential"),
+    "v4.16": ("Ingress", "CloudControllerManager"),
+    "v4.17": (),
+    "v4.18": ("OperatorLifecycleManagerV1",),
+    CURRENT: (),
+}
+CAPABILITY_SETS: dict[str, frozenset[str]] = dict(
+    zip(_ADDED, accumulate(map(frozenset, _ADDED.values()), operator.or_), strict=True)
+)
+"""openshift/api config/v1, types_cluster_version.go: each set holds the ones before it."""
+NEEDED = {
+    "baremetal": "platform baremetal does not work without it",
+    "MachineAPI": "it makes the compute machines",
+    "Ingress": "no cluster works without it",
+}
+MARKETPLACE = "marketplace"
+LIFECYCLE_MANAGER = "OperatorLifecycleManager"
+
+CUSTOM = "CustomNoUpgrade"
+OKD = "OKD"
+DEVELOPER_PREVIEW = "DevPreviewNoUpgrade"
+PREVIEWS = ("TechPreviewNoUpgrade", DEVELOPER_PREVIEW)
+FEATURE_SETS = ("", OKD, *PREVIEWS, CUSTOM)
+TRUE = ("1", "t", "T", "TRUE", "true", "True")
+FALSE = ("0", "f", "F", "FALSE", "false", "False")
+OS_IMAGE_STREAMS = ("rhel-9", "rhel-10")
+PUBLISH = "External"
+CPU_PARTITIONING = ("None", "AllNodes")
+
+
+class _Gated(NamedTuple):
+    """A field in use that a feature gate guards."""
+
+    path: str
+    gate: str
+    feature_sets: tuple[str, ...]
+    """Those that have the gate on; CustomNoUpgrade has on what `featureGates` names, and nothing else."""
+
+
+def enabled_capabilities(config: InstallConfig) -> frozenset[str]:
+    """The optional parts of the cluster that are installed. An unknown baseline set counts as the current one."""
+    said = config.capabilities or Capabilities()
+    baseline = CAPABILITY_SETS.get(said.baseline_capability_set, CAPABILITY_SETS[CURRENT])
+    return baseline | set(said.additional_enabled_capabilities)
+
+
+def _capability_names(config: InstallConfig) -> Iterator[Problem]:
+    if config.capabilities is None:
+        return
+    baseline = config.capabilities.baseline_capability_set
+    if baseline not in CAPABILITY_SETS:
+        text = f"{baseline} is unknown" if baseline else "missing"
+        text += f"; write {CURRENT}, or one of {', '.join(name for name in CAPABILITY_SETS if name != CURRENT)}"
+        yield Problem("capabilities.baselineCapabilitySet", text)
+    known = CAPABILITY_SETS[CURRENT]
+    for index, name in enumerate(config.capabilities.additional_enabled_capabilities):
+        if name not in known:
+            text = f"{name} is unknown; write one of {', '.join(sorted(known, key=str.lower))}"
+            yield Problem(f"capabilities.additionalEnabledCapabilities[{index}]", text)
+
+
+def _needed_capabilities(config: InstallConfig) -> Iterator[Problem]:
+    enabled = enabled_capabilities(config)
+    needed = {**NEEDED, LIFECYCLE_MANAGER: f"{MARKETPLACE} needs it"} if MARKETPLACE in enabled else NEEDED
+    for name, why in needed.items():
+        if name not in enabled:
+            yield Problem(
+                "capabilities.additionalEnabledCapabilities", f"{name} is not enabled, but {why}; add {name}"
+            )
+
+
+def _feature_set(config: InstallConfig) -> Iterator[Problem]:
+    if config.feature_set not in FEATURE_SETS:
+        names = ", ".join(filter(None, FEATURE_SETS))
+        yield Problem("featureSet", f"{config.feature_set} is unknown; write one of {names}, or take it out")
+
+
+def _feature_gates(config: InstallConfig) -> Iterator[Problem]:
+    if config.feature_gates and config.feature_set != CUSTOM:
+        yield Problem(
+            "featureGates", f"only featureSet {CUSTOM} takes gates; write featureSet: {CUSTOM} or take them out"
+        )
+    for index, gate in enumerate(config.feature_gates):
+        _, *values = gate.split("=")
+        if len(values) != 1 or values[0] not in (*TRUE, *FALSE):
+            yield Problem(
+                f"featureGates[{index}]", f"{gate} is no gate; write its name, an equals sign, and true or false"
+            )
+
+
+def _gates_on(config: InstallConfig) -> Iterator[Problem]:
+    if any((*_feature_set(config), *_feature_gates(config))):
+        return  # which gates are on is not known
+    switched_on = {name for name, _, value in (gate.partition("=") for gate in config.feature_gates) if value in TRUE}
+    for field in _gated(config):
+        on = field.gate in switched_on if config.feature_set == CUSTOM else config.feature_set in field.feature_sets
+        if not on:
+            sets = " or ".join(name for name in field.feature_sets if name in PREVIEWS)
+            text = f"needs the feature gate {field.gate}; write featureSet {sets}, or {CUSTOM} with the gate"
+            yield Problem(field.path, f"{text} in featureGates, or take it out")
+
+
+def _gated(config: InstallConfig) -> Iterator[_Gated]:
+    pools = [("controlPlane", config.control_plane)]
+    pools += [(f"compute[{index}]", pool) for index, pool in enumerate(config.compute)]
+    if config.baremetal.dns_records_type == "External":
+        yield _Gated("platform.baremetal.dnsRecordsType", "OnPremDNSRecords", PREVIEWS)
+    if config.os_image_stream in OS_IMAGE_STREAMS and config.feature_set != OKD:
+        yield _Gated("osImageStream", "OSStreams", PREVIEWS)
+    if config.control_plane.fencing is not None:
+        yield _Gated("controlPlane.fencing", "DualReplica", ("", OKD, *PREVIEWS))
+    for path, pool in pools:
+        if pool.disk_setup:
+            yield _Gated(f"{path}.diskSetup", "MultiDiskSetup", PREVIEWS)
+    for (path, pool), gate in zip(pools, ("ClusterAPIControlPlaneInstall", "ClusterAPIComputeInstall"), strict=False):
+        if pool.management == "ClusterAPI":
+            yield _Gated(f"{path}.management", gate, (DEVELOPER_PREVIEW,))
+
+
+def _os_image_stream(config: InstallConfig) -> Iterator[Problem]:
+    stream = config.os_image_stream
+    if stream and config.feature_set == OKD:
+        yield Problem("osImageStream", f"{stream} cannot be chosen, OKD has one CoreOS of its own; take it out")
+    elif stream and stream not in OS_IMAGE_STREAMS:
+        yield Problem("osImageStream", f"{stream} is unknown; write {' or '.join(OS_IMAGE_STREAMS)}, or take it out")
+
+
+def _cloud_settings(config: InstallConfig) -> Iterator[Problem]:
+    if config.publish in ("Internal", "Mixed"):
+        yield Problem("publish", f"{config.publish} is not supported on baremetal; write {PUBLISH}")
+    elif config.publish != PUBLISH:
+        yield Problem("publish", f"{config.publish} is unknown; write {PUBLISH}")
+    if config.operator_publishing_strategy is not None and config.publish != "Mixed":
+        yield Problem(
+            "operatorPublishingStrategy", "goes with publish: Mixed, which baremetal does not have; take it out"
+        )
+    if config.credentials_mode:
+        yield Problem("credentialsMode", f"{config.credentials_mode} cannot be set on baremetal; take it out")
+
+
+def _cpu_partitioning(config: InstallConfig) -> Iterator[Problem]:
+    mode = config.cpu_partitioning_mode
+    if mode not in CPU_PARTITIONING:
+        yield Problem("cpuPartitioningMode", f"{mode} is unknown; write {' or '.join(CPU_PARTITIONING)}")
+
+
+RULES = (
+    _capability_names,
+    _needed_capabilities,
+    _feature_set,
+    _feature_gates,
+    _gates_on,
+    _os_image_stream,
+    _cloud_settings,
+    _cpu_partitioning,
+)

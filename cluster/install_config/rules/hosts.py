@@ -1,0 +1,205 @@
+"""The servers: enough of them, each with a name, a network card and a BMC of its own."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+
+from cluster.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
+from cluster.install_config.platform import Bmc, Host
+from cluster.install_config.rules.names import dns_fault
+from cluster.install_config.rules.provisioning import DISABLED
+from cluster.install_config.schema import InstallConfig
+from cluster.macs import mac_fault, parse_mac
+from cluster.problems import Problem
+
+HOSTS = "platform.baremetal.hosts"
+ROLES = ("master", "arbiter", "worker")
+SECURE_BOOT = "UEFISecureBoot"
+BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
+BY_PATH = "disk/by-path/"
+FENCED = 2
+"""Control-plane hosts that can fence each other."""
+
+
+def _missing(config: InstallConfig) -> Iterator[Problem]:
+    if config.baremetal.hosts is None:
+        yield Problem(HOSTS, "missing; list the servers, each with name, role, bootMACAddress and bmc")
+
+
+def _counts(config: InstallConfig) -> Iterator[Problem]:
+    """Hosts without a role take the places that are left, in the order of `ROLES`."""
+    if config.baremetal.hosts is None:
+        return
+    said = Counter(host.role for host in config.baremetal.hosts)
+    free = sum(count for role, count in said.items() if role not in ROLES)
+    for role, (path, wanted) in _wanted(config).items():
+        filled = min(free, max(0, wanted - said[role]))
+        free -= filled
+        if said[role] + filled < wanted:
+            text = f"{said[role] + filled} of role {role} or without one, but {path} is {wanted}"
+            yield Problem(HOSTS, f"{text}; add hosts, or lower it")
+            return
+
+
+def _roles(config: InstallConfig) -> Iterator[Problem]:
+    for where, host in _hosts(config):
+        if host.role not in ("", *ROLES):
+            text = f"{host.role} is unknown; write {', '.join(ROLES[:-1])} or {ROLES[-1]}, or leave it out"
+            yield Problem(f"{where}.role", text)
+
+
+def _names(config: InstallConfig) -> Iterator[Problem]:
+    seen: dict[Hashable, str] = {}
+    for where, host in _hosts(config):
+        fault = dns_fault(host.name) if host.name else "missing; name the host"
+        if fault := fault or _taken(seen, host.name, host.name, where):
+            yield Problem(f"{where}.name", fault)
+
+
+def _boot_macs(config: InstallConfig) -> Iterator[Problem]:
+    bare = config.baremetal
+    seen: dict[Hashable, str] = {
+        parse_mac(bare.external_mac_address): "platform.baremetal.externalMACAddress",
+        parse_mac(bare.provisioning_mac_address): "platform.baremetal.provisioningMACAddress",
+    }
+    for where, host in _hosts(config):
+        mac = host.boot_mac_address
+        fault = mac_fault(mac) if mac else "missing; write the MAC of the card that the host boots from"
+        if fault := fault or _taken(seen, parse_mac(mac), mac, where):
+            yield Problem(f"{where}.bootMACAddress", fault)
+
+
+def _credentials(config: InstallConfig) -> Iterator[Problem]:
+    for where, host in _hosts(config):
+        if host.bmc == Bmc():
+            yield Problem(f"{where}.bmc", "missing; write address, username and password")
+            continue
+        for key, text in (("username", host.bmc.username), ("password", host.bmc.password.get_secret_value())):
+            if not text:
+                yield Problem(f"{where}.bmc.{key}", "missing; write what the BMC's login wants")
+
+
+def _bmc_addresses(config: InstallConfig) -> Iterator[Problem]:
+    seen: dict[Hashable, str] = {}
+    for where, host in _hosts(config):
+        if host.bmc == Bmc():
+            continue
+        address = host.bmc.address
+        found = _parsed(address)
+        key = found.server if isinstance(found, BmcUrl) else address
+        if fault := _address_fault(config, found) or _taken(seen, key, address, where):
+            yield Problem(f"{where}.bmc.address", fault)
+
+
+def _fencing(config: InstallConfig) -> Iterator[Problem]:
+    pool = config.control_plane
+    if pool.replicas != FENCED or pool.fencing is None or not pool.fencing.credentials:
+        return
+    for where, host in _hosts(config):
+        found = _parsed(host.bmc.address)
+        if host.role == "master" and "redfish" not in host.bmc.address and not _address_fault(config, found):
+            text = f"{host.bmc.address} is no Redfish address, and fencing needs one; use redfish-virtualmedia"
+            yield Problem(f"{where}.bmc.address", text)
+
+
+def _boot_modes(config: InstallConfig) -> Iterator[Problem]:
+    for where, host in _hosts(config):
+        if host.boot_mode not in BOOT_MODES:
+            text = f"{host.boot_mode} is unknown; write {', '.join(BOOT_MODES[:-1])} or {BOOT_MODES[-1]}"
+            yield Problem(f"{where}.bootMode", text)
+        elif host.boot_mode == SECURE_BOOT and (fault := _secure_boot_fault(config, host)):
+            yield Problem(f"{where}.bootMode", f"{SECURE_BOOT} {fault}")
+
+
+def _root_devices(config: InstallConfig) -> Iterator[Problem]:
+    for where, host in _hosts(config):
+        hints = host.root_device_hints
+        if hints and (fault := _device_fault(hints.device_name)):
+            yield Problem(f"{where}.rootDeviceHints.deviceName", f"{hints.device_name} {fault}")
+        if hints and hints.min_size_gigabytes < 0:
+            text = f"{hints.min_size_gigabytes} is no size; write a number of gigabytes, or leave it out"
+            yield Problem(f"{where}.rootDeviceHints.minSizeGigabytes", text)
+
+
+def _mtus(config: InstallConfig) -> Iterator[Problem]:
+    for where, host in _hosts(config):
+        interfaces = (host.network_config or {}).get("interfaces")
+        for index, interface in enumerate(interfaces if isinstance(interfaces, list) else ()):
+            if isinstance(interface, dict) and "mtu" in interface and not _is_whole(interface["mtu"]):
+                text = f"{interface['mtu']!r} is no whole number; write one, without quotes, for example 9000"
+                yield Problem(f"{where}.networkConfig.interfaces[{index}].mtu", text)
+
+
+def _hosts(config: InstallConfig) -> list[tuple[str, Host]]:
+    """Each with its path."""
+    return [(f"{HOSTS}[{index}]", host) for index, host in enumerate(config.baremetal.hosts or ())]
+
+
+def _wanted(config: InstallConfig) -> dict[str, tuple[str, int]]:
+    """How many hosts of each role, and what says so."""
+    arbiters = config.arbiter.replicas or 0 if config.arbiter else 0
+    workers = sum(pool.replicas or 0 for pool in config.compute)
+    counts = (
+        ("controlPlane.replicas", config.control_plane.replicas or 0),
+        ("arbiter.replicas", arbiters),
+        ("the sum of compute[].replicas", workers),
+    )
+    return dict(zip(ROLES, counts, strict=True))
+
+
+def _taken(seen: dict[Hashable, str], key: Hashable, text: str, where: str) -> str:
+    """Who had a value before; empty for the first, which is noted."""
+    first = seen.setdefault(key, where)
+    short = first.removeprefix("platform.baremetal.")
+    return "" if first == where else f"{text} is that of {short} already; each needs its own"
+
+
+def _parsed(address: str) -> BmcUrl | BmcUrlError:
+    try:
+        return parse_bmc_url(address)
+    except BmcUrlError as error:
+        return error
+
+
+def _address_fault(config: InstallConfig, found: BmcUrl | BmcUrlError) -> str:
+    """Why a host cannot be reached or booted; empty if it can. By PXE, it needs a provisioning network."""
+    disabled = config.baremetal.provisioning_network == DISABLED
+    if isinstance(found, BmcUrl):
+        what = (
+            f"{found.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}; use {found.instead}"
+        )
+        return what if disabled and found.needs_provisioning_network else ""
+    return "" if isinstance(found, ForeignBmc) and not disabled else str(found)
+
+
+def _device_fault(name: str) -> str:
+    if name and not name.startswith("/dev/"):
+        return "is no device; write its path, for example /dev/sda"
+    if "/" in name.removeprefix("/dev/").removeprefix(BY_PATH):
+        return f"is refused by the installer; write /dev/<name> or /dev/{BY_PATH}<name>, or give another hint"
+    return ""
+
+
+def _secure_boot_fault(config: InstallConfig, host: Host) -> str:
+    found = _parsed(host.bmc.address)
+    if isinstance(found, ForeignBmc) and found.family in PXE_ONLY and not _address_fault(config, found):
+        return f"cannot be set over {found.family}; write UEFI, or give the host a Redfish address"
+    return ""
+
+
+def _is_whole(number: object) -> bool:
+    return type(number) is int or (isinstance(number, float) and number.is_integer())
+
+
+RULES = (
+    _missing,
+    _counts,
+    _roles,
+    _names,
+    _boot_macs,
+    _credentials,
+    _bmc_addresses,
+    _fencing,
+    _boot_modes,
+    _root_devices,
+    _mtus,
+)

@@ -1,0 +1,223 @@
+"""The networks of machines, services and pods: each for itself, against each other, and their families."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cluster.addresses import Interface, Network, networks, overlap, parse_cidr
+from cluster.install_config.schema import InstallConfig, Networking
+from cluster.problems import Problem
+
+IPV4 = 4
+IPV6 = 6
+OVN = "OVNKubernetes"
+REMOVED_TYPES = ("kuryr", "openshiftsdn")
+OVN_NETWORKS = {
+    "join": ("100.64.0.0/16", "fd98::/64"),
+    "transit": ("100.88.0.0/16", "fd97::/64"),
+    "masquerade": ("169.254.0.0/17", "fd69::/112"),
+}
+"""What OVN-Kubernetes numbers its own links with."""
+JOIN = "networking.ovnKubernetesConfig.ipv4.internalJoinSubnet"
+RESERVED = 3
+"""Addresses of the join network that no node gets: its own, the gateway's and the broadcast's."""
+SERVICE_PREFIX = {IPV4: (12, 16), IPV6: (108, 112)}
+"""The shortest that Kubernetes takes, and the usual one."""
+IPV6_HOST_PREFIX = 64
+USUAL_HOST_PREFIX = {IPV4: 23, IPV6: IPV6_HOST_PREFIX}
+
+
+class _Entry(NamedTuple):
+    """One network of one list."""
+
+    name: str
+    """`machineNetwork[0]`."""
+    path: str
+    text: str
+
+    @property
+    def fault(self) -> str:
+        return _fault(self.text) or (_service_fault(self.text) if self.name.startswith("service") else "")
+
+
+def lists(networking: Networking) -> dict[str, tuple[str, ...]]:
+    """The three lists of networks by key, each as texts."""
+    return {
+        "machineNetwork": tuple(each.cidr for each in networking.machine_network),
+        "serviceNetwork": networking.service_network,
+        "clusterNetwork": tuple(each.cidr for each in networking.cluster_network),
+    }
+
+
+def versions(texts: tuple[str, ...]) -> list[int]:
+    """The IP version of each network; none at all if one of the texts is no network."""
+    parsed = networks(list(texts))
+    return [each.version for each in parsed] if len(parsed) == len(texts) else []
+
+
+def _network_type(config: InstallConfig) -> Iterator[Problem]:
+    networking = config.networking
+    kind = networking.network_type
+    path = "networking.networkType"
+    if kind.lower() in REMOVED_TYPES:
+        yield Problem(path, f"{kind} is no longer supported; write {OVN}")
+    elif networking.ovn_kubernetes_config is not None and kind != OVN:
+        yield Problem(path, f"{kind} does not go with ovnKubernetesConfig; write {OVN}, or take that section out")
+
+
+def _cidrs(config: InstallConfig) -> Iterator[Problem]:
+    for entry in _entries(config.networking):
+        if entry.fault:
+            yield Problem(entry.path, entry.fault)
+
+
+def _disjoint(config: InstallConfig) -> Iterator[Problem]:
+    good = _good(config.networking)
+    for index, (entry, network) in enumerate(good):
+        if shared := _overlapped(network, good[:index]):
+            yield Problem(entry.path, f"{entry.text} overlaps {shared}; choose a network of its own")
+
+
+def _clear_of_ovn(config: InstallConfig) -> Iterator[Problem]:
+    if config.networking.network_type != OVN:
+        return
+    for entry, network in _good(config.networking):
+        for use, texts in OVN_NETWORKS.items():
+            for own in networks(list(texts)):
+                movable = use == "join" and own.version == IPV4
+                if overlap(network, own) and not (movable and _join(config.networking)):
+                    remedy = f"choose another, or move that one with {JOIN}" if movable else "choose another"
+                    yield Problem(entry.path, f"{entry.text} overlaps OVN-Kubernetes' {use} network {own}; {remedy}")
+
+
+def _families(config: InstallConfig) -> Iterator[Problem]:
+    """The service networks say which families the cluster has."""
+    by_list = lists(config.networking)
+    services = by_list["serviceNetwork"]
+    wanted = versions(services)
+    if len(services) > len(set(wanted)) > 0:
+        yield Problem("networking.serviceNetwork", f"{', '.join(services)}: write only one network of each family")
+    for name, texts in by_list.items():
+        found = versions(texts)
+        for version in sorted(set(wanted) - set(found)) if found else ():
+            yield Problem(
+                f"networking.{name}",
+                f"{', '.join(texts)}: no IPv{version} network, but serviceNetwork has one; "
+                "write the same families in every list",
+            )
+
+
+def _host_prefixes(config: InstallConfig) -> Iterator[Problem]:
+    networking = config.networking
+    previous: int | None = None
+    for index, each in enumerate(networking.cluster_network):
+        cidr = parse_cidr(each.cidr)
+        if cidr is None or _fault(each.cidr):
+            continue
+        # Only other network types do without one.
+        judged = networking.network_type == OVN or each.host_prefix != 0
+        if judged and (fault := _host_prefix_fault(cidr, each.host_prefix, previous)):
+            yield Problem(f"networking.clusterNetwork[{index}].hostPrefix", fault)
+        elif cidr.version == IPV4:
+            previous = each.host_prefix
+
+
+def _mtu(config: InstallConfig) -> Iterator[Problem]:
+    if mtu := config.networking.cluster_network_mtu:
+        yield Problem("networking.clusterNetworkMTU", f"{mtu} is for AWS only; take it out")
+
+
+def _join_network(config: InstallConfig) -> Iterator[Problem]:
+    text = _join(config.networking)
+    if text and (fault := _fault(text) or _join_fault(config.networking, text)):
+        yield Problem(JOIN, fault)
+
+
+def _entries(networking: Networking) -> list[_Entry]:
+    return [
+        _Entry(f"{name}[{index}]", f"networking.{name}[{index}]{'' if name == 'serviceNetwork' else '.cidr'}", text)
+        for name, texts in lists(networking).items()
+        for index, text in enumerate(texts)
+    ]
+
+
+def _good(networking: Networking) -> list[tuple[_Entry, Network]]:
+    """The entries that no rule about a single one refuses."""
+    return [
+        (entry, cidr.network)
+        for entry in _entries(networking)
+        if not entry.fault and (cidr := parse_cidr(entry.text)) is not None
+    ]
+
+
+def _overlapped(network: Network, others: list[tuple[_Entry, Network]]) -> str:
+    """Those of the others that share an address with a network."""
+    return ", ".join(f"{each.name} ({each.text})" for each, other in others if overlap(network, other))
+
+
+def _fault(text: str) -> str:
+    """Why a text is no network; empty if it is one."""
+    if not text:
+        return "missing; write address/prefix, for example 192.168.111.0/24"
+    cidr = parse_cidr(text)
+    if cidr is None:
+        return f"{text} is no network; write address/prefix, for example 192.168.111.0/24"
+    if cidr.ip.is_unspecified:
+        return f"{text} has no address of its own; write the network that is meant"
+    if cidr.ip != cidr.network.network_address:
+        return f"{text} has host bits set; write {cidr.network}"
+    return ""
+
+
+def _service_fault(text: str) -> str:
+    for network in networks([text]):
+        shortest, usual = SERVICE_PREFIX[network.version]
+        if network.prefixlen < shortest:
+            return f"{text} is too large for services; write /{shortest} or a longer prefix, usually /{usual}"
+    return ""
+
+
+def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) -> str:
+    """Why a host prefix does not go with its network; `previous` is that of the IPv4 network before it."""
+    network = cidr.network
+    if cidr.version == IPV6 and network.prefixlen > IPV6_HOST_PREFIX:
+        return f"{network} has no /64 for a host; write a network of /64 or a shorter prefix"
+    if not host_prefix:
+        return f"missing; write the prefix of a host's share, usually {USUAL_HOST_PREFIX[cidr.version]}"
+    if cidr.version == IPV6 and host_prefix != IPV6_HOST_PREFIX:
+        return f"{host_prefix} is not what IPv6 needs; write {IPV6_HOST_PREFIX}"
+    if not network.prefixlen <= host_prefix <= cidr.max_prefixlen:
+        return f"{host_prefix} does not fit {network}; write {network.prefixlen} to {cidr.max_prefixlen}"
+    if cidr.version == IPV4 and previous not in (None, host_prefix):
+        return f"{host_prefix} differs from the {previous} before it; write one value for all IPv4 networks"
+    return ""
+
+
+def _join(networking: Networking) -> str:
+    ovn = networking.ovn_kubernetes_config
+    return ovn.ipv4.internal_join_subnet if ovn and ovn.ipv4 else ""
+
+
+def _join_fault(networking: Networking, text: str) -> str:
+    (network,) = networks([text])
+    if network.version != IPV4:
+        return f"{text} is IPv6; write an IPv4 network"
+    if shared := _overlapped(network, _good(networking)):
+        return f"{text} overlaps {shared}; choose a network of its own"
+    nodes = _nodes(networking)
+    longest = network.max_prefixlen - (nodes + RESERVED).bit_length()
+    if network.prefixlen > longest:
+        return f"{text} is too small for the {nodes} nodes of clusterNetwork; write /{longest} or a shorter prefix"
+    return ""
+
+
+def _nodes(networking: Networking) -> int:
+    """How many nodes' shares the IPv4 cluster networks hold, as far as their host prefixes make sense."""
+    nodes = 0
+    for each in networking.cluster_network:
+        for network in networks([each.cidr]):
+            if network.version == IPV4 and network.prefixlen <= each.host_prefix <= network.max_prefixlen:
+                nodes += 1 << (each.host_prefix - network.prefixlen)
+    return nodes
+
+
+RULES = (_network_type, _cidrs, _disjoint, _clear_of_ovn, _families, _host_prefixes, _mtu, _join_network)

@@ -1,0 +1,214 @@
+"""The platform, the pools of machines on it, and the fencing of a control plane of two."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cluster.install_config.platform import Platform
+from cluster.install_config.rules.access import parse_url
+from cluster.install_config.schema import FencingCredential, InstallConfig, MachinePool
+from cluster.problems import Problem
+
+BAREMETAL = "baremetal"
+SWITCH = ("Enabled", "Disabled")
+ARCHITECTURES = ("amd64", "arm64", "s390x", "ppc64le")
+MIXED = ("amd64", "arm64")
+"""The one pair of architectures, control plane's and compute's, that a cluster can mix."""
+DISKS = {"etcd": "etcd", "swap": "swap", "user-defined": "userDefined"}
+"""Type of a disk, and the key of its settings."""
+FENCED = 2
+CREDENTIALS = "controlPlane.fencing.credentials"
+
+
+class _Pool(NamedTuple):
+    path: str
+    name: str
+    """The only one that this pool can have."""
+    least: int
+    machines: MachinePool
+
+
+def _pools(config: InstallConfig) -> list[_Pool]:
+    compute = (_Pool(f"compute[{index}]", "worker", 0, pool) for index, pool in enumerate(config.compute))
+    arbiter = [_Pool("arbiter", "arbiter", 1, config.arbiter)] if config.arbiter else []
+    return [_Pool("controlPlane", "master", 1, config.control_plane), *compute, *arbiter]
+
+
+def _platform(config: InstallConfig) -> Iterator[Problem]:
+    given = [name for name, section in config.platform if section is not None]
+    if given == [BAREMETAL]:
+        return
+    if BAREMETAL in given:
+        yield Problem("platform", f"{' and '.join(given)} are given; keep {BAREMETAL} alone")
+    else:
+        text = f"{', '.join(given)} is given" if given else "none is given"
+        yield Problem("platform", f"{text}; this program installs platform {BAREMETAL}; describe the servers there")
+
+
+def _names(config: InstallConfig) -> Iterator[Problem]:
+    for pool in _pools(config):
+        name = pool.machines.name or ("arbiter" if pool.name == "arbiter" else "")
+        if name != pool.name:
+            text = f"{name} is unknown" if name else "missing"
+            yield Problem(f"{pool.path}.name", f"{text}; write {pool.name}")
+    workers = [pool.path for pool in _pools(config) if pool.machines.name == pool.name == "worker"]
+    for path in workers[1:]:
+        yield Problem(f"{path}.name", f"worker is {workers[0]}'s already; make one pool of them")
+
+
+def _replicas(config: InstallConfig) -> Iterator[Problem]:
+    for pool in _pools(config):
+        replicas = pool.machines.replicas or 0
+        if replicas < pool.least:
+            yield Problem(f"{pool.path}.replicas", f"{replicas} is too few; write {pool.least} or more")
+    if config.arbiter and config.control_plane.replicas == 1:
+        yield Problem("controlPlane.replicas", "1 is too few beside an arbiter; write 2 or take the arbiter out")
+
+
+def _values(config: InstallConfig) -> Iterator[Problem]:
+    for pool in _pools(config):
+        for key, value, known in (
+            ("hyperthreading", pool.machines.hyperthreading, SWITCH),
+            ("architecture", pool.machines.architecture, ARCHITECTURES),
+        ):
+            if value not in known:
+                yield Problem(f"{pool.path}.{key}", f"{value} is unknown; write one of {', '.join(known)}")
+
+
+def _mixed_architectures(config: InstallConfig) -> Iterator[Problem]:
+    control_plane = config.control_plane.architecture
+    for index, pool in enumerate(config.compute):
+        pair = (control_plane, pool.architecture)
+        if pair != MIXED and control_plane != pool.architecture and all(each in ARCHITECTURES for each in pair):
+            text = f"{pool.architecture} does not go with the control plane's {control_plane}"
+            yield Problem(f"compute[{index}].architecture", f"{text}; write {control_plane}, or arm64 beside amd64")
+
+
+def _settings(config: InstallConfig) -> Iterator[Problem]:
+    """Pools of bare metal have no settings."""
+    for pool in _pools(config):
+        for name, settings in pool.machines.platform.items():
+            path = f"{pool.path}.platform.{name}"
+            if name == BAREMETAL:
+                yield from _no_settings(path, settings)
+            elif name in Platform.model_fields:
+                yield Problem(path, f"cannot be given when the cluster is on {BAREMETAL}; take it out")
+            else:
+                yield Problem(path, f"unknown key; write {BAREMETAL}: {{}} or take it out")
+    yield from _no_settings(
+        f"platform.{BAREMETAL}.defaultMachinePlatform", config.baremetal.default_machine_platform or {}
+    )
+
+
+def _no_settings(path: str, settings: Any) -> Iterator[Problem]:
+    if not isinstance(settings, dict):
+        yield Problem(path, "a mapping is wanted; write {} or take it out")
+        return
+    for key in settings:
+        yield Problem(f"{path}.{key}", f"unknown key; a pool of {BAREMETAL} has no settings; take it out")
+
+
+def _disks(config: InstallConfig) -> Iterator[Problem]:
+    for pool in _pools(config):
+        seen: set[str] = set()
+        for index, disk in enumerate(pool.machines.disk_setup):
+            path = f"{pool.path}.diskSetup[{index}]"
+            kind = str(disk.get("type", ""))
+            if kind not in DISKS:
+                text = f"{kind} is unknown" if kind else "missing"
+                yield Problem(f"{path}.type", f"{text}; write one of {', '.join(DISKS)}")
+            elif not isinstance(disk.get(DISKS[kind]), dict):
+                yield Problem(f"{path}.{DISKS[kind]}", "missing; say which disk by platformDiskID below it")
+            elif fault := _disk_fault(kind, pool, seen):
+                yield Problem(path, f"{fault}; take it out")
+            seen.add(kind)
+
+
+def _disk_fault(kind: str, pool: _Pool, seen: set[str]) -> str:
+    if kind == "etcd" and pool.name != "master":
+        return "a disk for etcd belongs to the control plane"
+    if kind == "swap" and pool.name == "master":
+        return "the control plane has no swap"
+    if kind != "user-defined" and kind in seen:
+        return f"a second disk for {kind}"
+    return ""
+
+
+def _fencing_place(config: InstallConfig) -> Iterator[Problem]:
+    for index, pool in enumerate(config.compute):
+        if pool.fencing is not None:
+            yield Problem(f"compute[{index}].fencing", "only the control plane is fenced; take it out")
+
+
+def _fencing_count(config: InstallConfig) -> Iterator[Problem]:
+    if config.arbiter is not None:  # it breaks the tie that fencing is for
+        return
+    count = len(_credentials(config))
+    if config.control_plane.replicas == FENCED and count != FENCED:
+        text = f"{count} given; a control plane of {FENCED} without an arbiter needs them for each of its hosts"
+        yield Problem(CREDENTIALS, f"{text}; write {FENCED}")
+    elif config.control_plane.replicas != FENCED and count:
+        text = f"{count} given, but only a control plane of {FENCED} is fenced"
+        yield Problem(CREDENTIALS, f"{text}; take them out or write replicas: {FENCED}")
+
+
+def _fencing_credentials(config: InstallConfig) -> Iterator[Problem]:
+    credentials = _credentials(config)
+    for index, each in enumerate(credentials):
+        path = f"{CREDENTIALS}[{index}]"
+        for key, value in (
+            ("hostName", each.host_name),
+            ("username", each.username.get_secret_value()),
+            ("password", each.password.get_secret_value()),
+            ("address", each.address),
+        ):
+            if not value:
+                yield Problem(f"{path}.{key}", "missing; fencing needs the BMC of each host")
+        if each.certificate_verification not in ("", *SWITCH):
+            text = f"{each.certificate_verification} is unknown; write Enabled or Disabled"
+            yield Problem(f"{path}.certificateVerification", text)
+        if fault := _address_fault(each.address):
+            yield Problem(f"{path}.address", fault)
+        yield from _repeated(path, each, credentials[:index])
+
+
+def _repeated(path: str, each: FencingCredential, before: tuple[FencingCredential, ...]) -> Iterator[Problem]:
+    """The values stay out of it: an address may hold a password."""
+    for key, value, others in (
+        ("hostName", each.host_name, [other.host_name for other in before]),
+        ("address", each.address, [other.address for other in before]),
+    ):
+        if value and value in others:
+            text = f"credentials[{others.index(value)}] has the same; each host has its own"
+            yield Problem(f"{path}.{key}", text)
+
+
+def _address_fault(address: str) -> str:
+    if not address:
+        return ""
+    url = parse_url(address)
+    if url is None:
+        return "is no URL; write redfish+https://, the BMC's address, and the path of its system"
+    if "redfish" not in address:
+        return "names no Redfish BMC, and IPMI cannot fence; write a URL with redfish in it"
+    if url.port is None and not any(name in url.scheme for name in ("http", "redfish")):
+        return "names no port, and its scheme has none of its own; write redfish+https:// before the BMC's address"
+    return ""
+
+
+def _credentials(config: InstallConfig) -> tuple[FencingCredential, ...]:
+    fencing = config.control_plane.fencing
+    return fencing.credentials if fencing else ()
+
+
+RULES = (
+    _platform,
+    _names,
+    _replicas,
+    _values,
+    _mixed_architectures,
+    _settings,
+    _disks,
+    _fencing_place,
+    _fencing_count,
+    _fencing_credentials,
+)

@@ -1,0 +1,152 @@
+"""The virtual addresses of API and Ingress, and who serves them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cluster.addresses import Address, Network, in_any, networks, parse_address
+from cluster.install_config.rules.networks import IPV4, lists, versions
+from cluster.install_config.schema import InstallConfig
+from cluster.problems import Problem
+
+MOST = 2
+DEFAULT_BALANCER = "OpenShiftManagedDefault"
+USER_MANAGED = "UserManaged"
+DNS_RECORDS = ("Internal", "External")
+
+
+class _Vip(NamedTuple):
+    """One VIP of one list."""
+
+    name: str
+    """`apiVIPs[0]`."""
+    text: str
+    address: Address | None
+
+
+def _counts(config: InstallConfig) -> Iterator[Problem]:
+    for key, texts in _texts(config).items():
+        if not texts:
+            yield Problem(_path(key), "missing; write the address (DNS is not asked for it)")
+        elif len(texts) > MOST:
+            yield Problem(_path(key), f"{', '.join(texts)}: write at most {MOST}, one of each family")
+
+
+def _syntax(config: InstallConfig) -> Iterator[Problem]:
+    for vips in _judged(config).values():
+        for vip in vips:
+            if vip.address is None:
+                what = f"{vip.text} is no IP address" if vip.text else "missing"
+                yield Problem(_path(vip.name), f"{what}; write an address alone, for example 192.168.111.5")
+
+
+def _apart(config: InstallConfig) -> Iterator[Problem]:
+    if _user_managed(config):
+        return
+    vips = _judged(config)
+    for api in vips["apiVIPs"]:
+        for ingress in vips["ingressVIPs"]:
+            if api.address is not None and api.address == ingress.address:
+                text = f"{api.text} is {ingress.name} too; give API and Ingress an address each"
+                yield Problem(_path(api.name), text)
+
+
+def _at_home(config: InstallConfig) -> Iterator[Problem]:
+    """Each VIP is an address that a machine can hold."""
+    by_list = lists(config.networking)
+    machine = by_list["machineNetwork"]
+    found = versions(machine)
+    if _user_managed(config) or not found:
+        return
+    missing = set(versions(by_list["serviceNetwork"])) - set(found)  # a line of its own, in networks.py
+    for vips in _judged(config).values():
+        for vip in vips:
+            if vip.address is None or vip.address.version in missing:
+                continue
+            if fault := _home_fault(vip.address, networks(list(machine))):
+                yield Problem(_path(vip.name), f"{vip.text} {fault}")
+
+
+def _order(config: InstallConfig) -> Iterator[Problem]:
+    """In dual stack, the family that comes first is the primary one, and there is only one."""
+    by_list = {name: versions(texts) for name, texts in lists(config.networking).items()}
+    firsts = {name: found[0] for name, found in by_list.items() if len(set(found)) > 1}
+    if "serviceNetwork" not in firsts:
+        return
+    for vips in _judged(config).values():
+        address = vips[0].address if vips else None
+        if address is None:
+            continue
+        if other := [name for name, version in firsts.items() if version != address.version]:
+            yield Problem(
+                _path(vips[0].name),
+                f"{vips[0].text} is IPv{address.version}, but IPv{firsts[other[0]]} comes first in "
+                f"{', '.join(other)}; put the same family first everywhere",
+            )
+
+
+def _one_per_family(config: InstallConfig) -> Iterator[Problem]:
+    for vips in _judged(config).values():
+        known = [vip.address.version for vip in vips if vip.address is not None]
+        if len(known) > len(set(known)):
+            first, second = vips
+            text = f"{second.text} is IPv{known[0]} as {first.name} is; take it out, or write one of the other family"
+            yield Problem(_path(second.name), text)
+
+
+def _load_balancer(config: InstallConfig) -> Iterator[Problem]:
+    kind = _balancer(config)
+    if kind not in (DEFAULT_BALANCER, USER_MANAGED):
+        what = f"{kind} is unknown" if kind else "missing"
+        yield Problem(_path("loadBalancer.type"), f"{what}; write {DEFAULT_BALANCER} or {USER_MANAGED}")
+
+
+def _dns_records(config: InstallConfig) -> Iterator[Problem]:
+    kind = config.baremetal.dns_records_type
+    path = _path("dnsRecordsType")
+    if kind not in ("", *DNS_RECORDS):
+        yield Problem(path, f"{kind} is unknown; write {' or '.join(DNS_RECORDS)}")
+    elif kind == "External" and _balancer(config) == DEFAULT_BALANCER:
+        yield Problem(path, f"External needs loadBalancer.type: {USER_MANAGED}; write that too, or Internal")
+
+
+def _texts(config: InstallConfig) -> dict[str, tuple[str, ...]]:
+    return {"apiVIPs": config.baremetal.api_vips, "ingressVIPs": config.baremetal.ingress_vips}
+
+
+def _judged(config: InstallConfig) -> dict[str, list[_Vip]]:
+    """The VIPs by key; none of a list that is too long, which has its line already."""
+    vips = {
+        key: [_Vip(f"{key}[{index}]", text, parse_address(text)) for index, text in enumerate(texts)]
+        for key, texts in _texts(config).items()
+    }
+    return {key: found if len(found) <= MOST else [] for key, found in vips.items()}
+
+
+def _home_fault(address: Address, machine: list[Network]) -> str:
+    homes = [network for network in machine if in_any(address, [network])]
+    if not homes:
+        return f"is in no machine network ({', '.join(map(str, machine))}); choose an address from one of them"
+    for home in homes:
+        if home.prefixlen >= home.max_prefixlen - 1:  # a point-to-point network has hosts only
+            continue
+        if address == home.network_address:
+            return f"is the network address of {home}; choose another"
+        if address.version == IPV4 and address == home.broadcast_address:
+            return f"is the broadcast address of {home}; choose another"
+    return ""
+
+
+def _balancer(config: InstallConfig) -> str:
+    balancer = config.baremetal.load_balancer
+    return DEFAULT_BALANCER if balancer is None else balancer.type
+
+
+def _user_managed(config: InstallConfig) -> bool:
+    return _balancer(config) == USER_MANAGED
+
+
+def _path(name: str) -> str:
+    return f"platform.baremetal.{name}"
+
+
+RULES = (_counts, _syntax, _apart, _at_home, _order, _one_per_family, _load_balancer, _dns_records)

@@ -1,0 +1,177 @@
+"""install-config.yaml as openshift/installer's types declare it: what may stand where.
+
+Every field may be missing, and addresses are text, as in the installer: what must be there, and what makes sense, is
+for `rules/` to say, so that one wrong field hides no other. Fields: pkg/types/installconfig.go, machinepools.go.
+"""
+
+from typing import Any
+
+from pydantic import Field, StrictBool, StrictInt
+
+from cluster.install_config.platform import BareMetal, Platform
+from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text
+
+
+class Metadata(Section):
+    """The cluster's name, and what Kubernetes allows beside it."""
+
+    name: Text = ""
+    namespace: Text = ""
+    labels: dict[str, Text] = Field(default_factory=dict)
+    annotations: dict[str, Text] = Field(default_factory=dict)
+    creation_timestamp: Text = ""
+
+
+class MachineNetwork(Section):
+    """A network that the machines' addresses are in."""
+
+    cidr: Text = ""
+
+
+class ClusterNetwork(Section):
+    """A network of pods."""
+
+    cidr: Text = ""
+    host_prefix: StrictInt = 0
+    host_subnet_length: StrictInt = Field(0, json_schema_extra=OLD)
+
+
+class OvnIpv4(Section):
+    """OVN-Kubernetes' own IPv4 networks."""
+
+    internal_join_subnet: Text = ""
+
+
+class OvnKubernetesConfig(Section):
+    """Settings of OVN-Kubernetes."""
+
+    ipv4: OvnIpv4 | None = None
+
+
+class Networking(Section):
+    """Networks of the cluster."""
+
+    network_type: Text = ""
+    machine_network: tuple[MachineNetwork, ...] = ()
+    cluster_network: tuple[ClusterNetwork, ...] = ()
+    service_network: tuple[Text, ...] = ()
+    cluster_network_mtu: StrictInt = Field(0, alias="clusterNetworkMTU")
+    ovn_kubernetes_config: OvnKubernetesConfig | None = None
+    machine_cidr: Text = Field("", alias="machineCIDR", json_schema_extra=OLD)
+    service_cidr: Text = Field("", alias="serviceCIDR", json_schema_extra=OLD)
+    cluster_networks: tuple[ClusterNetwork, ...] = Field((), json_schema_extra=OLD)
+    type: Text = Field("", json_schema_extra=OLD)
+
+
+class FencingCredential(Section):
+    """How one control-plane host fences another in a cluster of two."""
+
+    host_name: Text = ""
+    username: Secret = EMPTY
+    password: Secret = EMPTY
+    address: Text = ""
+    certificate_verification: Text = ""
+
+
+class Fencing(Section):
+    """Fencing of a cluster of two control-plane hosts."""
+
+    credentials: tuple[FencingCredential, ...] = ()
+
+
+class MachinePool(Section):
+    """Machines of one role."""
+
+    name: Text = ""
+    replicas: StrictInt | None = None
+    architecture: Text = ""
+    hyperthreading: Text = ""
+    platform: dict[str, Any] = Field(default_factory=dict)
+    fencing: Fencing | None = None
+    disk_setup: tuple[dict[str, Any], ...] = ()
+    management: Text = ""
+
+
+class Proxy(Section):
+    """The cluster's way out."""
+
+    http_proxy: Text = ""
+    https_proxy: Text = ""
+    no_proxy: Text = ""
+
+
+class ImageSource(Section):
+    """Mirrors of an image repository."""
+
+    source: Text = ""
+    mirrors: tuple[Text, ...] = ()
+    source_policy: Text = ""
+
+
+class ImageContentSource(Section):
+    """The old form of it."""
+
+    source: Text = ""
+    mirrors: tuple[Text, ...] = ()
+
+
+class Capabilities(Section):
+    """Which optional parts of the cluster are installed."""
+
+    baseline_capability_set: Text = ""
+    additional_enabled_capabilities: tuple[Text, ...] = ()
+
+
+class BootstrapInPlace(Section):
+    """Single-node installation without a bootstrap machine."""
+
+    installation_disk: Text = ""
+
+
+class OperatorPublishingStrategy(Section):
+    """Visibility of ingress and API, for clouds."""
+
+    ingress: Text = ""
+    apiserver: Text = ""
+
+
+class InstallConfig(Section):
+    """install-config.yaml."""
+
+    api_version: Text = ""
+    kind: Text = ""
+    metadata: Metadata = Metadata()
+    base_domain: Text = ""
+    networking: Networking = Networking()
+    control_plane: MachinePool = MachinePool()
+    compute: tuple[MachinePool, ...] = ()
+    arbiter: MachinePool | None = None
+    platform: Platform = Platform()
+    pull_secret: Secret = EMPTY
+    ssh_key: Text = ""
+    proxy: Proxy | None = None
+    additional_trust_bundle: Text = ""
+    additional_trust_bundle_policy: Text = ""
+    image_content_sources: tuple[ImageContentSource, ...] = Field((), json_schema_extra=OLD)
+    image_digest_sources: tuple[ImageSource, ...] = ()
+    publish: Text = ""
+    operator_publishing_strategy: OperatorPublishingStrategy | None = None
+    fips: StrictBool = False
+    cpu_partitioning_mode: Text = ""
+    credentials_mode: Text = ""
+    bootstrap_in_place: BootstrapInPlace | None = None
+    capabilities: Capabilities | None = None
+    feature_set: Text = ""
+    feature_gates: tuple[Text, ...] = ()
+    os_image_stream: Text = ""
+
+    @property
+    def baremetal(self) -> BareMetal:
+        """The platform; an empty one where the file has none."""
+        return self.platform.baremetal or BareMetal()
+
+
+def with_baremetal(config: InstallConfig, **changes: Any) -> InstallConfig:
+    """The same file with fields of platform.baremetal changed."""
+    baremetal = config.baremetal.model_copy(update=changes)
+    return config.model_copy(update={"platform": config.platform.model_copy(update={"baremetal": baremetal})})

@@ -1,0 +1,26 @@
+"""The ground that the sections of an install-config stand on."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr
+from pydantic.alias_generators import to_camel
+
+
+def _as_text(value: Any) -> Any:
+    """A plain number or boolean where text is wanted counts as text, as in the installer's YAML reader."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Secret = Annotated[SecretStr, BeforeValidator(_as_text)]
+EMPTY = SecretStr("")
+OLD: dict[str, Any] = {"deprecated": True}
+"""Marks an old spelling in the JSON schema; see `old_spellings`."""
+
+
+class Section(BaseModel):
+    """One mapping of the file: camelCase keys, unknown ones refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)

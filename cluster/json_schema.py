@@ -1,0 +1,98 @@
+"""JSON Schemas (2020-12) for editors: of install-config.yaml and of the stack's options."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from cluster.install_config import InstallConfig
+from cluster.install_config.old_spellings import API_VERSIONS
+from cluster.install_config.rules import access, features, hosts, pools, provisioning, vips
+from cluster.options import Options
+
+VALUES: dict[tuple[str, str], Iterable[str]] = {
+    ("InstallConfig", "apiVersion"): API_VERSIONS,
+    ("InstallConfig", "additionalTrustBundlePolicy"): access.BUNDLE_POLICIES,
+    ("InstallConfig", "featureSet"): features.FEATURE_SETS,
+    ("InstallConfig", "osImageStream"): features.OS_IMAGE_STREAMS,
+    ("InstallConfig", "publish"): (features.PUBLISH,),
+    ("InstallConfig", "cpuPartitioningMode"): features.CPU_PARTITIONING,
+    ("ImageSource", "sourcePolicy"): access.SOURCE_POLICIES,
+    ("Capabilities", "baselineCapabilitySet"): features.CAPABILITY_SETS,
+    ("Capabilities", "additionalEnabledCapabilities"): sorted(features.CAPABILITY_SETS[features.CURRENT]),
+    ("MachinePool", "architecture"): pools.ARCHITECTURES,
+    ("MachinePool", "hyperthreading"): pools.SWITCH,
+    ("FencingCredential", "certificateVerification"): pools.SWITCH,
+    ("BareMetal", "provisioningNetwork"): (provisioning.MANAGED, provisioning.UNMANAGED, provisioning.DISABLED),
+    ("BareMetal", "dnsRecordsType"): vips.DNS_RECORDS,
+    ("LoadBalancer", "type"): (vips.DEFAULT_BALANCER, vips.USER_MANAGED),
+    ("Host", "role"): hosts.ROLES,
+    ("Host", "bootMode"): hosts.BOOT_MODES,
+}
+"""What the rules know a field of a section to be, by the words that they judge with."""
+ENCRYPTED = {"type": "object", "properties": {"secure": {"type": "string"}}, "required": ["secure"]}
+"""What `pulumi config set --secret` leaves in a stack's file."""
+
+
+class _Plain(GenerateJsonSchema):
+    """Without the titles that would only repeat each key."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Say no."""
+        return False
+
+
+class _Unfilled(_Plain):
+    """Without defaults and nulls, which only mean "not said": what the installer fills in is in `defaults`."""
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """The schema of a value that may be missing."""
+        return self.generate_inner(schema["schema"])
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """The schema of a value that may be None."""
+        return self.generate_inner(schema["schema"])
+
+
+def schemas() -> dict[str, Any]:
+    """`install_config` and `options`, the latter with plain names: without the prefix of a stack's file."""
+    return {
+        "install_config": _install_config()
+        | {
+            "title": "install-config.yaml",
+            "description": "What openshift-install is told about a cluster on bare metal. "
+            "Whether the values fit each other is for `python -m cluster check` to say.",
+        },
+        "options": _encryptable(_generated(Options, _Plain))
+        | {
+            "title": "options of a stack",
+            "description": "What stands below `config:` in stacks/Pulumi.<stack>.yaml, there after `okd-baremetal:`.",
+        },
+    }
+
+
+def _install_config() -> dict[str, Any]:
+    made = _generated(InstallConfig, _Unfilled)
+    sections = {"InstallConfig": made, **made["$defs"]}
+    for (section, key), values in VALUES.items():
+        field = sections[section]["properties"][key]
+        field.get("items", field)["enum"] = list(values)
+    return made
+
+
+def _generated(model: type[BaseModel], generator: type[GenerateJsonSchema]) -> dict[str, Any]:
+    made = model.model_json_schema(schema_generator=generator)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **made}
+
+
+def _encryptable(node: Any) -> Any:
+    """Each password, and each mapping of logins as a whole, may stand encrypted."""
+    if isinstance(node, list):
+        return [_encryptable(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("format") == "password" or node.get("additionalProperties") == {"$ref": "#/$defs/Login"}:
+        return {"anyOf": [node, ENCRYPTED]}
+    return {key: _encryptable(each) for key, each in node.items()}

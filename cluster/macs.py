@@ -1,0 +1,23 @@
+"""MAC addresses of network cards, in every spelling that Go's net package reads."""
+
+import re
+
+_SPELLINGS = re.compile(
+    r"[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}"
+)
+GROUP_BIT = 1
+
+
+def parse_mac(text: str) -> str | None:
+    """`52:54:00:ab:cd:ef` for `52-54-00-AB-CD-EF` and `5254.00ab.cdef`; None if it is no Ethernet address."""
+    return bytes.fromhex(re.sub("[^0-9a-fA-F]", "", text)).hex(":") if _SPELLINGS.fullmatch(text) else None
+
+
+def mac_fault(text: str) -> str:
+    """Why a text is no MAC of one network card; empty if it is one."""
+    mac = parse_mac(text)
+    if mac is None:
+        return f"{text} is no MAC; write six pairs of hexadecimal digits, for example 52:54:00:ab:cd:ef"
+    if bytes.fromhex(mac.replace(":", ""))[0] & GROUP_BIT:
+        return f"{text} is the address of a group (its first octet is odd); write that of the network card"
+    return f"{text} is no card's; write that of the network card" if mac == "00:00:00:00:00:00" else ""

@@ -1,0 +1,47 @@
+"""A plan for other programs."""
+
+from dataclasses import asdict
+from typing import Any
+
+from cluster.plan.model import ApiVip, Host, IngressVip, Intent
+
+
+def plan_json(plan: Intent) -> dict[str, Any]:
+    """Plain values for `json.dumps`; no secret is among them. What is not known yet is null."""
+    return {
+        "cluster": {"name": plan.name, "base_domain": plan.base_domain, "domain": plan.domain},
+        "api": _vip(plan.api),
+        "ingress": _vip(plan.ingress),
+        "hosts": [_host(host) for host in plan.hosts],
+        "provisioning": plan.provisioning.model_dump(mode="json", exclude_none=True),
+        "dns_records": {name: _texts(addresses) for name, addresses in plan.dns_records.items()},
+        "bootstrap": plan.bootstrap.model_dump(mode="json", include={"name", "mac", "bridge", "address"}),
+    }
+
+
+def _vip(vip: ApiVip | IngressVip) -> dict[str, Any]:
+    return {"vips": _texts(vip.addresses), "vrid": vip.router_id, "priorities": asdict(vip.priorities)}
+
+
+def _host(host: Host) -> dict[str, Any]:
+    url = host.bmc.url
+    return {
+        "name": host.name,
+        "role": host.role and host.role.pool,
+        "boot_mac": host.boot_mac,
+        "addresses": _texts(host.addresses) or None,
+        "bmc": {
+            "driver": url.driver,
+            "scheme": url.scheme,
+            "host": url.host,
+            "port": url.port,
+            "system_id": url.system_id,
+            "virtual_media": url.virtual_media,
+            "needs_provisioning_network": url.needs_provisioning_network,
+            "verify_tls": host.bmc.verify_tls,
+        },
+    }
+
+
+def _texts(addresses: tuple[object, ...]) -> list[str]:
+    return [str(address) for address in addresses]

@@ -1,0 +1,126 @@
+"""From a judged install-config to what it wants."""
+
+import hashlib
+
+from cluster.addresses import Address, Network, in_any, networks, parse_address
+from cluster.bmc_url import parse_virtual_media_url
+from cluster.install_config import InstallConfig
+from cluster.install_config.platform import BareMetal, RootDeviceHints
+from cluster.install_config.platform import Host as WantedHost
+from cluster.install_config.rules.provisioning import DISABLED
+from cluster.macs import parse_mac
+from cluster.plan.model import ApiVip, Bmc, BootstrapHost, Host, IngressVip, Intent, Provisioning, Role, Server
+from cluster.plan.static_addresses import static_addresses
+from cluster.vrrp import auth_pass, router_ids
+
+
+def intent_of(config: InstallConfig) -> Intent:
+    """What a config says that has no problems, and nothing that is unsupported but a provisioning network."""
+    bare, name = config.baremetal, config.metadata.name
+    base_domain = config.base_domain.removesuffix(".")
+    machine_networks = tuple(networks([each.cidr for each in config.networking.machine_network]))
+    api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
+    ids = router_ids(name)
+    return Intent(
+        name=name,
+        base_domain=base_domain,
+        machine_networks=machine_networks,
+        api=ApiVip(
+            addresses=api,
+            networks=_homes(api, machine_networks),
+            router_id=ids.api,
+            auth_pass=auth_pass(name, "api"),
+        ),
+        ingress=IngressVip(
+            addresses=ingress,
+            networks=_homes(ingress, machine_networks),
+            router_id=ids.ingress,
+            auth_pass=auth_pass(name, "ingress"),
+        ),
+        provisioning=_provisioning(bare, f"{name}.{base_domain}"),
+        hosts=tuple(_host(host, role) for host, role in zip(bare.hosts or (), roles(config), strict=True)),
+        bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}"),
+        libvirt_uri=bare.libvirt_uri,
+    )
+
+
+def replicas(config: InstallConfig) -> dict[Role, int]:
+    """How many servers of each role are wanted."""
+    compute = sum(pool.replicas or 0 for pool in config.compute)
+    return {Role.CONTROL_PLANE: config.control_plane.replicas or 0, Role.COMPUTE: compute}
+
+
+def roles(config: InstallConfig) -> list[Role | None]:
+    """The role of each host: what the file says; hosts without one fill up the control plane, then compute."""
+    named: dict[str, Role] = {role.pool: role for role in Role}
+    hosts = config.baremetal.hosts or ()
+    free = {role: wanted - sum(host.role == role.pool for host in hosts) for role, wanted in replicas(config).items()}
+    found: list[Role | None] = []
+    for host in hosts:
+        role = named.get(host.role)
+        if not host.role:
+            role = next((each for each, left in free.items() if left > 0), None)
+            if role is not None:
+                free[role] -= 1
+        found.append(role)
+    return found
+
+
+def _addresses(texts: tuple[str, ...]) -> tuple[Address, ...]:
+    return tuple(address for address in map(parse_address, texts) if address is not None)
+
+
+def _homes(vips: tuple[Address, ...], machine_networks: tuple[Network, ...]) -> tuple[Network, ...]:
+    return tuple(next(network for network in machine_networks if in_any(vip, [network])) for vip in vips)
+
+
+def _provisioning(bare: BareMetal, domain: str) -> Provisioning:
+    cidr = networks([bare.provisioning_network_cidr])
+    ends = _addresses(tuple(end.strip() for end in bare.provisioning_dhcp_range.split(",")))
+    connected = bare.provisioning_network != DISABLED
+    return Provisioning(
+        mode=bare.provisioning_network,
+        bridge=bare.provisioning_bridge or None,
+        cidr=cidr[0] if cidr else None,
+        bootstrap_ip=parse_address(bare.bootstrap_provisioning_ip),
+        cluster_ip=parse_address(bare.cluster_provisioning_ip),
+        dhcp_range=(ends[0], ends[1]) if ends else None,
+        interface=bare.provisioning_network_interface or None,
+        mac=_mac(bare.provisioning_mac_address, f"provisioning.{domain}") if connected else None,
+    )
+
+
+def _host(said: WantedHost, role: Role | None) -> Host:
+    boot_mac = parse_mac(said.boot_mac_address) or ""
+    host = Host(
+        name=said.name,
+        addresses=static_addresses(said.network_config, boot_mac),
+        boot_mac=boot_mac,
+        boot_mode=said.boot_mode,
+        root_device_hints=said.root_device_hints or RootDeviceHints(),
+        network_config=said.network_config,
+        bmc=Bmc(
+            address=said.bmc.address,
+            url=parse_virtual_media_url(said.bmc.address),
+            username=said.bmc.username,
+            password=said.bmc.password,
+            verify_tls=not said.bmc.disable_certificate_verification,
+        ),
+    )
+    return host if role is None else Server(**dict(host) | {"role": role})
+
+
+def _bootstrap(bare: BareMetal, name: str, domain: str) -> BootstrapHost:
+    static = parse_address(bare.bootstrap_external_static_ip)
+    return BootstrapHost(
+        name=f"{name}-bootstrap",
+        address=static,
+        static=static is not None,
+        mac=_mac(bare.external_mac_address, domain),
+        bridge=bare.external_bridge,
+    )
+
+
+def _mac(said: str, name: str) -> str:
+    """The MAC that the file says, else one that a name gives, with the prefix of QEMU's network cards."""
+    return parse_mac(said) or f"52:54:00:{hashlib.sha256(name.encode()).digest()[:3].hex(':')}"

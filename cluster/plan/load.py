@@ -1,0 +1,117 @@
+"""From the two inputs to a plan, or to everything that is wrong with them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cluster.errors import ConfigError
+from cluster.files import read_text
+from cluster.install_config import Credentials, InstallConfig, read
+from cluster.options import Login, Options, Placement
+from cluster.plan.intent import intent_of
+from cluster.plan.model import ClusterPlan, Intent
+from cluster.plan.placing import place
+from cluster.plan.unsupported import unsupported
+from cluster.problems import Problem, dotted, shape_problems
+
+LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
+
+
+def load_intent(path: Path, options: Mapping[str, Any] | None = None) -> Intent:
+    """Read and judge an install-config, and place its machines where a stack's options say so.
+
+    Args:
+        path: The installer's install-config.yaml.
+        options: The stack's config, keys without the project's prefix. Options that are missing are no problem here:
+            they may be encrypted. So the BMCs' credentials may be missing in the install-config as well, then.
+
+    Raises:
+        ConfigError: Every problem found, one line each.
+    """
+    placement, found = _placement(options or {})
+    config, refused = _judged(path, {} if options is None else None)
+    if config is None or found:
+        raise ConfigError([*refused, *found])
+    intent, found = place(intent_of(config), placement, str(path))
+    if found:
+        raise ConfigError(found)
+    return intent
+
+
+def load_plan(path: Path, options: Mapping[str, Any]) -> ClusterPlan:
+    """Read, judge and join the two inputs.
+
+    Args:
+        path: The installer's install-config.yaml.
+        options: The stack's config, keys without the project's prefix.
+
+    Raises:
+        ConfigError: Every problem found, one line each; nothing was touched.
+    """
+    wanted, found = _options(options)
+    config, refused = _judged(path, None if wanted is None else wanted.bmc_credentials)
+    if config is None or wanted is None:
+        raise ConfigError([*refused, *found])
+    intent, found = place(intent_of(config), wanted, str(path))
+    found += [f"config: {problem}" for problem in _incomplete(intent, wanted)]
+    if found:
+        raise ConfigError(found)
+    return ClusterPlan(**dict(intent), options=wanted)
+
+
+def _judged(path: Path, logins: Mapping[str, Login] | None) -> tuple[InstallConfig | None, list[str]]:
+    """The config, or its lines. Without `logins` nobody knows whether credentials are missing."""
+    credentials = {name: Credentials(login.username, login.password) for name, login in (logins or {}).items()}
+    try:
+        reading = read(read_text(path), credentials)
+    except ConfigError as error:
+        return None, [f"{path}: {problem}" for problem in error.problems]
+
+    def heard(problems: Iterable[Problem]) -> list[str]:
+        known = logins is not None
+        return [f"{path}: {each}" for each in problems if known or not LOGIN.fullmatch(each.path)]
+
+    found = heard(reading.problems) or heard(unsupported(reading.config))
+    return None if found else reading.config, found
+
+
+def _options(options: Mapping[str, Any]) -> tuple[Options | None, list[str]]:
+    try:
+        return Options.model_validate(options), []
+    except ValidationError as error:
+        return None, [f"config: {problem}" for problem in shape_problems(error, Options)]
+
+
+def _placement(options: Mapping[str, Any]) -> tuple[Placement, list[str]]:
+    try:
+        return Options.model_validate(options), []
+    except ValidationError as error:
+        missing = {dotted(each["loc"]) for each in error.errors() if each["type"] == "missing"}
+        found = [problem for problem in shape_problems(error, Options) if problem.path not in missing]
+    return Placement() if found else Placement.model_validate(options), [f"config: {problem}" for problem in found]
+
+
+def _incomplete(intent: Intent, options: Options) -> Iterator[Problem]:
+    """What must be known of every machine, and is not."""
+    families = {vip.version for vip in intent.api.addresses}
+    for server in intent.servers:
+        path = f"node_addresses.{server.name}"
+        if not server.addresses:
+            yield Problem(path, "missing; name the address that DHCP reserves for it")
+        else:
+            for family in sorted(families - {address.version for address in server.addresses}):
+                yield Problem(path, f"no IPv{family} address, as the API VIP has; name that as well")
+    if intent.bootstrap.address is None:
+        yield Problem("bootstrap.address", f"missing; name the address that DHCP reserves for {intent.bootstrap.mac}")
+    for server in intent.servers:
+        if not options.consent.get(server.name):
+            text = "missing; name the serial or system UUID of the one machine whose disk may be wiped"
+            yield Problem(f"consent.{server.name}", text)
+    names = [host.name for host in intent.hosts]
+    for option, given in (("consent", options.consent), ("bmc_credentials", options.bmc_credentials)):
+        for name in given:
+            if name not in names:
+                yield Problem(f"{option}.{name}", "no such host")

@@ -1,0 +1,182 @@
+"""What a plan is made of."""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from cluster.addresses import Address, Network
+from cluster.bmc_url import BmcUrl
+from cluster.install_config.platform import RootDeviceHints
+from cluster.options import Options
+from cluster.vrrp import API, INGRESS, ApiPriorities, IngressPriorities
+
+
+class Role(StrEnum):
+    """What a server becomes."""
+
+    CONTROL_PLANE = "control-plane"
+    COMPUTE = "compute"
+
+    @property
+    def pool(self) -> Literal["master", "worker"]:
+        """The installer's word for it."""
+        return "master" if self is Role.CONTROL_PLANE else "worker"
+
+
+class Planned(BaseModel):
+    """A part of the plan."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Vip(Planned):
+    """A virtual address per family, and its VRRP identity."""
+
+    addresses: tuple[Address, ...]
+    """One or two; the cluster's primary family first."""
+    networks: tuple[Network, ...]
+    """The machine network of each: it lives on the interface that has an address in it."""
+    router_id: int
+    """virtual_router_id, 1-255."""
+    auth_pass: str
+    """What keepalived would read of upstream's password: 8 characters."""
+
+    @property
+    def address(self) -> Address:
+        """The primary one."""
+        return self.addresses[0]
+
+
+class ApiVip(Vip):
+    """Held by the bootstrap, then by the control plane."""
+
+    priorities: ApiPriorities = API
+
+
+class IngressVip(Vip):
+    """Held by compute."""
+
+    priorities: IngressPriorities = INGRESS
+
+
+class Provisioning(Planned):
+    """The provisioning network; what the mode does not need is None."""
+
+    mode: str
+    """Managed, Unmanaged or Disabled."""
+    bridge: str | None = None
+    cidr: Network | None = None
+    bootstrap_ip: Address | None = None
+    cluster_ip: Address | None = None
+    dhcp_range: tuple[Address, Address] | None = None
+    interface: str | None = None
+    """Of the servers; None: the one with the boot MAC."""
+    mac: str | None = None
+    """Of the bootstrap VM on this network."""
+
+
+class Bmc(Planned):
+    """A server's BMC."""
+
+    address: str
+    """As the install-config has it."""
+    url: BmcUrl
+    """What that says."""
+    username: str
+    password: SecretStr
+    verify_tls: bool
+
+
+class Host(Planned):
+    """One host of the install-config; a spare one, unless it is a `Server`."""
+
+    name: str
+    role: Role | None = None
+    """None for a spare one: the replicas are reached without it."""
+    addresses: tuple[Address, ...]
+    """The primary family first; empty while nothing names one."""
+    boot_mac: str
+    """Six pairs of lower-case digits, with colons; so are all MACs of the plan."""
+    boot_mode: str
+    """UEFI, UEFISecureBoot or legacy."""
+    root_device_hints: RootDeviceHints
+    network_config: dict[str, Any] | None = Field(repr=False)
+    """nmstate; it may hold secrets."""
+    bmc: Bmc
+
+
+class Server(Host):
+    """A host that is installed."""
+
+    role: Role
+
+    @property
+    def address(self) -> Address:
+        """The primary one."""
+        return self.addresses[0]
+
+
+class BootstrapHost(Planned):
+    """The bootstrap VM's place in the network."""
+
+    name: str
+    address: Address | None
+    """None while nothing names one."""
+    static: bool
+    """True: the VM sets the address itself; False: DHCP reserves it."""
+    mac: str
+    """The install-config's, or one that the cluster's domain gives: the installer draws a random one for each run,
+    which no reservation of a DHCP server could follow."""
+    bridge: str
+
+
+class Intent(Planned):
+    """What the install-config alone says; and, of the stack's options, where they place the machines."""
+
+    name: str
+    base_domain: str
+    machine_networks: tuple[Network, ...]
+    api: ApiVip
+    ingress: IngressVip
+    provisioning: Provisioning
+    hosts: tuple[Host, ...]
+    """All of them, in the order of the file."""
+    bootstrap: BootstrapHost
+    libvirt_uri: str
+
+    @property
+    def domain(self) -> str:
+        """The cluster's own."""
+        return f"{self.name}.{self.base_domain}"
+
+    @property
+    def dns_records(self) -> dict[str, tuple[Address, ...]]:
+        """What the site's DNS must answer, by name."""
+        api, ingress = self.api.addresses, self.ingress.addresses
+        return {f"api.{self.domain}": api, f"api-int.{self.domain}": api, f"*.apps.{self.domain}": ingress}
+
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """The hosts that are installed."""
+        return tuple(host for host in self.hosts if isinstance(host, Server))
+
+    def of(self, role: Role) -> tuple[Server, ...]:
+        """The servers of one role."""
+        return tuple(server for server in self.servers if server.role is role)
+
+    @property
+    def control_plane(self) -> tuple[Server, ...]:
+        """Servers of the control plane."""
+        return self.of(Role.CONTROL_PLANE)
+
+    @property
+    def compute(self) -> tuple[Server, ...]:
+        """Compute servers."""
+        return self.of(Role.COMPUTE)
+
+
+class ClusterPlan(Intent):
+    """A cluster as it shall be: every server and the bootstrap have an address, every server a consent."""
+
+    options: Options

@@ -1,0 +1,96 @@
+"""Who is where in the network, by the options and by what the install-config itself says."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from cluster.addresses import Address, in_any
+from cluster.options import Placement
+from cluster.plan.model import Host, Intent
+from cluster.problems import Problem
+
+
+class _Claim(NamedTuple):
+    """One address of one machine, and where that is said."""
+
+    source: str
+    """`config`, or the install-config's own path."""
+    path: str
+    address: Address
+
+
+def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[str]]:
+    """The intent with the addresses and router ids of the options.
+
+    Args:
+        intent: With the addresses that the install-config itself names.
+        placement: The options.
+        file: The install-config's path, for the lines.
+
+    Returns:
+        The intent, and a line per problem.
+    """
+    api, ingress = placement.vrids.api or intent.api.router_id, placement.vrids.ingress or intent.ingress.router_id
+    found = [f"config: {problem}" for problem in _contradictions(intent, placement)]
+    if api == ingress:
+        found.append(f"config: vrids: {api} would be API's and Ingress's; write two that differ")
+    found += _misplaced(intent, list(_claims(intent, placement, file)))
+    address = placement.bootstrap.address or intent.bootstrap.address
+    changes = {
+        "hosts": tuple(_at(host, placement, intent.api.address.version) for host in intent.hosts),
+        "bootstrap": intent.bootstrap.model_copy(update={"address": address}),
+        "api": intent.api.model_copy(update={"router_id": api}),
+        "ingress": intent.ingress.model_copy(update={"router_id": ingress}),
+    }
+    return intent.model_copy(update=changes), found
+
+
+def _at(host: Host, placement: Placement, primary: int) -> Host:
+    addresses = placement.node_addresses.get(host.name) or host.addresses
+    return host.model_copy(update={"addresses": tuple(sorted(addresses, key=lambda each: each.version != primary))})
+
+
+def _contradictions(intent: Intent, placement: Placement) -> Iterator[Problem]:
+    """Options against what the install-config says of the same machine."""
+    known = {host.name: host for host in intent.hosts}
+    for name, given in placement.node_addresses.items():
+        path = f"node_addresses.{name}"
+        if name not in known:
+            yield Problem(path, "no such host")
+        elif (own := known[name].addresses) and (other := [address for address in given if address not in own]):
+            text = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}; keep one of the two"
+            yield Problem(path, text)
+    option, static = placement.bootstrap.address, intent.bootstrap.address
+    if option and static and option != static:
+        text = f"{option}, but bootstrapExternalStaticIP is {static}; keep one of the two"
+        yield Problem("bootstrap.address", text)
+
+
+def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Claim]:
+    for index, host in enumerate(intent.hosts):
+        if given := placement.node_addresses.get(host.name):
+            path = f"node_addresses.{host.name}"
+            yield from (_Claim("config", f"{path}[{number}]", address) for number, address in enumerate(given))
+        else:
+            path = f"platform.baremetal.hosts[{index}].networkConfig"
+            yield from (_Claim(file, path, address) for address in host.addresses)
+    if placement.bootstrap.address:
+        yield _Claim("config", "bootstrap.address", placement.bootstrap.address)
+    elif intent.bootstrap.address:
+        yield _Claim(file, "platform.baremetal.bootstrapExternalStaticIP", intent.bootstrap.address)
+
+
+def _misplaced(intent: Intent, claims: list[_Claim]) -> Iterator[str]:
+    """Addresses that the machines cannot reach each other at."""
+    networks = list(intent.machine_networks)
+    taken = dict.fromkeys(intent.api.addresses, "the API VIP")
+    taken.update(dict.fromkeys(intent.ingress.addresses, "the Ingress VIP"))
+    for source, path, address in claims:
+        if not in_any(address, networks):
+            yield f"{source}: {path}: {address} is outside machineNetwork {_listed(networks)}"
+        if address in taken:
+            yield f"{source}: {path}: {address} is {taken[address]} already"
+        taken.setdefault(address, path)
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))

@@ -1,0 +1,48 @@
+"""The addresses that a host gives itself by its networkConfig (nmstate)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cluster.addresses import Address, parse_address
+from cluster.macs import parse_mac
+
+
+def static_addresses(network_config: dict[str, Any] | None, boot_mac: str) -> tuple[Address, ...]:
+    """The static addresses of the boot interface, else of the only interface that has any.
+
+    Args:
+        network_config: nmstate's mapping; what is no such mapping names no address.
+        boot_mac: In lower case, with colons.
+
+    Returns:
+        None at all where that does not tell which address is the node's.
+    """
+    found = [
+        (parse_mac(str(interface.get("mac-address", ""))), addresses)
+        for interface in _interfaces(network_config)
+        if (addresses := _of(interface))
+    ]
+    booting = [addresses for mac, addresses in found if mac == boot_mac]
+    if booting:
+        return booting[0]
+    return found[0][1] if len(found) == 1 else ()
+
+
+def _interfaces(network_config: dict[str, Any] | None) -> list[dict[str, Any]]:
+    listed = (network_config or {}).get("interfaces")
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _of(interface: dict[str, Any]) -> tuple[Address, ...]:
+    return tuple(address for family in ("ipv4", "ipv6") for address in _of_family(interface.get(family)))
+
+
+def _of_family(settings: object) -> Iterator[Address]:
+    """Link-local addresses are no node's; an address beside DHCP is static all the same."""
+    if not isinstance(settings, dict) or not settings.get("enabled", True):
+        return
+    listed = settings.get("address")
+    for each in listed if isinstance(listed, list) else ():
+        address = parse_address(str(each.get("ip", ""))) if isinstance(each, dict) else None
+        if address is not None and not address.is_link_local:
+            yield address

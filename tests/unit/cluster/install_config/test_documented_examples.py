@@ -1,0 +1,41 @@
+"""The examples of the documents that operators copy from; each file names its own in its first lines."""
+
+from pathlib import Path
+
+import pytest
+
+from cluster.install_config import read
+from tests.plans import ROOT
+
+EXAMPLES = sorted((ROOT / "tests" / "facts" / "install_config").glob("*.yaml"))
+OLD_SPELLINGS = {
+    "networking.machineCIDR",
+    "networking.serviceCIDR",
+    "networking.clusterNetworks",
+    "networking.clusterNetwork.hostSubnetLength",
+    "networking.type",
+    "platform.baremetal.apiVIP",
+    "platform.baremetal.ingressVIP",
+    "platform.baremetal.provisioningHostIP",
+    "platform.baremetal.provisioningDHCPExternal",
+    "platform.baremetal.bootstrapOSImage",
+    "platform.baremetal.clusterOSImage",
+    "imageContentSources",
+}
+
+
+def test_the_examples_are_there() -> None:
+    assert {"provisioning-network", "no-provisioning-network", "dual-stack", "static-addresses", "bonds"} <= {
+        each.stem for each in EXAMPLES
+    }
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_a_documented_example_works_unchanged(example: Path) -> None:
+    text = example.read_text()
+    reading = read(text)
+    assert text.startswith("# Follows openshift-docs modules/")
+    assert [str(problem) for problem in reading.problems] == []
+    assert {notice.path for notice in reading.notices} == (
+        OLD_SPELLINGS if example.stem == "old-spellings" else set()
+    )

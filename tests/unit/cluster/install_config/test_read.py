@@ -1,0 +1,246 @@
+"""From text to a judged file: what is no YAML, what a scalar means, and whose credentials count."""
+
+import copy
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from cluster.errors import ConfigError
+from cluster.install_config import Credentials, InstallConfig, Reading, read
+from tests import plans
+from tests.unit.cluster.install_config.cases import Change, bare, fine, host, refused
+
+TEXT = plans.INSTALL_CONFIG.read_text()
+
+
+def changed(change: Change) -> Reading:
+    """What the changed base file says."""
+    config = plans.install_config()
+    change(config)
+    return read(yaml.safe_dump(config))
+
+
+def refusal(text: str) -> str:
+    """The one line of a text that is no install-config at all."""
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    (line,) = caught.value.problems
+    return line
+
+
+def test_the_base_file_has_no_problem_and_no_notice() -> None:
+    fine(lambda c: None)
+    assert read(TEXT).notices == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        pytest.param(lambda c: c["metadata"].update(creationTimestamp=None), "metadata", id="creation-timestamp"),
+        pytest.param(lambda c: c.update(proxy=None), "proxy", id="section"),
+        pytest.param(lambda c: c.update(arbiter=None), "arbiter", id="pool"),
+        pytest.param(lambda c: c["controlPlane"].update(platform=None), "control_plane", id="free-mapping"),
+        pytest.param(lambda c: bare(c).update(loadBalancer=None), "platform", id="section-of-the-platform"),
+        pytest.param(lambda c: bare(c).update(provisioningDHCPRange=None), "platform", id="text"),
+        pytest.param(lambda c: bare(c).update(additionalNTPServers=None), "platform", id="list"),
+        pytest.param(
+            lambda c: host(c)["bmc"].update(disableCertificateVerification=None), "platform", id="boolean-in-a-list"
+        ),
+        pytest.param(lambda c: c.update(noSuchKey=None), "kind", id="unknown-key"),
+    ],
+)
+def test_null_is_as_if_the_key_was_not_there(change: Change, path: str) -> None:
+    reading = changed(change)
+    assert reading.problems == ()
+    assert getattr(reading.config, path) == getattr(read(TEXT).config, path)
+
+
+def test_a_null_that_is_needed_is_missing() -> None:
+    refused(lambda c: c.update(baseDomain=None), "baseDomain: missing")
+
+
+def test_a_null_inside_of_a_free_mapping_goes_too() -> None:
+    reading = changed(lambda c: host(c).update(networkConfig={"interfaces": [{"name": "eno1", "mtu": None}]}))
+    assert _hosts(reading)[0].network_config == {"interfaces": [{"name": "eno1"}]}
+
+
+def _hosts(reading: Reading) -> tuple[Any, ...]:
+    return reading.config.baremetal.hosts or ()
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        pytest.param("123", "123", id="number"),
+        pytest.param("0123", "83", id="octal-number"),
+        pytest.param("1.5", "1.5", id="fraction"),
+        pytest.param("true", "true", id="boolean"),
+        pytest.param("No", "false", id="old-boolean"),
+        pytest.param("2026-01-31", "2026-01-31", id="date"),
+        pytest.param("2026-01-31T10:00:00Z", "2026-01-31T10:00:00Z", id="timestamp"),
+        pytest.param("52:54:00:11:10:15", "52:54:00:11:10:15", id="mac-of-digits"),
+        pytest.param("2001:10:20:30:40:50:10:20", "2001:10:20:30:40:50:10:20", id="ipv6-of-digits"),
+        pytest.param("1:30.5", "1:30.5", id="fraction-to-the-base-of-60"),
+        pytest.param("=", "=", id="equals-sign"),
+        pytest.param('"123"', "123", id="quoted"),
+    ],
+)
+def test_plain_scalars_count_as_text_where_text_is_wanted(written: str, name: str) -> None:
+    assert read(f"metadata:\n  name: {written}\n").config.metadata.name == name
+
+
+def test_a_boot_mac_of_digits_needs_no_quotes() -> None:
+    reading = read(TEXT.replace('"52:54:00:11:10:15"', "52:54:00:11:10:15"))
+    assert reading.problems == ()
+    assert _hosts(reading)[0].boot_mac_address == "52:54:00:11:10:15"
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [
+        pytest.param(12345, "12345", id="number"),
+        pytest.param(True, "true", id="boolean"),
+        pytest.param(1.5, "1.5", id="fraction"),
+    ],
+)
+def test_a_password_of_digits_needs_no_quotes(written: object, password: str) -> None:
+    reading = changed(lambda c: host(c)["bmc"].update(password=written))
+    assert reading.problems == ()
+    assert _hosts(reading)[0].bmc.password.get_secret_value() == password
+
+
+def test_an_anchor_stands_for_what_it_names() -> None:
+    text = "compute: [&pool {name: worker, replicas: 2}, {<<: *pool, replicas: 4}]\nplatform: {none: {}}"
+    assert [(pool.name, pool.replicas) for pool in read(text).config.compute] == [("worker", 2), ("worker", 4)]
+
+
+def test_secrets_stay_out_of_what_a_reading_prints() -> None:
+    printed = repr(read(TEXT))
+    assert "okd-master-0" in printed
+    assert "rehearsal-only" not in printed
+    assert "cmVoZWFyc2FsOm9ubHk=" not in printed
+
+
+def test_credentials_from_outside_replace_those_of_the_file() -> None:
+    reading = read(TEXT, {"okd-master-1": Credentials("root", SecretStr("from outside"))})
+    first, second, *_ = _hosts(reading)
+    assert (first.bmc.username, first.bmc.password.get_secret_value()) == ("admin", "rehearsal-only")
+    assert (second.bmc.username, second.bmc.password.get_secret_value()) == ("root", "from outside")
+    assert second.bmc.address == _hosts(read(TEXT))[1].bmc.address
+    assert reading.problems == ()
+
+
+def test_credentials_from_outside_are_enough() -> None:
+    config = plans.install_config()
+    for each in bare(config)["hosts"]:
+        del each["bmc"]["username"], each["bmc"]["password"]
+    outside = {name: Credentials("root", SecretStr("from outside")) for name in plans.HOSTS}
+    assert read(yaml.safe_dump(config), outside).problems == ()
+
+
+def test_credentials_of_no_host_change_nothing() -> None:
+    assert read(TEXT, {"no-such-host": Credentials("root", SecretStr("x"))}).config == read(TEXT).config
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("# a comment\n", id="comment"),
+        pytest.param("null", id="null"),
+        pytest.param("apiVersion", id="text"),
+        pytest.param("- apiVersion: v1\n", id="list"),
+        pytest.param("7", id="number"),
+    ],
+)
+def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
+    assert refusal(text) == "no YAML mapping; an install-config starts with apiVersion: v1"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("pullSecret: 'hidden\n", "no YAML at line 2, column 1", id="open-quote"),
+        pytest.param("a: b\n  hidden: c\n", "no YAML at line 2, column 9", id="indentation"),
+        pytest.param("a: {hidden: [b}\n", "no YAML at line 1, column 15", id="brackets"),
+        pytest.param("a: b\n\thidden: c\n", "no YAML at line 2, column 1", id="tab"),
+        pytest.param("a: *hidden\n", "no YAML at line 1, column 4", id="anchor-that-is-not-there"),
+        pytest.param("a: 1\n---\nb: hidden\n", "no YAML at line 2, column 1", id="second-document"),
+        pytest.param("a: !hidden b\n", "no YAML at line 1, column 4", id="own-tag"),
+        pytest.param("a: !!python/object:hidden {}\n", "no YAML at line 1, column 4", id="tag-of-python"),
+        pytest.param("compute: !!set {hidden}\n", "no YAML at line 1, column 10", id="type-that-json-has-not"),
+        pytest.param("{[hidden]: a}\n", "no YAML at line 1, column 2", id="list-as-key"),
+        pytest.param("a: &a [hidden, *a]\n", "no YAML", id="anchor-that-holds-itself"),
+        pytest.param("a: 0x_\nb: hidden\n", "no YAML", id="number-without-digits"),
+        pytest.param("a: !!bool hidden\n", "no YAML", id="no-such-boolean"),
+        pytest.param("a: !!int ''\nb: hidden\n", "no YAML", id="empty-number"),
+        pytest.param(f"a: {'9' * 5000}\nb: hidden\n", "no YAML", id="number-without-end"),
+        pytest.param("hidden\x00", "no YAML", id="control-character"),
+        pytest.param(
+            "metadata:\n  name: hidden\n  name: okd\n",
+            "no YAML at line 3, column 3: a key stands twice; keep one of them",
+            id="key-twice",
+        ),
+        pytest.param(
+            "compute:\n- name: hidden\n  'name': worker\n",
+            "no YAML at line 3, column 3: a key stands twice; keep one of them",
+            id="key-twice-once-quoted",
+        ),
+    ],
+)
+def test_what_is_no_yaml_is_refused_by_its_place_without_its_text(text: str, line: str) -> None:
+    assert refusal(text) == line
+
+
+def _leaves_and_branches(value: Any) -> list[tuple[Any, ...]]:
+    """The way to each value of a file, its root included."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(), *((key, *rest) for key, below in items for rest in _leaves_and_branches(below))]
+
+
+def _replaced(config: Any, way: tuple[Any, ...], value: object) -> Any:
+    if not way:
+        return value
+    config = copy.copy(config)
+    config[way[0]] = _replaced(config[way[0]], way[1:], value)
+    return config
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+ADDRESSES = st.ip_addresses().map(str) | st.sampled_from(["::ffff:1.2.3.4", "10.0.0.0/8", "fd00::/8", "0.0.0.0/0"])
+WORDS = st.sampled_from(["Managed", "Unmanaged", "master", "arbiter", "legacy", "UserManaged", "UEFISecureBoot"])
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    SCALARS | ADDRESSES | WORDS,
+    lambda below: (
+        st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=10) | st.integers(), below, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_no_value_anywhere_makes_it_raise_anything_else(data: st.DataObject) -> None:
+    config: Any = plans.install_config()
+    for _ in range(data.draw(st.integers(1, 3))):
+        config = _replaced(config, data.draw(st.sampled_from(_leaves_and_branches(config))), data.draw(VALUES))
+    _judged(yaml.safe_dump(config))
+
+
+@settings(deadline=None)
+@given(st.text() | st.text(alphabet="&*!|>'\"%@`[]{}:,-? \n\t#<=~ab1.x_0"))
+def test_no_text_makes_it_raise_anything_else(text: str) -> None:
+    _judged(text)
+
+
+def _judged(text: str) -> None:
+    try:
+        reading = read(text)
+    except ConfigError:
+        return
+    assert isinstance(reading.config, InstallConfig)
+    assert all(str(problem).isprintable() for problem in (*reading.problems, *reading.notices))

@@ -1,0 +1,292 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.unit.cluster.install_config.cases import Change, bare, fine, lines, refused
+
+CREDENTIALS = "controlPlane.fencing.credentials"
+
+
+def pool(key: str, **values: Any) -> Callable[[dict[str, Any]], None]:
+    """Change a pool: `controlPlane`, `arbiter` (made if it is not there) or `compute`, the first of them."""
+
+    def change(config: dict[str, Any]) -> None:
+        config.setdefault(key, {"name": "arbiter", "replicas": 1})
+        (config[key][0] if key == "compute" else config[key]).update(values)
+
+    return change
+
+
+def together(*changes: Change) -> Change:
+    def change(config: dict[str, Any]) -> None:
+        for each in changes:
+            each(config)
+
+    return change
+
+
+def credential(index: int, **values: Any) -> dict[str, Any]:
+    return {
+        "hostName": f"okd-master-{index}",
+        "username": "admin",
+        "password": "fence-only",
+        "address": f"redfish+https://172.22.0.{index + 1}:8443/redfish/v1/Systems/1",
+        **values,
+    }
+
+
+def fenced(*credentials: dict[str, Any]) -> Change:
+    return pool("controlPlane", replicas=2, fencing={"credentials": list(credentials)})
+
+
+def address(text: str) -> Change:
+    return fenced(credential(0), credential(1, address=text))
+
+
+def disks(key: str, *setup: dict[str, Any]) -> Change:
+    return together(pool(key, diskSetup=list(setup)), lambda config: config.update(featureSet="TechPreviewNoUpgrade"))
+
+
+def with_arbiter(**values: Any) -> Change:
+    """The third master becomes the arbiter."""
+
+    def change(config: dict[str, Any]) -> None:
+        config["controlPlane"]["replicas"] = 2
+        config["arbiter"] = {"name": "arbiter", "replicas": 1, **values}
+        bare(config)["hosts"][2]["role"] = "arbiter"
+
+    return change
+
+
+ETCD = {"type": "etcd", "etcd": {"platformDiskID": "etcd"}}
+SWAP = {"type": "swap", "swap": {"platformDiskID": "swap"}}
+DATA = {"type": "user-defined", "userDefined": {"platformDiskID": "data", "mountPath": "/var/data"}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: c["controlPlane"].pop("name"), id="control-plane-without-name"),
+        pytest.param(pool("controlPlane", replicas=1), id="single-node"),
+        pytest.param(pool("compute", replicas=0), id="no-compute"),
+        pytest.param(pool("compute", hyperthreading="Disabled"), id="hyperthreading-off"),
+        pytest.param(pool("compute", architecture="arm64"), id="arm-compute-beside-amd"),
+        pytest.param(
+            together(pool("controlPlane", architecture="s390x"), pool("compute", architecture="s390x")),
+            id="one-architecture",
+        ),
+        pytest.param(pool("compute", platform={}), id="settings-empty"),
+        pytest.param(pool("controlPlane", platform={"baremetal": {}}), id="settings-of-baremetal-empty"),
+        pytest.param(lambda c: bare(c).update(defaultMachinePlatform={}), id="default-settings-empty"),
+        pytest.param(with_arbiter(), id="arbiter"),
+        pytest.param(lambda c: (with_arbiter()(c), c["arbiter"].pop("name")), id="arbiter-without-name"),
+        pytest.param(fenced(credential(0), credential(1)), id="fencing"),
+        pytest.param(
+            fenced(credential(0, certificateVerification="Disabled"), credential(1)),
+            id="fencing-without-verification",
+        ),
+        pytest.param(pool("controlPlane", fencing={}), id="fencing-empty"),
+        pytest.param(address("idrac-redfish://172.22.0.9/v1"), id="fencing-port-of-a-vendor"),
+        pytest.param(address("any://172.22.0.9:8443/redfish"), id="fencing-port-given"),
+        pytest.param(disks("controlPlane", ETCD, DATA, DATA | {"userDefined": {}}), id="disks-of-control-plane"),
+        pytest.param(disks("compute", SWAP, DATA), id="disks-of-compute"),
+        pytest.param(lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/sda"}), id="bootstrap-in-place"),
+    ],
+)
+def test_accepts(change: Change) -> None:
+    fine(change)
+
+
+@pytest.mark.parametrize(
+    ("change", "starts"),
+    [
+        pytest.param(
+            lambda c: c["platform"].update(none={}),
+            ("platform: baremetal and none are given; keep",),
+            id="two-platforms",
+        ),
+        pytest.param(
+            pool("controlPlane", name="control"), ("controlPlane.name: control is unknown",), id="master-name"
+        ),
+        pytest.param(
+            pool("controlPlane", replicas=0),
+            ("controlPlane.replicas: 0 is too few; write 1 or more",),
+            id="no-master",
+        ),
+        pytest.param(
+            pool("controlPlane", replicas=-1), ("controlPlane.replicas: -1 is too few",), id="negative-masters"
+        ),
+        pytest.param(
+            pool("compute", replicas=-1), ("compute[0].replicas: -1 is too few; write 0",), id="negative-compute"
+        ),
+        pytest.param(
+            lambda c: c["compute"].append({"name": "edge"}),
+            ("compute[1].name: edge is unknown; write worker",),
+            id="edge",
+        ),
+        pytest.param(
+            lambda c: c["compute"].append({"replicas": 0}), ("compute[1].name: missing; write worker",), id="no-name"
+        ),
+        pytest.param(
+            lambda c: c["compute"].append({"name": "worker", "replicas": 0}),
+            ("compute[1].name: worker is compute[0]'s already",),
+            id="two-worker-pools",
+        ),
+        pytest.param(
+            pool("compute", hyperthreading="enabled"),
+            ("compute[0].hyperthreading: enabled is unknown; write one of Enabled",),
+            id="hyperthreading",
+        ),
+        pytest.param(
+            pool("controlPlane", architecture="x86_64"),
+            ("controlPlane.architecture: x86_64 is unknown; write one of amd64",),
+            id="architecture",
+        ),
+        pytest.param(
+            pool("compute", architecture="ppc64le"),
+            ("compute[0].architecture: ppc64le does not go with the control plane's amd64",),
+            id="foreign-compute",
+        ),
+        pytest.param(
+            pool("controlPlane", architecture="arm64"),
+            ("compute[0].architecture: amd64 does not go with the control plane's arm64; write arm64",),
+            id="amd-compute-beside-arm",
+        ),
+        pytest.param(
+            pool("compute", platform={"aws": {"type": "m5.xlarge"}}),
+            ("compute[0].platform.aws: cannot be given when the cluster is on baremetal",),
+            id="settings-of-a-cloud",
+        ),
+        pytest.param(
+            pool("compute", platform={"metal": {}}), ("compute[0].platform.metal: unknown key",), id="settings"
+        ),
+        pytest.param(
+            pool("controlPlane", platform={"baremetal": {"rootVolume": 1}}),
+            ("controlPlane.platform.baremetal.rootVolume: unknown key",),
+            id="settings-of-baremetal",
+        ),
+        pytest.param(
+            pool("controlPlane", platform={"baremetal": "yes"}),
+            ("controlPlane.platform.baremetal: a mapping is wanted",),
+            id="settings-as-text",
+        ),
+        pytest.param(
+            lambda c: bare(c).update(defaultMachinePlatform={"cpus": 4}),
+            ("platform.baremetal.defaultMachinePlatform.cpus: unknown key",),
+            id="default-settings",
+        ),
+        pytest.param(
+            with_arbiter(name="tie-breaker"),
+            ("arbiter.name: tie-breaker is unknown; write arbiter",),
+            id="arbiter-name",
+        ),
+        pytest.param(with_arbiter(replicas=0), ("arbiter.replicas: 0 is too few; write 1",), id="no-arbiter"),
+        pytest.param(
+            lambda c: (with_arbiter()(c), c["arbiter"].pop("replicas")),
+            ("arbiter.replicas: 0 is too few",),
+            id="arbiter-replicas-missing",
+        ),
+        pytest.param(
+            lambda c: (with_arbiter()(c), c["controlPlane"].update(replicas=1)),
+            ("controlPlane.replicas: 1 is too few beside an arbiter; write 2",),
+            id="one-master-and-arbiter",
+        ),
+        pytest.param(
+            pool("compute", fencing={"credentials": []}),
+            ("compute[0].fencing: only the control plane",),
+            id="fenced-compute",
+        ),
+        pytest.param(
+            pool("controlPlane", replicas=2), (f"{CREDENTIALS}: 0 given; a control plane of 2",), id="not-fenced"
+        ),
+        pytest.param(fenced(credential(0)), (f"{CREDENTIALS}: 1 given; a control plane of 2",), id="half-fenced"),
+        pytest.param(
+            together(fenced(credential(0), credential(1)), pool("controlPlane", replicas=3)),
+            (f"{CREDENTIALS}: 2 given, but only a control plane of 2 is fenced",),
+            id="three-fenced",
+        ),
+        pytest.param(
+            fenced(credential(0, username="", password=""), credential(1, hostName="", address="")),
+            (
+                f"{CREDENTIALS}[0].username: missing",
+                f"{CREDENTIALS}[0].password: missing",
+                f"{CREDENTIALS}[1].hostName: missing",
+                f"{CREDENTIALS}[1].address: missing",
+            ),
+            id="credentials-missing",
+        ),
+        pytest.param(
+            fenced(credential(0), credential(1, hostName="okd-master-0")),
+            (f"{CREDENTIALS}[1].hostName: credentials[0] has the same",),
+            id="one-host-fenced-twice",
+        ),
+        pytest.param(
+            address(credential(0)["address"]),
+            (f"{CREDENTIALS}[1].address: credentials[0] has the same",),
+            id="one-bmc",
+        ),
+        pytest.param(
+            fenced(credential(0), credential(1, certificateVerification="disabled")),
+            (f"{CREDENTIALS}[1].certificateVerification: disabled is unknown",),
+            id="verification",
+        ),
+        pytest.param(
+            address("ipmi://172.22.0.9:623"),
+            (f"{CREDENTIALS}[1].address: names no Redfish BMC",),
+            id="fencing-by-ipmi",
+        ),
+        pytest.param(address("172.22.0.9/redfish"), (f"{CREDENTIALS}[1].address: names no port",), id="fencing-port"),
+        pytest.param(
+            address("redfish+https://172.22.0.9:none/redfish"),
+            (f"{CREDENTIALS}[1].address: is no URL",),
+            id="fencing-url",
+        ),
+        pytest.param(
+            disks("controlPlane", {"type": "log"}),
+            ("controlPlane.diskSetup[0].type: log is unknown",),
+            id="disk-type",
+        ),
+        pytest.param(disks("compute", {}), ("compute[0].diskSetup[0].type: missing",), id="disk-type-missing"),
+        pytest.param(
+            disks("compute", {"type": "user-defined"}),
+            ("compute[0].diskSetup[0].userDefined: missing",),
+            id="disk-alone",
+        ),
+        pytest.param(
+            disks("compute", ETCD), ("compute[0].diskSetup[0]: a disk for etcd belongs",), id="etcd-disk-of-compute"
+        ),
+        pytest.param(
+            disks("controlPlane", SWAP),
+            ("controlPlane.diskSetup[0]: the control plane has no swap",),
+            id="swap-of-master",
+        ),
+        pytest.param(
+            disks("compute", SWAP, SWAP),
+            ("compute[0].diskSetup[1]: a second disk for swap",),
+            id="two-disks-for-swap",
+        ),
+    ],
+)
+def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
+    refused(change, *starts)
+
+
+@pytest.mark.parametrize(
+    ("platform", "start"),
+    [
+        pytest.param({}, "platform: none is given; this program installs platform baremetal", id="no-platform"),
+        pytest.param(
+            {"vsphere": {}}, "platform: vsphere is given; this program installs platform", id="another-platform"
+        ),
+    ],
+)
+def test_wants_bare_metal(platform: dict[str, Any], start: str) -> None:
+    assert any(line.startswith(start) for line in lines(lambda config: config.update(platform=platform)))
+
+
+def test_leaves_logins_of_fencing_out_of_messages() -> None:
+    wrong = {"address": "ipmi://admin:fence-only@172.22.0.9:623", "certificateVerification": "no"}
+    found = lines(fenced(credential(0, **wrong), credential(1, **wrong)))
+    assert len(found) == 5
+    assert not any("fence-only" in line for line in found)

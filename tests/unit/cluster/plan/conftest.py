@@ -1,0 +1,12 @@
+"""Fixtures of the plan's tests."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cluster.plan.files import Files
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)

@@ -1,0 +1,50 @@
+"""The rehearsal's install-config, changed, as a file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.errors import ConfigError
+from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
+from tests import plans
+from tests.unit.cluster.install_config.cases import Change
+
+
+class Files:
+    """Writes `install-config.yaml` below a directory and loads it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "install-config.yaml"
+
+    def write(self, change: Change) -> Path:
+        config = plans.install_config()
+        change(config)
+        self.path.write_text(yaml.safe_dump(config))
+        return self.path
+
+    def intent(self, change: Change, options: dict[str, Any] | None = None) -> Intent:
+        return load_intent(self.write(change), options)
+
+    def plan(self, change: Change, **options: Any) -> ClusterPlan:
+        return load_plan(self.write(change), plans.options(**options))
+
+    def refused_intent(self, change: Change, options: dict[str, Any] | None = None) -> list[str]:
+        return self._lines(lambda: self.intent(change, options))
+
+    def refused_plan(self, change: Change, **options: Any) -> list[str]:
+        return self._lines(lambda: self.plan(change, **options))
+
+    def _lines(self, load: Callable[[], object]) -> list[str]:
+        """Problems, `FILE` in place of the file's path."""
+        with pytest.raises(ConfigError) as caught:
+            load()
+        assert str(caught.value) == "\n".join(caught.value.problems)
+        assert all("\n" not in problem for problem in caught.value.problems)
+        return [problem.replace(str(self.path), "FILE") for problem in caught.value.problems]
+
+
+def as_it_is(_: dict[str, Any]) -> None:
+    """No change."""

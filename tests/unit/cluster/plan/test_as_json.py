@@ -1,0 +1,87 @@
+"""The plan for other programs: its exact shape, and no secret in it."""
+
+import json
+from typing import Any
+
+from cluster.plan import ClusterPlan, plan_json
+from tests import plans
+from tests.unit.cluster.install_config.cases import SECRETS, bare, host
+from tests.unit.cluster.plan.files import Files
+
+BMC = {
+    "driver": "redfish",
+    "scheme": "redfish-virtualmedia+https",
+    "host": "172.22.0.1",
+    "port": 8443,
+    "virtual_media": True,
+    "needs_provisioning_network": False,
+    "verify_tls": True,
+}
+
+
+def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
+    found = plan_json(plan)
+    hosts = found.pop("hosts")
+    assert found == {
+        "cluster": {"name": "okd", "base_domain": "lab.test", "domain": "okd.lab.test"},
+        "api": {
+            "vips": ["192.168.111.5"],
+            "vrid": 67,
+            "priorities": {
+                "bootstrap": 70,
+                "release": -20,
+                "bootstrap_api_down": -20,
+                "control_plane": 40,
+                "load_balancer": 20,
+                "api": 5,
+                "config_server": 3,
+            },
+        },
+        "ingress": {"vips": ["192.168.111.4"], "vrid": 162, "priorities": {"compute": 20, "router_ready": 10}},
+        "provisioning": {"mode": "Disabled"},
+        "dns_records": {
+            "api.okd.lab.test": ["192.168.111.5"],
+            "api-int.okd.lab.test": ["192.168.111.5"],
+            "*.apps.okd.lab.test": ["192.168.111.4"],
+        },
+        "bootstrap": {
+            "name": "okd-bootstrap",
+            "mac": "52:54:00:11:10:14",
+            "bridge": "baremetal",
+            "address": "192.168.111.20",
+        },
+    }
+    assert [host["name"] for host in hosts] == list(plans.HOSTS)
+    assert hosts[4] == {
+        "name": "okd-worker-1",
+        "role": "worker",
+        "boot_mac": "52:54:00:11:10:19",
+        "addresses": ["192.168.111.25"],
+        "bmc": {**BMC, "system_id": "/redfish/v1/Systems/4f9dded0-6f17-5973-aabe-d17b75eb547c"},
+    }
+
+
+def test_what_nothing_names_is_null() -> None:
+    found = plan_json(plans.intent())
+    assert [host["addresses"] for host in found["hosts"]] == [None] * 5
+    assert found["bootstrap"]["address"] is None
+
+
+def test_a_spare_host_has_no_role(files: Files) -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["compute"][0].update(replicas=1)
+        for each in bare(config)["hosts"]:
+            del each["role"]
+
+    assert plan_json(files.intent(change))["hosts"][4]["role"] is None
+
+
+def test_no_secret_is_in_it(files: Files) -> None:
+    secret = {"username": "an-operator", "password": "hunter2"}
+
+    def change(config: dict[str, Any]) -> None:
+        host(config).update(networkConfig={"interfaces": [{"802.1x": {"private-key-password": "hunter2"}}]})
+
+    plan = files.plan(change, bmc_credentials={"okd-master-0": secret})
+    text = json.dumps(plan_json(plan))
+    assert not any(each in text for each in (*SECRETS, *secret.values(), "admin"))

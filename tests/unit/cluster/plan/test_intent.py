@@ -1,0 +1,211 @@
+"""What an install-config alone says: roles, VIPs, networks, the bootstrap, BMCs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.install_config import read
+from cluster.plan import Intent
+from cluster.plan.intent import intent_of
+from cluster.vrrp import API, INGRESS
+from tests import plans
+from tests.unit.cluster.install_config.cases import Change, bare, host
+from tests.unit.cluster.plan.files import Files, as_it_is
+
+
+def judged(change: Change) -> Intent:
+    """Straight from a good file: nothing is refused for this release's sake."""
+    config = plans.install_config()
+    change(config)
+    reading = read(yaml.safe_dump(config))
+    assert reading.problems == ()
+    return intent_of(reading.config)
+
+
+def renamed(name: str) -> Change:
+    return lambda config: config["metadata"].update(name=name)
+
+
+def test_a_vip_knows_its_network_and_its_vrrp_identity() -> None:
+    intent = plans.intent()
+    assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
+    assert (intent.api.router_id, intent.ingress.router_id) == (67, 162)
+    assert (intent.api.priorities, intent.ingress.priorities) == (API, INGRESS)
+
+
+@pytest.mark.parametrize(
+    ("name", "api", "ingress"),
+    [
+        pytest.param("okd", "okd_api_", "okd_ingr", id="short"),
+        pytest.param("ostest", "ostest_a", "ostest_i", id="cut-within-the-suffix"),
+        pytest.param("production", "producti", "producti", id="cut-within-the-name"),
+    ],
+)
+def test_keepalived_reads_eight_characters_of_a_password(name: str, api: str, ingress: str) -> None:
+    intent = judged(renamed(name))
+    assert (intent.api.auth_pass, intent.ingress.auth_pass) == (api, ingress)
+
+
+def test_dns_records_are_those_that_the_site_must_serve() -> None:
+    found = {name: [str(each) for each in addresses] for name, addresses in plans.intent().dns_records.items()}
+    assert found == {
+        "api.okd.lab.test": ["192.168.111.5"],
+        "api-int.okd.lab.test": ["192.168.111.5"],
+        "*.apps.okd.lab.test": ["192.168.111.4"],
+    }
+
+
+def test_a_base_domain_that_ends_with_a_dot_is_the_same() -> None:
+    assert judged(lambda c: c.update(baseDomain="lab.test.")).domain == "okd.lab.test"
+
+
+def with_roles(*said: str | None, masters: int = 3, workers: int = 2) -> Change:
+    """The five hosts with these roles, None without one, and maybe more hosts."""
+
+    def change(config: dict[str, Any]) -> None:
+        hosts = bare(config)["hosts"]
+        for index, role in enumerate(said):
+            if index == len(hosts):
+                hosts.append(yaml.safe_load(yaml.safe_dump(hosts[0])))
+                hosts[index].update(name=f"more-{index}", bootMACAddress=f"52:54:00:00:00:{index:02}")
+                hosts[index]["bmc"].update(address=f"redfish-virtualmedia://192.0.2.{index}/redfish/v1/Systems/1")
+            hosts[index].pop("role", None)
+            if role:
+                hosts[index]["role"] = role
+        config["controlPlane"].update(replicas=masters)
+        config["compute"][0].update(replicas=workers)
+
+    return change
+
+
+M, W = "master", "worker"
+
+
+@pytest.mark.parametrize(
+    ("change", "roles"),
+    [
+        pytest.param(with_roles(M, M, M, W, W), [M, M, M, W, W], id="all-said"),
+        pytest.param(with_roles(None, None, None, None, None), [M, M, M, W, W], id="none-said"),
+        pytest.param(with_roles(W, None, W, None, None), [W, M, W, M, M], id="compute-said"),
+        pytest.param(with_roles(None, M, None, W, None), [M, M, M, W, W], id="mixed"),
+        pytest.param(with_roles(M, M, M, W, W, None), [M, M, M, W, W, None], id="one-to-spare"),
+        pytest.param(with_roles(None, None, M, None, None, workers=1), [M, M, M, W, None], id="the-last-to-spare"),
+        pytest.param(with_roles(None, None, None, None, None, workers=0), [M, M, M, None, None], id="no-compute"),
+        pytest.param(with_roles(None, None, None, None, None, masters=1), [M, W, W, None, None], id="one-master"),
+    ],
+)
+def test_hosts_without_a_role_fill_up_what_is_wanted(change: Change, roles: list[str | None]) -> None:
+    intent = judged(change)
+    assert [each.role and each.role.pool for each in intent.hosts] == roles
+    assert [server.name for server in intent.control_plane] == [
+        each.name for each, role in zip(intent.hosts, roles, strict=True) if role == M
+    ]
+
+
+def test_a_host_says_how_it_is_reached_and_booted() -> None:
+    def change(config: dict[str, Any]) -> None:
+        host(config).update(
+            bootMACAddress="52-54-00-AB-CD-EF", bootMode="UEFI", rootDeviceHints={"rotational": False}
+        )
+        host(config)["bmc"].update(
+            address="idrac-virtualmedia+http://[FD00::1]:8000", disableCertificateVerification=True
+        )
+
+    found = judged(change).hosts[0]
+    assert (found.boot_mac, found.boot_mode) == ("52:54:00:ab:cd:ef", "UEFI")
+    assert found.root_device_hints.rotational is False
+    assert found.bmc.address == "idrac-virtualmedia+http://[FD00::1]:8000"
+    assert (found.bmc.url.driver, found.bmc.url.port, found.bmc.url.system_id) == ("idrac", 8000, None)
+    assert not found.bmc.verify_tls
+
+
+def test_the_bootstrap_has_the_mac_that_the_file_says() -> None:
+    assert judged(as_it_is).bootstrap.mac == "52:54:00:11:10:14"
+    assert (
+        judged(lambda c: bare(c).update(externalMACAddress="52:54:00:AA:BB:CC")).bootstrap.mac == "52:54:00:aa:bb:cc"
+    )
+
+
+def without_mac(name: str) -> Change:
+    def change(config: dict[str, Any]) -> None:
+        renamed(name)(config)
+        del bare(config)["externalMACAddress"]
+
+    return change
+
+
+def test_the_bootstrap_s_mac_follows_from_the_domain_where_the_file_says_none() -> None:
+    # The same for good: DHCP has a reservation for it.
+    assert judged(without_mac("okd")).bootstrap.mac == "52:54:00:9f:6e:52"
+    assert judged(without_mac("other")).bootstrap.mac != judged(without_mac("okd")).bootstrap.mac
+
+
+def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    def change(config: dict[str, Any]) -> None:
+        bare(config).update(changes)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        pytest.param(as_it_is, {"mode": "Disabled"}, id="disabled"),
+        pytest.param(
+            provisioning(bootstrapProvisioningIP="192.168.111.7", clusterProvisioningIP="192.168.111.8"),
+            {"mode": "Disabled", "bootstrap_ip": "192.168.111.7", "cluster_ip": "192.168.111.8"},
+            id="disabled-with-addresses",
+        ),
+        pytest.param(
+            provisioning(provisioningNetwork="Managed", provisioningMACAddress="52:54:00:00:00:01"),
+            {
+                "mode": "Managed",
+                "bridge": "provisioning",
+                "cidr": "172.22.0.0/24",
+                "bootstrap_ip": "172.22.0.2",
+                "cluster_ip": "172.22.0.3",
+                "dhcp_range": ["172.22.0.10", "172.22.0.254"],
+                "mac": "52:54:00:00:00:01",
+            },
+            id="managed-by-default",
+        ),
+        pytest.param(
+            provisioning(
+                provisioningNetwork="Unmanaged",
+                provisioningNetworkCIDR="fd35::/64",
+                provisioningNetworkInterface="eno2",
+                provisioningBridge="br-prov",
+                provisioningMACAddress="52:54:00:00:00:01",
+            ),
+            {
+                "mode": "Unmanaged",
+                "bridge": "br-prov",
+                "cidr": "fd35::/64",
+                "bootstrap_ip": "fd35::2",
+                "cluster_ip": "fd35::3",
+                "interface": "eno2",
+                "mac": "52:54:00:00:00:01",
+            },
+            id="unmanaged",
+        ),
+    ],
+)
+def test_the_provisioning_network_has_its_gaps_filled(change: Change, found: dict[str, Any]) -> None:
+    assert judged(change).provisioning.model_dump(mode="json", exclude_none=True) == found
+
+
+def test_the_mac_on_the_provisioning_network_is_another_one_than_the_external_one() -> None:
+    def change(config: dict[str, Any]) -> None:
+        without_mac("okd")(config)
+        provisioning(provisioningNetwork="Managed")(config)
+
+    intent = judged(change)
+    assert intent.provisioning.mac is not None
+    assert intent.provisioning.mac.startswith("52:54:00:")
+    assert intent.provisioning.mac != intent.bootstrap.mac
+
+
+def test_an_intent_is_the_same_by_every_way(files: Files) -> None:
+    assert files.intent(as_it_is) == judged(as_it_is) == plans.intent()

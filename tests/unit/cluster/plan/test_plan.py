@@ -1,0 +1,415 @@
+"""Both inputs: what each says, where they disagree, and that every line of both is told at once."""
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.errors import ConfigError
+from cluster.install_config import read
+from cluster.plan import ClusterPlan, Role, load_plan
+from tests import plans
+from tests.unit.cluster.install_config.cases import Change, bare, host
+from tests.unit.cluster.plan.files import Files, as_it_is
+
+BOOTSTRAP = plans.options()["bootstrap"]
+MEDIA = plans.options()["media"]
+SECRET = "hunter2"
+LOGIN = {"username": "root", "password": SECRET}
+
+
+def problems_of(**changes: Any) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        plans.plan(**changes)
+    return caught.value.problems
+
+
+def addresses(**changes: Any) -> dict[str, Any]:
+    known: dict[str, Any] = plans.options()["node_addresses"]
+    return {**known, **{name.replace("_", "-"): value for name, value in changes.items()}}
+
+
+def static(*texts: str) -> dict[str, Any]:
+    """nmstate of an interface with these IPv4 addresses."""
+    listed = [{"ip": text, "prefix-length": 24} for text in texts]
+    return {"interfaces": [{"name": "eno1", "type": "ethernet", "ipv4": {"enabled": True, "address": listed}}]}
+
+
+def at_static_addresses(config: dict[str, Any]) -> None:
+    for index in range(len(plans.HOSTS)):
+        host(config, index).update(networkConfig=static(f"192.168.111.{61 + index}"))
+    bare(config).update(
+        bootstrapExternalStaticIP="192.168.111.60",
+        bootstrapExternalStaticGateway="192.168.111.1",
+        bootstrapExternalStaticDNS="192.168.111.1",
+    )
+
+
+def without_logins(config: dict[str, Any]) -> None:
+    for index in range(len(plans.HOSTS)):
+        for key in ("username", "password"):
+            del host(config, index)["bmc"][key]
+
+
+def test_the_committed_rehearsal_loads(plan: ClusterPlan) -> None:
+    assert (plan.name, plan.domain) == ("okd", "okd.lab.test")
+    assert (str(plan.api.address), plan.api.router_id) == ("192.168.111.5", 67)
+    assert (str(plan.ingress.address), plan.ingress.router_id) == ("192.168.111.4", 162)
+    assert [server.name for server in plan.control_plane] == ["okd-master-0", "okd-master-1", "okd-master-2"]
+    assert [server.name for server in plan.compute] == ["okd-worker-0", "okd-worker-1"]
+    assert (plan.bootstrap.name, str(plan.bootstrap.address)) == ("okd-bootstrap", "192.168.111.20")
+    assert plan.options.phase == "bootstrap"
+
+
+def test_a_server_joins_what_both_inputs_say_about_it(plan: ClusterPlan) -> None:
+    server = plan.compute[1]
+    assert (server.name, server.role) == ("okd-worker-1", Role.COMPUTE)
+    assert server.address == ip_address("192.168.111.25")
+    assert server.boot_mac == "52:54:00:11:10:19"
+    assert server.root_device_hints.device_name == "/dev/vda"
+    assert server.bmc.verify_tls
+    assert server.bmc.password.get_secret_value() == "rehearsal-only"
+
+
+def test_secrets_are_masked_in_what_a_plan_prints(files: Files) -> None:
+    plan = files.plan(
+        lambda c: host(c).update(networkConfig={"interfaces": [{"802.1x": {"private-key-password": SECRET}}]}),
+        bmc_credentials={"okd-master-1": LOGIN},
+    )
+    assert "rehearsal-only" not in f"{plan!r} {plan}"
+    assert SECRET not in f"{plan!r} {plan}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        pytest.param({"phase": "done"}, "phase: Input should be 'bootstrap' or 'production'", id="phase"),
+        pytest.param({"phaze": "done"}, "phaze: unknown key; did you mean phase?", id="misspelt"),
+        pytest.param(
+            {"handoff": {"soaks": 3}}, "handoff.soaks: unknown key; did you mean soak_s?", id="misspelt-in-an-object"
+        ),
+        pytest.param(
+            {"bootstrap": {**BOOTSTRAP, "vcpu": 3}}, "bootstrap.vcpu: unknown key; did you mean vcpus?", id="vcpu"
+        ),
+        pytest.param({"handoff": {"soak_s": 0}}, "handoff.soak_s: Input should be greater than 0", id="no-soak"),
+        pytest.param(
+            {"payload": {**plans.PAYLOAD, "worker": "C2" * 32}}, "payload.worker: String should match", id="digest"
+        ),
+        pytest.param({"media": {**MEDIA, "port": 0}}, "media.port: Input should be greater", id="port"),
+        pytest.param({"bootstrap": {**BOOTSTRAP, "memory_mib": 1}}, "bootstrap.memory_mib: ", id="memory"),
+        pytest.param({"bootstrap": {"address": "192.168.111.20"}}, "bootstrap.base_volume: ", id="no-base-volume"),
+        pytest.param(
+            {"node_addresses": {"okd-master-0": ["x"]}}, "node_addresses.okd-master-0[0]: ", id="no-address"
+        ),
+        pytest.param({"vrids": {"api": 0}}, "vrids.api: ", id="vrid-0"),
+        pytest.param({"vrids": {"ingress": 256}}, "vrids.ingress: ", id="vrid-256"),
+        pytest.param({"vrids": {"dns": 3}}, "vrids.dns: unknown key", id="vrid-of-dns"),
+        pytest.param(
+            {"bmc_credentials": {"okd-master-0": {"username": "root"}}},
+            "bmc_credentials.okd-master-0.password: ",
+            id="no-password",
+        ),
+        pytest.param(
+            {"bmc_credentials": {"okd-master-0": {**LOGIN, "password": ""}}},
+            "bmc_credentials.okd-master-0.password: ",
+            id="empty-password",
+        ),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line: str) -> None:
+    found = problems_of(**changes)
+    assert any(problem.startswith(f"config: {line}") for problem in found), found
+    assert len({problem.split(": ")[1] for problem in found}) == 1, "one line per option"
+    assert not any("\n" in problem for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        pytest.param(
+            {"node_addresses": addresses(okd_master_1=[])},
+            ["node_addresses.okd-master-1: missing; name the address that DHCP reserves for it"],
+            id="host-without-address",
+        ),
+        pytest.param(
+            {"node_addresses": addresses(okd_master_9=["10.0.0.1"])},
+            ["node_addresses.okd-master-9: no such host"],
+            id="address-without-host",
+        ),
+        pytest.param(
+            {"consent": {**plans.CONSENT, "okd-master-9": "x"}}, ["consent.okd-master-9: no such host"], id="consent"
+        ),
+        pytest.param(
+            {"consent": {name: "x" for name in plans.HOSTS[1:]}},
+            [
+                "consent.okd-master-0: missing; "
+                "name the serial or system UUID of the one machine whose disk may be wiped"
+            ],
+            id="no-consent",
+        ),
+        pytest.param(
+            {"bmc_credentials": {"okd-master-9": LOGIN}}, ["bmc_credentials.okd-master-9: no such host"], id="login"
+        ),
+        pytest.param(
+            {"node_addresses": addresses(okd_worker_0=["192.168.112.24"])},
+            ["node_addresses.okd-worker-0[0]: 192.168.112.24 is outside machineNetwork 192.168.111.0/24"],
+            id="host-outside",
+        ),
+        pytest.param(
+            {"node_addresses": addresses(okd_worker_0=["192.168.111.24", "fd00::24"])},
+            ["node_addresses.okd-worker-0[1]: fd00::24 is outside machineNetwork 192.168.111.0/24"],
+            id="second-address-outside",
+        ),
+        pytest.param(
+            {"bootstrap": {**BOOTSTRAP, "address": "10.0.0.1"}},
+            ["bootstrap.address: 10.0.0.1 is outside machineNetwork 192.168.111.0/24"],
+            id="bootstrap-outside",
+        ),
+        pytest.param(
+            {"bootstrap": {"base_volume": "base.qcow2"}},
+            ["bootstrap.address: missing; name the address that DHCP reserves for 52:54:00:11:10:14"],
+            id="bootstrap-without-address",
+        ),
+        pytest.param(
+            {"node_addresses": addresses(okd_worker_0=["192.168.111.5"])},
+            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is the API VIP already"],
+            id="host-on-the-api-vip",
+        ),
+        pytest.param(
+            {"bootstrap": {**BOOTSTRAP, "address": "192.168.111.4"}},
+            ["bootstrap.address: 192.168.111.4 is the Ingress VIP already"],
+            id="bootstrap-on-the-ingress-vip",
+        ),
+        pytest.param(
+            {"node_addresses": addresses(okd_worker_0=["192.168.111.21"])},
+            ["node_addresses.okd-worker-0[0]: 192.168.111.21 is node_addresses.okd-master-0[0] already"],
+            id="two-hosts-one-address",
+        ),
+        pytest.param(
+            {"vrids": {"api": 162}},
+            ["vrids: 162 would be API's and Ingress's; write two that differ"],
+            id="one-vrid-meets-the-computed-other",
+        ),
+        pytest.param(
+            {"vrids": {"api": 7, "ingress": 7}},
+            ["vrids: 7 would be API's and Ingress's; write two that differ"],
+            id="two-vrids-equal",
+        ),
+        pytest.param(
+            {
+                "node_addresses": addresses(okd_master_0=[], okd_master_1=["10.0.0.1"], okd_worker_9=["10.0.0.2"]),
+                "consent": {**plans.CONSENT, "x": "y"},
+            },
+            [
+                "node_addresses.okd-worker-9: no such host",
+                "node_addresses.okd-master-1[0]: 10.0.0.1 is outside machineNetwork 192.168.111.0/24",
+                "node_addresses.okd-master-0: missing; name the address that DHCP reserves for it",
+                "consent.x: no such host",
+            ],
+            id="all-at-once",
+        ),
+    ],
+)
+def test_inputs_that_disagree_are_refused(changes: dict[str, Any], lines: list[str]) -> None:
+    assert problems_of(**changes) == [f"config: {line}" for line in lines]
+
+
+def test_all_problems_of_both_inputs_are_told_at_once(files: Files) -> None:
+    def change(config: dict[str, Any]) -> None:
+        del config["baseDomain"]
+        host(config)["bmc"]["password"] = ""
+
+    lines = files.refused_plan(change, phase="half", payload={})
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["FILE", "baseDomain"],
+        ["config", "phase"],
+        ["config", "payload.bootstrap"],
+        ["config", "payload.master"],
+        ["config", "payload.worker"],
+    ]
+    assert ["FILE", "platform.baremetal.hosts[0].bmc.password"] in [
+        line.split(": ")[:2] for line in files.refused_plan(change)
+    ]
+
+
+def test_lines_of_the_file_are_those_of_the_check(files: Files) -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["metadata"].update(name="")
+        bare(config).update(apiVIPs=["10.0.0.5"])
+
+    lines = files.refused_plan(change)
+    assert lines == [f"FILE: {problem}" for problem in read(files.path.read_text()).problems]
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param(None, "cannot be read: No such file or directory", id="missing"),
+        pytest.param(b"\xff\xfe", "byte 1 is no UTF-8; save it as UTF-8 text", id="no-text"),
+        pytest.param(f'pullSecret: "{SECRET}\nmetadata: {{'.encode(), "no YAML at line", id="no-yaml"),
+        pytest.param(b"", "no YAML mapping", id="empty"),
+    ],
+)
+def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: bytes | None, line: str) -> None:
+    path = tmp_path / "install-config.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        load_plan(path, plans.options())
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{path}: {line}")
+    assert SECRET not in problem
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: host(c)["bmc"].update(password=[SECRET]), id="password-is-a-list"),
+        pytest.param(lambda c: host(c)["bmc"].update(passwrod=SECRET), id="password-misspelt"),
+        pytest.param(lambda c: c.update(pullSecret={"auths": SECRET}), id="pull-secret-is-a-mapping"),
+        pytest.param(
+            lambda c: host(c)["bmc"].update(address=f"redfish-virtualmedia://root:{SECRET}@192.0.2.1"),
+            id="password-in-the-url",
+        ),
+    ],
+)
+def test_a_secret_is_never_printed(files: Files, change: Change) -> None:
+    assert SECRET not in "\n".join(files.refused_plan(change))
+
+
+def test_a_secret_option_is_never_printed() -> None:
+    assert SECRET not in "\n".join(problems_of(bmc_credentials={"okd-master-0": [SECRET]}))
+    assert SECRET not in "\n".join(problems_of(bmc_credentials={"okd-master-0": {"passwrod": SECRET}}))
+
+
+def test_credentials_of_the_options_come_before_those_of_the_file(files: Files) -> None:
+    plan = files.plan(as_it_is, bmc_credentials={"okd-master-0": LOGIN})
+    assert [server.bmc.username for server in plan.servers] == ["root", "admin", "admin", "admin", "admin"]
+    assert plan.servers[0].bmc.password.get_secret_value() == SECRET
+
+
+def test_a_file_without_credentials_is_good_when_the_options_have_them(files: Files) -> None:
+    plan = files.plan(without_logins, bmc_credentials=dict.fromkeys(plans.HOSTS, LOGIN))
+    assert {server.bmc.password.get_secret_value() for server in plan.servers} == {SECRET}
+    missing = files.refused_plan(without_logins, bmc_credentials=dict.fromkeys(plans.HOSTS[1:], LOGIN))
+    assert [line.split(": ")[1] for line in missing] == [
+        "platform.baremetal.hosts[0].bmc.username",
+        "platform.baremetal.hosts[0].bmc.password",
+    ]
+
+
+def test_a_stack_file_may_keep_credentials_that_only_pulumi_can_read(files: Files) -> None:
+    readable = {"bmc_credentials": {"okd-master-0": {"username": "root"}}}
+    assert len(files.intent(without_logins, readable).servers) == 5
+    assert len(files.refused_intent(without_logins)) == 10
+
+
+def test_an_intent_takes_of_a_stack_what_is_there() -> None:
+    found = plans.intent({"node_addresses": {"okd-master-0": ["192.168.111.99"]}, "vrids": {"api": 9}})
+    assert [[str(each) for each in server.addresses] for server in found.servers] == [
+        ["192.168.111.99"],
+        [],
+        [],
+        [],
+        [],
+    ]
+    assert (found.api.router_id, found.ingress.router_id) == (9, 162)
+    assert found.bootstrap.address is None
+
+
+def test_an_intent_refuses_of_a_stack_what_is_wrong(files: Files) -> None:
+    options = {"phase": "half", "node_addresses": {"okd-master-0": ["x"]}}
+    found = files.refused_intent(lambda c: c.pop("baseDomain"), options)
+    assert {line.split(": ")[1] for line in found} == {"baseDomain", "phase", "node_addresses.okd-master-0[0]"}
+    (line,) = files.refused_intent(as_it_is, {"node_addresses": {"okd-master-9": ["192.168.111.99"]}})
+    assert line == "config: node_addresses.okd-master-9: no such host"
+
+
+def test_vrids_of_the_options_come_before_those_of_the_name() -> None:
+    plan = plans.plan(vrids={"api": 255, "ingress": 1})
+    assert (plan.api.router_id, plan.ingress.router_id) == (255, 1)
+
+
+def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
+    plan = files.plan(at_static_addresses, node_addresses={}, bootstrap={"base_volume": "base.qcow2"})
+    assert [str(server.address) for server in plan.servers] == [f"192.168.111.{last}" for last in range(61, 66)]
+    assert (str(plan.bootstrap.address), plan.bootstrap.static) == ("192.168.111.60", True)
+
+
+@pytest.mark.parametrize(
+    ("change", "changes", "line"),
+    [
+        pytest.param(
+            lambda c: host(c).update(networkConfig=static("192.168.111.61")),
+            {},
+            "config: node_addresses.okd-master-0: 192.168.111.21, but the host's networkConfig sets 192.168.111.61; "
+            "keep one of the two",
+            id="host",
+        ),
+        pytest.param(
+            at_static_addresses,
+            {"node_addresses": {}},
+            "config: bootstrap.address: 192.168.111.20, but bootstrapExternalStaticIP is 192.168.111.60; "
+            "keep one of the two",
+            id="bootstrap",
+        ),
+        pytest.param(
+            lambda c: host(c).update(networkConfig=static("10.0.0.61")),
+            {"node_addresses": addresses(okd_master_0=[])},
+            "FILE: platform.baremetal.hosts[0].networkConfig: 10.0.0.61 is outside machineNetwork 192.168.111.0/24",
+            id="static-outside",
+        ),
+        pytest.param(
+            lambda c: host(c).update(networkConfig=static("192.168.111.4")),
+            {"node_addresses": addresses(okd_master_0=[])},
+            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is the Ingress VIP already",
+            id="static-on-a-vip",
+        ),
+    ],
+)
+def test_a_static_address_that_does_not_fit_is_refused(
+    files: Files, change: Change, changes: dict[str, Any], line: str
+) -> None:
+    assert files.refused_plan(change, **changes) == [line]
+
+
+def dual_stack(config: dict[str, Any]) -> None:
+    config["networking"].update(
+        machineNetwork=[{"cidr": "192.168.111.0/24"}, {"cidr": "fd2e::/64"}],
+        clusterNetwork=[{"cidr": "10.128.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
+        serviceNetwork=["172.30.0.0/16", "fd02::/112"],
+    )
+    bare(config).update(apiVIPs=["192.168.111.5", "fd2e::5"], ingressVIPs=["192.168.111.4", "fd2e::4"])
+
+
+def test_two_families_are_planned_with_the_primary_one_first(files: Files) -> None:
+    both = {name: [f"fd2e::{last}", f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+    plan = files.plan(dual_stack, node_addresses=both)
+    assert [str(each) for each in plan.servers[0].addresses] == ["192.168.111.21", "fd2e::21"]
+    assert [str(each) for each in plan.api.networks] == ["192.168.111.0/24", "fd2e::/64"]
+
+
+def test_each_family_needs_an_address_of_each_server(files: Files) -> None:
+    lines = files.refused_plan(dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"]))
+    assert lines == [
+        f"config: node_addresses.{name}: no IPv6 address, as the API VIP has; name that as well"
+        for name in plans.HOSTS[1:]
+    ]
+
+
+def spare(config: dict[str, Any]) -> None:
+    more = yaml.safe_load(yaml.safe_dump(host(config, 4)))
+    del more["role"]
+    more.update(name="okd-spare", bootMACAddress="52:54:00:11:10:20")
+    more["bmc"]["address"] = "redfish-virtualmedia://172.22.0.9/redfish/v1/Systems/1"
+    bare(config)["hosts"].append(more)
+
+
+def test_a_spare_host_needs_neither_address_nor_consent(files: Files) -> None:
+    plan = files.plan(spare)
+    assert [host.name for host in plan.hosts] == [*plans.HOSTS, "okd-spare"]
+    assert [server.name for server in plan.servers] == [*plans.HOSTS]
+    assert files.plan(spare, consent={**plans.CONSENT, "okd-spare": "x"}).servers == plan.servers

@@ -1,0 +1,160 @@
+"""What the installer takes and this release refuses: `check` has no line for it, a plan has."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.cluster.install_config.cases import Change, bare, fine, host
+from tests.unit.cluster.plan.files import Files
+
+BARE = "platform.baremetal"
+FENCES = [
+    {"hostName": f"okd-master-{index}", "username": "admin", "password": "x", "address": f"redfish+https://192.0.2.{index}"}
+    for index in (1, 2)
+]  # fmt: skip
+
+
+def address(url: str, *, mode: str = "Disabled") -> Change:
+    def change(config: dict[str, Any]) -> None:
+        bare(config).update(provisioningNetwork=mode)
+        host(config)["bmc"].update(address=url)
+
+    return change
+
+
+def two_masters(config: dict[str, Any]) -> None:
+    config["controlPlane"].update(replicas=2, fencing={"credentials": FENCES})
+    config["featureSet"] = "TechPreviewNoUpgrade"
+    bare(config)["hosts"].pop(0)
+
+
+def an_arbiter(config: dict[str, Any]) -> None:
+    config.update(arbiter={"name": "arbiter", "replicas": 1}, featureSet="TechPreviewNoUpgrade")
+    config["controlPlane"].update(replicas=2)
+    host(config).update(role="arbiter")
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        pytest.param(
+            lambda c: bare(c).update(provisioningNetwork="Managed"),
+            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled"],
+            id="managed",
+        ),
+        pytest.param(
+            lambda c: bare(c).pop("provisioningNetwork"),
+            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled"],
+            id="managed-by-default",
+        ),
+        pytest.param(
+            lambda c: bare(c).update(provisioningNetwork="Unmanaged"),
+            [f"{BARE}.provisioningNetwork: Unmanaged: hosts boot from virtual media only; write Disabled"],
+            id="unmanaged",
+        ),
+        pytest.param(
+            address("redfish://192.0.2.1/redfish/v1/Systems/1", mode="Managed"),
+            [
+                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled",
+                f"{BARE}.hosts[0].bmc.address: redfish boots from the network; use redfish-virtualmedia",
+            ],
+            id="pxe",
+        ),
+        pytest.param(
+            address("idrac-redfish+http://192.0.2.1/redfish/v1/Systems/1", mode="Managed"),
+            [
+                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled",
+                f"{BARE}.hosts[0].bmc.address: idrac-redfish boots from the network; use idrac-virtualmedia",
+            ],
+            id="pxe-of-dell",
+        ),
+        pytest.param(
+            address("redfish-uefihttp://192.0.2.1/redfish/v1/Systems/1"),
+            [f"{BARE}.hosts[0].bmc.address: redfish-uefihttp boots from the network; use redfish-virtualmedia"],
+            id="uefihttp",
+        ),
+        pytest.param(
+            address("ipmi://192.0.2.1", mode="Managed"),
+            [
+                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled",
+                f"{BARE}.hosts[0].bmc.address: ipmi (meant where no type is named) needs a provisioning network; "
+                "use redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE",
+            ],
+            id="ipmi",
+        ),
+        pytest.param(
+            lambda c: bare(c).update(loadBalancer={"type": "UserManaged"}),
+            [
+                f"{BARE}.loadBalancer.type: UserManaged: this program brings the load balancer; "
+                "write OpenShiftManagedDefault"
+            ],
+            id="user-managed",
+        ),
+        pytest.param(
+            lambda c: (c["controlPlane"].update(architecture="arm64"), c["compute"][0].update(architecture="arm64")),
+            [
+                "controlPlane.architecture: arm64: not supported yet; write amd64",
+                "compute[0].architecture: arm64: not supported yet; write amd64",
+            ],
+            id="arm64",
+        ),
+        pytest.param(
+            two_masters,
+            [
+                "controlPlane.fencing: a control plane of two is not supported yet; "
+                "take it out, and have one host or three"
+            ],
+            id="fencing",
+        ),
+        pytest.param(
+            an_arbiter,
+            [
+                "arbiter: not supported yet; take it out, and have three control-plane hosts",
+                f"{BARE}.hosts[0].role: arbiter: not supported yet; write master or worker",
+            ],
+            id="arbiter",
+        ),
+        pytest.param(
+            lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/vda"}),
+            ["bootstrapInPlace: not supported: this program starts a bootstrap VM; take it out"],
+            id="in-place",
+        ),
+        pytest.param(
+            lambda c: c["compute"][0].update(replicas=1),
+            [f"{BARE}.hosts: 2 with role worker, but compute wants 1; take hosts out, or raise its replicas"],
+            id="more-compute-than-wanted",
+        ),
+        pytest.param(
+            lambda c: c["controlPlane"].update(replicas=1),
+            [f"{BARE}.hosts: 3 with role master, but controlPlane wants 1; take hosts out, or raise its replicas"],
+            id="more-masters-than-wanted",
+        ),
+    ],
+)
+def test_what_this_release_cannot_do_is_refused_with_what_works(
+    files: Files, change: Change, lines: list[str]
+) -> None:
+    fine(change)
+    found = files.refused_intent(change)
+    assert len(found) == len(lines), found
+    for seen, line in zip(found, lines, strict=True):
+        assert seen.startswith(f"FILE: {line}"), seen
+    assert files.refused_plan(change) == found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: host(c).update(rootDeviceHints={"wwn": "0x5000"}), id="root-device-hint"),
+        pytest.param(lambda c: host(c).pop("rootDeviceHints"), id="no-root-device-hint"),
+        pytest.param(lambda c: host(c).update(networkConfig={"interfaces": []}), id="network-config"),
+        pytest.param(lambda c: bare(c).update(loadBalancer={"type": "OpenShiftManagedDefault"}), id="balancer"),
+        pytest.param(
+            lambda c: (c["compute"][0].update(replicas=0), [each.pop("role") for each in bare(c)["hosts"]]),
+            id="no-compute",
+        ),
+    ],
+)
+def test_what_is_left_to_the_rendering_is_planned(files: Files, change: Change) -> None:
+    fine(change)
+    assert files.plan(change).control_plane

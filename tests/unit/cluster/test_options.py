@@ -1,0 +1,83 @@
+"""A stack's file, read without Pulumi."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.errors import ConfigError
+from cluster.options import Options, read_stack_file
+from tests import plans
+
+SECURE = {"secure": "v1:ciphertext"}
+
+
+def written(path: Path, content: Any) -> Path:
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("config", "options"),
+    [
+        pytest.param({"okd-baremetal:phase": "production"}, {"phase": "production"}, id="plain"),
+        pytest.param({"okd-baremetal:a": 1, "pulumi:tags": {}, "aws:region": "x"}, {"a": 1}, id="other-projects"),
+        pytest.param({"okd-baremetal:bmc_credentials": SECURE}, {}, id="encrypted-as-a-whole"),
+        pytest.param(
+            {"okd-baremetal:bmc_credentials": {"host": {"username": "root", "password": SECURE}}},
+            {"bmc_credentials": {"host": {"username": "root"}}},
+            id="encrypted-inside",
+        ),
+        pytest.param({"okd-baremetal:list": [1, SECURE, [SECURE]]}, {"list": [1, []]}, id="encrypted-in-a-list"),
+        pytest.param({"okd-baremetal:a": {"secure": 1, "more": 2}}, {"a": {"secure": 1, "more": 2}}, id="no-cipher"),
+        pytest.param({}, {}, id="none"),
+    ],
+)
+def test_options_have_plain_names_and_no_ciphertext(
+    tmp_path: Path, config: dict[str, Any], options: dict[str, Any]
+) -> None:
+    path = written(tmp_path / "Pulumi.prod.yaml", {"encryptionsalt": "v1:x", "config": config})
+    assert read_stack_file(path) == options
+
+
+def test_a_stack_that_has_no_options_yet_is_none_s_fault(tmp_path: Path) -> None:
+    assert read_stack_file(written(tmp_path / "Pulumi.new.yaml", {"encryptionsalt": "v1:x"})) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param(None, "cannot be read: No such file or directory", id="missing"),
+        pytest.param("config: {", "no YAML at line 1, column ", id="no-yaml"),
+        pytest.param("- a", "no stack's file; a mapping `config:` is wanted, with the options in it", id="a-list"),
+        pytest.param(
+            "config: a", "no stack's file; a mapping `config:` is wanted, with the options in it", id="a-text"
+        ),
+    ],
+)
+def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: str | None, line: str) -> None:
+    path = tmp_path / "Pulumi.prod.yaml"
+    if content is not None:
+        written(path, content)
+    with pytest.raises(ConfigError) as caught:
+        read_stack_file(path)
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{path}: {line}")
+
+
+def test_the_example_stack_has_every_option_that_is_needed() -> None:
+    options = Options.model_validate(read_stack_file(plans.ROOT / "stacks" / "Pulumi.example.yaml"))
+    assert options.consent.keys() == options.node_addresses.keys()
+
+
+def test_each_option_is_declared_to_pulumi() -> None:
+    declared = yaml.safe_load((plans.ROOT / "Pulumi.yaml").read_text())["config"]
+    assert declared.keys() == Options.model_fields.keys()
+    made = Options.model_validate(plans.options()).model_dump(mode="json")
+    for name, option in declared.items():
+        assert option["description"]
+        if option.get("default", {}) != {}:
+            assert option["default"] == Options.model_fields[name].default, name
+        kind = {"string": str, "boolean": bool, "object": dict}[option["type"]]
+        assert isinstance(made[name], kind), name
