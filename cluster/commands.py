@@ -15,16 +15,17 @@ from cluster.files import read_text
 from cluster.fleet import Cluster, clashes
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.read import mapping
+from cluster.install_config.rules.hosts import LOGIN
 from cluster.install_config.rules.names import name_fault
 from cluster.json_schema import schemas
 from cluster.options import read_stack_file
 from cluster.payload_config import payload_config as payload_text
 from cluster.plan import load_intent, plan_json
+from cluster.problems import Problem
 from cluster.vrrp import router_ids
 
 GOOD = 0
 REFUSED = 2
-LOGIN_MISSING = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password): missing")
 
 
 class _Judged(NamedTuple):
@@ -34,8 +35,7 @@ class _Judged(NamedTuple):
     text: str
     config: InstallConfig
     """An empty one if the file cannot be read."""
-    lines: tuple[str, ...]
-    """`field.path: message`, or what is wrong with the whole file."""
+    problems: tuple[Problem, ...]
 
 
 def check(options: argparse.Namespace) -> int:
@@ -47,9 +47,7 @@ def fleet(options: argparse.Namespace) -> int:
     """As `check`, and each clash with an earlier file."""
     files = [_judge(file) for file in options.files]
     found = clashes([Cluster(each.file, each.config) for each in files])
-    return _verdict(
-        each._replace(lines=(*each.lines, *map(str, more))) for each, more in zip(files, found, strict=True)
-    )
+    return _verdict(each._replace(problems=(*each.problems, *more)) for each, more in zip(files, found, strict=True))
 
 
 def plan(options: argparse.Namespace) -> int:
@@ -76,8 +74,8 @@ def payload_config(options: argparse.Namespace) -> int:
         return _refused([f"it holds the pull secret, which no terminal should show: {command}"])
     file = _judge(options.file)
     # Logins may stand in the stack's secrets instead, and the payload has no use for them.
-    if lines := [f"{file.file}: {line}" for line in file.lines if not LOGIN_MISSING.match(line)]:
-        return _refused(lines)
+    if found := [problem for problem in file.problems if not LOGIN.fullmatch(problem.path)]:
+        return _refused(f"{file.file}: {problem}" for problem in found)
     print(payload_text(mapping(file.text), file.config.networking), end="")
     return GOOD
 
@@ -112,17 +110,17 @@ def _judge(file: str) -> _Judged:
         text = read_text(Path(file))
         reading = read(text)
     except ConfigError as error:
-        return _Judged(file, text, InstallConfig(), tuple(error.problems))
+        return _Judged(file, text, InstallConfig(), tuple(Problem("", line) for line in error.problems))
     for notice in reading.notices:
         print(f"{file}: {notice._replace(text=f'notice: {notice.text}')}", file=sys.stderr)
-    return _Judged(file, text, reading.config, tuple(map(str, reading.problems)))
+    return _Judged(file, text, reading.config, reading.problems)
 
 
 def _verdict(files: Iterable[_Judged]) -> int:
     good = True
     for file in files:
-        good = good and not file.lines
-        for line in file.lines or ("ok",):
+        good = good and not file.problems
+        for line in file.problems or ("ok",):
             print(f"{file.file}: {line}")
     return GOOD if good else REFUSED
 

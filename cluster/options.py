@@ -110,7 +110,9 @@ class Options(Placement, frozen=True, extra="forbid"):
     bmc_credentials: dict[str, Login] = {}
     bootstrap: Bootstrap
     media: Media
-    bmc_ca: str = Field("", description="PEM of the CA that signed the BMCs' certificates; empty: the system's CAs.")
+    bmc_ca: str = Field(
+        "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
+    )
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
     destroyable: bool = False

@@ -42,16 +42,16 @@ class Servers(Component):
 
     def identify(self, after: Sequence[pulumi.Resource]) -> None:
         """Log in to every BMC. A refused file of any role ends the run before the first one: hence `after`."""
-        options = self.plan.options
+        plan, options = self.plan, self.plan.options
         protect = options.phase == "production" and not options.destroyable
-        for server in self.plan.of(self.role):
+        for server in plan.of(self.role):
             opts = pulumi.ResourceOptions(parent=self, depends_on=[*after], protect=protect)
             args = BmcHostArgs(
                 host=server.name,
                 bmc_url=server.bmc.address,
                 username=server.bmc.username,
                 password=pulumi.Output.secret(server.bmc.password.get_secret_value()),
-                ca=options.bmc_ca,
+                ca=plan.bmc_ca,
                 verify=server.bmc.verify_tls,
                 consent=options.consent[server.name],
                 deadline_s=options.deadlines.bmc_s,
@@ -70,7 +70,7 @@ class Servers(Component):
             role=self.role.value,
             hosts={server.name: self._target(server) for server in servers},
             passwords=pulumi.Output.secret(passwords),
-            ca=options.bmc_ca,
+            ca=plan.bmc_ca,
             media_address=str(options.media.address),
             media_port=options.media.port,
             base_iso_sha256=options.media.base_iso.sha256,

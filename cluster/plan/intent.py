@@ -41,6 +41,7 @@ def intent_of(config: InstallConfig) -> Intent:
         hosts=tuple(_host(host, role) for host, role in zip(bare.hosts or (), roles(config), strict=True)),
         bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}"),
         libvirt_uri=bare.libvirt_uri,
+        bmc_verify_ca=bare.bmc_verify_ca,
     )
 
 

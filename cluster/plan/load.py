@@ -1,6 +1,5 @@
 """From the two inputs to a plan, or to everything that is wrong with them."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ from pydantic import ValidationError
 from cluster.errors import ConfigError
 from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, read
+from cluster.install_config.rules.hosts import LOGIN
 from cluster.options import Login, Options, Placement
 from cluster.plan.intent import intent_of
 from cluster.plan.model import ClusterPlan, Intent
 from cluster.plan.placing import place
 from cluster.plan.unsupported import unsupported
 from cluster.problems import Problem, dotted, shape_problems
-
-LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
 
 
 def load_intent(path: Path, options: Mapping[str, Any] | None = None) -> Intent:

@@ -144,6 +144,8 @@ class Intent(Planned):
     """All of them, in the order of the file."""
     bootstrap: BootstrapHost
     libvirt_uri: str
+    bmc_verify_ca: str
+    """PEM of the CA of the BMCs' certificates; empty: nothing is said."""
 
     @property
     def domain(self) -> str:
@@ -180,3 +182,8 @@ class ClusterPlan(Intent):
     """A cluster as it shall be: every server and the bootstrap have an address, every server a consent."""
 
     options: Options
+
+    @property
+    def bmc_ca(self) -> str:
+        """PEM of the CA of the BMCs' certificates; empty: the system's CAs."""
+        return self.options.bmc_ca or self.bmc_verify_ca

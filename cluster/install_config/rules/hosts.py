@@ -1,5 +1,6 @@
 """The servers: enough of them, each with a name, a network card and a BMC of its own."""
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
 
@@ -18,6 +19,8 @@ BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
 BY_PATH = "disk/by-path/"
 FENCED = 2
 """Control-plane hosts that can fence each other."""
+LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
+"""Paths of what may stand in the stack's secrets instead."""
 
 
 def _missing(config: InstallConfig) -> Iterator[Problem]:

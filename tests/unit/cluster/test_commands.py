@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests import plans
+from tests.unit.cluster.install_config.cases import bare
 
 COMMAND = (sys.executable, "-W", "error", "-m", "cluster")
 GOOD = "stacks/rehearsal/install-config.yaml"
@@ -138,6 +139,12 @@ def test_payload_config_is_written_where_stdout_goes() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert made["platform"] == {"none": {}}
     assert made["pullSecret"] == plans.install_config()["pullSecret"]
+
+
+def test_payload_config_needs_no_logins_of_bmcs(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", lambda c: [each["bmc"].pop("password") for each in bare(c)["hosts"]])
+    assert run("check", file).returncode == 2
+    assert yaml.safe_load(run("payload-config", file).stdout) == yaml.safe_load(run("payload-config", GOOD).stdout)
 
 
 def test_payload_config_refuses_what_check_refuses(tmp_path: Path) -> None:

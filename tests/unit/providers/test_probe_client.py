@@ -25,9 +25,9 @@ def test_the_gap_is_between_two_successes(attempts: list[tuple[float, bool]], fa
 
 
 class Answers:
-    """Answers a script, and then the last of it for good; says when the script is through."""
+    """Answers a script (well, not well, or a problem), then its last for good; says when the script is through."""
 
-    def __init__(self, *script: bool) -> None:
+    def __init__(self, *script: bool | str) -> None:
         self.script, self.asked, self.through = list(script), 0, threading.Event()
 
     def __call__(self) -> str | None:
@@ -35,6 +35,8 @@ class Answers:
         self.asked += 1
         if self.asked >= len(self.script) + 2:
             self.through.set()
+        if isinstance(answer, str):
+            return answer
         return None if answer else f"problem {self.asked}"
 
 
@@ -54,9 +56,9 @@ def test_a_connect_that_fails_is_counted_and_not_tried_again() -> None:
 
 
 def test_a_connect_that_was_accepted_and_then_reset_is_tried_again() -> None:
-    script = iter([None, "ConnectionResetError: by peer", None, "TimeoutError: timed out"])
-    connects, requests = Answers(True), Answers(True)
-    client = measured(lambda: next(script, connects()), requests, connects, requests)
+    connects = Answers(True, "ConnectionResetError: by peer", True, "TimeoutError: timed out", True)
+    requests = Answers(True)
+    client = measured(connects, requests, connects, requests)
     assert (client.connects.retried, client.connects.failed) == (1, 1)
 
 

@@ -11,6 +11,7 @@ from cluster.errors import ConfigError
 from cluster.install_config import read
 from cluster.plan import ClusterPlan, Role, load_plan
 from tests import plans
+from tests.certificates import authority
 from tests.unit.cluster.install_config.cases import Change, bare, host
 from tests.unit.cluster.plan.files import Files, as_it_is
 
@@ -413,3 +414,10 @@ def test_a_spare_host_needs_neither_address_nor_consent(files: Files) -> None:
     assert [host.name for host in plan.hosts] == [*plans.HOSTS, "okd-spare"]
     assert [server.name for server in plan.servers] == [*plans.HOSTS]
     assert files.plan(spare, consent={**plans.CONSENT, "okd-spare": "x"}).servers == plan.servers
+
+
+def test_the_ca_of_the_bmcs_may_stand_in_either_input(files: Files) -> None:
+    ours = authority("bmc-ca").pem
+    assert files.plan(lambda c: bare(c).update(bmcVerifyCA=ours), bmc_ca="").bmc_ca == ours
+    assert files.plan(lambda c: bare(c).update(bmcVerifyCA=ours), bmc_ca="of the options").bmc_ca == "of the options"
+    assert files.plan(as_it_is, bmc_ca="").bmc_ca == ""
