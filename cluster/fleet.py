@@ -13,6 +13,9 @@ from cluster.macs import parse_mac
 from cluster.problems import Problem
 from cluster.vrrp import auth_pass, free_router_ids, router_ids
 
+NAMED = 3
+"""Earlier holders of a value that its line names."""
+
 
 class Cluster(NamedTuple):
     """One cluster of the fleet."""
@@ -64,7 +67,7 @@ def _router_ids(fleet: Sequence[Cluster]) -> _Found:
         for vip, router_id in router_ids(claim.what)._asdict().items()
     )
     for claim, earlier in _shared(claims):
-        owners = ", ".join(f"{each.what} VRID of {fleet[each.number].file}" for each in earlier)
+        owners = _listed(f"{each.what} VRID of {fleet[each.number].file}" for each in earlier)
         instead = next(free, None)
         remedy = (
             "none is free; put this cluster into another network"
@@ -140,7 +143,7 @@ def _networks(fleet: Sequence[Cluster]) -> _Found:
         touched = [network for network in seen if overlap(network, cidr.network)]
         if owners := [f"{each.what} of {fleet[each.number].file}" for network in touched for each in seen[network]]:
             remedy = "write a network of its own, or provisioningNetwork: Disabled"
-            yield index, Problem(path, f"{text} overlaps {', '.join(owners)}; {remedy}")
+            yield index, Problem(path, f"{text} overlaps {_listed(owners)}; {remedy}")
         seen[cidr.network].append(_Claim(index, cidr.network, path, text))
 
 
@@ -170,12 +173,19 @@ def _shared(claims: Iterable[_Claim]) -> Iterator[tuple[_Claim, list[_Claim]]]:
 def _taken(fleet: Sequence[Cluster], claims: Iterable[_Claim], remedy: str) -> _Found:
     """A line per claim to what an earlier cluster has at a path of its file."""
     for claim, earlier in _shared(claim for claim in claims if claim.key is not None):
-        owners = ", ".join(f"{each.path} of {fleet[each.number].file}" for each in earlier)
+        owners = _listed(f"{each.path} of {fleet[each.number].file}" for each in earlier)
         yield claim.number, Problem(claim.path, f"{claim.what} is {owners} already; {remedy}")
 
 
 def _files(fleet: Sequence[Cluster], claims: Iterable[_Claim]) -> str:
-    return ", ".join(fleet[claim.number].file for claim in claims)
+    return _listed(fleet[claim.number].file for claim in claims)
+
+
+def _listed(owners: Iterable[str]) -> str:
+    """As many as a line can hold."""
+    texts = list(owners)
+    more = len(texts) - NAMED
+    return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _user_managed(config: InstallConfig) -> bool:

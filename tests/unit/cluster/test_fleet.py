@@ -192,6 +192,13 @@ def test_each_later_file_names_all_earlier_ones() -> None:
     assert f"is {BARE}.apiVIPs[0] of a.yaml, {BARE}.apiVIPs[0] of b.yaml already" in found[2][0]
 
 
+def test_a_line_names_three_of_many_and_counts_the_others() -> None:
+    last = lines(*(install_config(number, bare(externalMACAddress="52:54:00:22:22:22")) for number in range(6)))[-1]
+    path = f"{BARE}.externalMACAddress"
+    owners = ", ".join(f"{path} of {letter}.yaml" for letter in "abc")
+    assert last == [f"{path}: 52:54:00:22:22:22 is {owners} and 2 more already; each network card has its own"]
+
+
 def test_a_password_in_a_url_is_not_repeated() -> None:
     login = bmc(f"redfish-virtualmedia://admin:secret@10.1.1.1{SYSTEM}")
     assert lines(install_config(1, login), install_config(2, login)) == [[], []]
