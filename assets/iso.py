@@ -63,6 +63,11 @@ def find_installer() -> Path:
     )
 
 
+def base_path(sha256: str) -> Path:
+    """Where the cache has the base ISO of that digest, when it has it."""
+    return cache_dir() / "images" / sha256
+
+
 def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
     """The base ISO in the cache, downloaded once.
 
@@ -74,7 +79,7 @@ def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
     Raises:
         AssetError: Not to be had, or another one.
     """
-    path = cache_dir() / "images" / sha256
+    path = base_path(sha256)
     if path.exists():
         return path
     if not url:

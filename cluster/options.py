@@ -12,6 +12,7 @@ from cluster.files import read_text
 from cluster.vrrp import HIGHEST_ROUTER_ID
 
 SHA256 = r"^[0-9a-f]{64}$"
+SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
 PREFIX = "okd-baremetal:"
 """Of each key of a stack file: the project's name."""
 
@@ -53,11 +54,32 @@ class BootstrapPlace(BaseModel, frozen=True):
 class Bootstrap(BootstrapPlace, frozen=True, extra="forbid"):
     """The bootstrap VM."""
 
-    pool: str = "default"
-    base_volume: str
+    pool: str = Field("default", min_length=1)
+    base_volume: str = Field("", description="A volume of the pool; required, unless the provisioner is managed.")
+    base_sha256: str = Field("", pattern=SHA256_OR_EMPTY, description="Of that volume; empty: it is not compared.")
+    disk_gib: int = Field(32, ge=1, description="Virtual size of the VM's disk, thin; not below the base volume's.")
     memory_mib: int = Field(6144, ge=256)
     vcpus: int = Field(4, ge=1)
     emulated: bool = Field(default=False, description="True: QEMU's emulation instead of KVM (rehearsals).")
+
+
+class BaseImage(Option):
+    """The image that the bootstrap VM's disk is laid over: a qcow2, not compressed."""
+
+    source: str = Field(pattern="^(/|https?://).", description="Path on this machine, or URL.")
+    sha256: str = Field(pattern=SHA256)
+
+    def volume(self, cluster: str) -> str:
+        """Name of the volume that it becomes: a changed image is another volume."""
+        return f"{cluster}-base-{self.sha256[:12]}.qcow2"
+
+
+class Provisioner(Option):
+    """The provisioner's long-lived libvirt objects: pool, base volume, networks."""
+
+    manage: bool = Field(default=False, description="True: this program makes them; False: they are there.")
+    pool_path: str = Field("/var/lib/libvirt/okd-baremetal", pattern="^/.")
+    base_image: BaseImage | None = None
 
 
 class BaseIso(Option):
@@ -108,7 +130,8 @@ class Options(Placement, frozen=True, extra="forbid"):
     payload: PayloadDigests
     consent: dict[str, str] = {}
     bmc_credentials: dict[str, Login] = {}
-    bootstrap: Bootstrap
+    bootstrap: Bootstrap = Bootstrap()
+    provisioner: Provisioner = Provisioner()
     media: Media
     bmc_ca: str = Field(
         "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."

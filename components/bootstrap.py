@@ -10,6 +10,7 @@ from assets.render import render_bootstrap
 from cluster.plan import ClusterPlan
 from components.assets import rendered
 from components.component import Component
+from components.provisioner import Provisioner
 from providers.bootstrap_vm.resource import BootstrapVm, BootstrapVmArgs
 
 
@@ -18,6 +19,7 @@ class BootstrapArgs:
     """Inputs of `Bootstrap`."""
 
     plan: ClusterPlan
+    provisioner: Provisioner
 
 
 class Bootstrap(Component):
@@ -25,7 +27,7 @@ class Bootstrap(Component):
 
     def __init__(self, name: str, args: BootstrapArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("baremetal:bootstrap:Bootstrap", name, opts)
-        self.plan = args.plan
+        self.plan, self.provisioner = args.plan, args.provisioner
         self.files = render_bootstrap(args.plan)
         self.assets = rendered(name, self.files, pulumi.ResourceOptions(parent=self))
         self.register_outputs({})
@@ -38,10 +40,13 @@ class Bootstrap(Component):
             name=plan.bootstrap.name,
             owner=f"{pulumi.get_project()}/{pulumi.get_stack()}",
             libvirt_uri=plan.libvirt_uri,
-            pool=options.bootstrap.pool,
-            base_volume=options.bootstrap.base_volume,
+            pool=self.provisioner.pool,
+            base_volume=self.provisioner.base_volume,
+            base_sha256=self.provisioner.base_sha256,
             bridge=plan.bootstrap.bridge,
+            network=self.provisioner.network,
             mac=plan.bootstrap.mac,
+            disk_gib=options.bootstrap.disk_gib,
             memory_mib=options.bootstrap.memory_mib,
             vcpus=options.bootstrap.vcpus,
             emulated=options.bootstrap.emulated,

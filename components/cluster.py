@@ -8,7 +8,10 @@ import pulumi
 from cluster.plan import ClusterPlan, Role
 from components.bootstrap import Bootstrap, BootstrapArgs
 from components.component import Component
+from components.preflight import wanted_of
+from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs
+from providers.preflight.resource import ProvisionerPreflight, ProvisionerPreflightArgs
 from providers.vip_handoff.resource import VipHandoff, VipHandoffArgs
 from providers.vip_held.resource import VipHeld, VipHeldArgs
 
@@ -23,6 +26,7 @@ class ClusterArgs:
 class Cluster(Component):
     """A bare-metal cluster.
 
+    first:       ProvisionerPreflight, before everything that touches the world
     bootstrap:   files ─► every BmcHost ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
     production:  HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute) ─► VipHeld (Ingress)
 
@@ -34,6 +38,8 @@ class Cluster(Component):
         super().__init__("baremetal:cluster:Cluster", name, opts)
         self.plan = args.plan
         child = pulumi.ResourceOptions(parent=self)
+        self.preflight = self._preflight()
+        self.provisioner = Provisioner(f"{name}-provisioner", ProvisionerArgs(args.plan, [self.preflight]), child)
         self.control_plane = Servers(f"{name}-control-plane", ServersArgs(args.plan, Role.CONTROL_PLANE), child)
         self.compute = Servers(f"{name}-compute", ServersArgs(args.plan, Role.COMPUTE), child)
         self.handoff = self._bootstrap(child) if args.plan.options.phase == "bootstrap" else self._production()
@@ -47,9 +53,9 @@ class Cluster(Component):
         self.register_outputs(outputs)
 
     def _bootstrap(self, child: pulumi.ResourceOptions) -> VipHandoff:
-        bootstrap = Bootstrap(f"{self.name}-bootstrap", BootstrapArgs(self.plan), child)
+        bootstrap = Bootstrap(f"{self.name}-bootstrap", BootstrapArgs(self.plan, self.provisioner), child)
         hosts = self._identify(bootstrap.assets)
-        handoff = self._handoff(after=[bootstrap.start(hosts)])
+        handoff = self._handoff(after=[bootstrap.start([self.preflight, *hosts])])
         self.control_plane.install([handoff])
         return handoff
 
@@ -62,10 +68,15 @@ class Cluster(Component):
         return handoff
 
     def _identify(self, more: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
-        files = [*more, *self.control_plane.assets, *self.compute.assets]
-        self.control_plane.identify(files)
-        self.compute.identify(files)
+        first = [self.preflight, *more, *self.control_plane.assets, *self.compute.assets]
+        self.control_plane.identify(first)
+        self.compute.identify(first)
         return [*self.control_plane.hosts.values(), *self.compute.hosts.values()]
+
+    def _preflight(self) -> ProvisionerPreflight:
+        name = f"{self.name}-preflight"
+        args = ProvisionerPreflightArgs(wanted=wanted_of(self.plan), urn=self.urn_of(ProvisionerPreflight, name))
+        return ProvisionerPreflight(name, args, pulumi.ResourceOptions(parent=self))
 
     def _handoff(self, after: Sequence[pulumi.Resource]) -> VipHandoff:
         plan, options = self.plan, self.plan.options

@@ -6,6 +6,7 @@ OkdBaremetalError              root: what was seen against what was wanted, wher
 │   ├── BmcIdentityError       another machine than the one consented to; nothing was changed
 │   ├── BmcTransientError      worth another try within the deadline
 │   └── BmcTimeoutError        deadline spent; what was asked may still happen
+├── PreflightError             the provisioner lacks what `up` needs, one line per finding; nothing was touched
 ├── HypervisorError            libvirt is not reachable, or refuses
 ├── ProvisioningError          at least one host of a role was not installed; the next `up` tries those again
 ├── HandoffUnsafeError         the VIP was not let go, or was taken back; the bootstrap VM was kept
@@ -49,6 +50,10 @@ class BmcTransientError(BmcError):
 
 class BmcTimeoutError(BmcError):
     """Deadline spent; what was asked may still happen."""
+
+
+class PreflightError(OkdBaremetalError):
+    """The provisioner lacks what `up` needs, one line per finding; nothing was touched."""
 
 
 class HypervisorError(OkdBaremetalError):

@@ -1,4 +1,4 @@
-"""Live progress in the row of a resource."""
+"""What is told of a resource while it is worked on: live progress in its row, and warnings that stay."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,17 @@ Report = Callable[[str], None]
 
 
 def row(urn: str) -> Report:
-    """A reporter into the Info column of the resource `urn`.
+    """A reporter into the Info column of the resource `urn`."""
+    return _reporter(urn, "INFO", ephemeral=True)
+
+
+def warnings(urn: str) -> Report:
+    """A reporter of warnings that still stand below the resources when the run has ended."""
+    return _reporter(urn, "WARNING", ephemeral=False)
+
+
+def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
+    """Into the engine's log.
 
     The engine listens at the address that is the plugin's last argument; where there is none (tests, other hosts)
     the line goes to standard error.
@@ -22,9 +32,10 @@ def row(urn: str) -> Report:
     from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc  # noqa: PLC0415
 
     stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
+    level = engine_pb2.LogSeverity.Value(severity)
 
     def report(line: str) -> None:
-        request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=line, urn=urn, ephemeral=True)
+        request = engine_pb2.LogRequest(severity=level, message=line, urn=urn, ephemeral=ephemeral)
         try:
             stub.Log(request, timeout=2)
         except grpc.RpcError:

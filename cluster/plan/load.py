@@ -54,7 +54,7 @@ def load_plan(path: Path, options: Mapping[str, Any]) -> ClusterPlan:
     if config is None or wanted is None:
         raise ConfigError([*refused, *found])
     intent, found = place(intent_of(config), wanted, str(path))
-    found += [f"config: {problem}" for problem in _incomplete(intent, wanted)]
+    found += [f"config: {problem}" for problem in (*_incomplete(intent, wanted), *_base_of_the_bootstrap(wanted))]
     if found:
         raise ConfigError(found)
     return ClusterPlan(**dict(intent), options=wanted)
@@ -113,3 +113,22 @@ def _incomplete(intent: Intent, options: Options) -> Iterator[Problem]:
         for name in given:
             if name not in names:
                 yield Problem(f"{option}.{name}", "no such host")
+
+
+def _base_of_the_bootstrap(options: Options) -> Iterator[Problem]:
+    """The base volume is either named, or made of an image."""
+    vm, provisioner = options.bootstrap, options.provisioner
+    if not provisioner.manage:
+        if not vm.base_volume:
+            text = "missing; name a qcow2 volume of the pool, or have one made with provisioner.manage: true"
+            yield Problem("bootstrap.base_volume", text)
+        return
+    if provisioner.base_image is None:
+        text = "missing; with provisioner.manage: true, name source and sha256 of the bootstrap's image"
+        yield Problem("provisioner.base_image", text)
+    if vm.base_volume:
+        text = f"{vm.base_volume} is not used: provisioner.manage: true makes a volume of base_image; take it out"
+        yield Problem("bootstrap.base_volume", text)
+    if vm.base_sha256:
+        text = "not used: with provisioner.manage: true, provisioner.base_image.sha256 says it; take it out"
+        yield Problem("bootstrap.base_sha256", text)

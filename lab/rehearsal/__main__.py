@@ -64,12 +64,16 @@ def _cluster(report: Report, images: Images, *, keep: bool) -> None:
         payload = PROJECT / "stacks" / STACK / "payload"
         write_payload(load_site(), payload)
         digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
-        stack.configure(payload=digests, bmc_ca=site.bmc_ca(), media={"base_iso": {"sha256": images.iso_sha256}})
+        with images.base_volume.open("rb") as volume:
+            base = {"base_sha256": hashlib.file_digest(volume, "sha256").hexdigest()}
+        media = {"base_iso": {"sha256": images.iso_sha256}}
+        stack.configure(payload=digests, bmc_ca=site.bmc_ca(), bootstrap=base, media=media)
         began = time.monotonic()
         stack.preview()
         report.measure("preview of 3+2 servers, s", goal="under 3", seen=f"{time.monotonic() - began:.1f}")
     plan = _plan(PROJECT)
     rehearsal = Rehearsal(Provisioner(plan, images), stack, plan, report)
+    rehearsal.preflight()
     rehearsal.refusals()
     rehearsal.bootstrap()
     rehearsal.preview()

@@ -71,9 +71,17 @@ MISTAKES = (
         "payload not the pinned one", f"{STACK}/payload/bootstrap.ign", lambda text: f"{text} ", "the stack pins"
     ),
     Mistake(
-        "libvirt not reachable", INSTALL_CONFIG, _replaced("libvirt-sock", "no-sock"), "libvirt is not reachable"
+        "libvirt not reachable",
+        INSTALL_CONFIG,
+        _replaced("libvirt-sock", "no-sock"),
+        "mend: `systemctl restart libvirtd`",
     ),
-    Mistake("bridge missing", INSTALL_CONFIG, _replaced("externalBridge: bare", "externalBridge: no"), "bridge"),
+    Mistake(
+        "bridge missing",
+        INSTALL_CONFIG,
+        _replaced("externalBridge: bare", "externalBridge: no"),
+        "bridge nometal: not there; mend: ",
+    ),
 )
 
 

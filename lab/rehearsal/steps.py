@@ -7,8 +7,10 @@ from pathlib import Path
 from assets.ignition import payload_ca
 from assets.render import render_bootstrap
 from cluster.plan import ClusterPlan
+from components.preflight import wanted_of
 from lab import site
 from lab.rehearsal.etcd import Writer
+from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
@@ -40,6 +42,11 @@ class Rehearsal:
     def proofs(self) -> Proofs:
         """With the payload's CA."""
         return Proofs(self.plan, payload_ca((self.payload / "master.ign").read_bytes()), self.report)
+
+    def preflight(self) -> None:
+        """A provisioner with something missing is refused before anything else is tried."""
+        with self.report.step("preflight, each fault refused"):
+            refuse_each_fault(wanted_of(self.plan), self.report)
 
     def refusals(self) -> None:
         """What is wrong is refused before it harms."""
@@ -163,7 +170,7 @@ class Rehearsal:
         files = len(render_bootstrap(self.plan))
         created = "create HostProvisioning, create VipHeld"
         deleted = f"delete Bootstrap, delete BootstrapVm, delete {files} RenderedAsset"
-        return f"{created}, {deleted}, update VipHandoff"
+        return f"{created}, {deleted}, update ProvisionerPreflight, update VipHandoff"
 
     def _handoff(self) -> None:
         felt = self.stack.outputs()["handoff"]

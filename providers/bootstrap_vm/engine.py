@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
 from providers.clock import Clock
@@ -11,7 +11,6 @@ from providers.hypervisor.libvirt_wire import CHANNEL, OWNER, Found, Hypervisor
 from providers.hypervisor.shutdown import stop
 from providers.progress import Report
 
-DISK_GIB = 32  # of the overlay, thin; as openshift-install makes it
 FW_CFG = "opt/com.coreos/config"  # where Ignition's qemu platform reads its config
 
 
@@ -29,11 +28,18 @@ class VmSpec:
     vcpus: int
     emulated: bool
     ignition_sha256: str
+    disk_gib: int = field(default=32, repr=False)
+    """Virtual size of the overlay, thin."""
+    network: str = field(default="", repr=False)
+    """libvirt network; empty: the bridge directly."""
 
     @property
     def build(self) -> str:
         """Digest of everything that a running VM cannot take over."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()
+        # The last two fields came later: they count where they are not what was before, or its VMs were not adopted.
+        later = (self.disk_gib, self.network)
+        text = repr(self) if later == (VmSpec.disk_gib, VmSpec.network) else repr((self, later))
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,16 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Sources:
+    """What a VM is built from, beside its specification."""
+
+    ignition: Callable[[], bytes]
+    """Gives the composed config."""
+    base_sha256: str
+    """Digest of the base volume; empty: it is not compared."""
+
+
+@dataclass(frozen=True)
 class BootstrapVmEngine:
     """Steps for one VM."""
 
@@ -54,18 +70,18 @@ class BootstrapVmEngine:
     clock: Clock
     report: Report
 
-    def ensure(self, spec: VmSpec, ignition: Callable[[], bytes], segment: Segment, *, deadline_s: float) -> None:
+    def ensure(self, spec: VmSpec, sources: Sources, segment: Segment, *, deadline_s: float) -> None:
         """Have the VM running as specified: adopt it, build it, or build it again.
 
         Args:
             spec: The VM.
-            ignition: Gives the composed config; called only when a VM is built.
+            sources: Looked at only when a VM is built.
             segment: Looked at before anything is built.
             deadline_s: For the graceful end of a VM that is built again.
 
         Raises:
-            HypervisorError: Somebody else's domain, somebody else's VIP, or a control plane that would lose its
-                bootstrap. Nothing was touched.
+            HypervisorError: Somebody else's domain, somebody else's VIP, another base image, or a control plane that
+                would lose its bootstrap. Nothing was touched.
         """
         found = self._own(spec)
         if found and found.build == spec.build:
@@ -79,7 +95,7 @@ class BootstrapVmEngine:
             what = f"its configuration has changed, and {node} of the control plane answers already"
             raise HypervisorError(what, where=spec.name, hint="Revert the change, or `pulumi destroy` first")
         # What can be missing is looked for before the VM that is there is ended.
-        base, config = self.hypervisor.volume_path(spec.pool, spec.base_volume), ignition()
+        base, config = self._base(spec, sources.base_sha256), sources.ignition()
         if found:
             stop(self.hypervisor, spec.name, deadline_s=deadline_s, clock=self.clock, report=self.report)
             self.hypervisor.undefine(spec.name)
@@ -103,6 +119,17 @@ class BootstrapVmEngine:
             )
         return found
 
+    def _base(self, spec: VmSpec, sha256: str) -> str:
+        """Path of the base volume. It may be new in this run, or on another host: nobody has read it before."""
+        path = self.hypervisor.volume_path(spec.pool, spec.base_volume)
+        if sha256:
+            self.report("comparing the base volume's digest")
+            seen = self.hypervisor.volume_sha256(spec.pool, spec.base_volume)
+            if seen != sha256:
+                where, hint = f"base volume {spec.base_volume} of pool {spec.pool}", "Mend the image, or its digest"
+                raise HypervisorError(f"sha256 is {seen}, wanted {sha256}", where=where, hint=hint)
+        return path
+
     def _refuse_foreign_vip(self, spec: VmSpec, segment: Segment) -> None:
         if others := segment.vip_macs() - {spec.mac}:
             what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {spec.mac}"
@@ -120,7 +147,7 @@ class BootstrapVmEngine:
 
 def _disk_xml(spec: VmSpec, base: str) -> str:
     return (
-        f"<volume><name>{spec.name}.qcow2</name><capacity unit='GiB'>{DISK_GIB}</capacity>"
+        f"<volume><name>{spec.name}.qcow2</name><capacity unit='GiB'>{spec.disk_gib}</capacity>"
         f"<target><format type='qcow2'/></target>"
         f"<backingStore><path>{base}</path><format type='qcow2'/></backingStore></volume>"
     )
@@ -136,6 +163,7 @@ def _ignition_xml(spec: VmSpec, size: int) -> str:
 def _domain_xml(spec: VmSpec, disk: str, config: str) -> str:
     # Emulated guests get a small translation cache: six of them fit into 2.4 GB at equal speed (measured 2026-11).
     tcg = "<tcg><tb-cache unit='MiB'>128</tb-cache></tcg>" if spec.emulated else ""
+    link, at = ("network", spec.network) if spec.network else ("bridge", spec.bridge)
     cpu = "<cpu mode='custom'><model>qemu64</model></cpu>" if spec.emulated else "<cpu mode='host-passthrough'/>"
     return f"""<domain type='{"qemu" if spec.emulated else "kvm"}'>
   <name>{spec.name}</name>
@@ -152,8 +180,8 @@ def _domain_xml(spec: VmSpec, disk: str, config: str) -> str:
     <disk type='file' device='disk'>
       <driver name='qemu' type='qcow2'/><source file={quoteattr(disk)}/><target dev='vda' bus='virtio'/>
     </disk>
-    <interface type='bridge'>
-      <mac address='{spec.mac}'/><source bridge='{spec.bridge}'/><model type='virtio'/>
+    <interface type='{link}'>
+      <mac address='{spec.mac}'/><source {link}='{at}'/><model type='virtio'/>
     </interface>
     <channel type='unix'><target type='virtio' name='{CHANNEL}'/></channel>
     <serial type='pty'><log file='/var/log/libvirt/qemu/{spec.name}-serial0.log'/></serial>

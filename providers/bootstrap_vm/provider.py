@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 from assets.ignition import compose, read_payload
-from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, VmSpec
+from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, Sources, VmSpec
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider
 from providers.hypervisor.libvirt_wire import connected
@@ -49,7 +49,8 @@ class BootstrapVmProvider(Provider):
         )
         with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
             engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
-            engine.ensure(_spec(props), ignition, segment, deadline_s=props["deadline_s"])
+            sources = Sources(ignition, props["base_sha256"])
+            engine.ensure(_spec(props), sources, segment, deadline_s=props["deadline_s"])
 
 
 def _answering(nodes: list[str]) -> str | None:
@@ -57,5 +58,7 @@ def _answering(nodes: list[str]) -> str | None:
 
 
 def _spec(props: Props) -> VmSpec:
-    numbers = {key: int(props[key]) for key in ("memory_mib", "vcpus")}
-    return VmSpec(**{field.name: props[field.name] for field in fields(VmSpec)} | numbers)
+    # A state of before lacks the fields that came later.
+    given: Props = {field.name: props[field.name] for field in fields(VmSpec) if field.name in props}
+    numbers = {name: int(value) for name, value in given.items() if isinstance(value, float)}
+    return VmSpec(**given | numbers)

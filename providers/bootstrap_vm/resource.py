@@ -17,10 +17,15 @@ class BootstrapVmArgs:
     owner: str
     """`<project>/<stack>`, the mark in libvirt's metadata without which a domain is not ours."""
     libvirt_uri: str
-    pool: str
-    base_volume: str
+    pool: pulumi.Input[str]
+    base_volume: pulumi.Input[str]
+    base_sha256: str
+    """Empty: not compared."""
     bridge: str
+    network: pulumi.Input[str]
+    """libvirt network over that bridge; empty: the bridge directly."""
     mac: str
+    disk_gib: int
     memory_mib: int
     vcpus: int
     emulated: bool

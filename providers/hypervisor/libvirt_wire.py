@@ -1,9 +1,10 @@
 """libvirt, as much of it as the bootstrap VM needs."""
 
 import contextlib
+import hashlib
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 from xml.etree import ElementTree
@@ -37,6 +38,10 @@ class Hypervisor(Protocol):
 
     def volume_path(self, pool: str, volume: str) -> str:
         """Path of a volume that must be there."""
+        ...
+
+    def volume_sha256(self, pool: str, volume: str) -> str:
+        """Digest of all bytes of a volume that must be there."""
         ...
 
     def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
@@ -95,6 +100,16 @@ class Libvirt:
             storage = self._connection.storagePoolLookupByName(pool)
             storage.refresh()
             return str(storage.storageVolLookupByName(volume).path())
+
+    def volume_sha256(self, pool: str, volume: str) -> str:
+        """See `Hypervisor`."""
+        digest = hashlib.sha256()
+        with self._refusals(f"volume {volume} of pool {pool}"):
+            stream = self._connection.newStream()
+            self._connection.storagePoolLookupByName(pool).storageVolLookupByName(volume).download(stream, 0, 0)
+            stream.recvAll(lambda _stream, content, _opaque: digest.update(content), None)
+            stream.finish()
+        return digest.hexdigest()
 
     def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
         """See `Hypervisor`."""
@@ -171,17 +186,24 @@ class Libvirt:
                 return None
             raise HypervisorError(_said(error), where=self._uri, hint="Is libvirtd running?") from error
 
-    @contextmanager
-    def _refusals(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except libvirt.libvirtError as error:
-            raise HypervisorError(f"{what}: {_said(error)}", where=self._uri, hint=_hint(error, what)) from error
+    def _refusals(self, what: str) -> AbstractContextManager[None]:
+        return refusals(self._uri, what)
 
 
 @contextmanager
 def connected(uri: str) -> Iterator[Libvirt]:
     """A connection to libvirt.
+
+    Raises:
+        HypervisorError: Not reachable.
+    """
+    with opened(uri) as connection:
+        yield Libvirt(connection, uri)
+
+
+@contextmanager
+def opened(uri: str) -> Iterator[libvirt.virConnect]:
+    """The same, bare.
 
     Raises:
         HypervisorError: Not reachable.
@@ -194,9 +216,22 @@ def connected(uri: str) -> Iterator[Libvirt]:
         hint = "Start libvirtd, or mend platform.baremetal.libvirtURI, then run `pulumi up` again"
         raise HypervisorError(f"libvirt is not reachable: {_said(error)}", where=uri, hint=hint) from error
     try:
-        yield Libvirt(connection, uri)
+        yield connection
     finally:
         connection.close()
+
+
+@contextmanager
+def refusals(uri: str, what: str) -> Iterator[None]:
+    """Errors of libvirt about `what`, as ours.
+
+    Raises:
+        HypervisorError: libvirt refuses.
+    """
+    try:
+        yield
+    except libvirt.libvirtError as error:
+        raise HypervisorError(f"{what}: {_said(error)}", where=uri, hint=_hint(error, what)) from error
 
 
 def _take(content: bytes, size: int, sent: list[int]) -> bytes:

@@ -1,5 +1,6 @@
 """libvirt in memory: domains that obey their power button, or do not."""
 
+import hashlib
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
@@ -38,6 +39,9 @@ class FakeHypervisor:
         if volume not in self.volumes:
             raise HypervisorError(f"volume {volume} of pool {pool}: not found", where="qemu:///system")
         return f"/{pool}/{volume}"
+
+    def volume_sha256(self, pool: str, volume: str) -> str:
+        return hashlib.sha256(self.volumes[volume] or b"").hexdigest()
 
     def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
         name = ElementTree.fromstring(volume_xml).findtext("name", "")  # noqa: S314

@@ -22,6 +22,7 @@ PROVIDERS = [
     "providers.asset.provider.AssetProvider",
     "providers.bmc_host.provider.BmcHostProvider",
     "providers.bootstrap_vm.provider.BootstrapVmProvider",
+    "providers.preflight.provider.PreflightProvider",
     "providers.provisioning.provider.HostProvisioningProvider",
     "providers.vip_handoff.provider.VipHandoffProvider",
     "providers.vip_held.provider.VipHeldProvider",

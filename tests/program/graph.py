@@ -3,7 +3,7 @@
 import asyncio
 import json
 import runpy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from pulumi.runtime.sync_await import _sync_await
 from providers.asset.provider import AssetProvider
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
+from providers.preflight.provider import PreflightProvider
 from providers.provisioning.provider import HostProvisioningProvider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
@@ -26,6 +27,7 @@ from tests import plans
 
 PROVIDERS: dict[str, type[ResourceProvider]] = {
     "RenderedAsset": AssetProvider,
+    "ProvisionerPreflight": PreflightProvider,
     "BmcHost": BmcHostProvider,
     "BootstrapVm": BootstrapVmProvider,
     "VipHandoff": VipHandoffProvider,
@@ -39,8 +41,9 @@ LOOP = asyncio.new_event_loop()
 
 @dataclass(frozen=True)
 class Declared:
-    """One dynamic resource."""
+    """One resource that is no component."""
 
+    token: str
     kind: str
     name: str
     urn: str
@@ -52,6 +55,12 @@ class Declared:
     after: frozenset[str]
     """URNs of what it depends on, by whatever way."""
     protect: bool
+    provider: str
+    """URN and id of an explicit provider."""
+    ignores: frozenset[str]
+    """Inputs whose change is nobody's business."""
+    goes_first: bool
+    """Whether the old one is deleted before a new one is made in its place."""
 
 
 class Monitor(mocks.MockMonitor):
@@ -64,12 +73,13 @@ class Monitor(mocks.MockMonitor):
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802
         answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
-        if not request.type.startswith("pulumi-python:dynamic"):
+        if not request.custom:
             self.components.append(request.type)
             return answer
         wire = rpc.deserialize_properties(request.object, keep_unknowns=True)
         self.declared.append(
             Declared(
+                token=request.type,
                 kind=request.type.rsplit(":", 1)[1],
                 name=request.name,
                 urn=answer.urn,
@@ -80,6 +90,9 @@ class Monitor(mocks.MockMonitor):
                     *(each.urns for each in request.propertyDependencies.values())
                 ),
                 protect=request.protect,
+                provider=request.provider,
+                ignores=frozenset(request.ignoreChanges),
+                goes_first=request.deleteBeforeReplace,
             )
         )
         return answer
@@ -125,7 +138,11 @@ class Graph:
         return {names[urn] for urn in resource.after}
 
 
-def run(olds: Graph | None = None, **changes: Any) -> Graph:
+def _main() -> None:
+    runpy.run_path(str(plans.ROOT / "__main__.py"))
+
+
+def run(olds: Graph | None = None, program: Callable[[], None] = _main, **changes: Any) -> Graph:
     """Run the program against the rehearsal's stack, its options changed, its state that of `olds`."""
     states = {name: each.inputs for name, each in olds.resources.items()} if olds else {}
     checks = Checks(states)
@@ -135,14 +152,10 @@ def run(olds: Graph | None = None, **changes: Any) -> Graph:
         config.set_all_config(
             {f"{plans.PROJECT}:{key}": _text(value) for key, value in plans.options(**changes).items()}
         )
-        _sync_await(run_pulumi_func(_program))
+        _sync_await(run_pulumi_func(program))
     resources = {each.name: each for each in monitor.declared}
     assert len(resources) == len(monitor.declared), "two resources of one name"
     return Graph(resources, monitor.components, checks.refused, exports)
-
-
-def _program() -> None:
-    runpy.run_path(str(plans.ROOT / "__main__.py"))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from tests.unit.cluster.install_config.cases import Change, bare
 
 CONTROL_PLANE, COMPUTE = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"
+PREFLIGHT = "okd-preflight"
 MASTERS, WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
 FILE = "stacks/rehearsal/install-config.yaml"
@@ -68,34 +69,63 @@ def test_phase_production_drops_the_bootstrap_and_adds_compute(bootstrap: Graph,
     assert production.resources.keys() - bootstrap.resources.keys() == {WORKERS, INGRESS}
 
 
-def test_only_the_phase_of_the_handoff_differs_between_the_phases(bootstrap: Graph, production: Graph) -> None:
+def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production: Graph) -> None:
     changed = {
         (name, key)
         for name in bootstrap.resources.keys() & production.resources.keys()
         for key in bootstrap.resources[name].inputs.keys() | production.resources[name].inputs.keys()
         if bootstrap.resources[name].inputs.get(key) != production.resources[name].inputs.get(key)
     }
-    assert changed == {(HANDOFF, "phase")}
+    assert changed == {(PREFLIGHT, "phase"), (HANDOFF, "phase")}
 
 
 def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
     hosts = CONTROL_PLANE | COMPUTE
     for host in bootstrap.of("BmcHost"):
-        assert bootstrap.after(host) == assets(bootstrap)
+        assert bootstrap.after(host) == {PREFLIGHT} | assets(bootstrap)
     own = {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
-    assert bootstrap.after(bootstrap.one("BootstrapVm")) == hosts | own
+    assert bootstrap.after(bootstrap.one("BootstrapVm")) == {PREFLIGHT} | hosts | own
     assert bootstrap.after(bootstrap.one("VipHandoff")) == {VM}
     assert bootstrap.after(bootstrap.one("HostProvisioning")) == {HANDOFF} | CONTROL_PLANE
 
 
 def test_edges_of_phase_production(production: Graph) -> None:
     for host in production.of("BmcHost"):
-        assert production.after(host) == assets(production)
+        assert production.after(host) == {PREFLIGHT} | assets(production)
     control_plane, compute = production.resources[MASTERS], production.resources[WORKERS]
     assert production.after(control_plane) == CONTROL_PLANE
     assert production.after(production.one("VipHandoff")) == {MASTERS}
     assert production.after(compute) == {HANDOFF} | CONTROL_PLANE | COMPUTE
     assert production.after(production.one("VipHeld")) == {WORKERS}
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_the_preflight_comes_once_and_before_everything_that_touches_the_world(
+    graphs: dict[str, Graph], phase: str
+) -> None:
+    graph = graphs[phase]
+    assert (graph.one("ProvisionerPreflight").name, graph.after(graph.one("ProvisionerPreflight"))) == (
+        PREFLIGHT,
+        set(),
+    )
+
+    def is_later(name: str) -> bool:
+        before = graph.after(graph.resources[name])
+        return PREFLIGHT in before or any(map(is_later, before))
+
+    others = graph.resources.keys() - assets(graph) - {PREFLIGHT}
+    assert {name for name in others if not is_later(name)} == set()
+
+
+def test_the_preflight_looks_for_what_the_vm_and_the_rollout_are_given(bootstrap: Graph) -> None:
+    seen, vm = bootstrap.one("ProvisionerPreflight").inputs, bootstrap.one("BootstrapVm").inputs
+    rollout = bootstrap.one("HostProvisioning").inputs
+    assert seen["bridges"] == {"externalBridge": vm["bridge"]}
+    assert seen["vm"] == vm["name"]
+    for key in ("libvirt_uri", "pool", "base_volume", "disk_gib", "emulated"):
+        assert seen[key] == vm[key], key
+    for key in ("media_address", "media_port", "base_iso_sha256", "base_iso_url"):
+        assert seen[key] == rollout[key], key
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])

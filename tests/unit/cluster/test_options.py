@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cluster.errors import ConfigError
-from cluster.options import Options, read_stack_file
+from cluster.options import BaseImage, Options, read_stack_file
 from tests import plans
 
 SECURE = {"secure": "v1:ciphertext"}
@@ -69,6 +69,13 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: str | None, li
 def test_the_example_stack_has_every_option_that_is_needed() -> None:
     options = Options.model_validate(read_stack_file(plans.ROOT / "stacks" / "Pulumi.example.yaml"))
     assert options.consent.keys() == options.node_addresses.keys()
+
+
+def test_a_changed_image_is_another_volume_a_moved_one_is_not() -> None:
+    digest = "0123456789ab" + "c" * 52
+    assert BaseImage(source="/a", sha256=digest).volume("okd") == "okd-base-0123456789ab.qcow2"
+    assert BaseImage(source="https://b", sha256=digest).volume("okd") == "okd-base-0123456789ab.qcow2"
+    assert BaseImage(source="/a", sha256="d" * 64).volume("okd") == "okd-base-dddddddddddd.qcow2"
 
 
 def test_each_option_is_declared_to_pulumi() -> None:

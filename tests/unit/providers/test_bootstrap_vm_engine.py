@@ -1,11 +1,13 @@
 """The bootstrap VM: what is adopted, built, built again and removed; and never somebody else's."""
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
 import pytest
 
-from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, VmSpec
+from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, Sources, VmSpec
+from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.errors import HypervisorError
 from providers.hypervisor.libvirt_wire import Found
 from providers.hypervisor.shutdown import BUTTON_AGAIN_S, stop
@@ -40,6 +42,7 @@ class Rig:
     clock: FakeClock = field(default_factory=FakeClock)
     lines: list[str] = field(default_factory=list)
     composed: int = 0
+    base_sha256: str = ""
     hypervisor: FakeHypervisor = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,7 +65,7 @@ class Rig:
             return IGNITION
 
         segment = Segment("192.0.2.5", lambda: self.vip_macs, lambda: self.node)
-        self.engine.ensure(spec, ignition, segment, deadline_s=DEADLINE_S)
+        self.engine.ensure(spec, Sources(ignition, self.base_sha256), segment, deadline_s=DEADLINE_S)
         return self.hypervisor.calls
 
     def refuses(self, spec: VmSpec = SPEC) -> str:
@@ -147,10 +150,16 @@ def test_a_changed_configuration_is_built_while_no_node_answers(running: bool, b
     assert rig.hypervisor.find(NAME) == Found(SPEC.owner, CHANGED.build, running=True)
 
 
-@pytest.mark.parametrize("change", ["memory_mib", "mac", "bridge", "base_volume", "emulated", "vcpus"])
+@pytest.mark.parametrize(
+    "change", ["memory_mib", "mac", "bridge", "base_volume", "emulated", "vcpus", "disk_gib", "network"]
+)
 def test_everything_a_running_vm_cannot_take_over_is_part_of_its_build(change: str) -> None:
-    changed: dict[str, object] = {"memory_mib": 512, "vcpus": 2, "emulated": False}
+    changed: dict[str, object] = {"memory_mib": 512, "vcpus": 2, "emulated": False, "disk_gib": 2}
     assert replace(SPEC, **{change: changed.get(change, "other")}).build != SPEC.build  # type: ignore[arg-type]
+
+
+def test_a_vm_that_was_built_before_disk_gib_and_network_keeps_its_build() -> None:
+    assert SPEC.build == "59a16fb908dbff76ed96d1728bed274b7316c89bd0015f665bdc75515dbd5085"
 
 
 def test_a_payload_that_cannot_be_read_leaves_nothing_half_built() -> None:
@@ -161,7 +170,7 @@ def test_a_payload_that_cannot_be_read_leaves_nothing_half_built() -> None:
 
     segment = Segment("192.0.2.5", lambda: rig.vip_macs, lambda: None)
     with pytest.raises(HypervisorError, match="no payload"):
-        rig.engine.ensure(SPEC, unreadable, segment, deadline_s=DEADLINE_S)
+        rig.engine.ensure(SPEC, Sources(unreadable, ""), segment, deadline_s=DEADLINE_S)
     assert rig.hypervisor.calls == []
 
 
@@ -173,7 +182,7 @@ def test_a_payload_that_cannot_be_read_keeps_the_vm_that_was_to_be_built_again()
 
     segment = Segment("192.0.2.5", lambda: rig.vip_macs, lambda: None)
     with pytest.raises(HypervisorError, match="no payload"):
-        rig.engine.ensure(CHANGED, unreadable, segment, deadline_s=DEADLINE_S)
+        rig.engine.ensure(CHANGED, Sources(unreadable, ""), segment, deadline_s=DEADLINE_S)
     assert rig.hypervisor.calls == []
 
 
@@ -188,6 +197,33 @@ def test_a_missing_base_volume_is_an_error_before_anything_is_made() -> None:
     rig = Rig()
     del rig.hypervisor.volumes[BASE]
     assert BASE in rig.refuses()
+
+
+@pytest.mark.parametrize(
+    "rig", [Rig(base_sha256="d" * 64), Rig(base_sha256="d" * 64).has(CHANGED)], ids=["build", "build-again"]
+)
+def test_another_base_image_is_refused_before_anything_is_made(rig: Rig) -> None:
+    said = rig.refuses()
+    assert said.startswith(f"base volume {BASE} of pool default: sha256 is e3b0c442")
+    assert f"wanted {'d' * 64}. Mend " in said
+
+
+def test_the_base_image_of_the_digest_is_taken() -> None:
+    rig = Rig(base_sha256=hashlib.sha256(b"coreos").hexdigest())
+    rig.hypervisor.volumes[BASE] = b"coreos"
+    assert rig.ensure() == BUILT
+
+
+def test_the_base_image_of_a_running_vm_is_not_read_again() -> None:
+    assert Rig(base_sha256="d" * 64).has().ensure() == []
+
+
+def test_a_state_of_before_disk_gib_and_network_can_still_be_removed() -> None:
+    # libvirt's own test driver: a hypervisor within this process.
+    spec = {**vars(SPEC), "name": "of-long-ago", "memory_mib": 320.0, "vcpus": 1.0, "pool": "default-pool"}
+    props = {**spec, "libvirt_uri": "test:///default", "deadline_s": 1.0, "urn": "", "running": True}
+    del props["disk_gib"], props["network"]
+    BootstrapVmProvider().delete("of-long-ago", props)
 
 
 def test_a_removed_vm_leaves_nothing_and_the_base_volume_alone() -> None:
@@ -226,6 +262,27 @@ def test_the_domain_is_what_the_handoff_and_ignition_need(emulated: bool, kind: 
     assert (mac.get("address"), bridge.get("bridge")) == (SPEC.mac, SPEC.bridge)
     assert rig.hypervisor.domains[NAME].owner == 'p/"quoted" & <odd>'
     assert root.find("features/acpi") is not None
+
+
+@pytest.mark.parametrize(
+    ("network", "kind", "source"),
+    [("", "bridge", {"bridge": "baremetal"}), ("uplink", "network", {"network": "uplink"})],
+    ids=["bridge", "network"],
+)
+def test_its_nic_is_on_the_bridge_or_on_a_network_over_it(network: str, kind: str, source: dict[str, str]) -> None:
+    rig = Rig()
+    rig.ensure(replace(SPEC, network=network))
+    (nic,) = ElementTree.fromstring(rig.hypervisor.xml[NAME]).iterfind("devices/interface")  # noqa: S314
+    assert nic.get("type") == kind
+    assert [each.attrib for each in nic.iterfind("source")] == [source]
+
+
+def test_its_disk_is_as_large_as_wanted() -> None:
+    rig = Rig()
+    rig.ensure(replace(SPEC, disk_gib=7))
+    capacity = ElementTree.fromstring(rig.hypervisor.xml[f"{NAME}.qcow2"]).find("capacity")  # noqa: S314
+    assert capacity is not None
+    assert (capacity.text, capacity.get("unit")) == ("7", "GiB")
 
 
 def test_the_ignition_volume_is_for_nobody_else_s_eyes() -> None:

@@ -16,6 +16,9 @@ from tests.unit.cluster.install_config.cases import Change, bare, host
 from tests.unit.cluster.plan.files import Files, as_it_is
 
 BOOTSTRAP = plans.options()["bootstrap"]
+ADDRESS = {"address": BOOTSTRAP["address"]}
+BASE_IMAGE = {"source": "https://mirror.example.com/coreos-qemu.qcow2", "sha256": "0123456789ab" + "c" * 52}
+MANAGED = {"manage": True, "base_image": BASE_IMAGE}
 MEDIA = plans.options()["media"]
 SECRET = "hunter2"
 LOGIN = {"username": "root", "password": SECRET}
@@ -100,7 +103,23 @@ def test_secrets_are_masked_in_what_a_plan_prints(files: Files) -> None:
         ),
         pytest.param({"media": {**MEDIA, "port": 0}}, "media.port: Input should be greater", id="port"),
         pytest.param({"bootstrap": {**BOOTSTRAP, "memory_mib": 1}}, "bootstrap.memory_mib: ", id="memory"),
-        pytest.param({"bootstrap": {"address": "192.168.111.20"}}, "bootstrap.base_volume: ", id="no-base-volume"),
+        pytest.param(
+            {"bootstrap": {**BOOTSTRAP, "base_sha256": "C2" * 32}}, "bootstrap.base_sha256: String", id="base-digest"
+        ),
+        pytest.param({"bootstrap": {**BOOTSTRAP, "disk_gib": 0}}, "bootstrap.disk_gib: Input should be", id="disk"),
+        pytest.param({"bootstrap": {**BOOTSTRAP, "pool": ""}}, "bootstrap.pool: ", id="pool-without-name"),
+        pytest.param({"provisioner": {"manage": "maybe"}}, "provisioner.manage: ", id="manage"),
+        pytest.param({"provisioner": {"pool_path": "images"}}, "provisioner.pool_path: ", id="relative-pool-path"),
+        pytest.param(
+            {"provisioner": {"base_image": {**BASE_IMAGE, "source": "image.qcow2"}}},
+            "provisioner.base_image.source: ",
+            id="relative-image",
+        ),
+        pytest.param(
+            {"provisioner": {"base_image": {"source": "/image.qcow2"}}},
+            "provisioner.base_image.sha256: ",
+            id="image-without-digest",
+        ),
         pytest.param(
             {"node_addresses": {"okd-master-0": ["x"]}}, "node_addresses.okd-master-0[0]: ", id="no-address"
         ),
@@ -169,6 +188,32 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             id="bootstrap-outside",
         ),
         pytest.param(
+            {"bootstrap": ADDRESS},
+            [
+                "bootstrap.base_volume: missing; "
+                "name a qcow2 volume of the pool, or have one made with provisioner.manage: true"
+            ],
+            id="no-base-volume",
+        ),
+        pytest.param(
+            {"bootstrap": ADDRESS, "provisioner": {"manage": True}},
+            [
+                "provisioner.base_image: missing; "
+                "with provisioner.manage: true, name source and sha256 of the bootstrap's image"
+            ],
+            id="managed-without-image",
+        ),
+        pytest.param(
+            {"bootstrap": {**ADDRESS, "base_volume": "x.qcow2", "base_sha256": "c2" * 32}, "provisioner": MANAGED},
+            [
+                "bootstrap.base_volume: x.qcow2 is not used: "
+                "provisioner.manage: true makes a volume of base_image; take it out",
+                "bootstrap.base_sha256: not used: "
+                "with provisioner.manage: true, provisioner.base_image.sha256 says it; take it out",
+            ],
+            id="managed-and-named",
+        ),
+        pytest.param(
             {"bootstrap": {"base_volume": "base.qcow2"}},
             ["bootstrap.address: missing; name the address that DHCP reserves for 52:54:00:11:10:14"],
             id="bootstrap-without-address",
@@ -215,6 +260,27 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
 )
 def test_inputs_that_disagree_are_refused(changes: dict[str, Any], lines: list[str]) -> None:
     assert problems_of(**changes) == [f"config: {line}" for line in lines]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"bootstrap": ADDRESS, "provisioner": MANAGED}, id="managed"),
+        pytest.param(
+            {
+                "bootstrap": ADDRESS,
+                "provisioner": {**MANAGED, "base_image": {**BASE_IMAGE, "source": "/srv/i.qcow2"}},
+            },
+            id="managed-from-a-path",
+        ),
+        pytest.param({"provisioner": {**MANAGED, "manage": False}}, id="an-image-for-later"),
+        pytest.param({"bootstrap": {**BOOTSTRAP, "base_sha256": "c2" * 32}}, id="digest-of-the-base-volume"),
+        pytest.param({"bootstrap": {**BOOTSTRAP, "base_sha256": "", "disk_gib": 1}}, id="least-disk"),
+    ],
+)
+def test_the_base_volume_is_either_named_or_made(changes: dict[str, Any]) -> None:
+    options = plans.plan(**changes).options
+    assert options.provisioner.manage is not bool(options.bootstrap.base_volume)
 
 
 def test_all_problems_of_both_inputs_are_told_at_once(files: Files) -> None:

@@ -1,0 +1,92 @@
+"""The provisioner's long-lived libvirt objects: storage pool, the bootstrap's base volume, bridge networks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from cluster.install_config.rules.provisioning import DISABLED
+from cluster.options import BaseImage
+from cluster.plan import ClusterPlan
+from components.component import Component
+
+BAREMETAL = "baremetal"
+
+
+@dataclass(frozen=True)
+class ProvisionerArgs:
+    """Inputs of `Provisioner`."""
+
+    plan: ClusterPlan
+    after: Sequence[pulumi.Resource]
+    """What must hold before libvirt is touched, or even connected to."""
+
+
+class Provisioner(Component):
+    """What the bootstrap VM stands on, declared in both phases: it outlives the VM.
+
+    With `provisioner.manage: true` pulumi-libvirt makes it; else it is there, and nothing is declared.
+    """
+
+    pool: pulumi.Input[str]
+    """Name of the storage pool."""
+    base_volume: pulumi.Input[str]
+    """Name of the volume that the VM's disk is laid over."""
+    base_sha256: str
+    """Its digest; empty: nobody said it."""
+    network: pulumi.Input[str]
+    """libvirt network over the bridge of the VM; empty: the bridge itself."""
+
+    def __init__(self, name: str, args: ProvisionerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("baremetal:provisioner:Provisioner", name, opts)
+        bootstrap, image = args.plan.options.bootstrap, args.plan.options.provisioner.base_image
+        if args.plan.options.provisioner.manage and image:
+            self.base_sha256 = image.sha256
+            self._manage(args, image)
+        else:
+            self.base_sha256 = bootstrap.base_sha256
+            self.pool, self.base_volume, self.network = bootstrap.pool, bootstrap.base_volume, ""
+        self.register_outputs({})
+
+    def _manage(self, args: ProvisionerArgs, image: BaseImage) -> None:
+        # Imported where it is asked for and nowhere else: nobody maintains it any more.
+        import pulumi_libvirt as libvirt  # noqa: PLC0415
+
+        plan, options = args.plan, args.plan.options
+        first = pulumi.ResourceOptions(parent=self, depends_on=[*args.after])
+        provider = libvirt.Provider(self.name, uri=plan.libvirt_uri, opts=first)
+        # Two objects of one name cannot be in libvirt: an old one goes before the new one comes.
+        child = pulumi.ResourceOptions(parent=self, provider=provider, delete_before_replace=True)
+        pool = libvirt.Pool(
+            f"{self.name}-pool",
+            name=options.bootstrap.pool,
+            type="dir",
+            target=libvirt.PoolTargetArgs(path=options.provisioner.pool_path),
+            opts=child,
+        )
+        # Its name has the digest of what is in it. So another image is another resource, and the VM leaves the old
+        # volume before that goes; where the same image is fetched from is no reason to take it from under the VM.
+        volume = image.volume(plan.name)
+        base = libvirt.Volume(
+            volume,
+            name=volume,
+            pool=pool.name,
+            source=image.source,
+            format="qcow2",
+            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(ignore_changes=["source"])),
+        )
+        networks = {
+            name: libvirt.Network(
+                f"{self.name}-{name}", name=name, mode="bridge", bridge=bridge, autostart=True, opts=child
+            )
+            for name, bridge in _bridges(plan).items()
+        }
+        self.pool, self.base_volume, self.network = pool.name, base.name, networks[BAREMETAL].name
+
+
+def _bridges(plan: ClusterPlan) -> dict[str, str | None]:
+    """Bridges of the install-config, by the name of the libvirt network over each."""
+    bridges: dict[str, str | None] = {BAREMETAL: plan.bootstrap.bridge}
+    if plan.provisioning.mode != DISABLED:
+        bridges["provisioning"] = plan.provisioning.bridge
+    return bridges

@@ -1,0 +1,221 @@
+"""The provisioner with one thing missing after the other: the preflight's own engine and eyes, on the lab's host.
+
+As a program, inside the site: what is wanted comes in by standard input, what was seen goes out, both as JSON.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lab import site
+from lab.rehearsal.report import RehearsalError, Report, say
+from lab.shell import run
+from lab.site import libvirtd
+from lab.site.paths import BASE_VOLUME, POOL
+from providers.preflight.engine import Spec, judge
+from providers.preflight.looks import HostLooks
+
+CHECKOUT = Path(__file__).parents[2]
+SILENCE_S = 1.0  # in place of the program's own patience, where libvirtd is silent
+GOAL_MS = 2000
+Made = Callable[[Spec], AbstractContextManager[Mapping[str, Any]]]
+"""Makes a fault and takes it back; what it changes of what is wanted."""
+
+
+@contextmanager
+def _pool_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
+    with libvirtd.connection() as connection:
+        pool = connection.storagePoolLookupByName(spec.pool)
+        definition = pool.XMLDesc()
+        pool.destroy()
+        pool.undefine()
+        try:
+            yield {}
+        finally:
+            pool = connection.storagePoolDefineXML(definition)
+            pool.setAutostart(1)
+            pool.create()
+
+
+@contextmanager
+def _pool_stopped(spec: Spec) -> Iterator[Mapping[str, Any]]:
+    with libvirtd.connection() as connection:
+        pool = connection.storagePoolLookupByName(spec.pool)
+        pool.destroy()
+        try:
+            yield {}
+        finally:
+            pool.create()
+
+
+@contextmanager
+def _volume_changed(_: Spec) -> Iterator[Mapping[str, Any]]:
+    path, before = POOL / BASE_VOLUME, (POOL / BASE_VOLUME).stat()
+    with path.open("ab") as volume:
+        volume.write(b"\0")
+    try:
+        yield {}
+    finally:
+        os.truncate(path, before.st_size)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@contextmanager
+def _bridge_down(spec: Spec) -> Iterator[Mapping[str, Any]]:
+    (bridge,) = spec.bridges.values()
+    run("ip", "link", "set", bridge, "down")
+    try:
+        yield {}
+    finally:
+        run("ip", "link", "set", bridge, "up")
+
+
+@contextmanager
+def _port_taken(spec: Spec) -> Iterator[Mapping[str, Any]]:
+    with socket.create_server(("", spec.media_port)):
+        yield {}
+
+
+@contextmanager
+def _libvirtd_stopped(_: Spec) -> Iterator[Mapping[str, Any]]:
+    """What a daemon leaves that has ended: its socket, with nobody behind."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "libvirt-sock")
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
+        yield {"libvirt_uri": f"qemu+unix:///system?socket={path}"}
+
+
+@contextmanager
+def _libvirtd_silent(_: Spec) -> Iterator[Mapping[str, Any]]:
+    if (pid := libvirtd.daemon.pid) is None:
+        raise RehearsalError("libvirtd does not run")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield {}
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _wanted(**changes: Any) -> Made:
+    """Something that this host does not have."""
+    return lambda _: nullcontext(changes)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Faults that are there at once."""
+
+    name: str
+    told: tuple[str, ...]
+    """Words of each finding's line."""
+    made: tuple[Made, ...] = ()
+    patience_s: float = HostLooks.libvirt_s
+
+
+@dataclass
+class Outcome:
+    """What the preflight said."""
+
+    name: str
+    wanted: tuple[str, ...]
+    findings: list[str]
+    lines: list[str] = field(default_factory=list)
+    ms: float = 0
+
+
+_VOLUME = f"base volume {BASE_VOLUME} of pool default: sha256 is"
+_BRIDGE, _ADDRESS, _ISO = "nometal", "192.0.2.1", "f" * 64
+_REFUSED, _NO_BRIDGE = "libvirt is not reachable: Failed to connect socket", f"bridge {_BRIDGE}: not there"
+_NO_ISO, _FOREIGN, _TAKEN = f"{_ISO} is not there", f"{_ADDRESS}: on no interface", "media.port 8080: taken on "
+_no_room = _wanted(disk_gib=1_000_000)
+_no_bridge = _wanted(bridges={"externalBridge": _BRIDGE})
+_no_address = _wanted(media_address=_ADDRESS)
+_no_iso = _wanted(base_iso_sha256=_ISO)
+ONE_BY_ONE = (
+    Case("pool missing", ("pool default: not there",), (_pool_gone,)),
+    Case("pool not active", ("pool default: not active",), (_pool_stopped,)),
+    Case("no room in the pool", ("1000000.02 GiB wanted",), (_no_room,)),
+    Case("base volume's digest wrong", (_VOLUME,), (_volume_changed,)),
+    Case("bridge missing", (_NO_BRIDGE,), (_no_bridge,)),
+    Case("bridge down", ("bridge baremetal: down",), (_bridge_down,)),
+    Case("base ISO missing", (_NO_ISO,), (_no_iso,)),
+    Case("media port taken", (_TAKEN,), (_port_taken,)),
+    Case("media address of another machine", (_FOREIGN,), (_no_address,)),
+    Case("libvirtd stopped", (_REFUSED,), (_libvirtd_stopped,)),
+    Case("libvirtd silent", ("no answer within 1 s",), (_libvirtd_silent,), SILENCE_S),
+)
+AT_ONCE = (
+    Case(
+        "all at once",
+        ("1000000.02 GiB wanted", _VOLUME, "bridge baremetal: down", _NO_ISO, _TAKEN),
+        (_no_room, _volume_changed, _bridge_down, _no_iso, _port_taken),
+    ),
+    Case(
+        "all at once, libvirtd stopped",
+        (_REFUSED, _NO_BRIDGE, _NO_ISO, _FOREIGN),
+        (_libvirtd_stopped, _no_bridge, _no_iso, _no_address),
+    ),
+)
+FIRST, AGAIN = Case("first pass", ()), Case("pass again", ())
+
+
+def refuse_each_fault(wanted: Spec, report: Report) -> None:
+    """Make each fault, take it back, and measure the pass without any.
+
+    Raises:
+        RehearsalError: One was not told, or told otherwise.
+    """
+    command, env = site.exec_command([sys.executable, "-m", "lab.rehearsal.preflight"])
+    answer = run(*command, cwd=CHECKOUT, stdin=json.dumps(asdict(wanted)), env=env)
+    for outcome in (Outcome(**each) for each in json.loads(answer)):
+        for line in outcome.lines:
+            say(f"      {line}")
+        if outcome.wanted:
+            _prove_refusal(outcome, report)
+        else:
+            seen = "; ".join(outcome.findings) or "none"
+            report.prove(f"preflight, {outcome.name}: findings", wanted="none", seen=seen)
+            report.measure(f"preflight, {outcome.name}, ms", goal=f"under {GOAL_MS}", seen=f"{outcome.ms:.0f}")
+
+
+def _prove_refusal(outcome: Outcome, report: Report) -> None:
+    """As many lines as faults, each with its words and with what mends it."""
+    wanted, seen = outcome.wanted, outcome.findings
+    told = len(seen) == len(wanted) and all(map(str.__contains__, seen, wanted))
+    report.prove(
+        f"preflight refuses: {outcome.name}",
+        wanted=wanted[0] if len(wanted) == 1 else f"{len(wanted)} findings",
+        seen=seen[0].partition("; mend: ")[0] if len(seen) == 1 else f"{len(seen)} findings",
+        holds=told and all("; mend: " in line for line in seen),
+    )
+
+
+def _outcome(spec: Spec, case: Case) -> Outcome:
+    with ExitStack() as faults:
+        for made in case.made:
+            spec = replace(spec, **faults.enter_context(made(spec)))
+        began = time.monotonic()
+        verdict = judge(spec, HostLooks(lambda _: None, libvirt_s=case.patience_s))
+        ms = (time.monotonic() - began) * 1000
+    return Outcome(case.name, case.told, [str(finding) for finding in verdict.findings], verdict.lines(), ms)
+
+
+def main() -> None:
+    """Every case in turn, on the host that this process runs on."""
+    spec = Spec(**json.load(sys.stdin))
+    outcomes = [_outcome(spec, case) for case in (FIRST, *ONE_BY_ONE, *AT_ONCE, AGAIN)]
+    json.dump([asdict(outcome) for outcome in outcomes], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What the provisioner must have before anything starts."""

@@ -1,0 +1,43 @@
+"""RPC shell of `ProvisionerPreflight`."""
+
+from dataclasses import fields
+
+from providers.dynamic import Props, Provider
+from providers.preflight.engine import Spec, judge
+from providers.preflight.looks import HostLooks
+from providers.preflight.verdict import Verdict
+from providers.progress import row, warnings
+
+
+class PreflightProvider(Provider):
+    """Looks and judges; owns nothing."""
+
+    def _create(self, props: Props) -> tuple[str, Props]:
+        return "provisioner", self._update("", {}, props)
+
+    def _update(self, id_: str, olds: Props, news: Props) -> Props:
+        verdict = _verdict(news)
+        verdict.refuse()
+        warn, tell = warnings(news["urn"]), row(news["urn"])
+        for line in verdict.warnings:
+            warn(line)
+        unseen = "; ".join(verdict.unseen)
+        tell(f"ready; not looked at: {unseen}" if unseen else "ready")
+        return {
+            "libvirt_version": verdict.libvirt_version,
+            "kvm": verdict.kvm,
+            "warnings": verdict.warnings,
+            "unseen": verdict.unseen,
+        }
+
+    def _read(self, id_: str, props: Props) -> Props:
+        warn = warnings(props["urn"])
+        for finding in _verdict(props).findings:
+            warn(str(finding))
+        return {}
+
+
+def _verdict(props: Props) -> Verdict:
+    wanted = {field.name: props[field.name] for field in fields(Spec)}
+    numbers = {key: int(props[key]) for key in ("disk_gib", "media_port")}
+    return judge(Spec(**(wanted | numbers)), HostLooks(row(props["urn"])))

@@ -1,0 +1,159 @@
+"""The provisioner's libvirt objects: the real SDK of pulumi-libvirt under Pulumi's mocks."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from cluster.plan.model import Provisioning
+from components.provisioner import Provisioner, ProvisionerArgs
+from tests import plans
+from tests.program.graph import Graph, run
+
+SHA256 = "0123456789ab" + "c" * 52
+SOURCE = "https://mirror.example.com/coreos-qemu.qcow2"
+VOLUME = "okd-base-0123456789ab.qcow2"
+PROVIDER, POOL, NETWORK = "okd-provisioner", "okd-provisioner-pool", "okd-provisioner-baremetal"
+NAMED = plans.options()["bootstrap"]
+UNNAMED = {key: value for key, value in NAMED.items() if key != "base_volume"} | {"pool": "okd"}
+LIBVIRT = {PROVIDER, POOL, VOLUME, NETWORK}
+PROGRAM = ("__main__.py", "assets", "cluster", "components", "providers")
+
+
+@pytest.fixture(autouse=True)
+def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(plans.ROOT)
+
+
+def managed(sha256: str = SHA256, source: str = SOURCE) -> dict[str, Any]:
+    image = {"source": source, "sha256": sha256}
+    return {"bootstrap": UNNAMED, "provisioner": {"manage": True, "pool_path": "/srv/okd", "base_image": image}}
+
+
+@pytest.fixture(scope="module", name="graphs")
+def both_phases() -> dict[str, Graph]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(plans.ROOT)
+        bootstrap = run(**managed())
+        return {"bootstrap": bootstrap, "production": run(bootstrap, phase="production", **managed())}
+
+
+@pytest.fixture
+def bootstrap(graphs: dict[str, Graph]) -> Graph:
+    return graphs["bootstrap"]
+
+
+@pytest.fixture
+def production(graphs: dict[str, Graph]) -> Graph:
+    return graphs["production"]
+
+
+def of_libvirt(graph: Graph) -> set[str]:
+    return {name for name, each in graph.resources.items() if "libvirt" in each.token}
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_what_is_there_is_taken_without_pulumi_libvirt(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
+    monkeypatch.setitem(sys.modules, "pulumi_libvirt", None)
+    graph = run(phase=phase, import_production=True, bootstrap={**NAMED, "base_sha256": "ab" * 32})
+    assert of_libvirt(graph) == set()
+    assert "baremetal:provisioner:Provisioner" in graph.components
+    for vm in graph.of("BootstrapVm"):
+        assert {key: vm.inputs[key] for key in ("pool", "base_volume", "base_sha256", "network")} == {
+            "pool": "default", "base_volume": NAMED["base_volume"], "base_sha256": "ab" * 32, "network": ""
+        }  # fmt: skip
+
+
+def test_the_vm_gets_what_is_made(bootstrap: Graph) -> None:
+    assert of_libvirt(bootstrap) == LIBVIRT
+    vm = bootstrap.one("BootstrapVm")
+    assert (vm.inputs["pool"], vm.inputs["base_volume"], vm.inputs["network"]) == ("okd", VOLUME, "baremetal")
+    assert vm.inputs["base_sha256"] == SHA256
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_the_tokens_and_inputs_are_those_of_the_plugin(graphs: dict[str, Graph], phase: str) -> None:
+    resources = graphs[phase].resources
+    assert {name: (resources[name].token, resources[name].inputs) for name in LIBVIRT} == {
+        PROVIDER: ("pulumi:providers:libvirt", {"uri": plans.plan().libvirt_uri}),
+        POOL: ("libvirt:index/pool:Pool", {"name": "okd", "type": "dir", "target": {"path": "/srv/okd"}}),
+        VOLUME: (
+            "libvirt:index/volume:Volume",
+            {"name": VOLUME, "pool": "okd", "source": SOURCE, "format": "qcow2"},
+        ),
+        NETWORK: (
+            "libvirt:index/network:Network",
+            {"name": "baremetal", "mode": "bridge", "bridge": "baremetal", "autostart": True},
+        ),
+    }
+
+
+def test_libvirt_is_not_even_connected_to_before_the_preflight(bootstrap: Graph) -> None:
+    provider = bootstrap.resources[PROVIDER]
+    assert bootstrap.after(provider) == {"okd-preflight"}
+    for name in LIBVIRT - {PROVIDER}:
+        assert bootstrap.resources[name].provider.startswith(f"{provider.urn}::"), name
+
+
+def test_the_vm_comes_after_what_it_stands_on(bootstrap: Graph) -> None:
+    assert bootstrap.after(bootstrap.resources[VOLUME]) >= {POOL}
+    assert bootstrap.after(bootstrap.one("BootstrapVm")) >= {POOL, VOLUME, NETWORK}
+
+
+def test_two_of_one_name_are_never_in_libvirt(bootstrap: Graph) -> None:
+    assert {name for name in LIBVIRT if bootstrap.resources[name].goes_first} == LIBVIRT - {PROVIDER}
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_every_check_takes_its_inputs(graphs: dict[str, Graph], phase: str) -> None:
+    assert graphs[phase].refused == []
+
+
+def test_what_the_vm_stood_on_outlives_it(bootstrap: Graph, production: Graph) -> None:
+    assert production.of("BootstrapVm") == []
+    assert of_libvirt(production) == LIBVIRT
+    for name in LIBVIRT:
+        assert production.resources[name].inputs == bootstrap.resources[name].inputs
+
+
+def test_another_image_is_another_volume(bootstrap: Graph) -> None:
+    changed = run(bootstrap, **managed("fedcba987654" + "0" * 52))
+    assert changed.resources.keys() ^ bootstrap.resources.keys() == {VOLUME, "okd-base-fedcba987654.qcow2"}
+    assert changed.one("BootstrapVm").inputs["base_volume"] == "okd-base-fedcba987654.qcow2"
+
+
+def test_the_same_image_from_elsewhere_is_the_same_volume(bootstrap: Graph) -> None:
+    changed = run(bootstrap, **managed(source="/srv/coreos-qemu.qcow2"))
+    assert changed.resources.keys() == bootstrap.resources.keys()
+    assert changed.resources[VOLUME].ignores == {"source"}
+
+
+def test_nothing_else_imports_what_nobody_maintains() -> None:
+    roots = [plans.ROOT / name for name in PROGRAM]
+    files = [file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py"))]
+    assert [file.name for file in files if "pulumi_libvirt" in file.read_text()] == ["provisioner.py"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "bridges"),
+    [
+        pytest.param("Managed", {"baremetal": "br-ext", "provisioning": "br-prov"}, id="managed"),
+        pytest.param("Unmanaged", {"baremetal": "br-ext", "provisioning": "br-prov"}, id="unmanaged"),
+        pytest.param("Disabled", {"baremetal": "br-ext"}, id="disabled"),
+    ],
+)
+def test_each_bridge_that_the_cluster_uses_is_a_network(mode: str, bridges: dict[str, str]) -> None:
+    plan = plans.plan(**managed())
+    plan = plan.model_copy(
+        update={
+            "provisioning": Provisioning(mode=mode, bridge="br-prov"),
+            "bootstrap": plan.bootstrap.model_copy(update={"bridge": "br-ext"}),
+        }
+    )
+
+    def declare() -> None:
+        Provisioner("p", ProvisionerArgs(plan, []))
+
+    declared = run(program=declare).of("Network")
+    assert {each.inputs["name"]: each.inputs["bridge"] for each in declared} == bridges
+    assert {(each.inputs["mode"], each.inputs["autostart"]) for each in declared} == {("bridge", True)}
