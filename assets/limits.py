@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from assets.errors import AssetError
-from cluster.plan import ClusterPlan, Server
+from cluster.plan import Intent, Server
 from cluster.problems import Problem
 
 BARE = "platform.baremetal"
 IPV4 = 4
 
 
-def check_renderable(plan: ClusterPlan) -> None:
+def check_renderable(plan: Intent) -> None:
     """Judge a plan before anything is rendered from it.
 
     Raises:
@@ -20,7 +20,7 @@ def check_renderable(plan: ClusterPlan) -> None:
         raise AssetError("\n".join(found))
 
 
-def _networks(plan: ClusterPlan) -> Iterator[Problem]:
+def _networks(plan: Intent) -> Iterator[Problem]:
     for path, values in (
         ("networking.machineNetwork", plan.machine_networks),
         (f"{BARE}.apiVIPs", plan.api.addresses),
@@ -34,7 +34,7 @@ def _networks(plan: ClusterPlan) -> Iterator[Problem]:
         yield Problem(f"{BARE}.bootstrapExternalStaticIP", f"{text}, and reserve one for {plan.bootstrap.mac}")
 
 
-def _machines(plan: ClusterPlan) -> Iterator[Problem]:
+def _machines(plan: Intent) -> Iterator[Problem]:
     if not plan.compute:
         yield Problem("compute[0].replicas", "0: a cluster without compute is not supported yet; write 1 or more")
     for index, host in enumerate(plan.hosts):

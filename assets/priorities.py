@@ -7,7 +7,7 @@ from typing import Self
 
 from assets.errors import AssetError
 from assets.render import RenderedFile, render_bootstrap, render_server
-from cluster.plan import ClusterPlan
+from cluster.plan import Intent
 
 LOWEST, HIGHEST = 1, 254  # keepalived clamps what weights make of a priority
 SERVES = "load_balancer"  # the check that says: this node has an API to offer
@@ -36,7 +36,7 @@ class Instance:
         return min(max(self.priority + votes + extra, LOWEST), HIGHEST)
 
 
-def check_release_policy(plan: ClusterPlan) -> None:
+def check_release_policy(plan: Intent) -> None:
     """Render both sides of a plan's API VIP and judge them.
 
     Raises:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from cluster.plan import ClusterPlan, Role, Server
+from cluster.plan import Intent, Role, Server
 
 CONF = "/etc/okd-baremetal"
 BIN = "/usr/local/bin"
@@ -48,7 +48,7 @@ class RenderedFile:
         return self.path.rsplit("/", 1)[-1]
 
 
-def render_bootstrap(plan: ClusterPlan) -> tuple[RenderedFile, ...]:
+def render_bootstrap(plan: Intent) -> tuple[RenderedFile, ...]:
     """Files of the bootstrap VM: holder of the API VIP, DNS, and the channel on which it lets go."""
     keepalived = {
         "name": plan.bootstrap.name,
@@ -68,7 +68,7 @@ def render_bootstrap(plan: ClusterPlan) -> tuple[RenderedFile, ...]:
     )
 
 
-def render_role(plan: ClusterPlan, role: Role) -> tuple[RenderedFile, ...]:
+def render_role(plan: Intent, role: Role) -> tuple[RenderedFile, ...]:
     """Files that all servers of a role share."""
     if role is Role.COMPUTE:
         values = {
@@ -92,7 +92,7 @@ def render_role(plan: ClusterPlan, role: Role) -> tuple[RenderedFile, ...]:
     )
 
 
-def render_server(plan: ClusterPlan, server: Server) -> tuple[RenderedFile, ...]:
+def render_server(plan: Intent, server: Server) -> tuple[RenderedFile, ...]:
     """Files of one server alone: on the control plane, keepalived with its peers and its rank."""
     if server.role is Role.COMPUTE:
         return ()
@@ -119,7 +119,7 @@ def _keepalived_service(vip: object) -> tuple[RenderedFile, ...]:
     )
 
 
-def _coredns(plan: ClusterPlan) -> tuple[RenderedFile, ...]:
+def _coredns(plan: Intent) -> tuple[RenderedFile, ...]:
     values = {
         "domain": plan.domain,
         "api_vip": plan.api.address,

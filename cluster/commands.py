@@ -86,7 +86,7 @@ def vrid(options: argparse.Namespace) -> int:
     for name in options.names:
         if name not in faults:
             print(name, *router_ids(name))
-    return _refused(faults.values())
+    return _refused(str(Problem("", fault)) for fault in faults.values())
 
 
 def bmc_url(options: argparse.Namespace) -> int:

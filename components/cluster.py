@@ -75,7 +75,9 @@ class Cluster(Component):
 
     def _preflight(self) -> ProvisionerPreflight:
         name = f"{self.name}-preflight"
-        args = ProvisionerPreflightArgs(wanted=wanted_of(self.plan), urn=self.urn_of(ProvisionerPreflight, name))
+        args = ProvisionerPreflightArgs(
+            wanted=wanted_of(self.plan, pulumi.get_stack()), urn=self.urn_of(ProvisionerPreflight, name)
+        )
         return ProvisionerPreflight(name, args, pulumi.ResourceOptions(parent=self))
 
     def _handoff(self, after: Sequence[pulumi.Resource]) -> VipHandoff:

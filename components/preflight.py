@@ -4,12 +4,15 @@ from cluster.plan import ClusterPlan
 from providers.preflight.engine import Spec
 
 
-def wanted_of(plan: ClusterPlan) -> Spec:
+def wanted_of(plan: ClusterPlan, stack: str) -> Spec:
     """What `up` would stumble over when it is missing."""
     options, image = plan.options, plan.options.provisioner.base_image
     bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}
     return Spec(
         phase=options.phase,
+        stack=stack,
+        payload=options.payload.model_dump(),
+        domain=plan.domain,
         libvirt_uri=plan.libvirt_uri,
         bridges={key: name for key, name in bridges.items() if name},
         vm=plan.bootstrap.name,

@@ -16,6 +16,9 @@ from cluster.install_config.rules import RULES
 from cluster.install_config.schema import InstallConfig, with_baremetal
 from cluster.problems import Location, Problem, dotted, meant, shape_problems
 
+MOST_VALUES = 100_000
+"""In one file. Anchors that repeat each other make more of a few lines than any reader can take."""
+
 
 class Credentials(NamedTuple):
     """How to log in to a BMC, where the stack's secrets say so."""
@@ -115,7 +118,7 @@ def mapping(text: str) -> dict[str, Any]:
         ConfigError: It is no YAML mapping.
     """
     try:
-        loaded = _without_nulls(yaml.load(text, Loader=_Loader))  # noqa: S506 (it is a SafeLoader)
+        loaded = _without_nulls(yaml.load(text, Loader=_Loader), [MOST_VALUES])  # noqa: S506 (it is a SafeLoader)
     # The last three: odd scalars (`0x_`, `!!bool x`), and an anchor that holds itself.
     except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
         raise ConfigError([f"no YAML{_place(error)}"]) from None
@@ -124,11 +127,14 @@ def mapping(text: str) -> dict[str, Any]:
     return loaded
 
 
-def _without_nulls(value: Any) -> Any:
-    """Go reads null as "not said"; and each key as text."""
+def _without_nulls(value: Any, left: list[int]) -> Any:
+    """Go reads null as "not said"; and each key as text. `left` counts down what may still come."""
+    left[0] -= 1
+    if left[0] < 0:
+        raise ConfigError([f"more than {MOST_VALUES:,} values; write out what its anchors repeat"])
     if isinstance(value, dict):
-        return {str(key): _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+        return {str(key): _without_nulls(each, left) for key, each in value.items() if each is not None}
+    return [_without_nulls(each, left) for each in value] if isinstance(value, list) else value
 
 
 def _with_credentials(config: InstallConfig, credentials: Mapping[str, Credentials]) -> InstallConfig:
@@ -148,7 +154,13 @@ def _place(error: Exception) -> str:
     """Where a file stops being YAML. What stands there may be a secret, so the parser's own words are left out."""
     mark = getattr(error, "problem_mark", None)
     where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    return f"{where}: {error.note}" if isinstance(error, _StandsTwice) else where
+    if isinstance(error, yaml.composer.ComposerError):
+        return f"{where}: a second document, or an anchor that is not there; keep one document"
+    if isinstance(error, _StandsTwice):
+        return f"{where}: a key stands twice; keep one of them"
+    if isinstance(error, yaml.constructor.ConstructorError):
+        return f"{where}: a type that JSON does not have; write text, a number, true or false, a list or a mapping"
+    return where
 
 
 class _StandsTwice(yaml.constructor.ConstructorError):
@@ -178,6 +190,6 @@ class _Loader(yaml.CSafeLoader):
         seen: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:
-                raise _StandsTwice(None, None, None, key.start_mark, note="a key stands twice; keep one of them")
+                raise _StandsTwice(None, None, None, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)

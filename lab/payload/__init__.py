@@ -22,6 +22,7 @@ _CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={ignition.SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACE = "@PACKED@"
 _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
+_ROOT_CA = "/opt/openshift/tls/root-ca.crt"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) ->
     packed = ignition.pack(master)
     url = f"https://api-int.{site.domain}:22623/config"
     return Payload(
-        bootstrap=_bootstrap(site, common, kept, packed),
+        bootstrap=_bootstrap(site, authority.pem, common, kept, packed),
         master=ignition.pointer(f"{url}/master", authority.pem),
         worker=ignition.pointer(f"{url}/worker", authority.pem),
         role_master=kept.replace(_PLACE, ignition.data_url(packed).partition("base64,")[2]),
@@ -79,12 +80,13 @@ def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) ->
     )
 
 
-def _bootstrap(site: Site, common: list[Config], kept: str, packed: bytes) -> str:
+def _bootstrap(site: Site, root_ca: str, common: list[Config], kept: str, packed: bytes) -> str:
     files = [
         *common,
         _config_server(serves_worker=False),
         ignition.file("/etc/lab/config/master.frame", kept),
         ignition.file(_PACKED_PATH, packed),
+        ignition.file(_ROOT_CA, root_ca),
         ignition.file(_MANIFEST, _text("infrastructure.yml.j2", site=site), 0o644),
     ]
     return ignition.config(files, [_etcd_unit("new"), _unit("lab-config-server.service")])

@@ -1,6 +1,7 @@
 """The provisioner with one thing missing after the other: the preflight's own engine and eyes, on the lab's host.
 
-As a program, inside the site: what is wanted comes in by standard input, what was seen goes out, both as JSON.
+As a program, inside the site: the project is its argument; what is wanted comes in by standard input, what was seen
+goes out, both as JSON.
 """
 
 import json
@@ -16,6 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from assets.payload import payload_folder
 from lab import site
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.shell import run
@@ -106,6 +108,16 @@ def _libvirtd_silent(_: Spec) -> Iterator[Mapping[str, Any]]:
         os.kill(pid, signal.SIGCONT)
 
 
+@contextmanager
+def _payload_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
+    path = payload_folder(spec.stack) / "worker.ign"
+    away = path.rename(path.with_suffix(".away"))
+    try:
+        yield {}
+    finally:
+        away.rename(path)
+
+
 def _wanted(**changes: Any) -> Made:
     """Something that this host does not have."""
     return lambda _: nullcontext(changes)
@@ -137,6 +149,7 @@ _VOLUME = f"base volume {BASE_VOLUME} of pool default: sha256 is"
 _BRIDGE, _ADDRESS, _ISO = "nometal", "192.0.2.1", "f" * 64
 _REFUSED, _NO_BRIDGE = "libvirt is not reachable: Failed to connect socket", f"bridge {_BRIDGE}: not there"
 _NO_ISO, _FOREIGN, _TAKEN = f"{_ISO} is not there", f"{_ADDRESS}: on no interface", "media.port 8080: taken on "
+_ALL_OF_ANOTHER = tuple(f"{name}.ign: of another cluster" for name in ("bootstrap", "master", "worker"))
 _no_room = _wanted(disk_gib=1_000_000)
 _no_bridge = _wanted(bridges={"externalBridge": _BRIDGE})
 _no_address = _wanted(media_address=_ADDRESS)
@@ -151,6 +164,8 @@ ONE_BY_ONE = (
     Case("base ISO missing", (_NO_ISO,), (_no_iso,)),
     Case("media port taken", (_TAKEN,), (_port_taken,)),
     Case("media address of another machine", (_FOREIGN,), (_no_address,)),
+    Case("payload incomplete", ("worker.ign: cannot be read",), (_payload_gone,)),
+    Case("payload of another cluster", _ALL_OF_ANOTHER, (_wanted(domain="another.lab.test"),)),
     Case("libvirtd stopped", (_REFUSED,), (_libvirtd_stopped,)),
     Case("libvirtd silent", ("no answer within 1 s",), (_libvirtd_silent,), SILENCE_S),
 )
@@ -169,13 +184,13 @@ AT_ONCE = (
 FIRST, AGAIN = Case("first pass", ()), Case("pass again", ())
 
 
-def refuse_each_fault(wanted: Spec, report: Report) -> None:
-    """Make each fault, take it back, and measure the pass without any.
+def refuse_each_fault(wanted: Spec, project: Path, report: Report) -> None:
+    """Make each fault, take it back, and measure the pass without any; the payload is in `project`.
 
     Raises:
         RehearsalError: One was not told, or told otherwise.
     """
-    command, env = site.exec_command([sys.executable, "-m", "lab.rehearsal.preflight"])
+    command, env = site.exec_command([sys.executable, "-m", "lab.rehearsal.preflight", str(project)])
     answer = run(*command, cwd=CHECKOUT, stdin=json.dumps(asdict(wanted)), env=env)
     for outcome in (Outcome(**each) for each in json.loads(answer)):
         for line in outcome.lines:
@@ -212,6 +227,7 @@ def _outcome(spec: Spec, case: Case) -> Outcome:
 
 def main() -> None:
     """Every case in turn, on the host that this process runs on."""
+    os.chdir(sys.argv[1])
     spec = Spec(**json.load(sys.stdin))
     outcomes = [_outcome(spec, case) for case in (FIRST, *ONE_BY_ONE, *AT_ONCE, AGAIN)]
     json.dump([asdict(outcome) for outcome in outcomes], sys.stdout)

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assets.ignition import payload_ca
+from assets.payload import payload_ca
 from assets.render import render_bootstrap
 from cluster.plan import ClusterPlan
 from components.preflight import wanted_of
@@ -15,7 +15,7 @@ from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
-from lab.rehearsal.stack import Stack
+from lab.rehearsal.stack import STACK, Stack
 
 PAYLOAD = ("bootstrap", "master", "worker")
 ROLE_TEMPLATES = ("control_plane/keepalived.conf.j2", "compute/keepalived.conf.j2")
@@ -46,7 +46,7 @@ class Rehearsal:
     def preflight(self) -> None:
         """A provisioner with something missing is refused before anything else is tried."""
         with self.report.step("preflight, each fault refused"):
-            refuse_each_fault(wanted_of(self.plan), self.report)
+            refuse_each_fault(wanted_of(self.plan, STACK), self.stack.project, self.report)
 
     def refusals(self) -> None:
         """What is wrong is refused before it harms."""

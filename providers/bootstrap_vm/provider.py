@@ -2,7 +2,8 @@
 
 from dataclasses import fields
 
-from assets.ignition import compose, read_payload
+from assets.ignition import compose
+from assets.payload import read_payload
 from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, Sources, VmSpec
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider

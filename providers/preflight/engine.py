@@ -4,11 +4,13 @@ import errno
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from assets.iso import INSTALLER_VERSION
+from assets.payload import PayloadError, check_payload, payload_folder
 from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, Pool, Volume
 from providers.preflight.verdict import Caution, Finding, Note, Unseen, Verdict, dotted
@@ -27,6 +29,11 @@ class Spec:
 
     phase: str
     """In `production` nothing of the VM is needed any more."""
+    stack: str
+    payload: Mapping[str, str]
+    """SHA-256 of each file, by `bootstrap`, `master`, `worker`."""
+    domain: str
+    """The cluster's."""
     libvirt_uri: str
     bridges: Mapping[str, str]
     """Bridge by the key of platform.baremetal that names it."""
@@ -107,6 +114,18 @@ class Looks(Protocol):
         """coreos-installer; None: there is none."""
         ...
 
+    def payload(self, stack: str, name: str, sha256: str) -> bytes:
+        """A file of the stack's payload.
+
+        Raises:
+            PayloadError: Missing, or another one.
+        """
+        ...
+
+    def now(self) -> datetime:
+        """The time, with its zone."""
+        ...
+
     def listen(self, address: str, port: int) -> None:
         """Take a TCP port for a moment.
 
@@ -127,7 +146,7 @@ def judge(spec: Spec, looks: Looks) -> Verdict:
         except HypervisorError as error:
             notes += _no_libvirt(spec, error)
         notes += [*_image(spec, looks), *_bridges(spec, looks)]
-    notes += [*_installer(looks), *_base_iso(spec, looks), *_media(spec, looks)]
+    notes += [*_installer(looks), *_base_iso(spec, looks), *_media(spec, looks), *_payload(spec, looks)]
     return Verdict(tuple(notes), facts)
 
 
@@ -302,6 +321,20 @@ def _media(spec: Spec, looks: Looks) -> Iterator[Note]:
         else:
             mend = "run as root, or set media.port to one from 1024 on"
             yield Finding(f"media.port {port}: cannot be had on {address} ({error.strerror})", mend)
+
+
+def _payload(spec: Spec, looks: Looks) -> Iterator[Note]:
+    contents = dict[str, bytes]()
+    wrong = list[PayloadError]()
+    # In production bootstrap.ign is of no use: it may be gone, and its certificates last for a day.
+    for name in ("bootstrap", "master", "worker") if spec.phase == "bootstrap" else ("master", "worker"):
+        try:
+            contents[name] = looks.payload(spec.stack, name, spec.payload[name])
+        except PayloadError as error:
+            wrong.append(error)
+    wrong += check_payload(payload_folder(spec.stack), contents, spec.domain, looks.now())
+    for each in wrong:
+        yield Finding(each.what, each.mend)
 
 
 def _digest(looks: Looks, what: str, path: Path, wanted: str, option: str) -> Iterator[Note]:

@@ -8,10 +8,12 @@ import threading
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from assets import iso
 from assets.errors import AssetError
+from assets.payload import read_payload
 from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, host_facts
 from providers.preflight.engine import Bridge, Installer
@@ -96,6 +98,14 @@ class HostLooks:
         except (OSError, subprocess.SubprocessError):
             return Installer(path, "")
         return Installer(path, said.stdout.strip().rpartition(" ")[2])
+
+    def payload(self, stack: str, name: str, sha256: str) -> bytes:
+        """See `Looks`."""
+        return read_payload(stack, name, sha256)
+
+    def now(self) -> datetime:
+        """See `Looks`."""
+        return datetime.now(UTC)
 
     def listen(self, address: str, port: int) -> None:
         """See `Looks`."""

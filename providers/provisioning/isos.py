@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from assets import ignition, iso
+from assets.payload import read_payload
 from providers.progress import Report
 from providers.provisioning.media import MediaServer
 
@@ -33,7 +34,7 @@ class Recipe:
     @cached_property
     def payload(self) -> bytes:
         """The role's Ignition from the payload."""
-        return ignition.read_payload(self.stack, self.payload_name, self.payload_sha256)
+        return read_payload(self.stack, self.payload_name, self.payload_sha256)
 
 
 @dataclass

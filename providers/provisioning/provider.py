@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pulumi.dynamic import DiffResult
 from pydantic import BaseModel, ConfigDict
 
-from assets import ignition
+from assets.payload import payload_ca
 from providers import lock, progress
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
@@ -160,7 +160,7 @@ def _row(spec: HostProvisioningSpec, name: str) -> Report:
 
 
 def _api_probe(spec: HostProvisioningSpec, recipe: Recipe) -> Callable[[Host], bool]:
-    ready = Endpoint(API_PORT, "/readyz", spec.api_name, ignition.payload_ca(recipe.payload), PROBE_S)
+    ready = Endpoint(API_PORT, "/readyz", spec.api_name, payload_ca(recipe.payload), PROBE_S)
     return lambda host: ready.is_ready(host.address)
 
 

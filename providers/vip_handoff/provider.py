@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-from assets.ignition import payload_ca, read_payload
+from assets.payload import payload_ca, read_payload
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
 from providers.hypervisor.libvirt_wire import connected

@@ -122,6 +122,8 @@ def test_the_preflight_looks_for_what_the_vm_and_the_rollout_are_given(bootstrap
     rollout = bootstrap.one("HostProvisioning").inputs
     assert seen["bridges"] == {"externalBridge": vm["bridge"]}
     assert seen["vm"] == vm["name"]
+    assert (seen["payload"], seen["domain"]) == (plans.PAYLOAD, "okd.lab.test")
+    assert seen["payload"]["bootstrap"] == vm["payload_sha256"]
     for key in ("libvirt_uri", "pool", "base_volume", "disk_gib", "emulated"):
         assert seen[key] == vm[key], key
     for key in ("media_address", "media_port", "base_iso_sha256", "base_iso_url"):

@@ -2,25 +2,21 @@
 
 import base64
 import gzip
-import hashlib
 import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from assets.errors import AssetError
-from assets.ignition import compose, composed_sha256, own_config, payload_ca, read_payload
+from assets.ignition import compose, composed_sha256, own_config
 from assets.render import RenderedFile, render_bootstrap, render_role, render_server
 from cluster.plan import ClusterPlan
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "okd-baremetal")
 VALIDATE = shutil.which("ignition-validate") or shutil.which("ignition-validate", path=CACHE / "bin")
 PAYLOAD = b'{"ignition": {"version": "3.2.0"}, "passwd": {"users": [{"name": "core"}]}}'
-CA = "-----BEGIN CERTIFICATE-----\nTWFkZSB1cA==\n-----END CERTIFICATE-----\n"
 
 
 def machines(plan: ClusterPlan) -> dict[str, tuple[RenderedFile, ...]]:
@@ -81,72 +77,3 @@ def test_ignition_takes_it(plan: ClusterPlan, tmp_path: Path, machine: str, comp
 def test_a_digest_of_a_composed_config_stands_for_both_parts(payload: str, ours: str) -> None:
     assert composed_sha256(payload, ours) != composed_sha256("a" * 64, "{}")
     assert composed_sha256(payload, ours) == composed_sha256(payload, ours)
-
-
-@pytest.fixture
-def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A stack `lab` with a payload, in the working directory."""
-    folder = tmp_path / "stacks" / "lab" / "payload"
-    folder.mkdir(parents=True)
-    (folder / "master.ign").write_bytes(PAYLOAD)
-    monkeypatch.chdir(tmp_path)
-    return folder
-
-
-SHA256 = hashlib.sha256(PAYLOAD).hexdigest()
-
-
-@pytest.mark.usefixtures("stack")
-def test_a_pinned_payload_is_read() -> None:
-    assert read_payload("lab", "master", SHA256) == PAYLOAD
-
-
-@pytest.mark.usefixtures("stack")
-@pytest.mark.parametrize(
-    ("stack_name", "name", "pinned", "said"),
-    [
-        pytest.param("lab", "worker", SHA256, ["stacks/lab/payload/worker.ign: cannot be read"], id="missing-file"),
-        pytest.param(
-            "none", "master", SHA256, ["stacks/none/payload/master.ign: cannot be read"], id="missing-stack"
-        ),
-        pytest.param(
-            "lab", "master", "0" * 64, [f"sha256 is {SHA256}", "0" * 64, f"payload.master {SHA256}"], id="another-one"
-        ),
-    ],
-)
-def test_a_payload_that_is_not_the_pinned_one_is_one_line(
-    stack_name: str, name: str, pinned: str, said: list[str]
-) -> None:
-    with pytest.raises(AssetError) as caught:
-        read_payload(stack_name, name, pinned)
-    assert "\n" not in str(caught.value)
-    assert all(part in str(caught.value) for part in said)
-
-
-def pointer(source: Any) -> bytes:
-    tls = {"certificateAuthorities": [{"source": source}]}
-    return json.dumps({"ignition": {"security": {"tls": tls}}}).encode()
-
-
-@pytest.mark.parametrize(
-    "kind", ["text/plain;charset=utf-8;", ";", "text/plain;"], ids=["installer", "bare", "plain"]
-)
-def test_the_ca_is_the_one_in_the_pointer(kind: str) -> None:
-    assert payload_ca(pointer(f"data:{kind}base64,{base64.b64encode(CA.encode()).decode()}")) == CA
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(b"{}", id="empty"),
-        pytest.param(b"no json", id="no-json"),
-        pytest.param(b"[]", id="a-list"),
-        pytest.param(pointer(None), id="no-source"),
-        pytest.param(pointer("data:;base64,%%%"), id="no-base64"),
-        pytest.param(pointer("data:;base64,"), id="empty-source"),
-        pytest.param(pointer("https://ca.example/ca.crt"), id="a-url"),
-    ],
-)
-def test_a_pointer_without_a_ca_is_one_clean_line(content: bytes) -> None:
-    with pytest.raises(AssetError, match=r"carries no certificate authority.*openshift-install wrote$"):
-        payload_ca(content)

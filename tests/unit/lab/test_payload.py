@@ -2,18 +2,20 @@ import base64
 import gzip
 import json
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography import x509
 
+from assets.payload import PLATFORM_MANIFEST, ROOT_CA, check_payload
 from lab.inventory import load_site
 from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
-MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
+READ_BY_THE_PROGRAM = (PLATFORM_MANIFEST, ROOT_CA)
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +55,16 @@ def test_pointer_names_the_config_server_and_its_ca(payload: Payload, role: str)
 
 
 def test_bootstrap_says_platform_none(payload: Payload) -> None:
-    manifest = files(payload.bootstrap)[MANIFEST]
+    manifest = files(payload.bootstrap)[PLATFORM_MANIFEST]
     assert manifest["mode"] == 0o644
     text = content(manifest["contents"]).decode()
     assert "platformStatus:\n    type: None\n" in text
     assert "apiServerInternalURI: https://api-int.okd.lab.test:6443\n" in text
+
+
+def test_the_programs_checks_pass(payload: Payload) -> None:
+    contents = {name: getattr(payload, name).encode() for name in ("bootstrap", "master", "worker")}
+    assert check_payload(Path("payload"), contents, load_site().domain, datetime.now(UTC)) == []
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:
@@ -68,7 +75,7 @@ def test_bootstrap_stays_small(payload: Payload) -> None:
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
 def test_nothing_overlaps_with_the_programs_own_names(payload: Payload, config: str) -> None:
     text = getattr(payload, config)
-    assert all(path.startswith(OURS) or path == MANIFEST for path in files(text))
+    assert all(path.startswith(OURS) or path in READ_BY_THE_PROGRAM for path in files(text))
     assert all(
         unit["name"].startswith("lab-") and "WantedBy=multi-user.target" in unit["contents"] for unit in units(text)
     )

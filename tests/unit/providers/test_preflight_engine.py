@@ -3,21 +3,27 @@
 import errno
 import os
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assets.iso import INSTALLER_VERSION
+from assets.payload import PayloadError
 from providers.errors import HypervisorError, PreflightError
 from providers.hypervisor.facts import HostFacts, Pool, Volume
 from providers.preflight.engine import GIB, IGNITION_ROOM, Bridge, Installer, Spec, judge
 from providers.preflight.verdict import Verdict
+from tests import payloads
 
 SSH = "qemu+ssh://root@kvm.example.com/system"
 BASE, ISO, IMAGE = "/pool/base.qcow2", "/cache/iso", "/images/base.qcow2"
 SPEC = Spec(
     phase="bootstrap",
+    stack="prod",
+    payload={"bootstrap": "f0", "master": "f1", "worker": "f2"},
+    domain=payloads.DOMAIN,
     libvirt_uri="qemu:///system",
     bridges={"externalBridge": "baremetal"},
     vm="okd-bootstrap",
@@ -58,6 +64,8 @@ class World:
     tool: Installer | None = field(default_factory=lambda: Installer(Path("/bin/tool"), INSTALLER_VERSION))
     port: int = 0
     """The errno that listening gives."""
+    contents: dict[str, bytes] = field(default_factory=payloads.payload)
+    time: datetime = payloads.NOW
     asked: list[tuple[str, str | None, frozenset[str]]] = field(default_factory=list)
 
     def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
@@ -83,6 +91,15 @@ class World:
 
     def installer(self) -> Installer | None:
         return self.tool
+
+    def payload(self, stack: str, name: str, sha256: str) -> bytes:
+        assert stack == SPEC.stack
+        if name not in self.contents:
+            raise PayloadError(f"{name} is not {sha256}", "bring it")
+        return self.contents[name]
+
+    def now(self) -> datetime:
+        return self.time
 
     def listen(self, address: str, port: int) -> None:
         if self.port:
@@ -349,6 +366,29 @@ def test_a_managed_pool_is_not_looked_for() -> None:
     verdict.refuse()
     ((_, pool, _),) = world.asked
     assert pool is None
+
+
+def test_what_is_there_of_the_payload_is_judged_though_a_file_is_missing() -> None:
+    contents = payloads.payload()
+    del contents["master"]
+    missing, useless = seen(contents=contents, time=payloads.NOW + timedelta(days=1)).findings
+    assert str(missing) == "master is not f1; mend: bring it"
+    assert useless.what.startswith("stacks/prod/payload/bootstrap.ign: useless since 2026-11-21 14:03 UTC")
+    assert useless.mend.startswith("generate the payload anew")
+
+
+def test_a_payload_of_another_cluster_is_told_file_by_file() -> None:
+    found = seen({"domain": "other.example.com"}).findings
+    assert [each.what.partition(": ")[0] for each in found] == [
+        f"stacks/prod/payload/{name}.ign" for name in ("bootstrap", "master", "worker")
+    ]
+
+
+def test_production_reads_the_pointers_alone() -> None:
+    pointers = payloads.payload(lambda files: files.pop("bootstrap"))
+    later = payloads.NOW + timedelta(days=300)
+    assert seen({"phase": "production"}, contents=pointers, time=later).lines() == []
+    assert len(seen({"phase": "production"}, contents={}).findings) == 2
 
 
 def test_production_needs_nothing_of_the_vm() -> None:

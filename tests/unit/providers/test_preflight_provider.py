@@ -1,5 +1,6 @@
 """The shell of the preflight: what is created, refused, kept and told."""
 
+import hashlib
 import socket
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -9,7 +10,10 @@ from typing import Any
 import pytest
 
 from assets.iso import INSTALLER_VERSION
+from assets.payload import payload_folder
 from components.preflight import wanted_of
+from lab.inventory import load_site
+from lab.payload import write_payload
 from providers.errors import PreflightError
 from providers.preflight.provider import PreflightProvider
 from tests import plans
@@ -39,9 +43,12 @@ def listener() -> Iterator[socket.socket]:
 
 
 @pytest.fixture
-def props(listener: socket.socket) -> dict[str, Any]:
+def props(listener: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the engine hands in: numbers are floats, and `null` is left out; somebody has the media port."""
-    wanted = asdict(wanted_of(plans.plan(phase="production")))
+    monkeypatch.chdir(tmp_path)
+    write_payload(load_site(), folder := payload_folder("lab"))
+    digests = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    wanted = asdict(wanted_of(plans.plan(phase="production", payload=digests), "lab"))
     here = {"media_address": "127.0.0.1", "media_port": float(listener.getsockname()[1]), "disk_gib": 2.0}
     return {**wanted, **here, "base_iso_url": "https://mirror.example.com/x.iso", "urn": "a::urn::okd-preflight"}
 
@@ -74,6 +81,15 @@ def test_a_refresh_tells_findings_and_keeps_what_was_known(
     seen = PreflightProvider().read("provisioner", state)
     assert (seen.id, seen.outs) == ("provisioner", state)
     assert capfd.readouterr().err.startswith("okd-preflight: media.port ")
+
+
+def test_a_payload_that_is_not_the_pinned_one_is_a_finding(free: dict[str, Any]) -> None:
+    path = payload_folder("lab") / "worker.ign"
+    path.write_text(path.read_text() + " ")
+    with pytest.raises(
+        PreflightError, match=rf"1 finding; nothing was touched\n    {path}: .* the stack pins .*; mend: "
+    ):
+        PreflightProvider().create(free)
 
 
 def test_a_deletion_touches_nothing(props: dict[str, Any]) -> None:

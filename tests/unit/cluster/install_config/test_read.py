@@ -1,6 +1,8 @@
 """From text to a judged file: what is no YAML, what a scalar means, and whose credentials count."""
 
 import copy
+import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from tests import plans
 from tests.unit.cluster.install_config.cases import Change, bare, fine, host, refused
 
 TEXT = plans.INSTALL_CONFIG.read_text()
+ONE = ": a second document, or an anchor that is not there; keep one document"
+JSON = ": a type that JSON does not have; write text, a number, true or false, a list or a mapping"
 
 
 def changed(change: Change) -> Reading:
@@ -168,12 +172,12 @@ def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
         pytest.param("a: b\n  hidden: c\n", "no YAML at line 2, column 9", id="indentation"),
         pytest.param("a: {hidden: [b}\n", "no YAML at line 1, column 15", id="brackets"),
         pytest.param("a: b\n\thidden: c\n", "no YAML at line 2, column 1", id="tab"),
-        pytest.param("a: *hidden\n", "no YAML at line 1, column 4", id="anchor-that-is-not-there"),
-        pytest.param("a: 1\n---\nb: hidden\n", "no YAML at line 2, column 1", id="second-document"),
-        pytest.param("a: !hidden b\n", "no YAML at line 1, column 4", id="own-tag"),
-        pytest.param("a: !!python/object:hidden {}\n", "no YAML at line 1, column 4", id="tag-of-python"),
-        pytest.param("compute: !!set {hidden}\n", "no YAML at line 1, column 10", id="type-that-json-has-not"),
-        pytest.param("{[hidden]: a}\n", "no YAML at line 1, column 2", id="list-as-key"),
+        pytest.param("a: *hidden\n", f"no YAML at line 1, column 4{ONE}", id="anchor-that-is-not-there"),
+        pytest.param("a: 1\n---\nb: hidden\n", f"no YAML at line 2, column 1{ONE}", id="second-document"),
+        pytest.param("a: !hidden b\n", f"no YAML at line 1, column 4{JSON}", id="own-tag"),
+        pytest.param("a: !!python/object:hidden {}\n", f"no YAML at line 1, column 4{JSON}", id="tag-of-python"),
+        pytest.param("compute: !!set {hidden}\n", f"no YAML at line 1, column 10{JSON}", id="type-that-json-has-not"),
+        pytest.param("{[hidden]: a}\n", f"no YAML at line 1, column 2{JSON}", id="list-as-key"),
         pytest.param("a: &a [hidden, *a]\n", "no YAML", id="anchor-that-holds-itself"),
         pytest.param("a: 0x_\nb: hidden\n", "no YAML", id="number-without-digits"),
         pytest.param("a: !!bool hidden\n", "no YAML", id="no-such-boolean"),
@@ -194,6 +198,13 @@ def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
 )
 def test_what_is_no_yaml_is_refused_by_its_place_without_its_text(text: str, line: str) -> None:
     assert refusal(text) == line
+
+
+def test_anchors_that_repeat_each_other_are_counted_not_written_out() -> None:
+    levels = "".join(
+        f"{name}: &{name} [{', '.join([before] * 9)}]\n" for before, name in pairwise(["x", *"abcdefgh"])
+    )
+    assert refusal(re.sub(r"\b([a-h])(?=[,\]])", r"*\1", levels)).startswith("more than 100,000 values; ")
 
 
 def _leaves_and_branches(value: Any) -> list[tuple[Any, ...]]:

@@ -1,0 +1,132 @@
+"""Every real reader of this machine asked about a whole tree; `assets.lint` has those that a run asks as well."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assets import lint
+from assets.errors import AssetError
+from assets.iso import cache_dir
+from assets.render import Reader, RenderedFile
+from assets.tree import Folders, lay_out
+
+PROGRAM = re.compile(r"^Exec\w+=[-@:+!]*/(\S+)", re.M)
+OWN_NETWORK = ("unshare", "--map-root-user", "--net")  # nft asks the kernel, as root of a network
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one reader says."""
+
+    reader: str
+    judged: int = 0
+    refusals: tuple[str, ...] = ()
+    """A line per file that it does not take."""
+    not_run: str = ""
+    """Why it was not asked; empty: it was."""
+
+    def __str__(self) -> str:
+        good = f"{self.judged - len(self.refusals)} of {self.judged} good"
+        return f"{self.reader}: {f'not run: {self.not_run}' if self.not_run else good}"
+
+
+def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Verdict]:
+    """Ask them all.
+
+    Args:
+        folders: As `assets.tree.folders_of` gives them.
+        ignitions: Ignition configs by path.
+    """
+    return [
+        *(_linted(reader, folders) for reader in lint.COMMANDS),
+        _nft(_texts(folders, Reader.NFT)),
+        _asked("shellcheck", _texts(folders, Reader.BASH), "-"),
+        _systemd(folders),
+        _asked("ignition-validate", ignitions, "-"),
+        Verdict("coredns", not_run="it judges a Corefile only by serving it"),
+    ]
+
+
+def _texts(folders: Folders, reader: Reader) -> dict[str, bytes]:
+    return {
+        f"{folder}{file.path}": file.text.encode()
+        for folder, files in folders.items()
+        for file in files
+        if file.reader is reader
+    }
+
+
+def _linted(reader: Reader, folders: Folders) -> Verdict:
+    judged, refusals = 0, list[str]()
+    for folder, files in folders.items():
+        for file in files:
+            if file.reader is reader:
+                try:
+                    judged += lint.lint(file)
+                except AssetError as error:
+                    judged += 1
+                    refusals.append(f"{folder}{error}")
+    not_run = "" if judged else "not installed"
+    if not_run and shutil.which(reader, path=lint.PATH):
+        not_run = "no interface of this machine can do multicast"
+    return Verdict(reader, judged, tuple(refusals), not_run)
+
+
+def _nft(texts: Mapping[str, bytes]) -> Verdict:
+    if _find("nft") and _refusal("", [*OWN_NETWORK, "true"]):
+        return Verdict("nft", not_run="it wants root, or user namespaces")
+    return _asked("nft", texts, "--check", "--file", "-", within=OWN_NETWORK)
+
+
+def _systemd(folders: Folders) -> Verdict:
+    """Each unit, where the files are that it starts."""
+    name = "systemd-analyze"
+    program, answers = _find(name), list[str]()
+    if program is None:
+        return Verdict(name, not_run="not installed")
+    for folder, files in folders.items():
+        units = [file for file in files if file.reader is Reader.SYSTEMD]
+        with tempfile.TemporaryDirectory() as root:
+            lay_out(Path(root), files)
+            _stand_ins(Path(root), units)
+            verify = [program, "verify", "--man=no", "--recursive-errors=no", f"--root={root}"]
+            refusals = [_refusal(f"{folder}{unit.path}", [*verify, unit.name]) for unit in units]
+        answers += [refusal.replace(root, "") for refusal in refusals]
+    return Verdict(name, len(answers), tuple(filter(None, answers)))
+
+
+def _stand_ins(root: Path, units: Iterable[RenderedFile]) -> None:
+    """Programs of the machine's image: to be there and executable is all that is asked of them."""
+    for unit in units:
+        for program in PROGRAM.findall(unit.text):
+            (root / program).parent.mkdir(parents=True, exist_ok=True)
+            (root / program).touch(0o755)
+
+
+def _asked(name: str, contents: Mapping[str, bytes], *options: str, within: Sequence[str] = ()) -> Verdict:
+    """Ask a reader that judges its standard input."""
+    program = _find(name)
+    if program is None:
+        return Verdict(name, not_run="not installed")
+    command = [*within, program, *options]
+    refusals = [refusal for path, content in contents.items() if (refusal := _refusal(path, command, content))]
+    return Verdict(name, len(contents), tuple(refusals))
+
+
+def _find(name: str) -> str | None:
+    """From PATH, from sbin, or what the lab built."""
+    built = (str(path) for path in sorted((cache_dir() / "bin").glob(f"{name}-*")))
+    path = os.pathsep.join((os.environ.get("PATH", ""), lint.PATH))
+    return shutil.which(name, path=path) or next(built, None)
+
+
+def _refusal(path: str, command: Sequence[str], content: bytes = b"") -> str:
+    """One line if the reader refuses, else nothing."""
+    run = subprocess.run(command, input=content, capture_output=True, check=False)  # noqa: S603
+    said = " ".join((run.stderr or run.stdout).decode(errors="replace").split())
+    return f"{path}: refused: {said[:400]}" if run.returncode else ""
