@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pulumi
+from pulumi.runtime.config import is_config_secret
 
 from assets.errors import AssetError
 from assets.limits import check_renderable
@@ -13,6 +14,8 @@ from cluster.options import Options
 from cluster.plan import ClusterPlan, load_plan
 from components.cluster import Cluster, ClusterArgs
 
+LOGINS = "bmc_credentials"
+
 
 def stack_options() -> dict[str, Any]:
     """The stack's config, by the names that `Options` declares."""
@@ -20,6 +23,9 @@ def stack_options() -> dict[str, Any]:
     plain = {"phase": config.get("phase"), "bmc_ca": config.get("bmc_ca")}
     booleans = {name: config.get_bool(name) for name in ("destroyable", "import_production")}
     objects = {name: config.get_object(name) for name in Options.model_fields.keys() - plain.keys() - booleans.keys()}
+    if objects[LOGINS] and not is_config_secret(f"{config.name}:{LOGINS}"):
+        hint = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
+        raise ConfigError([f"config: {LOGINS}: stands in the clear, so it would in the state; {hint}"])
     return {name: value for name, value in {**plain, **booleans, **objects}.items() if value is not None}
 
 

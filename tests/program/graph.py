@@ -3,7 +3,7 @@
 import asyncio
 import json
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -142,15 +142,24 @@ def _main() -> None:
     runpy.run_path(str(plans.ROOT / "__main__.py"))
 
 
-def run(olds: Graph | None = None, program: Callable[[], None] = _main, **changes: Any) -> Graph:
-    """Run the program against the rehearsal's stack, its options changed, its state that of `olds`."""
+def run(
+    olds: Graph | None = None,
+    program: Callable[[], None] = _main,
+    secret: Sequence[str] = ("bmc_credentials",),
+    **changes: Any,
+) -> Graph:
+    """Run the program against the rehearsal's stack, its options changed, its state that of `olds`.
+
+    Options in `secret` were set with `--secret`.
+    """
     states = {name: each.inputs for name, each in olds.resources.items()} if olds else {}
     checks = Checks(states)
     monitor = Monitor(checks)
     exports: dict[str, Any] = {}
     with _own_runtime(monitor), mock.patch.object(pulumi, "export", autospec=True, side_effect=exports.__setitem__):
         config.set_all_config(
-            {f"{plans.PROJECT}:{key}": _text(value) for key, value in plans.options(**changes).items()}
+            {f"{plans.PROJECT}:{key}": _text(value) for key, value in plans.options(**changes).items()},
+            [f"{plans.PROJECT}:{key}" for key in secret],
         )
         _sync_await(run_pulumi_func(program))
     resources = {each.name: each for each in monitor.declared}
@@ -167,7 +176,7 @@ def _own_runtime(monitor: Monitor) -> Iterator[None]:
     try:
         yield
     finally:
-        config.set_all_config({})
+        config.set_all_config({}, [])
 
 
 def _text(value: Any) -> str:

@@ -262,6 +262,11 @@ def test_a_lost_state_can_be_imported() -> None:
         ),
         pytest.param({"phase": "done"}, "config: phase: Input should be", id="phase"),
         pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: missing", id="addresses"),
+        pytest.param(
+            {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
+            "config: bmc_credentials: stands in the clear, so it would in the state; set each password with `pulumi",
+            id="password-in-the-clear",
+        ),
     ],
 )
 def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(

@@ -1,0 +1,298 @@
+"""What an operator reads before `up`: a change of one input is the few lines of the few files that it touches."""
+
+import copy
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.previews import INSTALL_CONFIG, Lines, Project, Review, settled
+
+OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
+PULL_SECRET = "cmVoZWFyc2FsOm9ubHk="
+OUR_FILES = "data:;base64,"  # how they stand in an Ignition
+
+MASTERS, WORKERS = ("okd-master-0", "okd-master-1", "okd-master-2"), ("okd-worker-0", "okd-worker-1")
+PREFLIGHT = "update ProvisionerPreflight okd-preflight"
+BOOTSTRAP = "update BootstrapVm okd-bootstrap"
+HANDOFF = "update VipHandoff okd-api"
+INGRESS = "update VipHeld okd-ingress"
+CONTROL_PLANE = "update HostProvisioning okd-control-plane"
+COMPUTE = "update HostProvisioning okd-compute"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One input changed, and all that a preview then shows."""
+
+    make: Callable[[Project], None]
+    others: dict[str, set[str]]
+    files: dict[str, Lines] = field(default_factory=dict)
+    phase: str = "bootstrap"
+
+
+def swapped(old: str, new: str, *lines: str) -> Lines:
+    return Lines(removed=list(lines), added=[line.replace(old, new) for line in lines])
+
+
+def each(names: Iterable[str], lines: Lines) -> dict[str, Lines]:
+    return dict.fromkeys(names, lines)
+
+
+def keepalived(*masters: str) -> list[str]:
+    return [f"okd-control-plane-{name}-keepalived.conf" for name in masters]
+
+
+def both(name: str) -> list[str]:
+    """A file that the bootstrap and the control plane have."""
+    return [f"okd-bootstrap-{name}", f"okd-control-plane-{name}"]
+
+
+def digests(*hosts: str) -> set[str]:
+    """Of the hosts' Ignitions; our part of those is a secret."""
+    return {"ours", *(f'ignition_sha256["{host}"]' for host in hosts)}
+
+
+def add_a_worker(project: Project) -> None:
+    with project.install_config() as config:
+        hosts = config["platform"]["baremetal"]["hosts"]
+        host = copy.deepcopy(hosts[-1]) | {"name": "okd-worker-2", "bootMACAddress": "52:54:00:11:10:1a"}
+        host["bmc"]["address"] += "-2"
+        hosts.append(host)
+        config["compute"][0]["replicas"] = 3
+    project.configure(node_addresses={"okd-worker-2": ["192.168.111.26"]}, consent={"okd-worker-2": "SERIAL-2"})
+
+
+def change_a_password(project: Project) -> None:
+    with project.install_config() as config:
+        config["platform"]["baremetal"]["hosts"][1]["bmc"]["password"] = NEW_PASSWORD
+
+
+def in_install_config(line: str, old: str, new: str) -> Callable[[Project], None]:
+    return lambda project: project.replace(INSTALL_CONFIG, f"{line}{old}\n", f"{line}{new}\n")
+
+
+API = ("192.168.111.5", "192.168.111.6")
+APPS = ("192.168.111.4", "192.168.111.7")
+PEER = ("192.168.111.22", "192.168.111.32")
+ROUTER = ("67", "77")
+WEIGHT = ("20", "19")
+UPSTREAMS = ("/run/okd-baremetal/upstreams", "192.0.2.53")
+DOMAIN = ("lab.test", "site.test")
+USAGE = ("PORT PATH", "PORT PAGE")
+
+
+def service(vip: tuple[str, str]) -> Lines:
+    """What is of a VIP in the unit that starts keepalived."""
+    unit = f"Description=okd-baremetal: keepalived for the VIP {vip[0]}"
+    return swapped(*vip, unit, f"ExecStartPre=/usr/local/bin/okd-keepalived.sh {vip[0]} 300")
+
+
+CHANGES = {
+    "api-vip": Change(
+        in_install_config("- ", *API),
+        {BOOTSTRAP: {"vip", "ignition_sha256", "ours"}, HANDOFF: {"vip"}, CONTROL_PLANE: digests(*MASTERS)},
+        {
+            **each(
+                ["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], swapped(*API, "192.168.111.5/32 label vip")
+            ),
+            **each(both("okd-keepalived.service"), service(API)),
+            **each(both("Corefile"), swapped(*API, "192.168.111.5 api.okd.lab.test api-int.okd.lab.test")),
+            "okd-bootstrap-okd-vip-channel.sh": swapped(
+                *API,
+                "holds_vip() { ip -4 -o address show label vip to 192.168.111.5/32 | grep -q .; }",
+                "ip address replace 192.168.111.5/32 dev lo",
+                "(sleep 15 && ip address delete 192.168.111.5/32 dev lo) &",
+            ),
+            "okd-control-plane-haproxy.nft": swapped(
+                *API,
+                "ip daddr 192.168.111.5 tcp dport 6443 redirect to :9445",
+                'ip daddr 192.168.111.5 tcp dport 6443 oifname "lo" redirect to :9445',
+            ),
+        },
+    ),
+    "ingress-vip": Change(
+        in_install_config("- ", *APPS),
+        {CONTROL_PLANE: digests(*MASTERS), COMPUTE: digests(*WORKERS), INGRESS: {"vip"}},
+        {
+            "okd-compute-keepalived.conf": swapped(*APPS, "192.168.111.4/32 label vip"),
+            "okd-compute-okd-keepalived.service": service(APPS),
+            "okd-control-plane-Corefile": swapped(*APPS, 'answer "{{ .Name }} 60 IN A 192.168.111.4"'),
+        },
+        phase="production",
+    ),
+    "peer": Change(
+        lambda project: project.configure(node_addresses={"okd-master-1": [PEER[1]]}),
+        {
+            BOOTSTRAP: {"nodes[1]", "ignition_sha256", "ours"},
+            HANDOFF: {'nodes["okd-master-1"]'},
+            CONTROL_PLANE: {'hosts["okd-master-1"].address', *digests(*MASTERS)},
+        },
+        {
+            **each(
+                ["okd-bootstrap-keepalived.conf", *keepalived("okd-master-0", "okd-master-2")],
+                swapped(*PEER, "192.168.111.22"),
+            ),
+            **each(both("Corefile"), swapped(*PEER, "192.168.111.22 okd-master-1 okd-master-1.okd.lab.test")),
+            "okd-control-plane-haproxy.cfg": swapped(
+                *PEER,
+                "server okd-master-1 192.168.111.22:6443 weight 1 verify none check check-ssl inter 5s fall 3 rise 1",
+            ),
+        },
+    ),
+    "vrid": Change(
+        lambda project: project.configure(vrids={"api": 77}),
+        {BOOTSTRAP: {"ignition_sha256", "ours"}, CONTROL_PLANE: digests(*MASTERS)},
+        each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], swapped(*ROUTER, "virtual_router_id 67")),
+    ),
+    "weight": Change(
+        lambda project: project.replace("cluster/vrrp.py", "load_balancer: int = 20", "load_balancer: int = 19"),
+        {CONTROL_PLANE: digests(*MASTERS)},
+        each(keepalived(*MASTERS), swapped(*WEIGHT, "weight 20")),
+    ),
+    "forwarder": Change(
+        lambda project: project.replace("assets/common/Corefile.j2", *UPSTREAMS),
+        {BOOTSTRAP: {"ignition_sha256", "ours"}, CONTROL_PLANE: digests(*MASTERS)},
+        each(both("Corefile"), swapped(*UPSTREAMS, "forward . /run/okd-baremetal/upstreams {")),
+    ),
+    "domain": Change(
+        in_install_config("baseDomain: ", *DOMAIN),
+        {
+            BOOTSTRAP: {"ignition_sha256", "ours"},
+            PREFLIGHT: {"domain"},
+            HANDOFF: {"domain"},
+            CONTROL_PLANE: {"api_name", *digests(*MASTERS)},
+        },
+        each(
+            both("Corefile"),
+            swapped(
+                *DOMAIN,
+                "template IN A apps.okd.lab.test {",
+                "template IN AAAA apps.okd.lab.test {",
+                "192.168.111.5 api.okd.lab.test api-int.okd.lab.test",
+                *(
+                    f"192.168.111.{number} {name} {name}.okd.lab.test"
+                    for number, name in enumerate((*MASTERS, *WORKERS), start=21)
+                ),
+            ),
+        ),
+    ),
+    "new-worker": Change(
+        add_a_worker,
+        {
+            "create BmcHost okd-worker-2": set(),
+            CONTROL_PLANE: digests(*MASTERS),
+            COMPUTE: {'hosts["okd-worker-2"]', 'rows["okd-worker-2"]', "passwords", *digests("okd-worker-2")},
+            INGRESS: {'nodes["okd-worker-2"]'},
+        },
+        {"okd-control-plane-Corefile": Lines([], ["192.168.111.26 okd-worker-2 okd-worker-2.okd.lab.test"])},
+        phase="production",
+    ),
+    "byte-of-a-script": Change(
+        lambda project: project.replace("assets/common/okd-check.sh", *USAGE),
+        {CONTROL_PLANE: digests(*MASTERS), COMPUTE: digests(*WORKERS)},
+        each(
+            ["okd-control-plane-okd-check.sh", "okd-compute-okd-check.sh"],
+            swapped(
+                *USAGE,
+                "# every second or two for good: it costs half of what curl does. USAGE: okd-check.sh PORT PATH",
+            ),
+        ),
+        phase="production",
+    ),
+    "deadline": Change(lambda project: project.configure(handoff={"deadline_s": 240}), {HANDOFF: {"deadline_s"}}),
+    "payload": Change(
+        lambda project: project.configure(payload={"master": "e5" * 32}),
+        {
+            PREFLIGHT: {"payload.master"},
+            HANDOFF: {"payload_sha256"},
+            CONTROL_PLANE: {"payload_sha256", *digests(*MASTERS)} - {"ours"},
+        },
+    ),
+    "password": Change(
+        change_a_password,
+        # A preview cannot know that the BMC will name the same machine.
+        {
+            "update BmcHost okd-master-1": {"password"},
+            CONTROL_PLANE: {"passwords", 'hosts["okd-master-1"].uuid'},
+        },
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """A preview is seconds of work for one core, and each has a folder of its own."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def stacks(pool: ThreadPoolExecutor, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Project]:
+    """By phase. A stack without a history may be in production when its state was lost."""
+    folder = tmp_path_factory.mktemp("stacks")
+    made = {
+        phase: pool.submit(
+            settled, folder / phase, OF_THE_STACK, phase=phase, import_production=phase == "production"
+        )
+        for phase in ("bootstrap", "production")
+    }
+    return {phase: project.result() for phase, project in made.items()}
+
+
+@pytest.fixture(scope="module")
+def reviews(
+    pool: ThreadPoolExecutor, stacks: dict[str, Project], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Future[Review]]:
+    """Of all changes, by name."""
+    folder = tmp_path_factory.mktemp("changed")
+
+    def review(name: str, change: Change) -> Review:
+        project = stacks[change.phase].copy(folder / name)
+        change.make(project)
+        return project.preview()
+
+    return {name: pool.submit(review, name, change) for name, change in CHANGES.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_preview_shows_what_an_input_changes_and_nothing_else(
+    reviews: dict[str, Future[Review]], name: str
+) -> None:
+    review, change = reviews[name].result(), CHANGES[name]
+    assert review.files == change.files
+    assert review.others == change.others
+    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, PULL_SECRET, OUR_FILES):
+        assert secret not in review.text
+
+
+@pytest.mark.slow
+def test_the_state_has_the_secrets_that_no_preview_shows(stacks: dict[str, Project]) -> None:
+    for project in stacks.values():
+        opened, closed = project.pulumi("stack", "export", "--show-secrets"), project.pulumi("stack", "export")
+        for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, OUR_FILES):
+            assert secret in opened
+            assert secret not in closed
+
+
+@pytest.mark.slow
+def test_an_operator_reads_lines(stacks: dict[str, Project], tmp_path: Path) -> None:
+    project = stacks["bootstrap"].copy(tmp_path / "changed")
+    CHANGES["weight"].make(project)
+    shown, _, _ = project.pulumi("preview", "--diff").partition("--outputs:--")
+    marked = re.findall(r"^ *([~+-] .*)$", re.sub("[0-9a-f]{64}", "SHA256", shown), re.M)
+    assert sorted(" ".join(line.split()) for line in marked) == sorted(
+        [
+            *["~ pulumi-python:dynamic/baremetal:RenderedAsset: (update)", "~ text:", "- weight 20", "+ weight 19"]
+            * 3,
+            "~ pulumi-python:dynamic/baremetal:HostProvisioning: (update)",
+            "~ ignition_sha256: {",
+            *(f'~ {name}: "SHA256" => "SHA256"' for name in MASTERS),
+            "~ ours : [secret] => [secret]",
+        ]
+    )
