@@ -9,7 +9,7 @@ from pydantic_core import core_schema
 
 from cluster.install_config import InstallConfig
 from cluster.install_config.old_spellings import API_VERSIONS
-from cluster.install_config.rules import access, features, hosts, pools, provisioning, vips
+from cluster.install_config.rules import access, features, hosts, pki, pools, provisioning, vips
 from cluster.options import Options
 
 VALUES: dict[tuple[str, str], Iterable[str]] = {
@@ -25,6 +25,8 @@ VALUES: dict[tuple[str, str], Iterable[str]] = {
     ("MachinePool", "architecture"): pools.ARCHITECTURES,
     ("MachinePool", "hyperthreading"): pools.SWITCH,
     ("FencingCredential", "certificateVerification"): pools.SWITCH,
+    ("SignerKey", "algorithm"): pki.ALGORITHMS,
+    ("EcdsaKey", "curve"): pki.CURVES,
     ("BareMetal", "provisioningNetwork"): (provisioning.MANAGED, provisioning.UNMANAGED, provisioning.DISABLED),
     ("BareMetal", "dnsRecordsType"): vips.DNS_RECORDS,
     ("LoadBalancer", "type"): (vips.DEFAULT_BALANCER, vips.USER_MANAGED),
@@ -45,7 +47,7 @@ class _Plain(GenerateJsonSchema):
 
 
 class _Unfilled(_Plain):
-    """Without defaults and nulls, which only mean "not said": what the installer fills in is in `defaults`."""
+    """Without defaults, which only mean "not said": what the installer fills in is in `defaults`."""
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         """The schema of a value that may be missing."""
@@ -79,6 +81,14 @@ def _install_config() -> dict[str, Any]:
     for (section, key), values in VALUES.items():
         field = sections[section]["properties"][key]
         field.get("items", field)["enum"] = list(values)
+    for node in (
+        *made["$defs"].values(),
+        *(field for each in sections.values() for field in each["properties"].values()),
+    ):
+        if "type" in node:  # null is as if the key was not there
+            node["type"] = [node["type"], "null"]
+        if "enum" in node:
+            node["enum"].append(None)
     return made
 
 

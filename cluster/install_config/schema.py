@@ -67,6 +67,7 @@ class FencingCredential(Section):
     """How one control-plane host fences another in a cluster of two."""
 
     host_name: Text = ""
+    mac_address: Text = ""
     username: Secret = EMPTY
     password: Secret = EMPTY
     address: Text = ""
@@ -135,6 +136,38 @@ class OperatorPublishingStrategy(Section):
     apiserver: Text = ""
 
 
+class RsaKey(Section):
+    """What an RSA key is like."""
+
+    key_size: StrictInt = 0
+
+
+class EcdsaKey(Section):
+    """What an ECDSA key is like."""
+
+    curve: Text = ""
+
+
+class SignerKey(Section):
+    """What the keys of the cluster's own certificate authorities are like."""
+
+    algorithm: Text = ""
+    rsa: RsaKey | None = None
+    ecdsa: EcdsaKey | None = None
+
+
+class SignerCertificates(Section):
+    """The cluster's own certificate authorities."""
+
+    key: SignerKey = SignerKey()
+
+
+class Pki(Section):
+    """Certificates that the installer makes."""
+
+    signer_certificates: SignerCertificates = SignerCertificates()
+
+
 class InstallConfig(Section):
     """install-config.yaml."""
 
@@ -164,6 +197,7 @@ class InstallConfig(Section):
     feature_set: Text = ""
     feature_gates: tuple[Text, ...] = ()
     os_image_stream: Text = ""
+    pki: Pki | None = None
 
     @property
     def baremetal(self) -> BareMetal:

@@ -1,5 +1,6 @@
 """The ground that the sections of an install-config stand on."""
 
+import math
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr
@@ -10,6 +11,8 @@ def _as_text(value: Any) -> Any:
     """A plain number or boolean where text is wanted counts as text, as in the installer's YAML reader."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return value  # the two programs would spell it differently, and nobody means it
     return str(value) if isinstance(value, int | float) else value
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from cluster.install_config.rules import access, features, hosts, names, networks, pools, provisioning, vips
+from cluster.install_config.rules import access, features, hosts, names, networks, pki, pools, provisioning, vips
 from cluster.install_config.schema import InstallConfig
 from cluster.problems import Problem
 
@@ -14,5 +14,6 @@ RULES: tuple[Callable[[InstallConfig], Iterable[Problem]], ...] = (
     *provisioning.RULES,
     *hosts.RULES,
     *access.RULES,
+    *pki.RULES,
     *features.RULES,
 )

@@ -32,7 +32,8 @@ _SSH_OPTIONS = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+[ \t]+')
 _PEM = re.compile(r"^-----BEGIN ([^\n]*)-----\s*\n(.*?)^-----END \1-----[ \t\r]*$", re.MULTILINE | re.DOTALL)
 # Go's net/url takes these in a URL, and wants all others written as %XX.
 _LOGIN = re.compile(r"[\w.~!$&'()*+,;:=%@-]*", re.ASCII)
-_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|%(?![0-9A-Fa-f]{2})")
+_HOST_IN_URL = re.compile(r"""(?:[^\x00-\x7f]|[\w.~!$&'()*+,;=:\[\]<>"-]|%25|%[89A-Fa-f][0-9A-Fa-f])*""", re.ASCII)
+_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|^[^?]*%(?![0-9A-Fa-f]{2})")  # a query is left alone
 
 BUNDLE_POLICIES = ("Proxyonly", "Always")
 PROXY_SCHEMES = {"httpProxy": ("http",), "httpsProxy": ("http", "https")}
@@ -53,8 +54,8 @@ def parse_url(text: str) -> SplitResult | None:
         _ = url.port
     except ValueError:
         return None
-    login = url.netloc.rpartition("@")[0]
-    return url if _LOGIN.fullmatch(login) and not _NOT_IN_URL.search(text) else None
+    login, _, host = url.netloc.rpartition("@")
+    return url if _LOGIN.fullmatch(login) and _HOST_IN_URL.fullmatch(host) and not _NOT_IN_URL.search(text) else None
 
 
 def _pull_secret(config: InstallConfig) -> Iterator[Problem]:
@@ -167,7 +168,7 @@ def _proxy(config: InstallConfig) -> Iterator[Problem]:
 
 
 def _proxy_fault(text: str, schemes: tuple[str, ...], config: InstallConfig) -> str:
-    url = parse_url(text)
+    url = parse_url(text.replace("#", "^"))  # no fragments here: Go takes either character in a path only
     if url is None or not url.hostname:
         return "is no URL with a host; write http://host:port, and %XX for each special character of a password"
     if url.scheme not in schemes:

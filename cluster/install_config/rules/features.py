@@ -35,12 +35,12 @@ LIFECYCLE_MANAGER = "OperatorLifecycleManager"
 
 CUSTOM = "CustomNoUpgrade"
 OKD = "OKD"
-DEVELOPER_PREVIEW = "DevPreviewNoUpgrade"
-PREVIEWS = ("TechPreviewNoUpgrade", DEVELOPER_PREVIEW)
+PREVIEWS = ("TechPreviewNoUpgrade", "DevPreviewNoUpgrade")
 FEATURE_SETS = ("", OKD, *PREVIEWS, CUSTOM)
 TRUE = ("1", "t", "T", "TRUE", "true", "True")
 FALSE = ("0", "f", "F", "FALSE", "false", "False")
-OS_IMAGE_STREAMS = ("rhel-9", "rhel-10")
+OKD_STREAM = "centos-10"
+OS_IMAGE_STREAMS = (OKD_STREAM, "rhel-9", "rhel-10")
 PUBLISH = "External"
 CPU_PARTITIONING = ("None", "AllNodes")
 
@@ -72,7 +72,7 @@ def _capability_names(config: InstallConfig) -> Iterator[Problem]:
     known = CAPABILITY_SETS[CURRENT]
     for index, name in enumerate(config.capabilities.additional_enabled_capabilities):
         if name not in known:
-            text = f"{name} is unknown; write one of {', '.join(sorted(known, key=str.lower))}"
+            text = f"{name or 'an empty name'} is unknown; write one of {', '.join(sorted(known, key=str.lower))}"
             yield Problem(f"capabilities.additionalEnabledCapabilities[{index}]", text)
 
 
@@ -122,24 +122,25 @@ def _gated(config: InstallConfig) -> Iterator[_Gated]:
     pools += [(f"compute[{index}]", pool) for index, pool in enumerate(config.compute)]
     if config.baremetal.dns_records_type == "External":
         yield _Gated("platform.baremetal.dnsRecordsType", "OnPremDNSRecords", PREVIEWS)
-    if config.os_image_stream in OS_IMAGE_STREAMS and config.feature_set != OKD:
-        yield _Gated("osImageStream", "OSStreams", PREVIEWS)
+    if config.os_image_stream in OS_IMAGE_STREAMS[1:] and config.feature_set != OKD:
+        yield _Gated("osImageStream", "OSStreams", ("", *PREVIEWS))
     if config.control_plane.fencing is not None:
         yield _Gated("controlPlane.fencing", "DualReplica", ("", OKD, *PREVIEWS))
+    if config.pki is not None:
+        yield _Gated("pki", "ConfigurablePKI", PREVIEWS)
     for path, pool in pools:
         if pool.disk_setup:
             yield _Gated(f"{path}.diskSetup", "MultiDiskSetup", PREVIEWS)
-    for (path, pool), gate in zip(pools, ("ClusterAPIControlPlaneInstall", "ClusterAPIComputeInstall"), strict=False):
-        if pool.management == "ClusterAPI":
-            yield _Gated(f"{path}.management", gate, (DEVELOPER_PREVIEW,))
 
 
 def _os_image_stream(config: InstallConfig) -> Iterator[Problem]:
     stream = config.os_image_stream
-    if stream and config.feature_set == OKD:
-        yield Problem("osImageStream", f"{stream} cannot be chosen, OKD has one CoreOS of its own; take it out")
-    elif stream and stream not in OS_IMAGE_STREAMS:
-        yield Problem("osImageStream", f"{stream} is unknown; write {' or '.join(OS_IMAGE_STREAMS)}, or take it out")
+    if stream and stream not in OS_IMAGE_STREAMS:
+        yield Problem(
+            "osImageStream", f"{stream} is unknown; write one of {', '.join(OS_IMAGE_STREAMS)}, or take it out"
+        )
+    elif stream and stream != OKD_STREAM and config.feature_set == OKD:
+        yield Problem("osImageStream", f"{stream} is not what OKD has; write {OKD_STREAM}, or take it out")
 
 
 def _cloud_settings(config: InstallConfig) -> Iterator[Problem]:

@@ -32,13 +32,14 @@ def _counts(config: InstallConfig) -> Iterator[Problem]:
     """Hosts without a role take the places that are left, in the order of `ROLES`."""
     if config.baremetal.hosts is None:
         return
-    said = Counter(host.role for host in config.baremetal.hosts)
+    hosts = config.baremetal.hosts
+    said = Counter(host.role for host in hosts)
     free = sum(count for role, count in said.items() if role not in ROLES)
     for role, (path, wanted) in _wanted(config).items():
         filled = min(free, max(0, wanted - said[role]))
         free -= filled
         if said[role] + filled < wanted:
-            text = f"{said[role] + filled} of role {role} or without one, but {path} is {wanted}"
+            text = f"{said[role] + filled} of the {len(hosts)} hosts can be {role}s, but {path} is {wanted}"
             yield Problem(HOSTS, f"{text}; add hosts, or lower it")
             return
 
@@ -140,7 +141,9 @@ def _hosts(config: InstallConfig) -> list[tuple[str, Host]]:
 def _wanted(config: InstallConfig) -> dict[str, tuple[str, int]]:
     """How many hosts of each role, and what says so."""
     arbiters = config.arbiter.replicas or 0 if config.arbiter else 0
-    workers = sum(pool.replicas or 0 for pool in config.compute)
+    # With a pool of another name, refused elsewhere, who knows how many are meant: the pool of workers is a default.
+    judged = config.compute if all(pool.name == "worker" for pool in config.compute) else ()
+    workers = sum(pool.replicas or 0 for pool in judged)
     counts = (
         ("controlPlane.replicas", config.control_plane.replicas or 0),
         ("arbiter.replicas", arbiters),

@@ -186,7 +186,9 @@ def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) 
     if cidr.version == IPV6 and host_prefix != IPV6_HOST_PREFIX:
         return f"{host_prefix} is not what IPv6 needs; write {IPV6_HOST_PREFIX}"
     if not network.prefixlen <= host_prefix <= cidr.max_prefixlen:
-        return f"{host_prefix} does not fit {network}; write {network.prefixlen} to {cidr.max_prefixlen}"
+        most = cidr.max_prefixlen
+        wanted = str(most) if network.prefixlen == most else f"{network.prefixlen} to {most}"
+        return f"{host_prefix} does not fit {network}; write {wanted}"
     if cidr.version == IPV4 and previous not in (None, host_prefix):
         return f"{host_prefix} differs from the {previous} before it; write one value for all IPv4 networks"
     return ""

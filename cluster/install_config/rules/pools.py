@@ -1,11 +1,13 @@
 """The platform, the pools of machines on it, and the fencing of a control plane of two."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cluster.install_config.platform import Platform
 from cluster.install_config.rules.access import parse_url
 from cluster.install_config.schema import FencingCredential, InstallConfig, MachinePool
+from cluster.macs import mac_fault, parse_mac
 from cluster.problems import Problem
 
 BAREMETAL = "baremetal"
@@ -13,8 +15,11 @@ SWITCH = ("Enabled", "Disabled")
 ARCHITECTURES = ("amd64", "arm64", "s390x", "ppc64le")
 MIXED = ("amd64", "arm64")
 """The one pair of architectures, control plane's and compute's, that a cluster can mix."""
-DISKS = {"etcd": "etcd", "swap": "swap", "user-defined": "userDefined"}
+USER_DEFINED = "user-defined"
+DISKS = {"etcd": "etcd", "swap": "swap", USER_DEFINED: "userDefined"}
 """Type of a disk, and the key of its settings."""
+LONGEST_DISK_ID = 12
+"""Bytes: a label of a partition is made of it."""
 FENCED = 2
 CREDENTIALS = "controlPlane.fencing.credentials"
 
@@ -25,6 +30,13 @@ class _Pool(NamedTuple):
     """The only one that this pool can have."""
     least: int
     machines: MachinePool
+
+
+class _Disk(NamedTuple):
+    kind: str
+    id: str
+    label: str
+    """Names the disk's partition and its MachineConfig."""
 
 
 def _pools(config: InstallConfig) -> list[_Pool]:
@@ -72,6 +84,8 @@ def _values(config: InstallConfig) -> Iterator[Problem]:
         ):
             if value not in known:
                 yield Problem(f"{pool.path}.{key}", f"{value} is unknown; write one of {', '.join(known)}")
+        if pool.machines.management == "ClusterAPI":
+            yield Problem(f"{pool.path}.management", "ClusterAPI manages machines of AWS only; take it out")
 
 
 def _mixed_architectures(config: InstallConfig) -> Iterator[Problem]:
@@ -109,27 +123,51 @@ def _no_settings(path: str, settings: Any) -> Iterator[Problem]:
 
 def _disks(config: InstallConfig) -> Iterator[Problem]:
     for pool in _pools(config):
-        seen: set[str] = set()
-        for index, disk in enumerate(pool.machines.disk_setup):
+        before: list[_Disk] = []
+        for index, each in enumerate(pool.machines.disk_setup):
             path = f"{pool.path}.diskSetup[{index}]"
-            kind = str(disk.get("type", ""))
+            kind = str(each.get("type", ""))
+            settings = each.get(DISKS.get(kind, ""))
             if kind not in DISKS:
                 text = f"{kind} is unknown" if kind else "missing"
                 yield Problem(f"{path}.type", f"{text}; write one of {', '.join(DISKS)}")
-            elif not isinstance(disk.get(DISKS[kind]), dict):
+            elif not isinstance(settings, dict):
                 yield Problem(f"{path}.{DISKS[kind]}", "missing; say which disk by platformDiskID below it")
-            elif fault := _disk_fault(kind, pool, seen):
+            elif fault := _disk_kind_fault(kind, pool, before):
                 yield Problem(path, f"{fault}; take it out")
-            seen.add(kind)
+            else:
+                disk = _disk(kind, str(settings.get("platformDiskID", "")))
+                if fault := _disk_id_fault(disk, before):
+                    yield Problem(f"{path}.{DISKS[kind]}.platformDiskID", fault)
+                else:
+                    before.append(disk)
 
 
-def _disk_fault(kind: str, pool: _Pool, seen: set[str]) -> str:
+def _disk(kind: str, disk_id: str) -> _Disk:
+    label = re.sub("[^A-Za-z0-9]", "", disk_id).lower() if kind == USER_DEFINED else kind
+    return _Disk(kind, disk_id, label)
+
+
+def _disk_kind_fault(kind: str, pool: _Pool, before: list[_Disk]) -> str:
     if kind == "etcd" and pool.name != "master":
         return "a disk for etcd belongs to the control plane"
     if kind == "swap" and pool.name == "master":
         return "the control plane has no swap"
-    if kind != "user-defined" and kind in seen:
+    if kind != USER_DEFINED and any(disk.kind == kind for disk in before):
         return f"a second disk for {kind}"
+    return ""
+
+
+def _disk_id_fault(disk: _Disk, before: list[_Disk]) -> str:
+    if disk.kind == USER_DEFINED and len(disk.id.encode()) > LONGEST_DISK_ID:
+        return f"{disk.id} is too long; write {LONGEST_DISK_ID} characters at most"
+    if not disk.label:
+        text = f"{disk.id} has neither letter nor digit" if disk.id else "missing"
+        return f"{text}; write the disk's name with some"
+    if any(other.id == disk.id for other in before):
+        return f"{disk.id} is another disk's of this pool already; each has its own"
+    if any(other.label == disk.label for other in before):
+        return f"{disk.id} makes the label {disk.label}, as another disk of this pool does; give one another name"
     return ""
 
 
@@ -144,8 +182,8 @@ def _fencing_count(config: InstallConfig) -> Iterator[Problem]:
         return
     count = len(_credentials(config))
     if config.control_plane.replicas == FENCED and count != FENCED:
-        text = f"{count} given; a control plane of {FENCED} without an arbiter needs them for each of its hosts"
-        yield Problem(CREDENTIALS, f"{text}; write {FENCED}")
+        text = f"{count} given, but a control plane of {FENCED} without an arbiter is fenced"
+        yield Problem(CREDENTIALS, f"{text}; give {FENCED} entries, one for each host")
     elif config.control_plane.replicas != FENCED and count:
         text = f"{count} given, but only a control plane of {FENCED} is fenced"
         yield Problem(CREDENTIALS, f"{text}; take them out or write replicas: {FENCED}")
@@ -156,13 +194,16 @@ def _fencing_credentials(config: InstallConfig) -> Iterator[Problem]:
     for index, each in enumerate(credentials):
         path = f"{CREDENTIALS}[{index}]"
         for key, value in (
-            ("hostName", each.host_name),
+            ("hostName", each.host_name or each.mac_address),
             ("username", each.username.get_secret_value()),
             ("password", each.password.get_secret_value()),
             ("address", each.address),
         ):
             if not value:
-                yield Problem(f"{path}.{key}", "missing; fencing needs the BMC of each host")
+                which = "the host by name, or by macAddress" if key == "hostName" else "the BMC of each host"
+                yield Problem(f"{path}.{key}", f"missing; fencing needs {which}")
+        if each.mac_address and (fault := mac_fault(each.mac_address)):
+            yield Problem(f"{path}.macAddress", fault)
         if each.certificate_verification not in ("", *SWITCH):
             text = f"{each.certificate_verification} is unknown; write Enabled or Disabled"
             yield Problem(f"{path}.certificateVerification", text)
@@ -175,6 +216,7 @@ def _repeated(path: str, each: FencingCredential, before: tuple[FencingCredentia
     """The values stay out of it: an address may hold a password."""
     for key, value, others in (
         ("hostName", each.host_name, [other.host_name for other in before]),
+        ("macAddress", parse_mac(each.mac_address), [parse_mac(other.mac_address) for other in before]),
         ("address", each.address, [other.address for other in before]),
     ):
         if value and value in others:

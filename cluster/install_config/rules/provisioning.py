@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 from cluster.addresses import Address, Interface, Network, in_any, networks, overlap, parse_address, parse_cidr
-from cluster.install_config.platform import BareMetal
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import IPV6, lists, versions
 from cluster.install_config.schema import InstallConfig
@@ -47,14 +46,15 @@ def _addresses(config: InstallConfig) -> Iterator[Problem]:
 
 
 def _dhcp_range(config: InstallConfig) -> Iterator[Problem]:
-    if fault := _range_fault(config.baremetal):
+    if fault := _range_fault(config):
         yield Problem(_path("provisioningDHCPRange"), f"{config.baremetal.provisioning_dhcp_range} {fault}")
 
 
 def _gateway(config: InstallConfig) -> Iterator[Problem]:
     text = config.baremetal.provisioning_network_gateway
-    if text and parse_address(text) is None:
-        yield Problem(_path("provisioningNetworkGateway"), f"{text} {NO_ADDRESS}")
+    address = parse_address(text)
+    if text and (fault := NO_ADDRESS if address is None else _gateway_fault(config, address)):
+        yield Problem(_path("provisioningNetworkGateway"), f"{text} {fault}")
 
 
 def _ntp_servers(config: InstallConfig) -> Iterator[Problem]:
@@ -129,26 +129,43 @@ def _place_fault(config: InstallConfig, address: Address) -> str:
     bare = config.baremetal
     if bare.provisioning_network == DISABLED:
         return _machine_fault(config, address)
-    network = _network(bare)
+    network = _network(config)
     if network is None:
         return ""
     if not in_any(address, [network]):
         return f"is outside the provisioning network {network}; choose an address from it"
-    if bare.provisioning_dhcp_range and not _range_fault(bare):
+    if bare.provisioning_dhcp_range and not _range_fault(config):
         start, end = (int(each) for each in _ends(bare.provisioning_dhcp_range))
         if start <= int(address) <= end:
             return f"is in provisioningDHCPRange {bare.provisioning_dhcp_range}; choose an address outside it"
     return ""
 
 
-def _range_fault(bare: BareMetal) -> str:
+def _gateway_fault(config: InstallConfig, address: Address) -> str:
+    """As cluster-baremetal-operator's api/v1alpha1/provisioning_validation.go has it; only DHCP hands it out."""
+    bare = config.baremetal
+    network = _network(config)
+    if bare.provisioning_network != MANAGED or network is None:
+        return ""
+    if fault := _place_fault(config, address):
+        return fault
+    if address == parse_address(bare.cluster_provisioning_ip):
+        return "is clusterProvisioningIP too; choose another address"
+    if network.version == IPV6 or network.prefixlen >= network.max_prefixlen - 1:  # no broadcast there
+        return ""
+    ends = (network.network_address, network.broadcast_address)
+    return f"is the network or broadcast address of {network}; choose another address" if address in ends else ""
+
+
+def _range_fault(config: InstallConfig) -> str:
+    bare = config.baremetal
     text = bare.provisioning_dhcp_range
     if not text or bare.provisioning_network == DISABLED:
         return ""
     ends = _ends(text)
     if not len(text.split(",")) == len(ends) == 2:  # noqa: PLR2004
         return "is no range; write <first address>,<last address> without a space"
-    network = _network(bare)
+    network = _network(config)
     if network and (outside := [str(each) for each in ends if not in_any(each, [network])]):
         return f"is not in the provisioning network {network}: {', '.join(outside)} is outside; choose from it"
     start, end = ends
@@ -182,10 +199,11 @@ def _image_fault(text: str) -> str:
     return ""
 
 
-def _network(bare: BareMetal) -> Network | None:
-    """The provisioning network; None if there is none, or what is written is no network."""
-    cidr = parse_cidr(bare.provisioning_network_cidr)
-    return None if cidr is None or bare.provisioning_network == DISABLED else cidr.network
+def _network(config: InstallConfig) -> Network | None:
+    """The provisioning network; None if there is none, or `_cidr` refuses it."""
+    cidr = parse_cidr(config.baremetal.provisioning_network_cidr)
+    unused = config.baremetal.provisioning_network == DISABLED
+    return None if cidr is None or unused or _network_fault(config, cidr) else cidr.network
 
 
 def _path(name: str) -> str:

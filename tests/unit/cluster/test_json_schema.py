@@ -65,8 +65,29 @@ def test_what_the_schema_of_install_config_refuses(change: Change, where: str) -
 
 def test_words_that_rules_know_are_offered() -> None:
     sections = SCHEMAS["install_config"]["$defs"]
-    assert sections["Host"]["properties"]["role"]["enum"] == ["master", "arbiter", "worker"]
-    assert sections["BareMetal"]["properties"]["provisioningNetwork"]["enum"] == ["Managed", "Unmanaged", "Disabled"]
+    assert sections["Host"]["properties"]["role"]["enum"] == ["master", "arbiter", "worker", None]
+    assert sections["BareMetal"]["properties"]["provisioningNetwork"]["enum"][:3] == [
+        "Managed",
+        "Unmanaged",
+        "Disabled",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: c.update(sshKey=None), id="text"),
+        pytest.param(lambda c: c.update(fips=None), id="boolean"),
+        pytest.param(lambda c: c.update(featureSet=None), id="word"),
+        pytest.param(lambda c: c.update(imageDigestSources=None), id="list"),
+        pytest.param(lambda c: c.update(proxy=None), id="section"),
+        pytest.param(lambda c: c["controlPlane"].update(platform=None), id="free-mapping"),
+    ],
+)
+def test_null_is_as_if_the_key_was_not_there(change: Change) -> None:
+    config = plans.install_config()
+    change(config)
+    assert faults("install_config", config) == []
 
 
 def test_old_spellings_are_marked_and_no_others() -> None:

@@ -100,6 +100,8 @@ RELEASE = "registry.lab.test/okd/scos-release"
         pytest.param(proxy(httpProxy=f"http://user:{SECRET}%40@proxy.lab.test:3128"), id="proxy-with-login"),
         pytest.param(proxy(httpsProxy="https://[2001:db8::1]:3128/"), id="proxy-over-tls"),
         pytest.param(proxy(httpProxy="http://192.168.111.9:3128"), id="proxy-on-machine-network"),
+        pytest.param(proxy(httpProxy="http://proxy.lab.test/?a=%zz"), id="proxy-query-is-left-alone"),
+        pytest.param(proxy(httpProxy="http://proxy.lab.test:3128/#x"), id="proxy-number-sign-in-a-path"),
         pytest.param(no_proxy("*"), id="no-proxy-for-all"),
         pytest.param(no_proxy(".lab.test,lab.test.,10.0.0.1,10.1.2.3/8,fd00::/8,fd00::1"), id="no-proxy-list"),
         pytest.param(
@@ -185,6 +187,20 @@ def test_accepts(change: Change) -> None:
             proxy(httpProxy="http://:3128"), ("proxy.httpProxy: is no URL with a host",), id="proxy-without-host"
         ),
         pytest.param(proxy(httpProxy="http://proxy:port"), ("proxy.httpProxy: is no URL",), id="proxy-port-in-words"),
+        pytest.param(proxy(httpProxy="http://bad%20uri"), ("proxy.httpProxy: is no URL",), id="proxy-host-encoded"),
+        pytest.param(
+            proxy(httpsProxy="http://bad%20uri"), ("proxy.httpsProxy: is no URL",), id="proxy-over-tls-host-encoded"
+        ),
+        *(
+            pytest.param(
+                proxy(httpProxy=f"http://pro{odd}xy"), ("proxy.httpProxy: is no URL",), id=f"proxy-host-{odd}"
+            )
+            for odd in "|{}^`\\"
+        ),
+        *(
+            pytest.param(proxy(httpProxy=f"http://{text}"), ("proxy.httpProxy: is no URL",), id=f"proxy-{text}")
+            for text in ("proxy#x", "proxy:3128#x", "u:p#x@proxy:3128", "proxy/%zz")
+        ),
         pytest.param(
             proxy(httpProxy="https://proxy.lab.test"),
             ("proxy.httpProxy: scheme https does not fit; write http://",),

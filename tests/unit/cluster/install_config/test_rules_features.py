@@ -46,14 +46,7 @@ def fenced(config: dict[str, Any]) -> None:
     config["controlPlane"]["fencing"] = {"credentials": []}
 
 
-def cluster_api_masters(config: dict[str, Any]) -> None:
-    config["controlPlane"]["management"] = "ClusterAPI"
-
-
-def cluster_api_workers(config: dict[str, Any]) -> None:
-    config["compute"][0]["management"] = "ClusterAPI"
-
-
+PKI = put(pki={"signerCertificates": {"key": {"algorithm": "RSA", "rsa": {"keySize": 4096}}}})
 STREAM = put(osImageStream="rhel-10")
 
 
@@ -85,10 +78,11 @@ STREAM = put(osImageStream="rhel-10")
         pytest.param(gated(fenced, CUSTOM, "DualReplica=true"), id="fencing-by-its-gate"),
         pytest.param(gated(etcd_disk, TECH), id="etcd-disk-in-tech-preview"),
         pytest.param(gated(swap_disk, CUSTOM, "MultiDiskSetup=1"), id="swap-disk-by-its-gate"),
-        pytest.param(gated(cluster_api_masters, DEV), id="cluster-api-in-dev-preview"),
-        pytest.param(
-            gated(cluster_api_workers, CUSTOM, "ClusterAPIComputeInstall=true"), id="cluster-api-by-its-gate"
-        ),
+        pytest.param(gated(PKI, TECH), id="pki-in-tech-preview"),
+        pytest.param(gated(PKI, DEV), id="pki-in-dev-preview"),
+        pytest.param(gated(PKI, CUSTOM, "ConfigurablePKI=true"), id="pki-by-its-gate"),
+        pytest.param(STREAM, id="os-stream-by-default"),
+        pytest.param(gated(put(osImageStream="centos-10"), "OKD"), id="os-stream-of-okd"),
         pytest.param(put(publish="External"), id="publish-external"),
         pytest.param(put(credentialsMode=""), id="credentials-mode-empty"),
         pytest.param(put(cpuPartitioningMode="AllNodes"), id="cpu-partitioning-all-nodes"),
@@ -162,11 +156,13 @@ def test_accepts(change: Change) -> None:
             ("platform.baremetal.dnsRecordsType: needs the feature gate",),
             id="external-dns-gate-off",
         ),
-        pytest.param(STREAM, ("osImageStream: needs the feature gate OSStreams",), id="os-stream-without-gate"),
-        pytest.param(gated(STREAM, "OKD"), ("osImageStream: rhel-10 cannot be chosen, OKD",), id="os-stream-on-okd"),
+        pytest.param(
+            gated(STREAM, CUSTOM), ("osImageStream: needs the feature gate OSStreams",), id="os-stream-without-gate"
+        ),
+        pytest.param(gated(STREAM, "OKD"), ("osImageStream: rhel-10 is not what OKD has",), id="os-stream-on-okd"),
         pytest.param(
             gated(put(osImageStream="rhel-11"), TECH),
-            ("osImageStream: rhel-11 is unknown; write rhel-9 or rhel-10",),
+            ("osImageStream: rhel-11 is unknown; write one of centos-10, rhel-9, rhel-10",),
             id="os-stream-unknown",
         ),
         pytest.param(
@@ -177,12 +173,9 @@ def test_accepts(change: Change) -> None:
         pytest.param(
             etcd_disk, ("controlPlane.diskSetup: needs the feature gate MultiDiskSetup",), id="etcd-disk-without-gate"
         ),
+        pytest.param(PKI, ("pki: needs the feature gate ConfigurablePKI; write featureSet Tech",), id="pki"),
+        pytest.param(gated(PKI, "OKD"), ("pki: needs the feature gate",), id="pki-in-okd"),
         pytest.param(swap_disk, ("compute[0].diskSetup: needs the feature gate",), id="swap-disk-without-gate"),
-        pytest.param(
-            gated(cluster_api_masters, TECH),
-            ("controlPlane.management: needs the feature gate ClusterAPIControlPlaneInstall; write featureSet Dev",),
-            id="cluster-api-in-tech-preview",
-        ),
         pytest.param(
             put(publish="Internal"),
             ("publish: Internal is not supported on baremetal; write External",),

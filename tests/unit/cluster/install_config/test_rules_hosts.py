@@ -133,21 +133,27 @@ def test_good_hosts_pass(change: Change) -> None:
         pytest.param(no_hosts, f"{AT}: missing; list the servers", id="no-hosts"),
         pytest.param(
             roles(),
-            f"{AT}: 0 of role master or without one, but controlPlane.replicas is 3; add hosts, or lower it",
+            f"{AT}: 0 of the 0 hosts can be masters, but controlPlane.replicas is 3; add hosts, or lower it",
             id="empty-list",
         ),
-        pytest.param(roles("master", "master", "worker", "worker"), f"{AT}: 2 of role master", id="masters"),
+        pytest.param(
+            roles("master", "master", "worker", "worker"), f"{AT}: 2 of the 4 hosts can be masters", id="masters"
+        ),
         pytest.param(
             roles("master", "master", "master", "worker"),
-            f"{AT}: 1 of role worker or without one, but the sum of compute[].replicas is 2",
+            f"{AT}: 1 of the 4 hosts can be workers, but the sum of compute[].replicas is 2",
             id="workers",
         ),
         pytest.param(
             roles("master", "master", "worker", "worker", masters=2, arbiters=1),
-            f"{AT}: 0 of role arbiter or without one, but arbiter.replicas is 1",
+            f"{AT}: 0 of the 4 hosts can be arbiters, but arbiter.replicas is 1",
             id="arbiters",
         ),
-        pytest.param(roles("", "", "", "", "master", masters=4), f"{AT}: 1 of role worker", id="roleless-used-up"),
+        pytest.param(
+            roles("", "", "", "", "master", masters=4),
+            f"{AT}: 1 of the 5 hosts can be workers",
+            id="roleless-used-up",
+        ),
         pytest.param(
             given(role="Master"), f"{AT}[0].role: Master is unknown; write master, arbiter or worker", id="role"
         ),

@@ -59,9 +59,14 @@ def with_arbiter(**values: Any) -> Change:
     return change
 
 
+def data(disk_id: object) -> dict[str, Any]:
+    return {"type": "user-defined", "userDefined": {"platformDiskID": disk_id, "mountPath": "/var/data"}}
+
+
+MAC = "52:54:00:11:10:16"
 ETCD = {"type": "etcd", "etcd": {"platformDiskID": "etcd"}}
 SWAP = {"type": "swap", "swap": {"platformDiskID": "swap"}}
-DATA = {"type": "user-defined", "userDefined": {"platformDiskID": "data", "mountPath": "/var/data"}}
+DATA = data("data")
 
 
 @pytest.mark.parametrize(
@@ -86,10 +91,15 @@ DATA = {"type": "user-defined", "userDefined": {"platformDiskID": "data", "mount
             fenced(credential(0, certificateVerification="Disabled"), credential(1)),
             id="fencing-without-verification",
         ),
+        pytest.param(
+            fenced(credential(0, hostName="", macAddress=MAC), credential(1, macAddress="52:54:00:11:10:17")),
+            id="fencing-by-macs",
+        ),
         pytest.param(pool("controlPlane", fencing={}), id="fencing-empty"),
         pytest.param(address("idrac-redfish://172.22.0.9/v1"), id="fencing-port-of-a-vendor"),
         pytest.param(address("any://172.22.0.9:8443/redfish"), id="fencing-port-given"),
-        pytest.param(disks("controlPlane", ETCD, DATA, DATA | {"userDefined": {}}), id="disks-of-control-plane"),
+        pytest.param(disks("controlPlane", ETCD, DATA), id="disks-of-control-plane"),
+        pytest.param(disks("compute", data("abc-def-ghij"), data("_1"), data(2)), id="disk-names"),
         pytest.param(disks("compute", SWAP, DATA), id="disks-of-compute"),
         pytest.param(lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/sda"}), id="bootstrap-in-place"),
     ],
@@ -124,6 +134,10 @@ def test_accepts(change: Change) -> None:
             lambda c: c["compute"].append({"name": "edge"}),
             ("compute[1].name: edge is unknown; write worker",),
             id="edge",
+        ),
+        pytest.param(pool("compute", name="edge"), ("compute[0].name: edge is unknown",), id="edge-alone"),
+        pytest.param(
+            lambda c: c.update(compute=[{"replicas": 2}]), ("compute[0].name: missing",), id="no-name-alone"
         ),
         pytest.param(
             lambda c: c["compute"].append({"replicas": 0}), ("compute[1].name: missing; write worker",), id="no-name"
@@ -198,9 +212,17 @@ def test_accepts(change: Change) -> None:
             id="fenced-compute",
         ),
         pytest.param(
-            pool("controlPlane", replicas=2), (f"{CREDENTIALS}: 0 given; a control plane of 2",), id="not-fenced"
+            pool("controlPlane", management="ClusterAPI"),
+            ("controlPlane.management: ClusterAPI manages machines of AWS only",),
+            id="cluster-api-masters",
         ),
-        pytest.param(fenced(credential(0)), (f"{CREDENTIALS}: 1 given; a control plane of 2",), id="half-fenced"),
+        pytest.param(
+            pool("compute", management="ClusterAPI"), ("compute[0].management: ClusterAPI",), id="cluster-api-workers"
+        ),
+        pytest.param(
+            pool("controlPlane", replicas=2), (f"{CREDENTIALS}: 0 given, but a control plane of 2",), id="not-fenced"
+        ),
+        pytest.param(fenced(credential(0)), (f"{CREDENTIALS}: 1 given, but a control plane of 2",), id="half-fenced"),
         pytest.param(
             together(fenced(credential(0), credential(1)), pool("controlPlane", replicas=3)),
             (f"{CREDENTIALS}: 2 given, but only a control plane of 2 is fenced",),
@@ -211,7 +233,7 @@ def test_accepts(change: Change) -> None:
             (
                 f"{CREDENTIALS}[0].username: missing",
                 f"{CREDENTIALS}[0].password: missing",
-                f"{CREDENTIALS}[1].hostName: missing",
+                f"{CREDENTIALS}[1].hostName: missing; fencing needs the host by name, or by macAddress",
                 f"{CREDENTIALS}[1].address: missing",
             ),
             id="credentials-missing",
@@ -220,6 +242,16 @@ def test_accepts(change: Change) -> None:
             fenced(credential(0), credential(1, hostName="okd-master-0")),
             (f"{CREDENTIALS}[1].hostName: credentials[0] has the same",),
             id="one-host-fenced-twice",
+        ),
+        pytest.param(
+            fenced(credential(0, macAddress=MAC), credential(1, macAddress="5254.0011.1016")),
+            (f"{CREDENTIALS}[1].macAddress: credentials[0] has the same",),
+            id="one-mac",
+        ),
+        pytest.param(
+            fenced(credential(0), credential(1, macAddress="52:54:00:11:10")),
+            (f"{CREDENTIALS}[1].macAddress: 52:54:00:11:10 is no MAC",),
+            id="fencing-mac",
         ),
         pytest.param(
             address(credential(0)["address"]),
@@ -265,6 +297,34 @@ def test_accepts(change: Change) -> None:
             disks("compute", SWAP, SWAP),
             ("compute[0].diskSetup[1]: a second disk for swap",),
             id="two-disks-for-swap",
+        ),
+        pytest.param(
+            disks("compute", data("abcdefghijklm")),
+            ("compute[0].diskSetup[0].userDefined.platformDiskID: abcdefghijklm is too long; write 12 characters",),
+            id="disk-name-too-long",
+        ),
+        pytest.param(
+            disks("compute", data("-_-"), {"type": "user-defined", "userDefined": {}}),
+            (
+                "compute[0].diskSetup[0].userDefined.platformDiskID: -_- has neither letter nor digit",
+                "compute[0].diskSetup[1].userDefined.platformDiskID: missing",
+            ),
+            id="disk-names-without-letters",
+        ),
+        pytest.param(
+            disks("controlPlane", ETCD | {"etcd": {"platformDiskID": "data"}}, DATA),
+            ("controlPlane.diskSetup[1].userDefined.platformDiskID: data is another disk's of this pool already",),
+            id="one-disk-twice",
+        ),
+        pytest.param(
+            disks("compute", data("data-1"), data("Data1")),
+            ("compute[0].diskSetup[1].userDefined.platformDiskID: Data1 makes the label data1",),
+            id="one-label-twice",
+        ),
+        pytest.param(
+            disks("compute", data("Swap"), SWAP | {"swap": {"platformDiskID": "disk"}}),
+            ("compute[0].diskSetup[1].swap.platformDiskID: disk makes the label swap",),
+            id="label-of-a-type",
         ),
     ],
 )

@@ -11,6 +11,13 @@ CIDR, RANGE = f"{AT}.provisioningNetworkCIDR", f"{AT}.provisioningDHCPRange"
 BOOTSTRAP, CLUSTER = f"{AT}.bootstrapProvisioningIP", f"{AT}.clusterProvisioningIP"
 STATIC = f"{AT}.bootstrapExternalStatic"
 EXTERNAL_MAC, MAC = f"{AT}.externalMACAddress", f"{AT}.provisioningMACAddress"
+GATEWAY = f"{AT}.provisioningNetworkGateway"
+ADDRESSES = {
+    "bootstrapProvisioningIP": "172.22.0.2",
+    "clusterProvisioningIP": "172.22.0.3",
+    "provisioningNetworkGateway": "172.22.0.1",
+    "provisioningDHCPRange": "172.22.0.10,172.22.0.20",
+}
 NTP = f"{AT}.additionalNTPServers"
 SHA256 = "0123456789abcdef" * 4
 
@@ -73,7 +80,11 @@ def machines_on(cidr: str) -> Change:
         ),
         pytest.param(given(provisioningHostIP="192.168.111.9"), id="old-spelling"),
         pytest.param(given(provisioningDHCPExternal=True), id="old-flag-beside-a-mode"),
-        pytest.param(given(provisioningNetworkGateway="172.22.0.1"), id="gateway"),
+        pytest.param(managed(provisioningNetworkGateway="172.22.0.1"), id="gateway"),
+        pytest.param(managed(provisioningNetworkGateway="172.22.0.2"), id="gateway-is-the-bootstrap-machine"),
+        pytest.param(over("fd00:1::/64", provisioningNetworkGateway="fd00:1::"), id="gateway-ipv6-has-no-broadcast"),
+        pytest.param(unmanaged(provisioningNetworkGateway="10.0.0.1"), id="gateway-unmanaged"),
+        pytest.param(given(provisioningNetworkGateway="10.0.0.1"), id="gateway-disabled"),
         pytest.param(
             given(additionalNTPServers=["192.168.111.1", "fd00::1", "ntp.lab.test", "ntp.lab.test.", "ntp"]), id="ntp"
         ),
@@ -192,8 +203,39 @@ def test_good_settings_pass(change: Change) -> None:
             f"{RANGE}: 172.22.0.200,172.22.0.100 is reversed; write 172.22.0.100,172.22.0.200",
             id="range-reversed",
         ),
+        pytest.param(given(provisioningNetworkGateway="gw"), f"{GATEWAY}: gw is no IP", id="gateway"),
         pytest.param(
-            given(provisioningNetworkGateway="gw"), f"{AT}.provisioningNetworkGateway: gw is no IP", id="gateway"
+            managed(provisioningNetworkGateway="172.22.1.1"),
+            f"{GATEWAY}: 172.22.1.1 is outside the provisioning network 172.22.0.0/24",
+            id="gateway-outside",
+        ),
+        pytest.param(
+            managed(provisioningNetworkGateway="172.22.0.0"),
+            f"{GATEWAY}: 172.22.0.0 is the network or broadcast address of 172.22.0.0/24",
+            id="gateway-first",
+        ),
+        pytest.param(
+            managed(provisioningNetworkGateway="172.22.0.255"), f"{GATEWAY}: 172.22.0.255 is the", id="gateway-last"
+        ),
+        pytest.param(
+            managed(provisioningNetworkGateway="172.22.0.3"),
+            f"{GATEWAY}: 172.22.0.3 is clusterProvisioningIP too",
+            id="gateway-is-ironic",
+        ),
+        pytest.param(
+            managed(provisioningNetworkGateway="172.22.0.10"),
+            f"{GATEWAY}: 172.22.0.10 is in provisioningDHCPRange",
+            id="gateway-in-the-range",
+        ),
+        pytest.param(
+            over("192.168.111.0/24", **ADDRESSES),
+            f"{CIDR}: 192.168.111.0/24 overlaps the machine",
+            id="machine-network-and-addresses-of-another",
+        ),
+        pytest.param(
+            over("172.22.1.1/24", **ADDRESSES),
+            f"{CIDR}: 172.22.1.1/24 has host bits",
+            id="host-bits-and-addresses-of-another",
         ),
         pytest.param(
             given(additionalNTPServers=["ntp", "NTP_1", "fd00::1"]),
