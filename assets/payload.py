@@ -152,6 +152,17 @@ def read_payload(stack: str, name: str, sha256: str) -> bytes:
     return content
 
 
+def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:
+    """The payload's bootstrap.ign. Its certificates last for a day, and a run may be tried again much later.
+
+    Raises:
+        PayloadError: As `read_payload`; or it is useless by `now`.
+    """
+    content, where = read_payload(stack, "bootstrap", sha256), payload_folder(stack) / "bootstrap.ign"
+    _check_certificates(where, _parse(where, content), now)
+    return content
+
+
 def payload_folder(stack: str) -> Path:
     """Where a stack's payload is, seen from the project."""
     return Path("stacks", stack, "payload")

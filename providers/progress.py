@@ -12,6 +12,11 @@ def row(urn: str) -> Report:
     return _reporter(urn, "INFO", ephemeral=True)
 
 
+def notes(urn: str) -> Report:
+    """A reporter of lines that still stand below the resources when the run has ended, in a `preview --diff` too."""
+    return _reporter(urn, "INFO", ephemeral=False)
+
+
 def warnings(urn: str) -> Report:
     """A reporter of warnings that still stand below the resources when the run has ended."""
     return _reporter(urn, "WARNING", ephemeral=False)

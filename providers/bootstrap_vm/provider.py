@@ -1,9 +1,10 @@
 """RPC shell of `BootstrapVm`."""
 
 from dataclasses import fields
+from datetime import UTC, datetime
 
 from assets.ignition import compose
-from assets.payload import read_payload
+from assets.payload import read_bootstrap
 from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, Sources, VmSpec
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider
@@ -41,7 +42,7 @@ class BootstrapVmProvider(Provider):
 
     def _ensure(self, props: Props) -> None:
         def ignition() -> bytes:
-            return compose(read_payload(props["stack"], "bootstrap", props["payload_sha256"]), props["ours"])
+            return compose(read_bootstrap(props["stack"], props["payload_sha256"], datetime.now(UTC)), props["ours"])
 
         segment = Segment(
             vip=props["vip"],

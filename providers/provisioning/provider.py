@@ -83,8 +83,8 @@ class HostProvisioningProvider(Provider):
         kept = sorted((_olds.get("installed") or {}).keys())
         urn = _news.get("urn")
         if kept and isinstance(urn, str) and any(_olds.get(key) != _news.get(key) for key in INTO_THE_ISO):
-            report = progress.row(urn)
-            report(f"installed already, and not touched by this change: {', '.join(kept)}")
+            note = progress.notes(urn)
+            note(f"installed already, and not touched by this change: {', '.join(kept)}")
         return super().diff(_id, _olds, _news)
 
     def _create(self, props: Props) -> tuple[str, Props]:

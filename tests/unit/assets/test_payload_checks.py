@@ -4,7 +4,6 @@ import base64
 import gzip
 import hashlib
 import json
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from assets.payload import PayloadError, check_payload, payload_ca, read_payload
+from assets.payload import PayloadError, check_payload, payload_ca, read_bootstrap, read_payload
 from lab.payload import ignition
 from tests.payloads import (
     DOMAIN,
@@ -289,19 +288,6 @@ def test_all_faults_are_told_at_once() -> None:
     assert [line[: len(start)] for line, start in zip(seen, starts, strict=True)] == starts
 
 
-def test_it_takes_a_blink_for_a_payload_of_true_size() -> None:
-    def change(files: Files) -> None:
-        for number in range(46):
-            put(files, f"{TLS}/{number}.crt", certificate(str(number)))
-        put(files, "/usr/local/bin/much", "x" * 200_000)
-
-    contents = payload(change)
-    assert len(contents["bootstrap"]) > 300_000
-    began = time.perf_counter()
-    assert told(contents) == []
-    assert time.perf_counter() - began < 0.3
-
-
 CONTENT = json.dumps(good()["master"]).encode()
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
@@ -318,6 +304,16 @@ def _stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_stack")
 def test_a_pinned_payload_is_read() -> None:
     assert read_payload("lab", "master", SHA256) == CONTENT
+
+
+@pytest.mark.usefixtures("_stack")
+def test_a_bootstrap_is_read_on_its_day_and_no_later() -> None:
+    content = payload()["bootstrap"]
+    (FOLDER / "bootstrap.ign").write_bytes(content)
+    pinned = hashlib.sha256(content).hexdigest()
+    assert read_bootstrap("lab", pinned, NOW) == content
+    with pytest.raises(PayloadError, match=r"bootstrap\.ign: useless since"):
+        read_bootstrap("lab", pinned, NOW + timedelta(days=3660))
 
 
 @pytest.mark.usefixtures("_stack")

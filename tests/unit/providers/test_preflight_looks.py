@@ -4,7 +4,6 @@ import errno
 import hashlib
 import os
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -180,10 +179,9 @@ class TestHypervisor:
             looks.hypervisor(f"qemu+unix:///system?socket={tmp_path}/none", "default", frozenset())
 
     def test_one_that_hangs_is_given_up(self, looks: HostLooks, tmp_path: Path) -> None:
-        path, began = tmp_path / "socket", time.monotonic()
+        path = tmp_path / "socket"
         with socket.socket(socket.AF_UNIX) as silent:
             silent.bind(str(path))
             silent.listen()
             with pytest.raises(HypervisorError, match=r"libvirt is not reachable: no answer within 0\.3 s"):
                 looks.hypervisor(f"qemu+unix:///system?socket={path}", "default", frozenset())
-        assert time.monotonic() - began < 5
