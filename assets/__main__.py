@@ -5,7 +5,6 @@ Exit 0: all good; 2: an input is wrong, or the command is; 1: this program faile
 
 import argparse
 import sys
-import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from assets.priorities import check_release_policy
 from assets.readers import ask_readers
 from assets.sample_addresses import missing_addresses, with_samples
 from assets.tree import BOOTSTRAP, compose_all, folders_of, own_configs, write_tree
-from cluster.commands import GOOD, REFUSED
+from cluster import command_line
+from cluster.command_line import GOOD
 from cluster.errors import ConfigError
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
@@ -28,22 +28,7 @@ hosts/NAME/master.ign or worker.ign. Nothing is written unless all is good."""
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if "run" not in options:
-        parser.print_help()
-        return REFUSED
-    try:
-        return int(options.run(options))
-    except (AssetError, ConfigError) as error:
-        print(error, file=sys.stderr)
-        return REFUSED
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        # Neither its message nor a traceback: they may hold values of the files.
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        print(f"python -m assets: internal error: {type(error).__name__}: {where}", file=sys.stderr)
-        return 1
+    return command_line.run(_parser(), arguments, AssetError, ConfigError)
 
 
 def render(options: argparse.Namespace) -> int:

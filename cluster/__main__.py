@@ -6,10 +6,9 @@ Exit 0: all good; 2: an input is wrong, or the command is; 1: this program faile
 import argparse
 import signal
 import sys
-import traceback
 from pathlib import Path
 
-from cluster import commands
+from cluster import command_line, commands
 
 FLEET = """Judges several install-configs of one layer-2 network, and prints each clash between two at the later one.
 The option `vrids` of a stack is not seen here: the VRIDs are those that the clusters' names give."""
@@ -17,19 +16,7 @@ The option `vrids` of a stack is not seen here: the VRIDs are those that the clu
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if "run" not in options:
-        parser.print_help()
-        return commands.REFUSED
-    try:
-        return int(options.run(options))
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        # Neither its message nor a traceback: they may hold values of the file.
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        print(f"python -m cluster: internal error: {type(error).__name__}: {where}", file=sys.stderr)
-        return 1
+    return command_line.run(_parser(), arguments)
 
 
 def _parser() -> argparse.ArgumentParser:

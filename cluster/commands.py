@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cluster.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.command_line import GOOD, REFUSED
 from cluster.errors import ConfigError
 from cluster.files import read_text
 from cluster.fleet import Cluster, clashes
@@ -23,9 +24,6 @@ from cluster.payload_config import payload_config as payload_text
 from cluster.plan import load_intent, plan_json
 from cluster.problems import Problem
 from cluster.vrrp import router_ids
-
-GOOD = 0
-REFUSED = 2
 
 
 class _Judged(NamedTuple):

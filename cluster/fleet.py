@@ -7,8 +7,9 @@ from typing import NamedTuple
 from cluster.addresses import Network, overlap, parse_address, parse_cidr
 from cluster.bmc_url import BmcUrlError, parse_bmc_url
 from cluster.install_config import InstallConfig
+from cluster.install_config.platform import DISABLED
 from cluster.install_config.rules.names import name_fault
-from cluster.install_config.rules.vips import USER_MANAGED
+from cluster.install_config.rules.vips import user_managed
 from cluster.macs import parse_mac
 from cluster.problems import Problem
 from cluster.vrrp import auth_pass, free_router_ids, router_ids
@@ -59,7 +60,7 @@ def _names(fleet: Sequence[Cluster]) -> _Found:
 
 
 def _router_ids(fleet: Sequence[Cluster]) -> _Found:
-    kept_alive = [claim for claim in _distinct_names(fleet) if not _user_managed(fleet[claim.number].config)]
+    kept_alive = [claim for claim in _distinct_names(fleet) if not user_managed(fleet[claim.number].config)]
     free = iter(free_router_ids({router_id for claim in kept_alive for router_id in router_ids(claim.what)}))
     claims = (
         _Claim(claim.number, router_id, claim.path, vip)
@@ -138,11 +139,11 @@ def _networks(fleet: Sequence[Cluster]) -> _Found:
     for index, cluster in enumerate(fleet):
         text = cluster.config.baremetal.provisioning_network_cidr
         cidr = parse_cidr(text)
-        if cidr is None or cluster.config.baremetal.provisioning_network == "Disabled":
+        if cidr is None or cluster.config.baremetal.provisioning_network == DISABLED:
             continue
         touched = [network for network in seen if overlap(network, cidr.network)]
         if owners := [f"{each.what} of {fleet[each.number].file}" for network in touched for each in seen[network]]:
-            remedy = "write a network of its own, or provisioningNetwork: Disabled"
+            remedy = f"write a network of its own, or provisioningNetwork: {DISABLED}"
             yield index, Problem(path, f"{text} overlaps {_listed(owners)}; {remedy}")
         seen[cidr.network].append(_Claim(index, cidr.network, path, text))
 
@@ -186,9 +187,3 @@ def _listed(owners: Iterable[str]) -> str:
     texts = list(owners)
     more = len(texts) - NAMED
     return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _user_managed(config: InstallConfig) -> bool:
-    """Whether no keepalived runs: the site balances API and Ingress itself."""
-    balancer = config.baremetal.load_balancer
-    return balancer is not None and balancer.type == USER_MANAGED

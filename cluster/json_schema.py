@@ -7,9 +7,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from cluster.install_config import InstallConfig
+from cluster.install_config import InstallConfig, platform
 from cluster.install_config.old_spellings import API_VERSIONS
-from cluster.install_config.rules import access, features, hosts, pki, pools, provisioning, vips
+from cluster.install_config.rules import access, features, hosts, pki, pools, vips
 from cluster.options import Options
 
 VALUES: dict[tuple[str, str], Iterable[str]] = {
@@ -27,7 +27,7 @@ VALUES: dict[tuple[str, str], Iterable[str]] = {
     ("FencingCredential", "certificateVerification"): pools.SWITCH,
     ("SignerKey", "algorithm"): pki.ALGORITHMS,
     ("EcdsaKey", "curve"): pki.CURVES,
-    ("BareMetal", "provisioningNetwork"): (provisioning.MANAGED, provisioning.UNMANAGED, provisioning.DISABLED),
+    ("BareMetal", "provisioningNetwork"): platform.PROVISIONING_MODES,
     ("BareMetal", "dnsRecordsType"): vips.DNS_RECORDS,
     ("LoadBalancer", "type"): (vips.DEFAULT_BALANCER, vips.USER_MANAGED),
     ("Host", "role"): hosts.ROLES,

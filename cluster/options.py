@@ -8,7 +8,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyAddress, SecretStr
 
 from cluster.errors import ConfigError
-from cluster.files import read_text
+from cluster.files import read_text, yaml_place
 from cluster.vrrp import HIGHEST_ROUTER_ID
 
 SHA256 = r"^[0-9a-f]{64}$"
@@ -159,9 +159,7 @@ def read_stack_file(path: Path) -> dict[str, Any]:
     except ConfigError as error:
         raise ConfigError([f"{path}: {problem}" for problem in error.problems]) from None
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError([f"{path}: no YAML{where}"]) from None
+        raise ConfigError([f"{path}: no YAML{yaml_place(error)}"]) from None
     config = loaded.get("config") or {} if isinstance(loaded, dict) else None
     if not isinstance(config, dict):
         raise ConfigError([f"{path}: no stack's file; a mapping `config:` is wanted, with the options in it"])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from cluster.install_config.rules.provisioning import DISABLED
+from cluster.install_config.platform import DISABLED
 from cluster.options import BaseImage
 from cluster.plan import ClusterPlan
 from components.component import Component

@@ -8,7 +8,7 @@ only: they must be written), and random MACs of the bootstrap VM (`plan` derives
 from typing import Any
 
 from cluster.addresses import Network, parse_cidr
-from cluster.install_config.platform import BareMetal, Host
+from cluster.install_config.platform import DISABLED, MANAGED, BareMetal, Host
 from cluster.install_config.schema import (
     ClusterNetwork,
     InstallConfig,
@@ -66,7 +66,7 @@ def _pool(pool: MachinePool) -> MachinePool:
 
 
 def _baremetal(said: BareMetal) -> dict[str, Any]:
-    mode = said.provisioning_network or "Managed"
+    mode = said.provisioning_network or MANAGED
     filled: dict[str, Any] = {
         "libvirt_uri": said.libvirt_uri or "qemu:///system",
         "external_bridge": said.external_bridge or "baremetal",
@@ -74,7 +74,7 @@ def _baremetal(said: BareMetal) -> dict[str, Any]:
         "dns_records_type": said.dns_records_type or "Internal",
         "hosts": None if said.hosts is None else _hosts(said.hosts),
     }
-    return filled if mode == "Disabled" else {**filled, **_provisioning(said, mode)}
+    return filled if mode == DISABLED else {**filled, **_provisioning(said, mode)}
 
 
 def _provisioning(said: BareMetal, mode: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _provisioning(said: BareMetal, mode: str) -> dict[str, Any]:
     parsed = parse_cidr(cidr)
     network = parsed.network if parsed else None
     dhcp = said.provisioning_dhcp_range
-    if not dhcp and mode == "Managed" and network and network.num_addresses > 12:  # noqa: PLR2004
+    if not dhcp and mode == MANAGED and network and network.num_addresses > 12:  # noqa: PLR2004
         dhcp = f"{_nth(network, 10)},{_nth(network, -2)}"
     return {
         "provisioning_network_cidr": cidr,

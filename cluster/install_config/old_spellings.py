@@ -3,7 +3,7 @@
 from typing import Any
 
 from cluster.addresses import parse_cidr
-from cluster.install_config.platform import BareMetal
+from cluster.install_config.platform import UNMANAGED, BareMetal
 from cluster.install_config.schema import ClusterNetwork, InstallConfig, MachineNetwork, Networking, with_baremetal
 from cluster.problems import Problem
 
@@ -82,7 +82,7 @@ def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Problem], list[Prob
     changes["cluster_provisioning_ip"] = old.cluster_provisioning_ip or old.provisioning_host_ip
     if old.provisioning_dhcp_external:
         notices.append(_notice(f"{at}.provisioningDHCPExternal", "provisioningNetwork: Unmanaged"))
-        changes["provisioning_network"] = old.provisioning_network or "Unmanaged"
+        changes["provisioning_network"] = old.provisioning_network or UNMANAGED
     for name, image in (("bootstrapOSImage", old.bootstrap_os_image), ("clusterOSImage", old.cluster_os_image)):
         if image:
             notices.append(Problem(f"{at}.{name}", "the installer reads it no more; take it out"))

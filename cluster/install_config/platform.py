@@ -6,6 +6,9 @@ from pydantic import Field, StrictBool, StrictInt
 
 from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text
 
+MANAGED, UNMANAGED, DISABLED = PROVISIONING_MODES = ("Managed", "Unmanaged", "Disabled")
+"""What `provisioningNetwork` can be."""
+
 
 class Bmc(Section):
     """How to reach a server's BMC."""

@@ -9,6 +9,7 @@ import yaml
 from pydantic import SecretStr, ValidationError
 
 from cluster.errors import ConfigError
+from cluster.files import yaml_place
 from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
 from cluster.install_config.platform import Host
@@ -151,9 +152,8 @@ def _login(host: Host, found: Credentials | None) -> Host:
 
 
 def _place(error: Exception) -> str:
-    """Where a file stops being YAML. What stands there may be a secret, so the parser's own words are left out."""
-    mark = getattr(error, "problem_mark", None)
-    where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    """Where a file stops being YAML, and what to do."""
+    where = yaml_place(error)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{where}: a second document, or an anchor that is not there; keep one document"
     if isinstance(error, _StandsTwice):

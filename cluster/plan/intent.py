@@ -5,9 +5,8 @@ import hashlib
 from cluster.addresses import Address, Network, in_any, networks, parse_address
 from cluster.bmc_url import parse_virtual_media_url
 from cluster.install_config import InstallConfig
-from cluster.install_config.platform import BareMetal, RootDeviceHints
+from cluster.install_config.platform import DISABLED, BareMetal, RootDeviceHints
 from cluster.install_config.platform import Host as WantedHost
-from cluster.install_config.rules.provisioning import DISABLED
 from cluster.macs import parse_mac
 from cluster.plan.model import ApiVip, Bmc, BootstrapHost, Host, IngressVip, Intent, Provisioning, Role, Server
 from cluster.plan.static_addresses import static_addresses

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cluster.bmc_url import BmcUrlError, parse_virtual_media_url
 from cluster.install_config import InstallConfig
-from cluster.install_config.rules.provisioning import DISABLED
-from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED
+from cluster.install_config.platform import DISABLED
+from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED, user_managed
 from cluster.plan.intent import replicas, roles
 from cluster.plan.model import Role
 from cluster.problems import Problem
@@ -24,8 +24,7 @@ def _networks(config: InstallConfig) -> Iterator[Problem]:
     mode = config.baremetal.provisioning_network
     if mode != DISABLED:
         yield Problem(f"{BARE}.provisioningNetwork", f"{mode}: hosts boot from virtual media only; write {DISABLED}")
-    balancer = config.baremetal.load_balancer
-    if balancer is not None and balancer.type == USER_MANAGED:
+    if user_managed(config):
         text = f"{USER_MANAGED}: this program brings the load balancer; write {DEFAULT_BALANCER}"
         yield Problem(f"{BARE}.loadBalancer.type", text)
 

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from cluster.addresses import in_any, networks, parse_address, parse_cidr
 from cluster.install_config.rules.names import dns_fault
-from cluster.install_config.rules.networks import lists
+from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
 from cluster.problems import Problem
 
@@ -186,12 +186,10 @@ def _proxy_fault(text: str, schemes: tuple[str, ...], config: InstallConfig) -> 
 
 def _inner_networks(config: InstallConfig) -> dict[str, list[str]]:
     by_list = lists(config.networking)
-    ovn = config.networking.ovn_kubernetes_config
-    join = ovn.ipv4.internal_join_subnet if ovn and ovn.ipv4 else ""
     return {
         "cluster network": list(by_list["clusterNetwork"]),
         "service network": list(by_list["serviceNetwork"]),
-        "join network": [join],
+        "join network": [join_subnet(config.networking)],
     }
 
 

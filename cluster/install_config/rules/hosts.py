@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 
 from cluster.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
-from cluster.install_config.platform import Bmc, Host
+from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
-from cluster.install_config.rules.provisioning import DISABLED
+from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
 from cluster.macs import mac_fault, parse_mac
 from cluster.problems import Problem
@@ -17,8 +17,6 @@ ROLES = ("master", "arbiter", "worker")
 SECURE_BOOT = "UEFISecureBoot"
 BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
 BY_PATH = "disk/by-path/"
-FENCED = 2
-"""Control-plane hosts that can fence each other."""
 LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
 """Paths of what may stand in the stack's secrets instead."""
 

@@ -84,7 +84,7 @@ def _clear_of_ovn(config: InstallConfig) -> Iterator[Problem]:
         for use, texts in OVN_NETWORKS.items():
             for own in networks(list(texts)):
                 movable = use == "join" and own.version == IPV4
-                if overlap(network, own) and not (movable and _join(config.networking)):
+                if overlap(network, own) and not (movable and join_subnet(config.networking)):
                     remedy = f"choose another, or move that one with {JOIN}" if movable else "choose another"
                     yield Problem(entry.path, f"{entry.text} overlaps OVN-Kubernetes' {use} network {own}; {remedy}")
 
@@ -127,7 +127,7 @@ def _mtu(config: InstallConfig) -> Iterator[Problem]:
 
 
 def _join_network(config: InstallConfig) -> Iterator[Problem]:
-    text = _join(config.networking)
+    text = join_subnet(config.networking)
     if text and (fault := _fault(text) or _join_fault(config.networking, text)):
         yield Problem(JOIN, fault)
 
@@ -194,7 +194,8 @@ def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) 
     return ""
 
 
-def _join(networking: Networking) -> str:
+def join_subnet(networking: Networking) -> str:
+    """OVN-Kubernetes' own network of IPv4 that the file names; empty: the default one."""
     ovn = networking.ovn_kubernetes_config
     return ovn.ipv4.internal_join_subnet if ovn and ovn.ipv4 else ""
 

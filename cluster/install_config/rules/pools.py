@@ -21,6 +21,7 @@ DISKS = {"etcd": "etcd", "swap": "swap", USER_DEFINED: "userDefined"}
 LONGEST_DISK_ID = 12
 """Bytes: a label of a partition is made of it."""
 FENCED = 2
+"""Control-plane hosts that can fence each other."""
 CREDENTIALS = "controlPlane.fencing.credentials"
 
 

@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 from cluster.addresses import Address, Interface, Network, in_any, networks, overlap, parse_address, parse_cidr
+from cluster.install_config.platform import DISABLED, MANAGED, PROVISIONING_MODES, UNMANAGED
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import IPV6, lists, versions
 from cluster.install_config.schema import InstallConfig
 from cluster.macs import mac_fault, parse_mac
 from cluster.problems import Problem
 
-MANAGED = "Managed"
-UNMANAGED = "Unmanaged"
-DISABLED = "Disabled"
 DNSMASQ_PREFIX = 64
 """dnsmasq serves no larger IPv6 network."""
 SHA256_LENGTH = 64
@@ -22,7 +20,7 @@ NO_ADDRESS = "is no IP address; write one alone, for example 192.168.111.5"
 
 def _mode(config: InstallConfig) -> Iterator[Problem]:
     mode = config.baremetal.provisioning_network
-    if mode not in (MANAGED, UNMANAGED, DISABLED):
+    if mode not in PROVISIONING_MODES:
         yield Problem(_path("provisioningNetwork"), f"{mode} is unknown; write {MANAGED}, {UNMANAGED} or {DISABLED}")
 
 

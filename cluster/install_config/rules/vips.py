@@ -40,7 +40,7 @@ def _syntax(config: InstallConfig) -> Iterator[Problem]:
 
 
 def _apart(config: InstallConfig) -> Iterator[Problem]:
-    if _user_managed(config):
+    if user_managed(config):
         return
     vips = _judged(config)
     for api in vips["apiVIPs"]:
@@ -55,7 +55,7 @@ def _at_home(config: InstallConfig) -> Iterator[Problem]:
     by_list = lists(config.networking)
     machine = by_list["machineNetwork"]
     found = versions(machine)
-    if _user_managed(config) or not found:
+    if user_managed(config) or not found:
         return
     missing = set(versions(by_list["serviceNetwork"])) - set(found)  # a line of its own, in networks.py
     for vips in _judged(config).values():
@@ -141,7 +141,8 @@ def _balancer(config: InstallConfig) -> str:
     return DEFAULT_BALANCER if balancer is None else balancer.type
 
 
-def _user_managed(config: InstallConfig) -> bool:
+def user_managed(config: InstallConfig) -> bool:
+    """Whether no keepalived runs: the site balances API and Ingress itself."""
     return _balancer(config) == USER_MANAGED
 
 
