@@ -54,7 +54,7 @@ bench: setup ## Measure; the figures belong into bench/README.md
 	$(PY) -m bench
 
 accept: setup ## Rewrite the golden files from today's renders; review that diff as behaviour
-	$(PY) -m pytest tests --accept-golden -q -k golden
+	$(PY) -m pytest tests/unit/assets --accept-golden -q -m golden
 
 lock: setup ## Compile the requirements*.txt anew from their .in files
 	@for name in requirements-build requirements requirements-dev; do \

@@ -7,12 +7,12 @@ import pulumi
 from pulumi.runtime.config import is_config_secret
 
 from assets.errors import AssetError
-from assets.limits import check_renderable
-from assets.priorities import check_release_policy
+from assets.priorities import check_policy
 from cluster.errors import ConfigError
 from cluster.options import Options
 from cluster.plan import ClusterPlan, load_plan
 from components.cluster import Cluster, ClusterArgs
+from components.limits import check_installable
 
 LOGINS = "bmc_credentials"
 
@@ -20,7 +20,7 @@ LOGINS = "bmc_credentials"
 def stack_options() -> dict[str, Any]:
     """The stack's config, by the names that `Options` declares."""
     config = pulumi.Config()
-    plain = {"phase": config.get("phase"), "bmc_ca": config.get("bmc_ca")}
+    plain = {"phase": config.get("phase"), "runtime": config.get("runtime"), "bmc_ca": config.get("bmc_ca")}
     booleans = {name: config.get_bool(name) for name in ("destroyable", "import_production")}
     objects = {name: config.get_object(name) for name in Options.model_fields.keys() - plain.keys() - booleans.keys()}
     if objects[LOGINS] and not is_config_secret(f"{config.name}:{LOGINS}"):
@@ -33,8 +33,8 @@ def plan() -> ClusterPlan:
     """The plan, or one line per problem and nothing touched."""
     try:
         wanted = load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options())
-        check_renderable(wanted)
-        check_release_policy(wanted)
+        check_policy(wanted)
+        check_installable(wanted)
         return wanted
     except (AssetError, ConfigError) as error:
         raise pulumi.RunError(str(error)) from None

@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assets.errors import AssetError
-from assets.limits import check_renderable
 from assets.payload import check_payload
-from assets.priorities import check_release_policy
+from assets.priorities import check_policy
 from assets.readers import ask_readers
-from assets.sample_addresses import missing_addresses, with_samples
+from assets.samples import with_samples
 from assets.tree import BOOTSTRAP, compose_all, folders_of, own_configs, write_tree
 from cluster import command_line
 from cluster.command_line import GOOD
 from cluster.errors import ConfigError
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
+from cluster.plan.missing import missing
 
 RENDER = """Writes what the machines will read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/ for
 what one host alone reads. With --payload also the Ignition configs that they get, which are secret: bootstrap.ign and
@@ -62,15 +62,14 @@ def _intent(options: argparse.Namespace) -> Intent:
     """
     stack = None if options.stack is None else read_stack_file(Path("stacks", f"Pulumi.{options.stack}.yaml"))
     intent = load_intent(options.file, stack)
-    check_renderable(intent)
     if options.sample_addresses:
         intent, made = with_samples(intent)
-        for (option, _), address in made.items():
-            print(f"sample, for a look only: {option}: {address}", file=sys.stderr)
-    if missing := missing_addresses(intent):
+        for each, value in made.items():
+            print(f"sample, for a look only: {each.option}: {value}", file=sys.stderr)
+    if found := missing(intent):
         advice = "name it in the stack's options and give --stack, or look with --sample-addresses"
-        raise AssetError("\n".join(f"{option}: no IPv{version} address; {advice}" for option, version in missing))
-    check_release_policy(intent)
+        raise AssetError("\n".join(f"{each.option}: {each.what}; {advice}" for each in found))
+    check_policy(intent)
     return intent
 
 
@@ -107,7 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new or empty directory")
     command.add_argument("--stack", metavar="STACK", help="join it with the options in stacks/Pulumi.STACK.yaml")
     command.add_argument("--check", action="store_true", help="ask every real reader of this machine first")
-    command.add_argument("--sample-addresses", action="store_true", help="make up addresses that nothing names")
+    command.add_argument(
+        "--sample-addresses", action="store_true", help="make up addresses, and images, that nothing names"
+    )
     return parser
 
 

@@ -49,7 +49,7 @@ def lint(file: RenderedFile) -> bool:
 
 def _for_any_machine(text: str) -> str:
     """Keepalived looks for the interface, and for the scripts; here they are others."""
-    return re.sub(r'script ".*"', 'script "/bin/true"', text.replace("@INTERFACE@", _vrrp_interface() or ""))
+    return re.sub(r'script ".*"', 'script "/bin/true"', re.sub("@INTERFACE:.*@", _vrrp_interface() or "", text))
 
 
 def _vrrp_interface() -> str | None:

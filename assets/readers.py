@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
 
 from assets import lint
 from assets.errors import AssetError
@@ -16,6 +17,10 @@ from assets.render import Reader, RenderedFile
 from assets.tree import Folders, lay_out
 
 PROGRAM = re.compile(r"^Exec\w+=[-@:+!]*/(\S+)", re.M)
+FILE = "/FILE"  # for a reader that wants to open a file of that content itself
+NO_OTHER_CONFIG = (f"--config={FILE}", *(f"--{name}-dir=/nonexistent" for name in ("config", "system-config")))
+UPSTREAMS = b"/run/okd-baremetal/upstreams"
+NO_NETWORK = "it wants root, or user namespaces"
 OWN_NETWORK = ("unshare", "--map-root-user", "--net")  # nft asks the kernel, as root of a network
 
 
@@ -46,9 +51,12 @@ def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Verdic
         *(_linted(reader, folders) for reader in lint.COMMANDS),
         _nft(_texts(folders, Reader.NFT)),
         _asked("shellcheck", _texts(folders, Reader.BASH), "-"),
+        _asked("NetworkManager", _texts(folders, Reader.NETWORK_MANAGER), *NO_OTHER_CONFIG, "--print-config"),
+        _asked("nmcli", _texts(folders, Reader.KEYFILE), "--offline", "connection", "modify", "connection.id", "any"),
+        _dhclient(_texts(folders, Reader.DHCLIENT)),
         _systemd(folders),
         _asked("ignition-validate", ignitions, "-"),
-        Verdict("coredns", not_run="it judges a Corefile only by serving it"),
+        _coredns(_texts(folders, Reader.COREDNS)),
     ]
 
 
@@ -78,9 +86,41 @@ def _linted(reader: Reader, folders: Folders) -> Verdict:
 
 
 def _nft(texts: Mapping[str, bytes]) -> Verdict:
-    if _find("nft") and _refusal("", [*OWN_NETWORK, "true"]):
-        return Verdict("nft", not_run="it wants root, or user namespaces")
     return _asked("nft", texts, "--check", "--file", "-", within=OWN_NETWORK)
+
+
+def _dhclient(texts: Mapping[str, bytes]) -> Verdict:
+    """It complains of lines, and ends well all the same; where it has no interface it does nothing else."""
+    quietly = ("-4", "-n", "-d", "-cf", FILE, "-lf", "/dev/null", "-pf", "/dev/null")
+    return _asked("dhclient", texts, *quietly, within=OWN_NETWORK, complaint=rb" line \d+: ")
+
+
+def _coredns(texts: Mapping[str, bytes]) -> Verdict:
+    """It judges a Corefile only by serving it: in a network where nobody hears, and then it is ended."""
+    program = _find("coredns")
+    if program is None:
+        return Verdict("coredns", not_run="not installed")
+    if _refusal("", [*OWN_NETWORK, "true"]):
+        return Verdict("coredns", not_run=NO_NETWORK)
+    answers = [_unserved(path, program, text) for path, text in texts.items()]
+    return Verdict("coredns", len(answers), tuple(filter(None, answers)))
+
+
+def _unserved(path: str, program: str, text: bytes) -> str:
+    """One line if the Corefile is not served, else nothing. The site's servers are in a file of the machine's."""
+    command = [*OWN_NETWORK, program, "-conf", "stdin"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT) as process:  # noqa: S603
+        assert process.stdin is not None  # noqa: S101  (pipes were asked for)
+        assert process.stdout is not None  # noqa: S101
+        process.stdin.write(text.replace(UPSTREAMS, b"127.0.0.1"))
+        process.stdin.close()
+        said = b""
+        for line in process.stdout:
+            if line.startswith(b"CoreDNS-"):
+                process.kill()
+                return ""
+            said += line
+    return _told(path, said)
 
 
 def _systemd(folders: Folders) -> Verdict:
@@ -108,14 +148,18 @@ def _stand_ins(root: Path, units: Iterable[RenderedFile]) -> None:
             (root / program).touch(0o755)
 
 
-def _asked(name: str, contents: Mapping[str, bytes], *options: str, within: Sequence[str] = ()) -> Verdict:
-    """Ask a reader that judges its standard input."""
+def _asked(
+    name: str, contents: Mapping[str, bytes], *options: str, within: Sequence[str] = (), complaint: bytes = b""
+) -> Verdict:
+    """Ask a reader that judges its standard input, or one file."""
     program = _find(name)
     if program is None:
         return Verdict(name, not_run="not installed")
+    if within and _refusal("", [*within, "true"]):
+        return Verdict(name, not_run=NO_NETWORK)
     command = [*within, program, *options]
-    refusals = [refusal for path, content in contents.items() if (refusal := _refusal(path, command, content))]
-    return Verdict(name, len(contents), tuple(refusals))
+    answers = [_refusal(path, command, content, complaint) for path, content in contents.items()]
+    return Verdict(name, len(contents), tuple(filter(None, answers)))
 
 
 def _find(name: str) -> str | None:
@@ -125,8 +169,17 @@ def _find(name: str) -> str | None:
     return shutil.which(name, path=path) or next(built, None)
 
 
-def _refusal(path: str, command: Sequence[str], content: bytes = b"") -> str:
-    """One line if the reader refuses, else nothing."""
-    run = subprocess.run(command, input=content, capture_output=True, check=False)  # noqa: S603
-    said = " ".join((run.stderr or run.stdout).decode(errors="replace").split())
-    return f"{path}: refused: {said[:400]}" if run.returncode else ""
+def _refusal(path: str, command: Sequence[str], content: bytes = b"", complaint: bytes = b"") -> str:
+    """One line if the reader refuses, by its end or by a complaint, else nothing."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        words = [word.replace(FILE, file.name) for word in command]
+        run = subprocess.run(words, input=content, capture_output=True, check=False)  # noqa: S603
+        said = (run.stderr or run.stdout).replace(file.name.encode(), b"it")
+    refused = run.returncode or (complaint and re.search(complaint, said))
+    return _told(path, said) if refused else ""
+
+
+def _told(path: str, said: bytes) -> str:
+    return f"{path}: refused: {' '.join(said.decode(errors='replace').split())[:400]}"

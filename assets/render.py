@@ -6,14 +6,22 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets import keepalived
+from assets.keepalived import Keepalived, host_route
+from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
+from cluster.addresses import Address
 from cluster.plan import Intent, Role, Server
 
 CONF = "/etc/okd-baremetal"
 BIN = "/usr/local/bin"
 UNITS = "/etc/systemd/system"
+NETWORK_MANAGER = "/etc/NetworkManager"
+KEYFILES = f"{NETWORK_MANAGER}/system-connections"
+IPV4 = 4
+FOLDER = Path(__file__).parent
 
 ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
+    loader=FileSystemLoader(FOLDER),
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -31,6 +39,13 @@ class Reader(StrEnum):
     NFT = "nft"
     SYSTEMD = "systemd"
     BASH = "bash"
+    NETWORK_MANAGER = "NetworkManager"
+    KEYFILE = "nmcli"
+    DHCLIENT = "dhclient"
+
+
+MODES = {Reader.BASH: 0o755, Reader.KEYFILE: 0o600}  # NetworkManager reads no keyfile that others can
+OTHERS_MODE = 0o644
 
 
 @dataclass(frozen=True)
@@ -38,9 +53,13 @@ class RenderedFile:
     """One file as a machine will see it."""
 
     path: str
-    mode: int
     text: str
     reader: Reader
+
+    @property
+    def mode(self) -> int:
+        """Permissions, by what the file is."""
+        return MODES.get(self.reader, OTHERS_MODE)
 
     @property
     def name(self) -> str:
@@ -48,91 +67,137 @@ class RenderedFile:
         return self.path.rsplit("/", 1)[-1]
 
 
-def render_bootstrap(plan: Intent) -> tuple[RenderedFile, ...]:
+Files = tuple[RenderedFile, ...]
+
+
+def render_bootstrap(plan: Intent) -> Files:
     """Files of the bootstrap VM: holder of the API VIP, DNS, and the channel on which it lets go."""
-    keepalived = {
-        "name": plan.bootstrap.name,
-        "cluster": plan.name,
-        "router_id": plan.api.router_id,
-        "priorities": plan.api.priorities,
-        "peers": [server.address for server in plan.control_plane],
-        "vip": plan.api.address,
-    }
+    vips = [host_route(address) for address in plan.api.addresses]
+    channel = {"vips": vips, "let_go": plan.api.priorities.release}
     return (
-        _file(f"{CONF}/keepalived.conf", "bootstrap/keepalived.conf.j2", Reader.KEEPALIVED, **keepalived),
-        _file(f"{BIN}/okd-own-api.sh", "bootstrap/okd-own-api.sh", Reader.BASH),
-        _file(f"{BIN}/okd-vip-channel.sh", "bootstrap/okd-vip-channel.sh.j2", Reader.BASH, **keepalived),
-        _file(f"{UNITS}/okd-vip-channel.service", "bootstrap/okd-vip-channel.service", Reader.SYSTEMD),
-        *_keepalived_service(plan.api.address),
-        *_coredns(plan),
+        _keepalived_conf(keepalived.on_bootstrap(plan)),
+        _script("bootstrap/okd-own-api.sh"),
+        _script("bootstrap/okd-vip-channel.sh.j2", **channel),
+        _unit("bootstrap/okd-vip-channel.service"),
+        _script("bootstrap/okd-fletcher8.sh"),
+        *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
+        *_dns(plan, bootstrap=True),
+        _dhclient(plan),
+        *_static_address(plan),
     )
 
 
-def render_role(plan: Intent, role: Role) -> tuple[RenderedFile, ...]:
-    """Files that all servers of a role share."""
-    if role is Role.COMPUTE:
-        values = {
-            "cluster": plan.name,
-            "router_id": plan.ingress.router_id,
-            "priorities": plan.ingress.priorities,
-            "vip": plan.ingress.address,
-        }
-        return (
-            _file(f"{CONF}/keepalived.conf", "compute/keepalived.conf.j2", Reader.KEEPALIVED, **values),
-            _file(f"{BIN}/okd-check.sh", "common/okd-check.sh", Reader.BASH),
-            *_keepalived_service(plan.ingress.address),
-        )
-    return (
-        _file(f"{BIN}/okd-check.sh", "common/okd-check.sh", Reader.BASH),
-        *_keepalived_service(plan.api.address),
-        _file(f"{CONF}/haproxy.cfg", "control_plane/haproxy.cfg.j2", Reader.HAPROXY, servers=plan.control_plane),
-        _file(f"{CONF}/haproxy.nft", "control_plane/haproxy.nft.j2", Reader.NFT, vip=plan.api.address),
-        _file(f"{UNITS}/okd-haproxy.service", "control_plane/okd-haproxy.service", Reader.SYSTEMD),
-        *_coredns(plan),
-    )
-
-
-def render_server(plan: Intent, server: Server) -> tuple[RenderedFile, ...]:
-    """Files of one server alone: on the control plane, keepalived with its peers and its rank."""
-    if server.role is Role.COMPUTE:
+def render_role(plan: Intent, role: Role) -> Files:
+    """Files that all servers of a role share; none where there is no server."""
+    if not plan.of(role):
         return ()
-    others = [other.address for other in plan.control_plane if other is not server]
-    rank = plan.control_plane.index(server)
-    values = {
-        "server": server,
-        "cluster": plan.name,
-        "router_id": plan.api.router_id,
-        "priorities": plan.api.priorities,
-        # Distinct ranks: equals would fight for some milliseconds at the take-over (keepalived 2.2.7, 2026-11).
-        "priority": plan.api.priorities.control_plane - rank,
-        "rank": rank,
-        "peers": [plan.bootstrap.address, *others],
-        "vip": plan.api.address,
-    }
-    return (_file(f"{CONF}/keepalived.conf", "control_plane/keepalived.conf.j2", Reader.KEEPALIVED, **values),)
-
-
-def _keepalived_service(vip: object) -> tuple[RenderedFile, ...]:
+    balancer = _balancer(plan) if role is Role.CONTROL_PLANE else ()
+    shared = [server for server in plan.of(role)[:1] if not _has_its_own(plan, server)]
+    vips = plan.api.addresses if role is Role.CONTROL_PLANE else ()
+    if role is plan.ingress_role:
+        vips += plan.ingress.addresses
     return (
-        _file(f"{BIN}/okd-keepalived.sh", "common/okd-keepalived.sh", Reader.BASH),
-        _file(f"{UNITS}/okd-keepalived.service", "common/okd-keepalived.service.j2", Reader.SYSTEMD, vip=vip),
+        *(_keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
+        _script("common/okd-check.sh"),
+        *(_default_router(plan) if role is plan.ingress_role else ()),
+        *_keepalived_service(plan, vips, bootstrap=False),
+        *balancer,
+        *_dns(plan, bootstrap=False),
     )
 
 
-def _coredns(plan: Intent) -> tuple[RenderedFile, ...]:
+def render_server(plan: Intent, server: Server) -> Files:
+    """Files of one server alone: keepalived with its peers and its rank."""
+    if not _has_its_own(plan, server):
+        return ()
+    on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
+    return (_keepalived_conf(on_this(plan, server)),)
+
+
+def _has_its_own(plan: Intent, server: Server) -> bool:
+    """Whether the server's keepalived.conf differs from its fellows'."""
+    return server.role is Role.CONTROL_PLANE or plan.ingress.transport == "unicast"
+
+
+def _keepalived_conf(conf: Keepalived) -> RenderedFile:
+    return _file(f"{CONF}/keepalived.conf", "common/keepalived.conf.j2", Reader.KEEPALIVED, conf=conf)
+
+
+def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: bool) -> Files:
+    start = command(plan, KEEPALIVED, bootstrap=bootstrap)
+    return (
+        _script("common/okd-get-vip-subnet-cidr.sh"),
+        _script("common/okd-keepalived.sh"),
+        _unit("common/okd-keepalived.service.j2", vips=vips, command=start),
+    )
+
+
+def _default_router(plan: Intent) -> Files:
+    # In its container, keepalived sees the machine's files below /host.
+    crictl = "crictl" if plan.runtime == "host" else "chroot /host crictl"
+    return (_script("common/okd-default-router.sh.j2", crictl=crictl),)
+
+
+def _balancer(plan: Intent) -> Files:
+    vips = [{"protocol": "ip" if each.version == IPV4 else "ip6", "address": each} for each in plan.api.addresses]
+    return (
+        _file(f"{CONF}/haproxy.cfg", "control_plane/haproxy.cfg.j2", Reader.HAPROXY, servers=plan.control_plane),
+        _file(f"{CONF}/haproxy.nft", "control_plane/haproxy.nft.j2", Reader.NFT, vips=vips),
+        _unit("control_plane/okd-haproxy.service.j2", command=command(plan, HAPROXY, bootstrap=False)),
+    )
+
+
+def _dns(plan: Intent, *, bootstrap: bool) -> Files:
+    """CoreDNS, and what makes it the machine's own resolver."""
+    records = {4: "A", 6: "AAAA"}
     values = {
         "domain": plan.domain,
-        "api_vip": plan.api.address,
-        "ingress_vip": plan.ingress.address,
+        "api_vips": plan.api.addresses,
+        "ingress_vips": [{"record": records.pop(each.version), "address": each} for each in plan.ingress.addresses],
+        "other_records": list(records.values()),
         "servers": plan.servers,
     }
+    unit = {"command": command(plan, COREDNS, bootstrap=bootstrap), "vip": plan.api.address, "domain": plan.domain}
     return (
         _file(f"{CONF}/Corefile", "common/Corefile.j2", Reader.COREDNS, **values),
-        _file(f"{BIN}/okd-coredns.sh", "common/okd-coredns.sh", Reader.BASH),
-        _file(f"{UNITS}/okd-coredns.service", "common/okd-coredns.service", Reader.SYSTEMD),
+        _script("common/okd-coredns.sh"),
+        _script("common/okd-resolver.sh"),
+        _unit("common/okd-coredns.service.j2", **unit),
+        _file(f"{NETWORK_MANAGER}/conf.d/okd-resolver.conf", "common/okd-resolver.conf", Reader.NETWORK_MANAGER),
+        _file(f"{NETWORK_MANAGER}/dispatcher.d/okd-resolver", "common/okd-resolver", Reader.BASH),
     )
+
+
+def _dhclient(plan: Intent) -> RenderedFile:
+    options = {4: "domain-name-servers", 6: "dhcp6.name-servers"}
+    servers = [{"option": options[each.version], "address": each} for each in plan.bootstrap.addresses]
+    return _file("/etc/dhcp/dhclient.conf", "bootstrap/dhclient.conf.j2", Reader.DHCLIENT, servers=servers)
+
+
+def _static_address(plan: Intent) -> Files:
+    static = plan.bootstrap.static
+    if static is None:
+        return ()
+    families = ("ipv4", "ipv6") if static.address.version == IPV4 else ("ipv6", "ipv4")
+    values = {"static": static, "mac": plan.bootstrap.mac, "family": families[0], "other_family": families[1]}
+    name = "okd-external.nmconnection"
+    return (_file(f"{KEYFILES}/{name}", f"bootstrap/{name}.j2", Reader.KEYFILE, **values),)
+
+
+def _script(template: str, **values: object) -> RenderedFile:
+    return _file(f"{BIN}/{_name(template)}", template, Reader.BASH, **values)
+
+
+def _unit(template: str, **values: object) -> RenderedFile:
+    return _file(f"{UNITS}/{_name(template)}", template, Reader.SYSTEMD, **values)
+
+
+def _name(template: str) -> str:
+    return Path(template).name.removesuffix(".j2")
 
 
 def _file(path: str, template: str, reader: Reader, **values: object) -> RenderedFile:
-    text = ENVIRONMENT.get_template(template).render(values)
-    return RenderedFile(path, 0o755 if path.startswith(BIN) else 0o644, text, reader)
+    """A file; one that is no template is as it stands: `${#` in a script would begin a comment of Jinja's."""
+    if template.endswith(".j2"):
+        return RenderedFile(path, ENVIRONMENT.get_template(template).render(values), reader)
+    return RenderedFile(path, (FOLDER / template).read_text(), reader)

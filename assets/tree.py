@@ -19,7 +19,7 @@ Folders = Mapping[str, tuple[RenderedFile, ...]]
 
 def folders_of(intent: Intent) -> Folders:
     """Every file of every machine; each one has an address."""
-    roles = {role.value: render_role(intent, role) for role in Role}
+    roles = {role.value: render_role(intent, role) for role in Role if intent.of(role)}
     hosts = {f"hosts/{server.name}": render_server(intent, server) for server in intent.servers}
     return {BOOTSTRAP: render_bootstrap(intent), **roles, **hosts}
 

@@ -2,19 +2,33 @@
 
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyAddress, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, IPvAnyAddress, SecretStr
 
 from cluster.errors import ConfigError
 from cluster.files import read_text, yaml_place
-from cluster.vrrp import HIGHEST_ROUTER_ID
+from cluster.vrrp import HIGHEST_ROUTER_ID, Policy
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
 PREFIX = "okd-baremetal:"
 """Of each key of a stack file: the project's name."""
+
+Transport = Literal["unicast", "multicast"]
+Runtime = Literal["podman", "host"]
+"""Where the services of the machines come from: a container image, or the machine's own image."""
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+OneOrMore = Annotated[
+    tuple[IPvAnyAddress, ...],
+    BeforeValidator(_listed, json_schema_input_type=IPvAnyAddress | list[IPvAnyAddress]),
+]
 
 
 class Option(BaseModel):
@@ -45,10 +59,26 @@ class Vrids(Option):
     ingress: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
 
 
+class Vrrp(Option):
+    """How the VIPs are claimed."""
+
+    policy: Policy = Field("release", description="Of the API VIP: it moves on the bootstrap's word, or by itself.")
+    api: Transport = Field("unicast", description="How the API VIP's holders talk to each other.")
+    ingress: Transport = Field("multicast", description="The same of the Ingress VIP; unicast: no host can follow.")
+
+
+class Images(Option):
+    """Container images of the services on the machines; required with `runtime: podman`."""
+
+    keepalived: str = ""
+    haproxy: str = ""
+    coredns: str = ""
+
+
 class BootstrapPlace(BaseModel, frozen=True):
     """Where the bootstrap VM is found."""
 
-    address: IPvAnyAddress | None = None
+    address: OneOrMore = Field((), description="One, or one per family of the API VIP.")
 
 
 class Bootstrap(BootstrapPlace, frozen=True, extra="forbid"):
@@ -116,11 +146,14 @@ class Deadlines(Option):
 
 
 class Placement(BaseModel, frozen=True):
-    """Those of the options that say who is where in the network; the others may be missing."""
+    """Those of the options that the machines' files are made of; the others may be missing."""
 
     node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = {}
     bootstrap: BootstrapPlace = BootstrapPlace()
     vrids: Vrids = Vrids()
+    vrrp: Vrrp = Vrrp()
+    runtime: Runtime = "podman"
+    images: Images = Images()
 
 
 class Options(Placement, frozen=True, extra="forbid"):

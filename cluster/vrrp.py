@@ -16,19 +16,19 @@ class RouterIds(NamedTuple):
     ingress: int
 
 
+Policy = Literal["release", "preempt"]
+"""What moves the API VIP to the control plane: the bootstrap's word, or a node that is ready."""
+
+
 @dataclass(frozen=True)
 class ApiPriorities:
-    """Priorities (1-254) and check weights of the API instance under policy `release`.
+    """Priorities (1-254) and check weights of the API instance; the control plane's are those of every policy."""
 
-    The bootstrap outranks a healthy control-plane node until it lets go: 70 against 40 + 20 + 5 + 3 = 68
-    (machine-config-operator 1537a2234 and 2aae23b81). `release`, or a dead API of its own, takes it to 50:
-    below every node that has a balanced API to offer (58 and more), above every node that has none (48 and less).
-    So the VIP goes where it is served, and comes back by itself if the control plane dies right after the release.
-    """
-
-    bootstrap: int = 70
-    release: int = -20
-    bootstrap_api_down: int = -20
+    bootstrap: int
+    release: int
+    """Added once the bootstrap was told to let go."""
+    bootstrap_api_down: int
+    """Added while the bootstrap's own API, once ready, is ready no more."""
     control_plane: int = 40
     load_balancer: int = 20
     api: int = 5
@@ -37,13 +37,28 @@ class ApiPriorities:
 
 @dataclass(frozen=True)
 class IngressPriorities:
-    """Priority and check weight of the Ingress instance: a node with a ready router outranks one without."""
+    """Priority and check weights of the Ingress instance, as machine-config-operator d89efd5c2 has them.
 
-    compute: int = 20
+    A node whose router is dead takes no part; 30 with a ready router, 80 when that is one of the default router.
+    """
+
+    node: int = 20
     router_ready: int = 10
+    default_router: int = 50
 
 
-API = ApiPriorities()
+API: dict[Policy, ApiPriorities] = {
+    "release": ApiPriorities(bootstrap=70, release=-20, bootstrap_api_down=-20),
+    "preempt": ApiPriorities(bootstrap=51, release=-1, bootstrap_api_down=-1),
+}
+"""A healthy control-plane node has 68, one with a balanced API to offer 58 and more, one without 48 and less.
+
+`release`: the bootstrap has 70 (machine-config-operator 1537a2234 and 2aae23b81) until it lets go or its API is gone,
+then 50: below every node that serves, above every one that does not. So the VIP goes where it is served, and comes
+back by itself if the control plane dies right after the release. `preempt`: it is between the two from the start, and
+the first node that serves takes the VIP (as up to OpenShift 4.5, with 50; with 51 both steps down stay between).
+"""
+
 INGRESS = IngressPriorities()
 
 

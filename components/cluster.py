@@ -63,8 +63,8 @@ class Cluster(Component):
         hosts = self._identify([])
         handoff = self._handoff(after=[self.control_plane.install([])])
         # The bootstrap's config server refuses the role worker; the control plane's serves it once it has the VIP.
-        compute = self.compute.install([handoff, *hosts])
-        self._ingress(after=[compute])
+        last = self.compute.install([handoff, *hosts]) if self.plan.compute else handoff
+        self._ingress(after=[last])
         return handoff
 
     def _identify(self, more: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
@@ -105,7 +105,7 @@ class Cluster(Component):
     def _ingress(self, after: Sequence[pulumi.Resource]) -> None:
         args = VipHeldArgs(
             vip=str(self.plan.ingress.address),
-            nodes={server.name: str(server.address) for server in self.plan.compute},
+            nodes={server.name: str(server.address) for server in self.plan.of(self.plan.ingress_role)},
             deadline_s=self.plan.options.deadlines.ingress_s,
             urn=self.urn_of(VipHeld, f"{self.name}-ingress"),
         )

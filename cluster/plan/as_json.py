@@ -10,17 +10,25 @@ def plan_json(plan: Intent) -> dict[str, Any]:
     """Plain values for `json.dumps`; no secret is among them. What is not known yet is null."""
     return {
         "cluster": {"name": plan.name, "base_domain": plan.base_domain, "domain": plan.domain},
-        "api": _vip(plan.api),
+        "api": {**_vip(plan.api), "policy": plan.api.policy},
         "ingress": _vip(plan.ingress),
         "hosts": [_host(host) for host in plan.hosts],
         "provisioning": plan.provisioning.model_dump(mode="json", exclude_none=True),
         "dns_records": {name: _texts(addresses) for name, addresses in plan.dns_records.items()},
-        "bootstrap": plan.bootstrap.model_dump(mode="json", include={"name", "mac", "bridge", "address"}),
+        "bootstrap": {
+            **plan.bootstrap.model_dump(include={"name", "mac", "bridge"}),
+            "addresses": _texts(plan.bootstrap.addresses) or None,
+        },
     }
 
 
 def _vip(vip: ApiVip | IngressVip) -> dict[str, Any]:
-    return {"vips": _texts(vip.addresses), "vrid": vip.router_id, "priorities": asdict(vip.priorities)}
+    return {
+        "vips": _texts(vip.addresses),
+        "vrid": vip.router_id,
+        "transport": vip.transport,
+        "priorities": asdict(vip.priorities),
+    }
 
 
 def _host(host: Host) -> dict[str, Any]:

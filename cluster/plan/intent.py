@@ -8,9 +8,24 @@ from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, BareMetal, RootDeviceHints
 from cluster.install_config.platform import Host as WantedHost
 from cluster.macs import parse_mac
-from cluster.plan.model import ApiVip, Bmc, BootstrapHost, Host, IngressVip, Intent, Provisioning, Role, Server
+from cluster.options import Placement
+from cluster.plan.model import (
+    ApiVip,
+    Bmc,
+    BootstrapHost,
+    Host,
+    IngressVip,
+    Intent,
+    Provisioning,
+    Role,
+    Server,
+    StaticNetwork,
+)
 from cluster.plan.static_addresses import static_addresses
 from cluster.vrrp import auth_pass, router_ids
+
+UNPLACED = Placement()
+"""What holds where the stack's options say nothing."""
 
 
 def intent_of(config: InstallConfig) -> Intent:
@@ -29,16 +44,21 @@ def intent_of(config: InstallConfig) -> Intent:
             networks=_homes(api, machine_networks),
             router_id=ids.api,
             auth_pass=auth_pass(name, "api"),
+            transport=UNPLACED.vrrp.api,
+            policy=UNPLACED.vrrp.policy,
         ),
         ingress=IngressVip(
             addresses=ingress,
             networks=_homes(ingress, machine_networks),
             router_id=ids.ingress,
             auth_pass=auth_pass(name, "ingress"),
+            transport=UNPLACED.vrrp.ingress,
         ),
         provisioning=_provisioning(bare, f"{name}.{base_domain}"),
         hosts=tuple(_host(host, role) for host, role in zip(bare.hosts or (), roles(config), strict=True)),
-        bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}"),
+        bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}", machine_networks),
+        runtime=UNPLACED.runtime,
+        images=UNPLACED.images,
         libvirt_uri=bare.libvirt_uri,
         bmc_verify_ca=bare.bmc_verify_ca,
     )
@@ -110,12 +130,22 @@ def _host(said: WantedHost, role: Role | None) -> Host:
     return host if role is None else Server(**dict(host) | {"role": role})
 
 
-def _bootstrap(bare: BareMetal, name: str, domain: str) -> BootstrapHost:
-    static = parse_address(bare.bootstrap_external_static_ip)
+def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[Network, ...]) -> BootstrapHost:
+    static = None
+    # All three or none, and the address in a machine network: judged before.
+    said = (
+        bare.bootstrap_external_static_ip,
+        bare.bootstrap_external_static_gateway,
+        bare.bootstrap_external_static_dns,
+    )
+    if found := _addresses(said):
+        address, gateway, dns = found
+        (home,) = _homes((address,), machine_networks)
+        static = StaticNetwork(address=address, prefix=home.prefixlen, gateway=gateway, dns=dns)
     return BootstrapHost(
         name=f"{name}-bootstrap",
-        address=static,
-        static=static is not None,
+        addresses=found[:1],
+        static=static,
         mac=_mac(bare.external_mac_address, domain),
         bridge=bare.external_bridge,
     )

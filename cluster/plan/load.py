@@ -12,6 +12,7 @@ from cluster.install_config import Credentials, InstallConfig, read
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.options import Login, Options, Placement
 from cluster.plan.intent import intent_of
+from cluster.plan.missing import missing
 from cluster.plan.model import ClusterPlan, Intent
 from cluster.plan.placing import place
 from cluster.plan.unsupported import unsupported
@@ -87,23 +88,15 @@ def _placement(options: Mapping[str, Any]) -> tuple[Placement, list[str]]:
     try:
         return Options.model_validate(options), []
     except ValidationError as error:
-        missing = {dotted(each["loc"]) for each in error.errors() if each["type"] == "missing"}
-        found = [problem for problem in shape_problems(error, Options) if problem.path not in missing]
+        absent = {dotted(each["loc"]) for each in error.errors() if each["type"] == "missing"}
+        found = [problem for problem in shape_problems(error, Options) if problem.path not in absent]
     return Placement() if found else Placement.model_validate(options), [f"config: {problem}" for problem in found]
 
 
 def _incomplete(intent: Intent, options: Options) -> Iterator[Problem]:
     """What must be known of every machine, and is not."""
-    families = {vip.version for vip in intent.api.addresses}
-    for server in intent.servers:
-        path = f"node_addresses.{server.name}"
-        if not server.addresses:
-            yield Problem(path, "missing; name the address that DHCP reserves for it")
-        else:
-            for family in sorted(families - {address.version for address in server.addresses}):
-                yield Problem(path, f"no IPv{family} address, as the API VIP has; name that as well")
-    if intent.bootstrap.address is None:
-        yield Problem("bootstrap.address", f"missing; name the address that DHCP reserves for {intent.bootstrap.mac}")
+    for each in missing(intent):
+        yield Problem(each.option, f"{each.what}; {each.mend}")
     for server in intent.servers:
         if not options.consent.get(server.name):
             text = "missing; name the serial or system UUID of the one machine whose disk may be wiped"

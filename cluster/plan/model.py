@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from cluster.addresses import Address, Network
 from cluster.bmc_url import BmcUrl
 from cluster.install_config.platform import RootDeviceHints
-from cluster.options import Options
-from cluster.vrrp import API, INGRESS, ApiPriorities, IngressPriorities
+from cluster.options import Images, Options, Runtime, Transport
+from cluster.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
 
 
 class Role(StrEnum):
@@ -41,6 +41,8 @@ class Vip(Planned):
     """virtual_router_id, 1-255."""
     auth_pass: str
     """What keepalived would read of upstream's password: 8 characters."""
+    transport: Transport
+    """unicast: every holder lists all others; multicast: on the VIP's network."""
 
     @property
     def address(self) -> Address:
@@ -51,11 +53,16 @@ class Vip(Planned):
 class ApiVip(Vip):
     """Held by the bootstrap, then by the control plane."""
 
-    priorities: ApiPriorities = API
+    policy: Policy
+
+    @property
+    def priorities(self) -> ApiPriorities:
+        """The policy's numbers."""
+        return API[self.policy]
 
 
 class IngressVip(Vip):
-    """Held by compute."""
+    """Held by compute; where there is none, by the control plane."""
 
     priorities: IngressPriorities = INGRESS
 
@@ -117,18 +124,32 @@ class Server(Host):
         return self.addresses[0]
 
 
+class StaticNetwork(Planned):
+    """The three bootstrapExternalStatic keys, the prefix being that of the machine network."""
+
+    address: Address
+    prefix: int
+    gateway: Address
+    dns: Address
+
+
 class BootstrapHost(Planned):
     """The bootstrap VM's place in the network."""
 
     name: str
-    address: Address | None
-    """None while nothing names one."""
-    static: bool
-    """True: the VM sets the address itself; False: DHCP reserves it."""
+    addresses: tuple[Address, ...]
+    """The primary family first; empty while nothing names one."""
+    static: StaticNetwork | None
+    """What the VM sets itself; None: DHCP reserves its addresses."""
     mac: str
     """The install-config's, or one that the cluster's domain gives: the installer draws a random one for each run,
     which no reservation of a DHCP server could follow."""
     bridge: str
+
+    @property
+    def address(self) -> Address:
+        """The primary one."""
+        return self.addresses[0]
 
 
 class Intent(Planned):
@@ -143,6 +164,8 @@ class Intent(Planned):
     hosts: tuple[Host, ...]
     """All of them, in the order of the file."""
     bootstrap: BootstrapHost
+    runtime: Runtime
+    images: Images
     libvirt_uri: str
     bmc_verify_ca: str
     """PEM of the CA of the BMCs' certificates; empty: nothing is said."""
@@ -176,6 +199,11 @@ class Intent(Planned):
     def compute(self) -> tuple[Server, ...]:
         """Compute servers."""
         return self.of(Role.COMPUTE)
+
+    @property
+    def ingress_role(self) -> Role:
+        """The role whose servers hold the Ingress VIP."""
+        return Role.COMPUTE if self.compute else Role.CONTROL_PLANE
 
 
 class ClusterPlan(Intent):

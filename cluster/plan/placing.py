@@ -1,12 +1,14 @@
 """Who is where in the network, by the options and by what the install-config itself says."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cluster.addresses import Address, in_any
 from cluster.options import Placement
-from cluster.plan.model import Host, Intent
+from cluster.plan.model import BootstrapHost, Host, Intent
 from cluster.problems import Problem
+
+M = TypeVar("M", Host, BootstrapHost)
 
 
 class _Claim(NamedTuple):
@@ -19,7 +21,7 @@ class _Claim(NamedTuple):
 
 
 def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[str]]:
-    """The intent with the addresses and router ids of the options.
+    """The intent with what the options say of its files.
 
     Args:
         intent: With the addresses that the install-config itself names.
@@ -29,24 +31,30 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
     Returns:
         The intent, and a line per problem.
     """
-    api, ingress = placement.vrids.api or intent.api.router_id, placement.vrids.ingress or intent.ingress.router_id
+    api_id = placement.vrids.api or intent.api.router_id
+    ingress_id = placement.vrids.ingress or intent.ingress.router_id
     found = [f"config: {problem}" for problem in _contradictions(intent, placement)]
-    if api == ingress:
-        found.append(f"config: vrids: {api} would be API's and Ingress's; write two that differ")
+    if api_id == ingress_id:
+        found.append(f"config: vrids: {api_id} would be API's and Ingress's; write two that differ")
     found += _misplaced(intent, list(_claims(intent, placement, file)))
-    address = placement.bootstrap.address or intent.bootstrap.address
+    primary, vrrp = intent.api.address.version, placement.vrrp
+    api = {"router_id": api_id, "transport": vrrp.api, "policy": vrrp.policy}
+    ingress = {"router_id": ingress_id, "transport": vrrp.ingress}
     changes = {
-        "hosts": tuple(_at(host, placement, intent.api.address.version) for host in intent.hosts),
-        "bootstrap": intent.bootstrap.model_copy(update={"address": address}),
-        "api": intent.api.model_copy(update={"router_id": api}),
-        "ingress": intent.ingress.model_copy(update={"router_id": ingress}),
+        "hosts": tuple(_at(host, placement.node_addresses.get(host.name), primary) for host in intent.hosts),
+        "bootstrap": _at(intent.bootstrap, placement.bootstrap.address, primary),
+        "api": intent.api.model_copy(update=api),
+        "ingress": intent.ingress.model_copy(update=ingress),
+        "runtime": placement.runtime,
+        "images": placement.images,
     }
     return intent.model_copy(update=changes), found
 
 
-def _at(host: Host, placement: Placement, primary: int) -> Host:
-    addresses = placement.node_addresses.get(host.name) or host.addresses
-    return host.model_copy(update={"addresses": tuple(sorted(addresses, key=lambda each: each.version != primary))})
+def _at(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
+    """The machine at the addresses that an option names, else where it was; the primary family first."""
+    addresses = sorted(named or machine.addresses, key=lambda each: each.version != primary)
+    return machine.model_copy(update={"addresses": tuple(addresses)})
 
 
 def _contradictions(intent: Intent, placement: Placement) -> Iterator[Problem]:
@@ -59,10 +67,11 @@ def _contradictions(intent: Intent, placement: Placement) -> Iterator[Problem]:
         elif (own := known[name].addresses) and (other := [address for address in given if address not in own]):
             text = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}; keep one of the two"
             yield Problem(path, text)
-    option, static = placement.bootstrap.address, intent.bootstrap.address
-    if option and static and option != static:
-        text = f"{option}, but bootstrapExternalStaticIP is {static}; keep one of the two"
-        yield Problem("bootstrap.address", text)
+    static = intent.bootstrap.static
+    for address in placement.bootstrap.address:
+        if static and address.version == static.address.version and address != static.address:
+            text = f"{address}, but bootstrapExternalStaticIP is {static.address}; keep one of the two"
+            yield Problem("bootstrap.address", text)
 
 
 def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Claim]:
@@ -73,10 +82,11 @@ def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Claim]
         else:
             path = f"platform.baremetal.hosts[{index}].networkConfig"
             yield from (_Claim(file, path, address) for address in host.addresses)
-    if placement.bootstrap.address:
-        yield _Claim("config", "bootstrap.address", placement.bootstrap.address)
-    elif intent.bootstrap.address:
-        yield _Claim(file, "platform.baremetal.bootstrapExternalStaticIP", intent.bootstrap.address)
+    if given := placement.bootstrap.address:
+        yield from (_Claim("config", "bootstrap.address", address) for address in given)
+    else:
+        path = "platform.baremetal.bootstrapExternalStaticIP"
+        yield from (_Claim(file, path, address) for address in intent.bootstrap.addresses)
 
 
 def _misplaced(intent: Intent, claims: list[_Claim]) -> Iterator[str]:

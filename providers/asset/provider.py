@@ -14,5 +14,5 @@ class AssetProvider(Provider):
         return props["path"], self._update(props["path"], {}, props)
 
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        lint(RenderedFile(news["path"], int(news["mode"], 8), news["text"], Reader(news["reader"])))
+        lint(RenderedFile(news["path"], news["text"], Reader(news["reader"])))
         return {"sha256": hashlib.sha256(news["text"].encode()).hexdigest()}

@@ -261,7 +261,7 @@ def test_a_lost_state_can_be_imported() -> None:
             id="consent",
         ),
         pytest.param({"phase": "done"}, "config: phase: Input should be", id="phase"),
-        pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: missing", id="addresses"),
+        pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: no IPv4 address", id="addresses"),
         pytest.param(
             {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
             "config: bmc_credentials: stands in the clear, so it would in the state; set each password with `pulumi",

@@ -14,8 +14,7 @@ import yaml
 
 from lab.inventory import load_site
 from lab.payload import write_payload
-from tests import plans
-from tests.unit.assets.test_limits import ipv6
+from tests import clusters, plans
 from tests.unit.assets.test_tree import GOLDEN, IGNITIONS, contents
 from tests.unit.cluster.install_config.cases import SECRETS, Change, bare
 
@@ -67,7 +66,7 @@ def payload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_rehearsal_is_written_as_it_was_accepted(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--out", out)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 25 files, 0 Ignition configs\n", NO_PAYLOAD)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 43 files, 0 Ignition configs\n", NO_PAYLOAD)
     assert contents(out) == contents(GOLDEN)
     again = run("render", INSTALL_CONFIG, *STACK, "--out", out)
     refusal = f"{NO_PAYLOAD}{out}: is there already; remove it, or name another directory\n"
@@ -76,7 +75,7 @@ def test_the_rehearsal_is_written_as_it_was_accepted(out: Path) -> None:
 
 def test_with_a_payload_each_machine_has_its_ignition(out: Path, payload: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--out", out)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 25 files, 6 Ignition configs\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 43 files, 6 Ignition configs\n", "")
     found = contents(out)
     assert found.keys() - contents(GOLDEN).keys() == IGNITIONS
     for path in IGNITIONS:
@@ -96,17 +95,20 @@ def test_secrets_of_the_install_config_are_nowhere(out: Path, payload: Path) -> 
 
 def test_without_addresses_it_says_where_to_put_them(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, "--out", out)
-    options = [*(f"node_addresses.{name}" for name in plans.HOSTS), "bootstrap.address"]
-    assert done.stderr.splitlines() == [f"{option}: no IPv4 address; {ADVICE}" for option in options]
+    addresses = [*(f"node_addresses.{name}" for name in plans.HOSTS), "bootstrap.address"]
+    images = [f"images.{name}" for name in ("keepalived", "haproxy", "coredns")]
+    wanted = {**dict.fromkeys(addresses, "no IPv4 address"), **dict.fromkeys(images, "no container image")}
+    assert done.stderr.splitlines() == [f"{option}: {what}; {ADVICE}" for option, what in wanted.items()]
     assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
 
 
 def test_samples_are_told_and_written(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, "--sample-addresses", "--out", out)
     assert done.returncode == 0
-    first, *_, bootstrap, no_payload = done.stderr.splitlines(keepends=True)
+    first, *_, bootstrap, image, _, _, no_payload = done.stderr.splitlines(keepends=True)
     assert first == "sample, for a look only: node_addresses.okd-master-0: 192.168.111.1\n"
     assert bootstrap == "sample, for a look only: bootstrap.address: 192.168.111.8\n"
+    assert image == "sample, for a look only: images.keepalived: registry.example.com/sample/keepalived\n"
     assert no_payload == NO_PAYLOAD
     assert "192.168.111.8" in (out / "hosts/okd-master-0/etc/okd-baremetal/keepalived.conf").read_text()
 
@@ -115,9 +117,9 @@ def test_check_says_who_was_asked_and_who_was_not(out: Path, payload: Path) -> N
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--check", "--out", out)
     *readers, last = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
-    assert "bash: 9 of 9 good" in readers
+    assert "bash: 21 of 21 good" in readers
     assert all(line.endswith((" good", ": not installed")) or ": not run: " in line for line in readers)
-    assert last == f"{out}: 25 files, 6 Ignition configs"
+    assert last == f"{out}: 43 files, 6 Ignition configs"
 
 
 def test_a_reader_that_refuses_ends_it_with_nothing_written(out: Path, tmp_path: Path) -> None:
@@ -128,11 +130,11 @@ def test_a_reader_that_refuses_ends_it_with_nothing_written(out: Path, tmp_path:
     path = f"{bin_}:{os.environ['PATH']}"
     done = run("render", INSTALL_CONFIG, *STACK, "--check", "--out", out, PATH=path)
     assert (done.returncode, out.exists()) == (2, False)
-    assert "shellcheck: 0 of 9 good" in done.stdout.splitlines()
+    assert "shellcheck: 0 of 21 good" in done.stdout.splitlines()
     first, *refusals = done.stderr.splitlines(keepends=True)
     assert first == NO_PAYLOAD
     assert "bootstrap/usr/local/bin/okd-own-api.sh: refused: I take no script at all\n" in refusals
-    assert len(refusals) == 9
+    assert len(refusals) == 21
 
 
 @pytest.mark.parametrize(
@@ -181,10 +183,10 @@ def test_what_is_wrong_with_the_install_config_is_told_all_at_once(out: Path, tm
     assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
 
 
-def test_what_cannot_be_rendered_yet_is_refused(out: Path, tmp_path: Path) -> None:
-    done = run("render", written(tmp_path / "a.yaml", ipv6), "--sample-addresses", "--out", out)
-    assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
-    assert done.stderr.startswith("networking.machineNetwork: fd2e::/64: only IPv4 is supported yet")
+def test_a_family_that_cannot_be_installed_yet_can_be_looked_at(out: Path, tmp_path: Path) -> None:
+    done = run("render", written(tmp_path / "a.yaml", clusters.ipv6), "--sample-addresses", "--check", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "fd2e::5/128" in (out / "bootstrap/etc/okd-baremetal/keepalived.conf").read_text()
 
 
 @pytest.mark.parametrize("words", [(), ("render", INSTALL_CONFIG)], ids=["no-command", "no-out"])

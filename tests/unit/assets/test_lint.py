@@ -62,9 +62,9 @@ def test_its_real_reader_refuses_a_broken_one_in_one_line(name: str, good: str, 
 
 
 def test_a_file_without_a_reader_here_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not lint(RenderedFile("/etc/x", 0o644, "nonsense", Reader.SYSTEMD))
+    assert not lint(RenderedFile("/etc/x", "nonsense", Reader.SYSTEMD))
     monkeypatch.setattr(lint_module, "PATH", "/nowhere")
-    assert not lint(RenderedFile("/etc/x", 0o644, "nonsense", Reader.HAPROXY))
+    assert not lint(RenderedFile("/etc/x", "nonsense", Reader.HAPROXY))
 
 
 @needs_root

@@ -1,4 +1,4 @@
-"""Policy `release`: what the rendered text says about who holds the API VIP when."""
+"""What the rendered text says about who holds the API VIP when, under each policy."""
 
 import re
 from dataclasses import replace
@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from assets.errors import AssetError
-from assets.priorities import Instance, check_release_policy, judge
+from assets.priorities import Instance, check_policy, judge, parse
 from assets.render import render_bootstrap, render_server
 from cluster.plan import ClusterPlan
-from tests import plans
+from tests import clusters, plans
 
 HOLDER = "192.0.2.10"
 NODES = ("192.0.2.11", "192.0.2.12", "192.0.2.13")
@@ -25,6 +25,10 @@ def node_text(plan: ClusterPlan, index: int) -> str:
     return file.text
 
 
+def api(text: str) -> Instance:
+    return parse(text)["okd_API_0"]
+
+
 def bootstrap() -> Instance:
     return Instance(70, {"own_api": -20}, frozenset(NODES))
 
@@ -34,36 +38,37 @@ def nodes() -> dict[str, Instance]:
     return {name: Instance(40 - rank, CHECKS, everybody - {name}) for rank, name in enumerate(NODES)}
 
 
-def test_the_rehearsals_files_follow_the_policy(plan: ClusterPlan) -> None:
-    check_release_policy(plan)
+@pytest.mark.parametrize("name", clusters.VARIANTS)
+def test_every_kind_of_cluster_follows_its_policy(name: str) -> None:
+    check_policy(clusters.plan(name))
 
 
 def test_five_control_plane_nodes_follow_the_policy(plan: ClusterPlan) -> None:
-    check_release_policy(plans.five_masters(plan))
+    check_policy(plans.five_masters(plan))
 
 
 def test_the_text_says_the_numbers_of_the_field(plan: ClusterPlan) -> None:
-    holder, first = Instance.parse(bootstrap_text(plan)), Instance.parse(node_text(plan, 0))
+    holder, first = api(bootstrap_text(plan)), api(node_text(plan, 0))
     assert (holder.effective(), holder.effective({"own_api"})) == (70, 50)
     assert (first.effective(), first.effective(CHECKS.keys())) == (68, 40)
 
 
 def test_the_text_decides_and_not_the_plan(plan: ClusterPlan) -> None:
     text = re.sub(r"^    priority \d+$", "    priority 99", node_text(plan, 0), flags=re.M)
-    assert Instance.parse(text).effective() == 127
+    assert api(text).effective() == 127
 
 
 def test_a_check_that_is_defined_and_not_tracked_has_no_vote(plan: ClusterPlan) -> None:
     text = node_text(plan, 0).replace("        api\n", "")
-    assert Instance.parse(text).effective() == 63
+    assert api(text).effective() == 63
 
 
 def test_two_way_unicast_lists_every_other_machine(plan: ClusterPlan) -> None:
     addresses = {str(server.address) for server in plan.control_plane}
-    assert Instance.parse(bootstrap_text(plan)).peers == addresses
+    assert api(bootstrap_text(plan)).peers == addresses
     for index, server in enumerate(plan.control_plane):
         others = addresses - {str(server.address)} | {str(plan.bootstrap.address)}
-        assert Instance.parse(node_text(plan, index)).peers == others
+        assert api(node_text(plan, index)).peers == others
 
 
 @pytest.mark.parametrize(
@@ -82,7 +87,7 @@ def test_an_effective_priority_is_keepalived_s(failing: set[str], extra: int, pr
 
 
 def test_numbers_that_follow_the_policy_are_taken() -> None:
-    judge(HOLDER, bootstrap(), -20, nodes())
+    judge("release", HOLDER, bootstrap(), -20, nodes())
 
 
 @pytest.mark.parametrize(
@@ -127,9 +132,9 @@ def test_what_contradicts_the_policy_is_refused(
     holder: Instance, released: int, changed: dict[str, Instance], problem: str
 ) -> None:
     with pytest.raises(AssetError, match=problem):
-        judge(HOLDER, holder, released, {**nodes(), **changed})
+        judge("release", HOLDER, holder, released, {**nodes(), **changed})
 
 
 def test_a_text_without_an_instance_is_refused() -> None:
     with pytest.raises(AssetError, match="no track_script"):
-        Instance.parse("global_defs {\n}\n")
+        parse("vrrp_instance okd_API_0 {\n    priority 3\n}\n")

@@ -8,7 +8,7 @@ from jinja2 import UndefinedError
 from assets import render
 from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
 from cluster.plan import ClusterPlan, Role
-from tests import plans
+from tests import clusters
 
 
 def everything(plan: ClusterPlan) -> list[RenderedFile]:
@@ -20,8 +20,10 @@ def everything(plan: ClusterPlan) -> list[RenderedFile]:
     return files
 
 
-def test_no_rendered_byte_depends_on_the_phase() -> None:
-    assert everything(plans.plan(phase="production")) == everything(plans.plan(phase="bootstrap"))
+@pytest.mark.parametrize("name", clusters.VARIANTS)
+def test_no_rendered_byte_depends_on_the_phase(name: str) -> None:
+    both = (clusters.plan(name, phase=phase) for phase in ("bootstrap", "production"))
+    assert everything(next(both)) == everything(next(both))
 
 
 def test_no_rendered_byte_holds_a_secret(plan: ClusterPlan) -> None:
@@ -34,22 +36,21 @@ def test_only_the_interface_is_left_to_the_machine(plan: ClusterPlan) -> None:
     for file in everything(plan):
         assert "{{" not in file.text.replace("{{ .Name }}", ""), file.path
         assert "{%" not in file.text, file.path
-        assert ("@INTERFACE@" in file.text) == (file.name in ("keepalived.conf", "okd-keepalived.sh")), file.path
+        assert ("@INTERFACE:" in file.text) == (file.name in ("keepalived.conf", "okd-keepalived.sh")), file.path
 
 
 def test_scripts_alone_are_executable(plan: ClusterPlan) -> None:
-    assert {file.path for file in everything(plan) if file.mode == 0o755} == {
-        file.path for file in everything(plan) if file.path.startswith("/usr/local/bin/")
-    }
+    scripts = {file.path for file in everything(plan) if file.text.startswith("#!/usr/bin/env bash\n")}
+    assert {file.path for file in everything(plan) if file.mode == 0o755} == scripts
     assert {file.mode for file in everything(plan)} == {0o755, 0o644}
+    keyfiles = {file.mode for file in everything(clusters.plan("static")) if file.reader is Reader.KEYFILE}
+    assert keyfiles == {0o600}
 
 
-def test_every_template_is_rendered(plan: ClusterPlan) -> None:
-    rendered = {file.name for file in everything(plan)}
-    folder = Path(render.__file__).parent
-    there = {
-        path.name.removesuffix(".j2") for path in folder.glob("*/*") if path.suffix in (".j2", ".sh", ".service")
-    }
+def test_every_template_is_rendered() -> None:
+    rendered = {file.name for name in clusters.VARIANTS for file in everything(clusters.plan(name))}
+    folders = [folder for folder in Path(render.__file__).parent.iterdir() if folder.name != "__pycache__"]
+    there = {path.name.removesuffix(".j2") for folder in folders if folder.is_dir() for path in folder.iterdir()}
     assert there == rendered
 
 
@@ -71,9 +72,12 @@ def test_no_two_files_of_the_bootstrap_share_a_path(plan: ClusterPlan) -> None:
 
 
 def test_every_path_is_out_of_the_payloads_way(plan: ClusterPlan) -> None:
-    for file in everything(plan):
-        ours = file.path.startswith("/etc/okd-baremetal/") or file.name.startswith("okd-")
-        assert ours, file.path
+    others = {
+        file.path
+        for file in everything(plan)
+        if not file.path.startswith("/etc/okd-baremetal/") and not file.name.startswith("okd-")
+    }
+    assert others == {"/etc/dhcp/dhclient.conf"}
 
 
 def test_a_changed_name_changes_the_router_ids_in_the_files(plan: ClusterPlan) -> None:

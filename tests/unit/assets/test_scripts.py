@@ -1,4 +1,4 @@
-"""The scripts, run for real on a machine of the test's own: its network, its /etc and /run."""
+"""The checks and the channel, run for real on a machine of the test's own: its network, its /etc and /run."""
 
 import os
 import pty
@@ -13,90 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from assets.render import render_bootstrap, render_role
+from assets.render import render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.vrrp import API
 from tests.namespaces import SBIN, needs_root, run_on_a_machine
 
 pytestmark = needs_root
 
-CONF = "interface @INTERFACE@\npriority 40\n"
-TWO_NETWORKS = """
-    ip link add lan0 type veth peer name lan0p; ip link set lan0 up; ip link set lan0p up
-    ip link add wan0 type veth peer name wan0p; ip link set wan0 up; ip link set wan0p up
-    ip address add 192.0.2.21/24 dev lan0; ip address add 198.51.100.21/24 dev wan0
-    ip route add default via 198.51.100.1
-    """
-
-
-@pytest.fixture
-def scripts(plan: ClusterPlan, tmp_path: Path) -> Path:
-    """A machine's folder, with the bootstrap's scripts in `bin`."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for file in render_bootstrap(plan):
-        if file.path.startswith("/usr/local/bin/"):
-            (folder / file.name).write_text(file.text)
-            (folder / file.name).chmod(file.mode)
-    (tmp_path / "etc" / "okd-baremetal").mkdir(parents=True)
-    (tmp_path / "etc" / "okd-baremetal" / "keepalived.conf").write_text(CONF)
-    return tmp_path
-
-
-def test_keepalived_gets_the_interface_of_the_vips_network(scripts: Path) -> None:
-    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-keepalived.sh 192.0.2.5 5", scripts)
-    assert run.returncode == 0, run.stderr
-    written = (scripts / "run/okd-baremetal/keepalived.conf").read_text()
-    assert written == "interface lan0\npriority 40\n"
-
-
-def test_a_vip_that_a_killed_keepalived_left_is_deleted_and_no_other_address(scripts: Path) -> None:
-    script = f"""{TWO_NETWORKS}
-        ip address add 192.0.2.5/32 dev lan0; ip address add 192.0.2.4/32 dev lan0
-        {scripts}/bin/okd-keepalived.sh 192.0.2.5 5
-        ip -4 -brief address show lan0
-        """
-    run = run_on_a_machine(script, scripts)
-    assert run.returncode == 0, run.stderr
-    assert "192.0.2.5/" not in run.stdout
-    assert "192.0.2.4/32" in run.stdout
-    assert "192.0.2.21/24" in run.stdout
-
-
-def test_the_address_is_found_where_ovn_moved_it(scripts: Path) -> None:
-    script = f"""{TWO_NETWORKS}
-        ip link add br-ex type bridge; ip link set br-ex up; ip link set lan0 master br-ex
-        ip address delete 192.0.2.21/24 dev lan0; ip address add 192.0.2.21/24 dev br-ex
-        {scripts}/bin/okd-keepalived.sh 192.0.2.5 5
-        """
-    run = run_on_a_machine(script, scripts)
-    assert run.returncode == 0, run.stderr
-    assert "interface br-ex\n" in (scripts / "run/okd-baremetal/keepalived.conf").read_text()
-
-
-def test_keepalived_is_not_started_without_an_interface(scripts: Path) -> None:
-    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-keepalived.sh 203.0.113.5 0", scripts)
-    assert run.returncode == 1
-    assert run.stderr == "okd-keepalived: no interface is on the network of 203.0.113.5 after 0 s\n"
-    assert not (scripts / "run/okd-baremetal/keepalived.conf").exists()
-
-
-def test_coredns_forwards_to_everybody_but_itself_in_the_order_of_the_file(scripts: Path) -> None:
-    (scripts / "etc/resolv.conf").write_text(
-        "# by DHCP\nsearch lab.test\nnameserver 192.0.2.21\nnameserver 192.0.2.2\n"
-        "nameserver 127.0.0.1\nnameserver ::1\nnameserver 192.0.2.210\noptions timeout:1\n"
-    )
-    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 5", scripts)
-    assert run.returncode == 0, run.stderr
-    upstreams = (scripts / "run/okd-baremetal/upstreams").read_text()
-    assert upstreams == "nameserver 192.0.2.2\nnameserver 192.0.2.210\n"
-
-
-def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
-    (scripts / "etc/resolv.conf").write_text("nameserver 192.0.2.21\n")
-    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 0", scripts)
-    assert run.returncode == 1
-    assert run.stderr == "okd-coredns: /etc/resolv.conf names no other DNS server after 0 s\n"
+LET_GO = API["release"].release
 
 
 READYZ = """
@@ -240,9 +164,9 @@ def test_the_channel_lowers_and_restores_the_priority_and_says_what_is(scripts: 
     with channel(scripts) as provisioner:
         assert provisioner.ask("status") == "held vip=no api=no"
         assert provisioner.ask("release") == "released vip=no api=no"
-        assert provisioner.file.read_text() == f"{API.release}\n"
+        assert provisioner.file.read_text() == f"{LET_GO}\n"
         assert provisioner.ask("status") == "released vip=no api=no"
         assert provisioner.ask("relaese") == "unknown word"
-        assert provisioner.file.read_text() == f"{API.release}\n"
+        assert provisioner.file.read_text() == f"{LET_GO}\n"
         assert provisioner.ask("hold") == "held vip=no api=no"
         assert provisioner.file.read_text() == "0\n"

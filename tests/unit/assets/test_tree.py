@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,11 @@ def test_it_is_what_was_accepted_with_the_modes_of_the_machines(plan: ClusterPla
     write_tree(tmp_path / "out", folders_of(plan), {})
     assert contents(tmp_path / "out") == contents(GOLDEN)
     modes = {path: (tmp_path / "out" / path).stat().st_mode & 0o777 for path in contents(GOLDEN)}
-    assert modes == {path: 0o755 if "/usr/local/bin/" in path else 0o644 for path in modes}
+    assert modes == {path: 0o755 if re.search("/usr/local/bin/|dispatcher", path) else 0o644 for path in modes}
 
 
 def test_an_intent_without_consents_and_digests_is_rendered_as_the_plan(plan: ClusterPlan) -> None:
-    stack = {"node_addresses": plans.options()["node_addresses"], "bootstrap": plans.options()["bootstrap"]}
+    stack = {name: plans.options()[name] for name in ("node_addresses", "bootstrap", "runtime")}
     assert folders_of(plans.intent(stack)) == folders_of(plan)
 
 

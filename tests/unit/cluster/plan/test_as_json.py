@@ -27,6 +27,8 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
         "api": {
             "vips": ["192.168.111.5"],
             "vrid": 67,
+            "transport": "unicast",
+            "policy": "release",
             "priorities": {
                 "bootstrap": 70,
                 "release": -20,
@@ -37,7 +39,12 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
                 "config_server": 3,
             },
         },
-        "ingress": {"vips": ["192.168.111.4"], "vrid": 162, "priorities": {"compute": 20, "router_ready": 10}},
+        "ingress": {
+            "vips": ["192.168.111.4"],
+            "vrid": 162,
+            "transport": "multicast",
+            "priorities": {"node": 20, "router_ready": 10, "default_router": 50},
+        },
         "provisioning": {"mode": "Disabled"},
         "dns_records": {
             "api.okd.lab.test": ["192.168.111.5"],
@@ -48,7 +55,7 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
             "name": "okd-bootstrap",
             "mac": "52:54:00:11:10:14",
             "bridge": "baremetal",
-            "address": "192.168.111.20",
+            "addresses": ["192.168.111.20"],
         },
     }
     assert [host["name"] for host in hosts] == list(plans.HOSTS)
@@ -64,7 +71,7 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
 def test_what_nothing_names_is_null() -> None:
     found = plan_json(plans.intent())
     assert [host["addresses"] for host in found["hosts"]] == [None] * 5
-    assert found["bootstrap"]["address"] is None
+    assert found["bootstrap"]["addresses"] is None
 
 
 def test_a_spare_host_has_no_role(files: Files) -> None:

@@ -32,7 +32,7 @@ def test_a_vip_knows_its_network_and_its_vrrp_identity() -> None:
     intent = plans.intent()
     assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
     assert (intent.api.router_id, intent.ingress.router_id) == (67, 162)
-    assert (intent.api.priorities, intent.ingress.priorities) == (API, INGRESS)
+    assert (intent.api.priorities, intent.ingress.priorities) == (API["release"], INGRESS)
 
 
 @pytest.mark.parametrize(

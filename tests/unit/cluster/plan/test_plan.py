@@ -150,7 +150,7 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
     [
         pytest.param(
             {"node_addresses": addresses(okd_master_1=[])},
-            ["node_addresses.okd-master-1: missing; name the address that DHCP reserves for it"],
+            ["node_addresses.okd-master-1: no IPv4 address; name the one that DHCP reserves for 52:54:00:11:10:16"],
             id="host-without-address",
         ),
         pytest.param(
@@ -215,7 +215,7 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
         ),
         pytest.param(
             {"bootstrap": {"base_volume": "base.qcow2"}},
-            ["bootstrap.address: missing; name the address that DHCP reserves for 52:54:00:11:10:14"],
+            ["bootstrap.address: no IPv4 address; name the one that DHCP reserves for 52:54:00:11:10:14"],
             id="bootstrap-without-address",
         ),
         pytest.param(
@@ -251,7 +251,7 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             [
                 "node_addresses.okd-worker-9: no such host",
                 "node_addresses.okd-master-1[0]: 10.0.0.1 is outside machineNetwork 192.168.111.0/24",
-                "node_addresses.okd-master-0: missing; name the address that DHCP reserves for it",
+                "node_addresses.okd-master-0: no IPv4 address; name the one that DHCP reserves for 52:54:00:11:10:15",
                 "consent.x: no such host",
             ],
             id="all-at-once",
@@ -384,7 +384,7 @@ def test_an_intent_takes_of_a_stack_what_is_there() -> None:
         [],
     ]
     assert (found.api.router_id, found.ingress.router_id) == (9, 162)
-    assert found.bootstrap.address is None
+    assert found.bootstrap.addresses == ()
 
 
 def test_an_intent_refuses_of_a_stack_what_is_wrong(files: Files) -> None:
@@ -403,7 +403,10 @@ def test_vrids_of_the_options_come_before_those_of_the_name() -> None:
 def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
     plan = files.plan(at_static_addresses, node_addresses={}, bootstrap={"base_volume": "base.qcow2"})
     assert [str(server.address) for server in plan.servers] == [f"192.168.111.{last}" for last in range(61, 66)]
-    assert (str(plan.bootstrap.address), plan.bootstrap.static) == ("192.168.111.60", True)
+    static = plan.bootstrap.static
+    assert static
+    assert plan.bootstrap.addresses == (static.address,)
+    assert (str(static.address), static.prefix, str(static.gateway)) == ("192.168.111.60", 24, "192.168.111.1")
 
 
 @pytest.mark.parametrize(
@@ -454,16 +457,21 @@ def dual_stack(config: dict[str, Any]) -> None:
 
 def test_two_families_are_planned_with_the_primary_one_first(files: Files) -> None:
     both = {name: [f"fd2e::{last}", f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
-    plan = files.plan(dual_stack, node_addresses=both)
+    at = {**BOOTSTRAP, "address": ["fd2e::20", "192.168.111.20"]}
+    plan = files.plan(dual_stack, node_addresses=both, bootstrap=at)
+    assert [str(each) for each in plan.bootstrap.addresses] == ["192.168.111.20", "fd2e::20"]
     assert [str(each) for each in plan.servers[0].addresses] == ["192.168.111.21", "fd2e::21"]
     assert [str(each) for each in plan.api.networks] == ["192.168.111.0/24", "fd2e::/64"]
 
 
-def test_each_family_needs_an_address_of_each_server(files: Files) -> None:
+def test_each_family_needs_an_address_of_each_machine(files: Files) -> None:
     lines = files.refused_plan(dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"]))
     assert lines == [
-        f"config: node_addresses.{name}: no IPv6 address, as the API VIP has; name that as well"
-        for name in plans.HOSTS[1:]
+        f"config: {option}: no IPv6 address; name the one that DHCP reserves for 52:54:00:11:10:{last}"
+        for option, last in (
+            *((f"node_addresses.{name}", last) for last, name in enumerate(plans.HOSTS[1:], 16)),
+            ("bootstrap.address", 14),
+        )
     ]
 
 

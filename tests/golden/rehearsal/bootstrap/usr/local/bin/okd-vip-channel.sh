@@ -5,17 +5,19 @@
 set -euo pipefail
 file=/var/lib/okd-baremetal/release
 port=/dev/virtio-ports/org.okd-baremetal.vip
+vips=(192.168.111.5/32)
 yes_if() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
-holds_vip() { ip -4 -o address show label vip to 192.168.111.5/32 | grep -q .; }
+holds_a_vip() { for vip in "${vips[@]}"; do ip -o address show to "$vip"; done | grep -v ': lo '; }
 api_ready() { curl -fsk --max-time 2 -o /dev/null https://localhost:6443/readyz; }
 
 # Connections that are on their way while the VIP moves are still taken: for some seconds the VIP is on lo as well, from
 # where nobody hears of it by ARP. Without this, one of 421 connects was lost on slow machines (2026-11).
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
+on_lo() { for vip in "${vips[@]}"; do ip address "$1" "$vip" dev lo; done; }
 let_go() {
-    ip address replace 192.168.111.5/32 dev lo
+    on_lo replace
     echo -20 >"$file"
-    (sleep 15 && ip address delete 192.168.111.5/32 dev lo) &
+    (sleep 15 && on_lo delete) &
 }
 
 exec 3<>"$port"
@@ -31,5 +33,5 @@ while :; do
     esac
     state=held
     [[ $(<"$file") == 0 ]] || state=released
-    echo "$state vip=$(yes_if holds_vip) api=$(yes_if api_ready)" >&3
+    echo "$state vip=$(yes_if holds_a_vip) api=$(yes_if api_ready)" >&3
 done

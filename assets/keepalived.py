@@ -1,0 +1,213 @@
+"""keepalived.conf as data: which machine claims which VIP, how strongly, and after which checks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cluster.addresses import Address
+from cluster.plan import Intent, Role, Server
+from cluster.plan.model import BootstrapHost, Vip
+from cluster.vrrp import Policy
+
+Machine = Server | BootstrapHost
+OKD_CHECK = "/usr/local/bin/okd-check.sh"
+MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a control-plane node serves"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A `vrrp_script`; one for both families of a VIP."""
+
+    name: str
+    why: str
+    script: str
+    weight: int | None
+    """What its success adds, or its failure takes; None: a failure takes the instance out."""
+    interval_s: int
+    timeout_s: int
+    rise: int = 3
+    fall: int = 3
+
+
+@dataclass(frozen=True)
+class TrackFile:
+    """A number that is added to the priority."""
+
+    name: str
+    let_go: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A `vrrp_instance`: one per VIP and family."""
+
+    name: str
+    why: tuple[str, ...]
+    interface: str
+    """A placeholder, which okd-keepalived.sh fills."""
+    router_id: int
+    priority: int
+    vip: str
+    checks: tuple[Check, ...]
+    source: Address
+    peers: tuple[Address, ...] = ()
+    """None: multicast."""
+    preempt_delay_s: int = 0
+
+
+@dataclass(frozen=True)
+class Stake:
+    """What a machine has in one VIP, in both of its families alike."""
+
+    what: str
+    """API or INGRESS."""
+    vip: Vip
+    priority: int
+    checks: tuple[Check, ...]
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class Keepalived:
+    """One keepalived.conf."""
+
+    what: str
+    machine: str
+    """Empty: the file is of several machines."""
+    claims: tuple[Claim, ...]
+    track_files: tuple[TrackFile, ...] = ()
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Those of the claims, each once."""
+        return tuple(dict.fromkeys(check for claim in self.claims for check in claim.checks))
+
+
+def on_bootstrap(plan: Intent) -> Keepalived:
+    """The API VIP until the handoff."""
+    numbers, machine = plan.api.priorities, plan.bootstrap
+    checks = (
+        Check(
+            "own_api",
+            "A payload tears its own API down once the control plane serves: the VIP must be free to move then.",
+            "/usr/local/bin/okd-own-api.sh",
+            numbers.bootstrap_api_down,
+            interval_s=3,
+            timeout_s=5,
+            rise=1,
+        ),
+    )
+    claims = _claims(plan, Stake("API", plan.api, numbers.bootstrap, checks), machine, plan.control_plane)
+    what = f"on the bootstrap VM: the API VIP until {MOVES[plan.api.policy]}"
+    return Keepalived(what, machine.name, claims, (TrackFile("release", numbers.release),))
+
+
+def on_control_plane(plan: Intent, server: Server) -> Keepalived:
+    """The API VIP once the bootstrap lets go; without compute, the Ingress VIP as well."""
+    numbers, rank = plan.api.priorities, plan.control_plane.index(server)
+    checks = tuple(
+        Check(name, why, f"{OKD_CHECK} 9454 {page}", weight, interval_s=2, timeout_s=2)
+        for name, why, page, weight in (
+            ("load_balancer", "It has an API to offer: one of all.", "/haproxy_monitor", numbers.load_balancer),
+            ("api", "One of its own.", "/own_api", numbers.api),
+            ("config_server", "What new machines ask for their config.", "/own_config_server", numbers.config_server),
+        )
+    )
+    peers: list[Machine] = [plan.bootstrap, *(other for other in plan.control_plane if other is not server)]
+    # Distinct ranks: equals would fight for some milliseconds at the take-over (keepalived 2.2.7, 2026-11).
+    stake = Stake("API", plan.api, numbers.control_plane - rank, checks, rank)
+    claims = _claims(plan, stake, server, peers)
+    what = f"the API VIP once {MOVES[plan.api.policy]}"
+    if plan.ingress_role is Role.CONTROL_PLANE:
+        claims += _ingress(plan, server)
+        what += ", and the Ingress VIP"
+    return Keepalived(f"on {server.name}: {what}", server.name, claims)
+
+
+def on_compute(plan: Intent, server: Server) -> Keepalived:
+    """The Ingress VIP; with multicast the file is the same on every server."""
+    own = plan.ingress.transport == "unicast"
+    where = server.name if own else "compute"
+    what = f"on {where}: the Ingress VIP, on a node with a ready router"
+    return Keepalived(what, server.name if own else "", _ingress(plan, server))
+
+
+def _ingress(plan: Intent, server: Server) -> tuple[Claim, ...]:
+    numbers = plan.ingress.priorities
+    checks = (
+        Check(
+            "router_alive",
+            "No weight: a node whose router is dead does not take part.",
+            f"{OKD_CHECK} 1936 /healthz",
+            None,
+            interval_s=1,
+            timeout_s=1,
+            fall=2,
+        ),
+        Check(
+            "router_ready",
+            "It takes connections.",
+            f"{OKD_CHECK} 1936 /healthz/ready",
+            numbers.router_ready,
+            interval_s=1,
+            timeout_s=1,
+            fall=2,
+        ),
+        Check(
+            "default_router",
+            "It is one of the default router, which serves *.apps.",
+            "/usr/local/bin/okd-default-router.sh",
+            numbers.default_router,
+            interval_s=5,
+            timeout_s=5,
+            fall=2,
+        ),
+    )
+    peers = [other for other in plan.of(plan.ingress_role) if other is not server]
+    return _claims(plan, Stake("INGRESS", plan.ingress, numbers.node, checks), server, peers)
+
+
+def _claims(plan: Intent, stake: Stake, machine: Machine, others: Iterable[Machine]) -> tuple[Claim, ...]:
+    """One claim per family of a VIP."""
+    vip, others = stake.vip, tuple(others)
+    return tuple(
+        Claim(
+            name=f"{plan.name}_{stake.what}_{number}",
+            why=_why(stake),
+            interface=placeholder(address),
+            router_id=vip.router_id,
+            priority=stake.priority,
+            # keepalived knows labels of IPv4 alone, and keeps IPv6 ones deprecated: no connection leaves from them.
+            vip=f"{host_route(address)} label vip" if address.version == 4 else host_route(address),  # noqa: PLR2004
+            checks=stake.checks,
+            source=address_of(machine, address.version),
+            peers=tuple(address_of(each, address.version) for each in others) if vip.transport == "unicast" else (),
+            preempt_delay_s=stake.rank,
+        )
+        for number, address in enumerate(vip.addresses)
+    )
+
+
+def _why(stake: Stake) -> tuple[str, ...]:
+    if stake.vip.transport == "unicast":
+        first = "All list all others for good: where only one side lists the other, both become MASTER."
+    elif stake.what == "INGRESS":
+        first = "Multicast: hosts added later are in nobody's list of peers."
+    else:
+        first = "Multicast: every machine of the network hears it."
+    delay = "A second per rank: when the bootstrap lets go, others hear of the first node before they would move too."
+    return (first, delay) if stake.rank else (first,)
+
+
+def placeholder(vip: Address) -> str:
+    """What stands for the interface of a VIP's network: each machine looks for it when keepalived starts."""
+    return f"@INTERFACE:{vip}@"
+
+
+def host_route(vip: Address) -> str:
+    """The VIP with its prefix: with its network's, it would bring a route along (baremetal-runtimecfg b1f003f56)."""
+    return f"{vip}/{vip.max_prefixlen}"
+
+
+def address_of(machine: Machine, version: int) -> Address:
+    """A machine's address of one family; the plan has one for each family of the API VIP."""
+    return next(address for address in machine.addresses if address.version == version)

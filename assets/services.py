@@ -1,0 +1,68 @@
+"""How the machines run keepalived, haproxy and CoreDNS: from a container image, or from their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from cluster.plan import Intent
+
+CONTINUED = " \\\n    "
+
+
+@dataclass(frozen=True)
+class Service:
+    """One of them."""
+
+    name: str
+    """Also of its program and of its image's option."""
+    program: str
+    """Where a machine's own image has it."""
+    arguments: tuple[str, ...]
+    container: tuple[str, ...]
+    """Options of podman: what it may do and see."""
+
+
+KEEPALIVED = Service(
+    "keepalived",
+    "/usr/sbin/keepalived",
+    ("--dont-fork", "--log-console", "--vrrp", "--use-file=/run/okd-baremetal/keepalived.conf"),
+    (
+        "--cap-add=NET_ADMIN,NET_RAW,SYS_CHROOT",
+        "--volume=/run/okd-baremetal:/run/okd-baremetal",
+        "--volume=/var/lib/okd-baremetal:/var/lib/okd-baremetal:ro",
+        "--volume=/usr/local/bin:/usr/local/bin:ro",
+        "--volume=/:/host:ro",  # okd-default-router.sh asks the machine's container runtime
+    ),
+)
+HAPROXY = Service(
+    "haproxy",
+    "/usr/sbin/haproxy",
+    ("-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg"),
+    ("--volume=/etc/okd-baremetal:/etc/okd-baremetal:ro", "--ulimit=nofile=100000:100000"),
+)
+COREDNS = Service(
+    "coredns",
+    "/usr/bin/coredns",
+    ("-conf", "/etc/okd-baremetal/Corefile"),
+    ("--volume=/etc/okd-baremetal:/etc/okd-baremetal:ro", "--volume=/run/okd-baremetal:/run/okd-baremetal:ro"),
+)
+
+PULL_SECRETS: Mapping[bool, str] = MappingProxyType(
+    {True: "/root/.docker/config.json", False: "/var/lib/kubelet/config.json"}
+)
+"""Where the payload puts the pull secret, on the bootstrap and on the nodes."""
+
+
+def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
+    """What its unit starts."""
+    if plan.runtime == "host":
+        return " ".join([service.program, *service.arguments])
+    options = (
+        f"--name=okd-{service.name}",
+        f"--authfile={PULL_SECRETS[bootstrap]}",
+        f"--entrypoint={service.name}",
+        *service.container,
+    )
+    # Its logs are the unit's. SELinux would keep a confined container from the machine's files.
+    run = "/usr/bin/podman run --rm --replace --net=host --user=0 --log-driver=none --security-opt=label=disable"
+    return CONTINUED.join([run, *options, getattr(plan.images, service.name), " ".join(service.arguments)])

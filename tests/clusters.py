@@ -1,0 +1,93 @@
+"""Clusters that differ from the rehearsal's in what their files are made of: each is a golden tree."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster.plan import ClusterPlan, load_plan
+from tests import plans
+
+IMAGES = {name: f"registry.example.com/okd/{name}@sha256:{'0' * 64}" for name in ("keepalived", "haproxy", "coredns")}
+BOTH = {name: [f"192.168.111.{last}", f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+SIX = {name: [f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+BASE_VOLUME = {"base_volume": "base.qcow2"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is different."""
+
+    change: Callable[[dict[str, Any]], object] = lambda _: None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def dual_stack(config: dict[str, Any]) -> None:
+    config["networking"].update(
+        machineNetwork=[{"cidr": "192.168.111.0/24"}, {"cidr": "fd2e::/64"}],
+        clusterNetwork=[{"cidr": "10.128.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
+        serviceNetwork=["172.30.0.0/16", "fd02::/112"],
+    )
+    _bare(config).update(apiVIPs=["192.168.111.5", "fd2e::5"], ingressVIPs=["192.168.111.4", "fd2e::4"])
+
+
+def ipv6(config: dict[str, Any]) -> None:
+    config["networking"].update(
+        machineNetwork=[{"cidr": "fd2e::/64"}],
+        clusterNetwork=[{"cidr": "fd01::/48", "hostPrefix": 64}],
+        serviceNetwork=["fd02::/112"],
+    )
+    _bare(config).update(apiVIPs=["fd2e::5"], ingressVIPs=["fd2e::4"])
+
+
+def static_bootstrap(config: dict[str, Any]) -> None:
+    _bare(config).update(
+        bootstrapExternalStaticIP="192.168.111.20",
+        bootstrapExternalStaticGateway="192.168.111.1",
+        bootstrapExternalStaticDNS="192.168.111.1",
+    )
+
+
+def compact(config: dict[str, Any]) -> None:
+    config["compute"][0].update(replicas=0)
+    del _bare(config)["hosts"][3:]
+
+
+def _three(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: names[name] for name in plans.HOSTS[:3]}
+
+
+FOUR = {name: [f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+
+VARIANTS = {
+    "rehearsal": Variant(),
+    "ipv6": Variant(ipv6, {"node_addresses": SIX, "bootstrap": {**BASE_VOLUME, "address": "fd2e::20"}}),
+    "dual-stack": Variant(
+        dual_stack,
+        {"node_addresses": BOTH, "bootstrap": {**BASE_VOLUME, "address": ["192.168.111.20", "fd2e::20"]}},
+    ),
+    "preempt": Variant(options={"vrrp": {"policy": "preempt"}}),
+    "multicast": Variant(options={"vrrp": {"api": "multicast"}}),
+    "compact": Variant(compact, {"node_addresses": _three(FOUR), "consent": _three(plans.CONSENT)}),
+    "podman": Variant(options={"runtime": "podman", "images": IMAGES}),
+    "static": Variant(static_bootstrap, {"vrrp": {"ingress": "unicast"}}),
+}
+
+
+def plan(name: str, **options: Any) -> ClusterPlan:
+    """The plan of one of `VARIANTS`, with further options."""
+    variant = VARIANTS[name]
+    config = plans.install_config()
+    variant.change(config)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(config, file)
+        file.flush()
+        return load_plan(Path(file.name), plans.options(**variant.options, **options))
+
+
+def _bare(config: dict[str, Any]) -> dict[str, Any]:
+    section: dict[str, Any] = config["platform"]["baremetal"]
+    return section

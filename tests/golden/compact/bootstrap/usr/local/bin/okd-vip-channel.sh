@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Takes `release`, `hold` or `status` from the provisioner over the virtio-serial channel, sets the priority that
+# keepalived adds to its own, and answers `<state> vip=<yes|no> api=<yes|no>`. Runs until stopped.
+# USAGE: okd-vip-channel.sh
+set -euo pipefail
+file=/var/lib/okd-baremetal/release
+port=/dev/virtio-ports/org.okd-baremetal.vip
+vips=(192.168.111.5/32)
+yes_if() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
+holds_a_vip() { for vip in "${vips[@]}"; do ip -o address show to "$vip"; done | grep -v ': lo '; }
+api_ready() { curl -fsk --max-time 2 -o /dev/null https://localhost:6443/readyz; }
+
+# Connections that are on their way while the VIP moves are still taken: for some seconds the VIP is on lo as well, from
+# where nobody hears of it by ARP. Without this, one of 421 connects was lost on slow machines (2026-11).
+echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
+on_lo() { for vip in "${vips[@]}"; do ip address "$1" "$vip" dev lo; done; }
+let_go() {
+    on_lo replace
+    echo -20 >"$file"
+    (sleep 15 && on_lo delete) &
+}
+
+exec 3<>"$port"
+exec 4<> <(:) # says nothing: reading it is a sleep that starts no process
+while :; do
+    # The port reads as ended while nobody is connected on the other side.
+    read -r word <&3 || { read -rt 0.2 <&4 || true; continue; }
+    case $word in
+        release) let_go ;;
+        hold) echo 0 >"$file" ;;
+        status) ;;
+        *) echo "unknown word" >&3; continue ;;
+    esac
+    state=held
+    [[ $(<"$file") == 0 ]] || state=released
+    echo "$state vip=$(yes_if holds_a_vip) api=$(yes_if api_ready)" >&3
+done

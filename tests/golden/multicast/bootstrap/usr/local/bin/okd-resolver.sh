@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Puts this machine's own CoreDNS before the site's DNS servers in /etc/resolv.conf, and the cluster's domain before its
+# search list. By its address and not by 127.0.0.1, for pods get a copy. Three servers at most: glibc reads no more.
+# Exit 0 when written. USAGE: okd-resolver.sh VIP DOMAIN
+set -euo pipefail
+vip=${1:?VIP} domain=${2:?DOMAIN} upstreams=/run/okd-baremetal/upstreams
+place=$("${0%/*}/okd-get-vip-subnet-cidr.sh" "$vip" 60)
+others=$(awk -v own="$domain" '$1 == "search" { for (i = 2; i <= NF; i++) if ($i != own) printf " %s", $i }' "$upstreams")
+settings=$(
+    echo "# Written by okd-resolver.sh of okd-baremetal."
+    echo "search ${domain}${others}"
+    echo "nameserver ${place##* }"
+    grep -m 2 '^nameserver ' "$upstreams"
+    grep '^options ' "$upstreams" || true
+)
+# A link leads to what NetworkManager or systemd-resolved writes themselves.
+[[ ! -L /etc/resolv.conf ]] || rm /etc/resolv.conf
+echo "$settings" >/etc/resolv.conf

@@ -1,0 +1,226 @@
+"""The scripts that look at a machine's network, run for real on a machine of the test's own."""
+
+import json
+import subprocess
+from ipaddress import ip_address, ip_interface, ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.render import render_bootstrap
+from cluster.node_address import NodeAddress, Route, vip_interface
+from cluster.vrrp import router_ids
+from tests import plans
+from tests.namespaces import SBIN, needs_root, run_on_a_machine
+
+LINKS = """
+    ip link add lan0 type veth peer name lan0p; ip link set lan0 up; ip link set lan0p up
+    ip link add wan0 type veth peer name wan0p; ip link set wan0 up; ip link set wan0p up
+    """
+TWO_NETWORKS = f"""{LINKS}
+    ip address add 192.0.2.21/24 dev lan0; ip address add 198.51.100.21/24 dev wan0
+    ip route add default via 198.51.100.1
+    """
+BOTH_FAMILIES = f"""{TWO_NETWORKS}
+    ip address add fd2e::21/64 dev lan0 nodad; ip address add fd3e::21/64 dev wan0 nodad
+    ip route add default via fd3e::1
+    """
+MACHINES = {
+    "two-networks": (TWO_NETWORKS, "192.0.2.5", "192.0.2.0/24 lan0 192.0.2.21"),
+    "ipv6": (BOTH_FAMILIES, "fd2e::5", "fd2e::/64 lan0 fd2e::21"),
+    "both-families": (BOTH_FAMILIES, "192.0.2.5", "192.0.2.0/24 lan0 192.0.2.21"),
+    "vips-that-are-here": (
+        f"""{BOTH_FAMILIES}
+        ip address add 192.0.2.4/32 dev lan0 label vip; ip address add fd2e::4/128 dev lan0 preferred_lft 0
+        ip address add fd2e::5/128 dev lan0 preferred_lft 0
+        """,
+        "fd2e::5",
+        "fd2e::/64 lan0 fd2e::21",
+    ),
+    "dhcpv6-gives-a-128": (
+        f"""{LINKS} ip address add fd2e::21/128 dev lan0 nodad
+        ip -6 route add fd2e::/64 dev lan0 proto ra; ip -6 route add default via fe80::1 dev lan0 proto ra
+        """,
+        "fd2e::5",
+        "fd2e::/64 lan0 fd2e::21",
+    ),
+    "moved-to-br-ex": (
+        f"""{TWO_NETWORKS}
+        ip link add br-ex type bridge; ip link set br-ex up; ip link set lan0 master br-ex
+        ip address delete 192.0.2.21/24 dev lan0; ip address add 192.0.2.21/24 dev br-ex
+        """,
+        "192.0.2.5",
+        "192.0.2.0/24 br-ex 192.0.2.21",
+    ),
+    "routed-32": (
+        f"""{LINKS} ip address add 192.0.2.21/32 dev lan0
+        ip route add 198.51.100.1 dev lan0; ip route add default via 198.51.100.1 dev lan0 src 192.0.2.21
+        """,
+        "192.0.2.5",
+        "0.0.0.0/0 lan0 192.0.2.21",
+    ),
+    "routed-128": (
+        f"""{LINKS} ip address add fd2e::21/128 dev lan0 nodad; ip -6 route add default via fe80::1 dev lan0""",
+        "fd2e::5",
+        "::/0 lan0 fd2e::21",
+    ),
+}
+
+
+@needs_root
+@pytest.mark.parametrize(("machine", "vip", "place"), MACHINES.values(), ids=MACHINES)
+def test_a_vips_place_is_found_and_is_where_runtimecfg_would_have_it(
+    scripts: Path, machine: str, vip: str, place: str
+) -> None:
+    script = f"{machine}\n{scripts}/bin/okd-get-vip-subnet-cidr.sh {vip} 0"
+    run = run_on_a_machine(f"{script}; ip -j address; ip -j -4 route; ip -j -6 route", scripts)
+    assert run.returncode == 0, run.stderr
+    first, addresses, *routes = run.stdout.splitlines()
+    assert first == place
+    links = json.loads(addresses)
+    indexes = {link["ifname"]: link["ifindex"] for link in links}
+    found = vip_interface(
+        ip_address(vip),
+        [_address(link, each) for link in links for each in link["addr_info"]],
+        [_route(indexes, each) for line in routes for each in json.loads(line)],
+        [ip_address(each) for each in ("192.0.2.4", "fd2e::4")],
+    )
+    assert found == (place.split()[1], ip_address(vip).max_prefixlen)
+
+
+def _address(link: dict[str, Any], each: dict[str, Any]) -> NodeAddress:
+    cidr = ip_interface(f"{each['local']}/{each['prefixlen']}")
+    deprecated = each.get("preferred_life_time") == 0
+    return NodeAddress(link["ifname"], link["ifindex"], cidr, each.get("label", ""), deprecated)
+
+
+def _route(indexes: dict[str, int], each: dict[str, Any]) -> Route:
+    destination = None if each["dst"] == "default" else ip_network(each["dst"])
+    gateway = ip_address(each["gateway"]) if "gateway" in each else None
+    return Route(
+        indexes[each["dev"]], destination, gateway, each.get("metric", 0), advertised=each.get("protocol") == "ra"
+    )
+
+
+@needs_root
+def test_keepalived_gets_the_interface_of_each_vips_network(scripts: Path) -> None:
+    vips = ("192.0.2.5", "198.51.100.4", "fd2e::5")
+    conf = "".join(f"interface @INTERFACE:{vip}@\n" for vip in vips)
+    (scripts / "etc/okd-baremetal/keepalived.conf").write_text(conf)
+    run = run_on_a_machine(f"{BOTH_FAMILIES} {scripts}/bin/okd-keepalived.sh 5 {' '.join(vips)}", scripts)
+    assert run.returncode == 0, run.stderr
+    written = (scripts / "run/okd-baremetal/keepalived.conf").read_text()
+    assert written == "interface lan0\ninterface wan0\ninterface lan0\n"
+
+
+@needs_root
+def test_vips_that_a_killed_keepalived_left_are_deleted_and_no_other_address(scripts: Path) -> None:
+    (scripts / "etc/okd-baremetal/keepalived.conf").write_text("")
+    script = f"""{BOTH_FAMILIES}
+        ip address add 192.0.2.5/32 dev lan0; ip address add 192.0.2.4/32 dev lan0
+        ip address add fd2e::5/128 dev lan0 nodad
+        {scripts}/bin/okd-keepalived.sh 5 192.0.2.5 fd2e::5
+        ip -brief address show lan0
+        """
+    run = run_on_a_machine(script, scripts)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split()[2:5] == ["192.0.2.21/24", "192.0.2.4/32", "fd2e::21/64"]
+
+
+@needs_root
+def test_keepalived_is_not_started_without_an_interface(scripts: Path) -> None:
+    (scripts / "etc/okd-baremetal/keepalived.conf").write_text("")
+    run = run_on_a_machine(f"{LINKS} {scripts}/bin/okd-keepalived.sh 0 203.0.113.5", scripts)
+    assert run.returncode == 1
+    said = "no interface is on the network of 203.0.113.5, and none has a default route, after 0 s"
+    assert run.stderr == f"okd-get-vip-subnet-cidr: {said}\n"
+    assert not (scripts / "run/okd-baremetal/keepalived.conf").exists()
+
+
+SITE = (
+    "# by DHCP\nsearch lab.test site.test\nnameserver 192.0.2.21\nnameserver 192.0.2.2\nnameserver 127.0.0.53\n"
+    "nameserver ::1\nnameserver 192.0.2.210\nnameserver 192.0.2.3\noptions timeout:1\n"
+)
+
+
+@needs_root
+@pytest.mark.parametrize("file", ["etc/resolv.conf", "run/NetworkManager/resolv.conf"])
+def test_coredns_forwards_to_everybody_but_itself_in_the_order_of_the_file(scripts: Path, file: str) -> None:
+    for name in ("etc/resolv.conf", file):
+        (scripts / name).parent.mkdir(parents=True, exist_ok=True)
+        (scripts / name).write_text(SITE if name == file else "nameserver 203.0.113.1\n")
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 5", scripts)
+    assert run.returncode == 0, run.stderr
+    upstreams = (scripts / "run/okd-baremetal/upstreams").read_text().splitlines()
+    servers = [line for line in upstreams if line.startswith("nameserver")]
+    assert servers == [f"nameserver 192.0.2.{last}" for last in (2, 210, 3)]
+
+
+@needs_root
+def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
+    (scripts / "etc/resolv.conf").write_text("nameserver 192.0.2.21\n")
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 0", scripts)
+    assert run.returncode == 1
+    assert run.stderr == "okd-coredns: /etc/resolv.conf names no other DNS server after 0 s\n"
+
+
+@needs_root
+@pytest.mark.parametrize(("vip", "own"), [("192.0.2.5", "192.0.2.21"), ("fd2e::5", "fd2e::21")])
+def test_the_machine_asks_itself_first_and_by_its_address_also_the_second_time(
+    scripts: Path, vip: str, own: str
+) -> None:
+    (scripts / "etc/site").write_text(SITE)
+    (scripts / "etc/resolv.conf").symlink_to("site")
+    twice = f"{scripts}/bin/okd-coredns.sh 5; {scripts}/bin/okd-resolver.sh {vip} okd.lab.test\n" * 2
+    run = run_on_a_machine(BOTH_FAMILIES + twice, scripts)
+    assert run.returncode == 0, run.stderr
+    assert (scripts / "etc/resolv.conf").read_text().splitlines() == [
+        "# Written by okd-resolver.sh of okd-baremetal.",
+        "search okd.lab.test lab.test site.test",
+        f"nameserver {own}",
+        "nameserver 192.0.2.2",
+        "nameserver 192.0.2.210",
+        "options timeout:1",
+    ]
+    assert (scripts / "etc/site").read_text() == SITE
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("action", "servers", "restarted"),
+    [
+        pytest.param("dhcp4-change", "nameserver 192.0.2.3\n", True, id="others"),
+        pytest.param("dhcp4-change", "nameserver 192.0.2.2\n", False, id="the-same"),
+        pytest.param("down", "nameserver 192.0.2.3\n", False, id="another-action"),
+    ],
+)
+def test_networkmanagers_change_restarts_coredns_when_the_servers_are_others(
+    scripts: Path, action: str, servers: str, restarted: bool
+) -> None:
+    (dispatcher,) = (file for file in render_bootstrap(plans.plan()) if file.name == "okd-resolver")
+    (scripts / "bin/okd-resolver").write_text(dispatcher.text.replace("/usr/local/bin", f"{scripts}/bin"))
+    (scripts / "bin/systemctl").write_text(f'#!/bin/sh\necho "$@" >>{scripts}/asked\n')
+    (scripts / "bin/systemctl").chmod(0o755)
+    (scripts / "run/NetworkManager").mkdir(parents=True)
+    (scripts / "run/okd-baremetal").mkdir()
+    (scripts / "run/okd-baremetal/upstreams").write_text("nameserver 192.0.2.2\n")
+    (scripts / "run/NetworkManager/resolv.conf").write_text(servers)
+    call = f"PATH={scripts}/bin:$PATH bash {scripts}/bin/okd-resolver lan0 {action}"
+    run = run_on_a_machine(f"{TWO_NETWORKS} {call}", scripts)
+    assert run.returncode == 0, run.stderr
+    asked = (scripts / "asked").read_text() if (scripts / "asked").exists() else ""
+    assert asked == ("--no-block try-restart okd-coredns.service\n" if restarted else "")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,52}[a-z0-9])?", fullmatch=True))
+def test_the_tool_and_the_plan_agree_on_every_name(name: str) -> None:
+    (tool,) = (file for file in render_bootstrap(plans.plan()) if file.name == "okd-fletcher8.sh")
+    calls = "\n".join(f"sum {name}-{vip}" for vip in ("api", "ingress"))
+    body = 'sum() ( set -- "$1"\n' + tool.text + ")\n" + calls
+    run = subprocess.run(["bash", "-c", body], capture_output=True, text=True, check=True, env={"PATH": SBIN})
+    ids = router_ids(name)
+    assert run.stdout.split() == [str(ids.api - 1), str(ids.ingress - 1)]
