@@ -3,11 +3,7 @@
 import base64
 import gzip
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +13,8 @@ from assets.errors import AssetError
 from assets.ignition import Config, Content, File, Resource, Unit, User, compose, composed_sha256, own_config
 from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
 from cluster.plan import ClusterPlan
+from tests.ignition_validate import needs_validate, validate
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "okd-baremetal")
-VALIDATE = shutil.which("ignition-validate") or shutil.which("ignition-validate", path=CACHE / "bin")
-needs_validate = pytest.mark.skipif(
-    VALIDATE is None, reason=f"no ignition-validate on PATH or in {CACHE}/bin (the rehearsal builds it)"
-)
 PAYLOAD = b'{"ignition": {"version": "3.2.0"}, "passwd": {"users": [{"name": "core"}]}}'
 INSTALL = "[Install]\nWantedBy=multi-user.target\n"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRBcmq1SI4q2crAcGAuo+mlTTmZa/lp497nwnA9C1Vg operator@example.com"
@@ -45,12 +37,6 @@ def children(composed: bytes) -> list[bytes]:
     merge = json.loads(composed)["ignition"]["config"]["merge"]
     assert {child["compression"] for child in merge} == {"gzip"}
     return [content(child) for child in merge]
-
-
-def validate(config: bytes) -> tuple[int, str, str]:
-    """What the program that machines parse their config with says of it."""
-    run = subprocess.run([str(VALIDATE), "-"], input=config, capture_output=True, check=False)
-    return run.returncode, run.stderr.decode(), run.stdout.decode()
 
 
 def stored(path: str, text: Content = "", mode: int = 0o600, **others: Any) -> File:
@@ -99,7 +85,7 @@ KINDS = {
 @needs_validate
 @pytest.mark.parametrize("kind", KINDS)
 def test_ignition_takes_every_kind_without_a_warning(kind: str) -> None:
-    assert validate(KINDS[kind].to_json().encode()) == (0, "", "")
+    assert validate(KINDS[kind].to_json()) == ""
 
 
 @needs_validate
@@ -107,7 +93,7 @@ def test_ignition_takes_every_kind_without_a_warning(kind: str) -> None:
 @pytest.mark.parametrize("composed", [False, True], ids=["ours", "composed"])
 def test_ignition_takes_what_a_machine_gets(plan: ClusterPlan, machine: str, composed: bool) -> None:
     ours = own_config(machines(plan)[machine])
-    assert validate(compose(PAYLOAD, ours) if composed else ours.encode()) == (0, "", "")
+    assert validate(compose(PAYLOAD, ours).decode() if composed else ours) == ""
 
 
 def test_each_part_stands_where_the_spec_has_it() -> None:
