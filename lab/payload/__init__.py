@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import SecretBytes, SecretStr
 
-from assets.ignition import SPEC, Config, File, Unit, pack
+from assets.ignition import SPEC, Config, File, Unit, User, pack
 from lab.certificates import Authority, Pair
 from lab.inventory import Site
 from lab.payload import ignition
@@ -69,9 +69,9 @@ def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) ->
     router = authority.issue([f"*.apps.{site.domain}"])
 
     common = [*_tls(authority.pem, server), *_etcd_files(site, retire_after_s), _script("lab-config-server.sh")]
-    worker = _worker(router)
+    worker = _worker(site, router)
     kept = ignition.frame(_PACKED_PATH, _PLACE)
-    master = _master(common, kept, worker)
+    master = _master(site, common, kept, worker)
     packed = pack(master.encode())
     url = f"https://api-int.{site.domain}:22623/config"
     return Payload(
@@ -92,10 +92,10 @@ def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: 
         ignition.file(_ROOT_CA, root_ca),
         ignition.file(_MANIFEST, _text("infrastructure.yml.j2", site=site), 0o644),
     )
-    return Config(files, (_etcd_unit("new"), _unit("lab-config-server.service"))).to_json()
+    return Config(files, (_etcd_unit("new"), _unit("lab-config-server.service")), _users(site)).to_json()
 
 
-def _master(common: list[File], kept: str, worker: str) -> str:
+def _master(site: Site, common: list[File], kept: str, worker: str) -> str:
     """What the control plane gets, less its own copy, which the config server puts around it."""
     files = (
         *common,
@@ -106,15 +106,20 @@ def _master(common: list[File], kept: str, worker: str) -> str:
         ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
     )
     names = ("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-config-server.service")
-    return Config(files, (_etcd_unit("join"), *map(_unit, names))).to_json()
+    return Config(files, (_etcd_unit("join"), *map(_unit, names)), _users(site)).to_json()
 
 
-def _worker(router: Pair) -> str:
+def _worker(site: Site, router: Pair) -> str:
     files = (
         ignition.file("/etc/lab/router.pem", _pem(router)),
         ignition.file("/etc/lab/router.cfg", _text("router.cfg"), 0o644),
     )
-    return Config(files, (_unit("lab-router.service"),)).to_json()
+    return Config(files, (_unit("lab-router.service"),), _users(site)).to_json()
+
+
+def _users(site: Site) -> tuple[User, ...]:
+    """CoreOS's own user; openshift-install too writes the keys of install-config as one, whatever their number."""
+    return (User("core", (site.ssh_key,)),) if site.ssh_key else ()
 
 
 def _tls(authority: str, server: Pair) -> list[File]:
