@@ -54,6 +54,8 @@ class Site:
     bootstrap: Machine
     servers: tuple[Machine, ...]
     bmc: BmcAccess
+    ssh_key: str
+    """Public keys of who may log in to machines, lines of authorized_keys; empty: nobody."""
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -118,6 +120,7 @@ def _site(wanted: InstallConfig, addresses: dict[str, list[str]], bootstrap: str
         bootstrap=Machine(f"{name}-bootstrap", "bootstrap", bare.external_mac_address, IPv4Address(bootstrap)),
         servers=tuple(_server(host, addresses[host.name][0]) for host in hosts),
         bmc=_bmc(hosts),
+        ssh_key=wanted.ssh_key,
     )
 
 

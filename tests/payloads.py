@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from lab.payload import ignition
+from assets.ignition import Config, File, Resource, Unit
+from lab.payload.ignition import pointer
 
 DOMAIN = "okd.lab.test"
 MADE = datetime(2026, 11, 20, 14, 3, tzinfo=UTC)
@@ -60,10 +61,10 @@ def good() -> Files:
         f"{TLS}/no-bundle.crt": "",
         MANIFEST: manifest(),
     }
-    stored = [ignition.file(path, text) for path, text in files.items()]
-    bootstrap = ignition.config(stored, [ignition.unit("bootkube.service", "[Unit]\n")])
+    stored = tuple(File(path, Resource.inline(text)) for path, text in files.items())
+    bootstrap = Config(stored, (Unit("bootkube.service", "[Unit]\n"),)).to_json()
     url = f"https://api-int.{DOMAIN}:22623/config"
-    pointers = {role: ignition.pointer(f"{url}/{role}", root_ca()) for role in ("master", "worker")}
+    pointers = {role: pointer(f"{url}/{role}", root_ca()) for role in ("master", "worker")}
     return {name: json.loads(text) for name, text in {"bootstrap": bootstrap, **pointers}.items()}
 
 
@@ -74,7 +75,14 @@ def payload(change: Callable[[Files], object] = lambda files: None) -> dict[str,
     return {name: each if isinstance(each, bytes) else json.dumps(each).encode() for name, each in files.items()}
 
 
+def without(files: Files, path: str) -> None:
+    """Leave a file out of bootstrap.ign."""
+    storage = files["bootstrap"]["storage"]
+    storage["files"] = [each for each in storage["files"] if each["path"] != path]
+
+
 def put(files: Files, path: str, content: str) -> None:
-    """Have a file in bootstrap.ign, in place of another one of its path."""
-    stored = files["bootstrap"]["storage"]["files"]
-    stored[:] = [each for each in stored if each["path"] != path] + [ignition.file(path, content)]
+    """Have a file in bootstrap.ign, as its last, in place of another one of its path."""
+    without(files, path)
+    file = {"path": path, "contents": {"source": Resource.inline(content).source}}
+    files["bootstrap"]["storage"]["files"].append(file)

@@ -4,21 +4,24 @@ etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the
 ingress router. How the program treats it tells nothing of that: see docs/explanation.
 """
 
+import base64
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import SecretBytes, SecretStr
+
+from assets.ignition import SPEC, Config, File, Unit, User, pack
 from lab.certificates import Authority, Pair
 from lab.inventory import Site
 from lab.payload import ignition
-from lab.payload.ignition import Config
 from lab.shell import LabError
 from lab.templates import render
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s, after which the VM takes some to shut down
 
 _FILES = Path(__file__).parent / "files"
-_CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={ignition.SPEC}"
+_CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACE = "@PACKED@"
 _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
@@ -66,64 +69,74 @@ def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) ->
     router = authority.issue([f"*.apps.{site.domain}"])
 
     common = [*_tls(authority.pem, server), *_etcd_files(site, retire_after_s), _script("lab-config-server.sh")]
-    worker = _worker(router)
+    worker = _worker(site, router)
     kept = ignition.frame(_PACKED_PATH, _PLACE)
-    master = _master(common, kept, worker)
-    packed = ignition.pack(master)
+    master = _master(site, common, kept, worker)
+    packed = pack(master.encode())
     url = f"https://api-int.{site.domain}:22623/config"
     return Payload(
         bootstrap=_bootstrap(site, authority.pem, common, kept, packed),
         master=ignition.pointer(f"{url}/master", authority.pem),
         worker=ignition.pointer(f"{url}/worker", authority.pem),
-        role_master=kept.replace(_PLACE, ignition.data_url(packed).partition("base64,")[2]),
+        role_master=kept.replace(_PLACE, base64.b64encode(packed).decode()),
         role_worker=worker,
     )
 
 
-def _bootstrap(site: Site, root_ca: str, common: list[Config], kept: str, packed: bytes) -> str:
-    files = [
+def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: bytes) -> str:
+    files = (
         *common,
         _config_server(serves_worker=False),
         ignition.file("/etc/lab/config/master.frame", kept),
-        ignition.file(_PACKED_PATH, packed),
+        ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_ROOT_CA, root_ca),
         ignition.file(_MANIFEST, _text("infrastructure.yml.j2", site=site), 0o644),
-    ]
-    return ignition.config(files, [_etcd_unit("new"), _unit("lab-config-server.service")])
+    )
+    return Config(files, (_etcd_unit("new"), _unit("lab-config-server.service")), _users(site)).to_json()
 
 
-def _master(common: list[Config], kept: str, worker: str) -> str:
+def _master(site: Site, common: list[File], kept: str, worker: str) -> str:
     """What the control plane gets, less its own copy, which the config server puts around it."""
-    files = [
+    files = (
         *common,
         _script("lab-etcd-promote.sh"),
         _script("lab-etcd-retire.sh"),
         _config_server(serves_worker=True),
         ignition.file("/etc/lab/config/master.frame", kept),
-        ignition.file("/etc/lab/config/worker.ign", worker),
-    ]
+        ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
+    )
     names = ("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-config-server.service")
-    return ignition.config(files, [_etcd_unit("join"), *map(_unit, names)])
+    return Config(files, (_etcd_unit("join"), *map(_unit, names)), _users(site)).to_json()
 
 
-def _worker(router: Pair) -> str:
-    files = [
-        ignition.file("/etc/lab/router.pem", router.certificate + router.key),
+def _worker(site: Site, router: Pair) -> str:
+    files = (
+        ignition.file("/etc/lab/router.pem", _pem(router)),
         ignition.file("/etc/lab/router.cfg", _text("router.cfg"), 0o644),
-    ]
-    return ignition.config(files, [_unit("lab-router.service")])
+    )
+    return Config(files, (_unit("lab-router.service"),), _users(site)).to_json()
 
 
-def _tls(authority: str, server: Pair) -> list[Config]:
+def _users(site: Site) -> tuple[User, ...]:
+    """CoreOS's own user; openshift-install too writes the keys of install-config as one, whatever their number."""
+    return (User("core", (site.ssh_key,)),) if site.ssh_key else ()
+
+
+def _tls(authority: str, server: Pair) -> list[File]:
     return [
         ignition.file("/etc/lab/ca.crt", authority, 0o644),
         ignition.file("/etc/lab/server.crt", server.certificate, 0o644),
-        ignition.file("/etc/lab/server.key", server.key),
-        ignition.file("/etc/lab/server.pem", server.certificate + server.key),
+        ignition.file("/etc/lab/server.key", SecretStr(server.key)),
+        ignition.file("/etc/lab/server.pem", _pem(server)),
     ]
 
 
-def _etcd_files(site: Site, retire_after_s: int) -> list[Config]:
+def _pem(pair: Pair) -> SecretStr:
+    """As haproxy wants it: both in one file."""
+    return SecretStr(pair.certificate + pair.key)
+
+
+def _etcd_files(site: Site, retire_after_s: int) -> list[File]:
     values = {
         "DOMAIN": site.domain,
         "BOOTSTRAP_NAME": site.bootstrap.name,
@@ -139,21 +152,21 @@ def _etcd_files(site: Site, retire_after_s: int) -> list[Config]:
     ]
 
 
-def _config_server(*, serves_worker: bool) -> Config:
+def _config_server(*, serves_worker: bool) -> File:
     values = {"serves_worker": serves_worker, "content_type": _CONFIG_TYPE}
     return ignition.file("/etc/lab/config-server.cfg", _text("config-server.cfg.j2", **values), 0o644)
 
 
-def _etcd_unit(mode: str) -> Config:
-    return ignition.unit("lab-etcd.service", _text("lab-etcd.service.j2", mode=mode))
+def _etcd_unit(mode: str) -> Unit:
+    return Unit("lab-etcd.service", _text("lab-etcd.service.j2", mode=mode))
 
 
-def _script(name: str, mode: int = 0o755) -> Config:
+def _script(name: str, mode: int = 0o755) -> File:
     return ignition.file(f"/usr/local/bin/{name}", _text(name), mode)
 
 
-def _unit(name: str) -> Config:
-    return ignition.unit(name, _text(name))
+def _unit(name: str) -> Unit:
+    return Unit(name, _text(name))
 
 
 def _text(name: str, **values: object) -> str:

@@ -3,9 +3,7 @@
 One per process: the emulator keeps its state in its module.
 """
 
-import base64
 import http.server
-import json
 import logging
 import ssl
 import tempfile
@@ -24,6 +22,7 @@ from sushy_tools.emulator import main as emulator
 from sushy_tools.emulator.resources.systems.fakedriver import FakeDriver
 from werkzeug.serving import make_server
 
+from assets.ignition import Config, Resource
 from lab.certificates import Authority
 
 USER, PASSWORD = "admin", "s3cret-of-the-BMC"
@@ -190,6 +189,4 @@ def _api(guest: FakeGuest, uuid: str, address: str, context: ssl.SSLContext) -> 
 
 def pointer(authority: Authority) -> bytes:
     """A payload's master.ign."""
-    source = f"data:text/plain;charset=utf-8;base64,{base64.b64encode(authority.pem.encode()).decode()}"
-    tls = {"certificateAuthorities": [{"source": source}]}
-    return json.dumps({"ignition": {"version": "3.2.0", "security": {"tls": tls}}}).encode()
+    return Config(certificate_authorities=(Resource.inline(authority.pem),)).to_json().encode()

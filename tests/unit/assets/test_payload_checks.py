@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
+from assets.ignition import Resource
 from assets.payload import PayloadError, check_payload, payload_ca, read_bootstrap, read_payload
-from lab.payload import ignition
 from tests.payloads import (
     DOMAIN,
     MADE,
@@ -27,6 +27,7 @@ from tests.payloads import (
     payload,
     put,
     root_ca,
+    without,
 )
 
 FOLDER = Path("stacks/lab/payload")
@@ -72,7 +73,7 @@ def pointing(files: Files, name: str, url: str | None) -> None:
 
 
 def trusting(files: Files, name: str, pem: str) -> None:
-    tls = {"certificateAuthorities": [{"source": ignition.data_url(pem)}]}
+    tls = {"certificateAuthorities": [{"source": Resource.inline(pem).source}]}
     files[name]["ignition"]["security"]["tls"] = tls
 
 
@@ -138,7 +139,7 @@ FAULTS = [
         id="manifest-is-no-yaml",
     ),
     pytest.param(
-        lambda f: f["bootstrap"]["storage"].update(files=f["bootstrap"]["storage"]["files"][:-1]),
+        lambda f: without(f, MANIFEST),
         f"bootstrap.ign: no {MANIFEST} in it", TAKE,
         id="no-manifest",
     ),

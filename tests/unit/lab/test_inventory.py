@@ -28,6 +28,7 @@ def test_site_is_what_the_rehearsals_stack_says() -> None:
     ]
     assert [machine.name for machine in site.control_plane] == ["okd-master-0", "okd-master-1", "okd-master-2"]
     assert (str(site.bmc.address), site.bmc.port, site.bmc.username) == ("172.22.0.1", 8443, "admin")
+    assert site.ssh_key.startswith("ssh-ed25519 AAAA")
 
 
 def test_servers_uuid_is_that_of_its_name() -> None:

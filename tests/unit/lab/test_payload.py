@@ -2,6 +2,7 @@ import base64
 import gzip
 import json
 import subprocess
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from assets.payload import PLATFORM_MANIFEST, ROOT_CA, check_payload
 from lab.inventory import load_site
 from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
+from tests.ignition_validate import needs_validate, validate
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
 READ_BY_THE_PROGRAM = (PLATFORM_MANIFEST, ROOT_CA)
@@ -28,20 +30,27 @@ def content(resource: dict[str, Any]) -> bytes:
     return gzip.decompress(raw) if resource.get("compression") == "gzip" else raw
 
 
+def configs(config: str) -> list[str]:
+    """A config and, before it, those that it carries to be merged."""
+    merged = json.loads(config)["ignition"].get("config", {}).get("merge", [])
+    carried = [content(each).decode() for each in merged if each["source"].startswith("data:")]
+    return [*(inner for each in carried for inner in configs(each)), config]
+
+
+def entries(config: str, section: str, kind: str) -> list[dict[str, Any]]:
+    return [entry for each in configs(config) for entry in json.loads(each).get(section, {}).get(kind, [])]
+
+
 def files(config: str) -> dict[str, dict[str, Any]]:
-    """Files of a config and, below them, of those it merges."""
-    parsed = json.loads(config)
-    found: dict[str, dict[str, Any]] = {}
-    for merged in parsed["ignition"].get("config", {}).get("merge", []):
-        found |= files(content(merged).decode())
-    return found | {file["path"]: file for file in parsed.get("storage", {}).get("files", [])}
+    return {file["path"]: file for file in entries(config, "storage", "files")}
 
 
 def units(config: str) -> list[dict[str, Any]]:
-    parsed = json.loads(config)
-    merged = parsed["ignition"].get("config", {}).get("merge", [])
-    found = [unit for each in merged for unit in units(content(each).decode())]
-    return [*found, *parsed.get("systemd", {}).get("units", [])]
+    return entries(config, "systemd", "units")
+
+
+def users(config: str) -> list[dict[str, Any]]:
+    return entries(config, "passwd", "users")
 
 
 @pytest.mark.parametrize("role", ["master", "worker"])
@@ -87,6 +96,19 @@ def test_keys_are_for_root_alone(payload: Payload, config: str) -> None:
     keys = [file for file in files(getattr(payload, config)).values() if b"PRIVATE KEY" in content(file["contents"])]
     assert keys
     assert all(file["mode"] == 0o600 for file in keys)
+
+
+@pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
+def test_core_is_let_in_by_the_sites_key_as_by_the_installer(payload: Payload, config: str) -> None:
+    site = load_site()
+    assert users(getattr(payload, config)) == [{"name": "core", "sshAuthorizedKeys": [site.ssh_key]}]
+    assert users(getattr(make_payload(replace(site, ssh_key="")), config)) == []
+
+
+@needs_validate
+@pytest.mark.parametrize("config", [each.name for each in fields(Payload)])
+def test_ignition_takes_it_without_a_warning(payload: Payload, config: str) -> None:
+    assert "".join(map(validate, configs(getattr(payload, config)))) == ""
 
 
 def test_control_plane_is_given_what_it_serves_in_turn(payload: Payload, tmp_path: Path) -> None:
