@@ -47,20 +47,23 @@ def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "okd-baremetal")
 
 
-def find_installer() -> Path:
-    """coreos-installer from PATH, or the one that the project's tools built.
+def find_tool(name: str, version: str) -> Path:
+    """A tool from PATH, or the one that `tools/<name>` built.
 
     Raises:
         AssetError: There is none.
     """
-    built = cache_dir() / f"coreos-installer-{INSTALLER_VERSION}" / "bin" / "coreos-installer"
-    if found := shutil.which("coreos-installer"):
+    built = cache_dir() / f"{name}-{version}" / "bin" / name
+    if found := shutil.which(name):
         return Path(found)
     if os.access(built, os.X_OK):
         return built
-    raise AssetError(
-        f"coreos-installer: neither on PATH nor at {built}; install the package or run tools/coreos-installer"
-    )
+    raise AssetError(f"{name}: neither on PATH nor at {built}; install the package or run tools/{name}")
+
+
+def find_installer() -> Path:
+    """coreos-installer, see `find_tool`."""
+    return find_tool("coreos-installer", INSTALLER_VERSION)
 
 
 def base_path(sha256: str) -> Path:
