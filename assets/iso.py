@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,12 +100,15 @@ def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
     return path
 
 
-def customize(base: Path, *, ignition: bytes, root_device: str, coreos_installer: Path) -> Iso:
+def customize(
+    base: Path, *, ignition: bytes, keyfiles: Mapping[str, str], root_device: str, coreos_installer: Path
+) -> Iso:
     """A host's boot ISO: it installs to `root_device` with `ignition`, and powers off.
 
     Args:
         base: A CoreOS live ISO.
         ignition: What the installed system applies on its first boot; secret, on disk only while the tool runs.
+        keyfiles: NetworkManager's, text by file name, for the live system and the installed one; secret as well.
         root_device: Disk that is wiped, as `/dev/…`.
         coreos_installer: The tool.
 
@@ -116,7 +119,12 @@ def customize(base: Path, *, ignition: bytes, root_device: str, coreos_installer
         config = _private(folder, "dest.ign", ignition)
         power_off = _private(folder, "poweroff.sh", POWER_OFF.encode())
         command = [coreos_installer, "iso", "customize", "--dest-ignition", config, "--dest-device", root_device]
-        command += ["--post-install", power_off, "-o", "-", base]
+        command += ["--post-install", power_off]
+        network = Path(folder, "network")
+        network.mkdir()
+        for name, text in keyfiles.items():
+            command += ["--network-keyfile", _private(network, name, text.encode())]
+        command += ["-o", "-", base]
         with _running([str(word) for word in command]) as output, base.open("rb") as original:
             base_digest, size, patches = _differences(original, output)
     digest = hashlib.sha256(base_digest)
@@ -163,7 +171,7 @@ def _running(command: list[str]) -> Iterator[IO[bytes]]:
             raise AssetError(f"coreos-installer refuses to customize {command[-1]}: {words[:400]}")
 
 
-def _private(folder: str, name: str, content: bytes) -> Path:
+def _private(folder: str | Path, name: str, content: bytes) -> Path:
     path = Path(folder, name)
     with open(path, "xb", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
         file.write(content)
