@@ -22,14 +22,14 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test rehearsal bench accept clean lock _coreos-installer _lab-binaries
+.PHONY: help setup check fmt test rehearsal bench accept clean lock _coreos-installer _nmstatectl _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: ## Install what is missing: Debian packages (as root), .venv, the Pulumi CLI
+setup: ## Install what is missing: Debian packages (as root), .venv, the Pulumi CLI, nmstatectl
 	@tools/packages
-	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI)
+	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl
 
 check: setup ## Format, lint, types, shell scripts
 	ruff format --check .
@@ -78,6 +78,10 @@ $(PULUMI):
 
 _coreos-installer:
 	@tools/coreos-installer >/dev/null
+
+# Only hosts with a networkConfig need it: without cargo all else still works.
+_nmstatectl:
+	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: what needs it is skipped by the tests" >&2
 
 # It needs nothing of .venv, so it need not wait for it.
 _lab-binaries:

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,20 +47,23 @@ def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "okd-baremetal")
 
 
-def find_installer() -> Path:
-    """coreos-installer from PATH, or the one that the project's tools built.
+def find_tool(name: str, version: str) -> Path:
+    """A tool from PATH, or the one that `tools/<name>` built.
 
     Raises:
         AssetError: There is none.
     """
-    built = cache_dir() / f"coreos-installer-{INSTALLER_VERSION}" / "bin" / "coreos-installer"
-    if found := shutil.which("coreos-installer"):
+    built = cache_dir() / f"{name}-{version}" / "bin" / name
+    if found := shutil.which(name):
         return Path(found)
     if os.access(built, os.X_OK):
         return built
-    raise AssetError(
-        f"coreos-installer: neither on PATH nor at {built}; install the package or run tools/coreos-installer"
-    )
+    raise AssetError(f"{name}: neither on PATH nor at {built}; install the package or run tools/{name}")
+
+
+def find_installer() -> Path:
+    """coreos-installer, see `find_tool`."""
+    return find_tool("coreos-installer", INSTALLER_VERSION)
 
 
 def base_path(sha256: str) -> Path:
@@ -97,12 +100,15 @@ def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
     return path
 
 
-def customize(base: Path, *, ignition: bytes, root_device: str, coreos_installer: Path) -> Iso:
+def customize(
+    base: Path, *, ignition: bytes, keyfiles: Mapping[str, str], root_device: str, coreos_installer: Path
+) -> Iso:
     """A host's boot ISO: it installs to `root_device` with `ignition`, and powers off.
 
     Args:
         base: A CoreOS live ISO.
         ignition: What the installed system applies on its first boot; secret, on disk only while the tool runs.
+        keyfiles: NetworkManager's, text by file name, for the live system and the installed one; secret as well.
         root_device: Disk that is wiped, as `/dev/…`.
         coreos_installer: The tool.
 
@@ -113,7 +119,12 @@ def customize(base: Path, *, ignition: bytes, root_device: str, coreos_installer
         config = _private(folder, "dest.ign", ignition)
         power_off = _private(folder, "poweroff.sh", POWER_OFF.encode())
         command = [coreos_installer, "iso", "customize", "--dest-ignition", config, "--dest-device", root_device]
-        command += ["--post-install", power_off, "-o", "-", base]
+        command += ["--post-install", power_off]
+        network = Path(folder, "network")
+        network.mkdir()
+        for name, text in keyfiles.items():
+            command += ["--network-keyfile", _private(network, name, text.encode())]
+        command += ["-o", "-", base]
         with _running([str(word) for word in command]) as output, base.open("rb") as original:
             base_digest, size, patches = _differences(original, output)
     digest = hashlib.sha256(base_digest)
@@ -160,7 +171,7 @@ def _running(command: list[str]) -> Iterator[IO[bytes]]:
             raise AssetError(f"coreos-installer refuses to customize {command[-1]}: {words[:400]}")
 
 
-def _private(folder: str, name: str, content: bytes) -> Path:
+def _private(folder: str | Path, name: str, content: bytes) -> Path:
     path = Path(folder, name)
     with open(path, "xb", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
         file.write(content)

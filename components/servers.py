@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi
 
 from assets.ignition import composed_sha256, own_config
+from assets.network_config import CONNECTIONS
 from assets.render import render_role, render_server
 from cluster.plan import ClusterPlan, Role, Server
 from components.assets import rendered
@@ -33,10 +34,13 @@ class Servers(Component):
         child = pulumi.ResourceOptions(parent=self)
         self.assets = rendered(name, shared, child)
         self.ours: dict[str, str] = {}
+        self.keyfiles: dict[str, dict[str, str]] = {}
         for server in plan.of(args.role):
             own = render_server(plan, server)
             self.assets += rendered(f"{name}-{server.name}", own, child)
             self.ours[server.name] = own_config([*shared, *own])
+            if keyfiles := {file.name: file.text for file in own if file.path.startswith(f"{CONNECTIONS}/")}:
+                self.keyfiles[server.name] = keyfiles
         self.hosts: dict[str, BmcHost] = {}
         self.register_outputs({})
 
@@ -77,6 +81,7 @@ class Servers(Component):
             base_iso_url=options.media.base_iso.url,
             ignition_sha256={name: composed_sha256(payload, ours) for name, ours in self.ours.items()},
             ours=pulumi.Output.secret(self.ours),
+            keyfiles=pulumi.Output.secret(self.keyfiles),
             payload_sha256=payload,
             stack=pulumi.get_stack(),
             api_name=f"api.{plan.domain}",

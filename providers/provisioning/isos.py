@@ -20,6 +20,7 @@ class Recipe:
 
     Args:
         ours: Our Ignition by host, secret.
+        keyfiles: NetworkManager's, text by file name, of the hosts that have a `networkConfig`; secret.
         devices: Root device by host.
     """
 
@@ -29,6 +30,7 @@ class Recipe:
     base_sha256: str
     base_url: str
     ours: Mapping[str, str] = field(repr=False)
+    keyfiles: Mapping[str, Mapping[str, str]] = field(repr=False)
     devices: Mapping[str, str]
 
     @cached_property
@@ -59,7 +61,13 @@ class IsoMedia:
             config = ignition.compose(recipe.payload, recipe.ours[host])
             tool = iso.find_installer()
         with AT_ONCE:
-            made = iso.customize(base, ignition=config, root_device=recipe.devices[host], coreos_installer=tool)
+            made = iso.customize(
+                base,
+                ignition=config,
+                keyfiles=recipe.keyfiles.get(host, {}),
+                root_device=recipe.devices[host],
+                coreos_installer=tool,
+            )
         self._digests[host] = made.sha256
         return self.server.publish(host, made)
 

@@ -57,6 +57,7 @@ class HostProvisioningSpec(BaseModel):
     base_iso_url: str = ""
     ignition_sha256: dict[str, str] = {}
     ours: dict[str, str]
+    keyfiles: dict[str, dict[str, str]] = {}
     payload_sha256: str
     stack: str
     api_name: str
@@ -135,6 +136,7 @@ def _installations(spec: HostProvisioningSpec, names: list[str], server: MediaSe
         base_sha256=spec.base_iso_sha256,
         base_url=spec.base_iso_url,
         ours=spec.ours,
+        keyfiles=spec.keyfiles,
         devices={name: host.root_device for name, host in spec.hosts.items()},
     )
     media = IsoMedia(server, recipe, progress.row(spec.urn))

@@ -32,6 +32,8 @@ class HostProvisioningArgs:
     """Digest of each host's composed Ignition: what a preview shows of it."""
     ours: pulumi.Input[Mapping[str, pulumi.Input[str]]]
     """Our part of each host's Ignition, as JSON text; secret."""
+    keyfiles: pulumi.Input[Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    """NetworkManager's keyfiles by host and file name, for the boot ISO; they stand in `ours` as well. Secret."""
     payload_sha256: pulumi.Input[str]
     """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
     stack: pulumi.Input[str]

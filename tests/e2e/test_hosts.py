@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import lzma
 import os
 import re
 import shutil
@@ -18,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from assets.errors import AssetError
-from assets.iso import cache_dir, find_installer
+from assets.iso import cache_dir
+from tests import live_iso
 from tests.fakes.emulator import PASSWORD, USER, Emulator, pointer, running
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +27,6 @@ MACHINES = {
     "22222222-2222-4222-8222-222222222222": "127.0.77.2",
 }
 NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=True))
-FIXTURE = "registry/src/*/coreos-installer-0.27.0/fixtures/iso/embed-areas-2023-07.x86_64.iso.xz"
 COMMAND_S = 120
 
 
@@ -52,15 +50,7 @@ class Project:
     def __init__(self, folder: Path, bmc: Emulator) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
-        try:
-            installer = find_installer()
-        except AssetError as error:
-            pytest.skip(str(error))
-        cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-        packed = next(cargo.glob(FIXTURE), None)
-        if packed is None:
-            pytest.skip("the sources of coreos-installer are not in the cargo registry")
-        base = lzma.decompress(packed.read_bytes())
+        installer, base = live_iso.installer(), live_iso.live_iso()
         payload = pointer(bmc.authority)
         self.write("program/stacks/test/payload/master.ign", payload)
         base_sha256 = hashlib.sha256(base).hexdigest()
@@ -97,6 +87,7 @@ class Project:
             "base_iso_sha256": base_sha256,
             "ignition_sha256": "first",
             "ours": '{"ignition":{"version":"3.2.0"},"secret":"content-of-ours"}',
+            "keyfiles": {"eth0.nmconnection": "[connection]\nid=content-of-a-keyfile\n"},
             "payload_sha256": hashlib.sha256(payload).hexdigest(),
         }
         self.pulumi("stack", "init", "test")
@@ -183,15 +174,17 @@ def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
 
     asked = len(bmc.requests)
     project.site["ignition_sha256"] = "second"
-    shown = project.pulumi("preview", "--diff")
-    assert "second" in shown
-    project.pulumi("up", "--yes", "--skip-preview")
+    project.site["keyfiles"] = {"eth0.nmconnection": "[connection]\nid=content-of-another-keyfile\n"}
+    preview = project.pulumi("preview", "--diff")
+    assert "second" in preview
+    shown += preview + project.pulumi("up", "--yes", "--skip-preview")
     assert bmc.requests[asked:] == []
     project.pulumi("preview", "--expect-no-changes")
 
     state = project.state()
-    assert PASSWORD not in state
-    assert "content-of-ours" not in state
+    for secret in (PASSWORD, "content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile"):
+        assert secret not in state
+        assert secret not in shown
 
     project.pulumi("destroy", "--yes", "--skip-preview")
     for uuid in MACHINES:

@@ -7,8 +7,9 @@ import pulumi
 import pytest
 import yaml
 
-from assets.render import render_bootstrap, render_role, render_server
-from cluster.plan import Role
+from assets.network_config import CONNECTIONS
+from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
+from cluster.plan import Intent, Role, Server
 from tests import plans
 from tests.program.graph import Declared, Graph, run
 from tests.unit.cluster.install_config.cases import Change, bare
@@ -148,7 +149,7 @@ def test_every_check_takes_its_inputs(graphs: dict[str, Graph], phase: str) -> N
 def test_passwords_and_ignition_are_secret(graphs: dict[str, Graph], phase: str) -> None:
     graph = graphs[phase]
     secret: dict[str, set[str]] = {
-        "BmcHost": {"password"}, "BootstrapVm": {"ours"}, "HostProvisioning": {"passwords", "ours"}
+        "BmcHost": {"password"}, "BootstrapVm": {"ours"}, "HostProvisioning": {"passwords", "ours", "keyfiles"}
     }  # fmt: skip
     for each in graph.resources.values():
         assert secret.get(each.kind, set()) <= each.secrets, each.name
@@ -164,6 +165,20 @@ def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
     first = graph.resources["okd-master-0"].inputs
     assert (first["username"], first["password"]) == ("root", "hunter2")
     assert graph.one("HostProvisioning").inputs["passwords"]["okd-master-0"] == "hunter2"
+    for each in graph.resources.values():
+        assert "hunter2" not in repr({key: value for key, value in each.inputs.items() if key not in each.secrets})
+
+
+def test_keyfiles_go_with_their_host_and_are_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_keyfile(plan: Intent, server: Server) -> tuple[RenderedFile, ...]:
+        keyfile = RenderedFile(f"{CONNECTIONS}/eth0.nmconnection", 0o600, f"id={server.name}-hunter2", Reader.BASH)
+        return (*render_server(plan, server), keyfile)
+
+    monkeypatch.setattr("components.servers.render_server", with_keyfile)
+    graph = run()
+    keyfiles = {name: {"eth0.nmconnection": f"id={name}-hunter2"} for name in CONTROL_PLANE}
+    assert graph.one("HostProvisioning").inputs["keyfiles"] == keyfiles
+    assert graph.resources["okd-compute-okd-worker-0-eth0.nmconnection"].secrets == {"text"}
     for each in graph.resources.values():
         assert "hunter2" not in repr({key: value for key, value in each.inputs.items() if key not in each.secrets})
 

@@ -56,6 +56,7 @@ if site["provision"]:
             base_iso_sha256=site["base_iso_sha256"],
             ignition_sha256=dict.fromkeys(site["hosts"], site["ignition_sha256"]),
             ours={name: pulumi.Output.secret(site["ours"]) for name in site["hosts"]},
+            keyfiles=pulumi.Output.secret({name: site["keyfiles"] for name in site["hosts"]}),
             payload_sha256=site["payload_sha256"],
             stack="test",
             api_name="api.okd.lab.test",

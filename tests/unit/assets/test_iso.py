@@ -1,40 +1,41 @@
 """Boot ISOs: what the real coreos-installer writes, as patches of the base."""
 
 import hashlib
-import lzma
-import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from assets.errors import AssetError
-from assets.iso import Iso, cache_dir, customize, ensure_base, find_installer
+from assets.iso import Iso, cache_dir, customize, ensure_base
+from tests import live_iso
 
 CONFIG = b'{"ignition":{"version":"3.2.0"}}'
-FIXTURE = "registry/src/*/coreos-installer-0.27.0/fixtures/iso/embed-areas-2023-07.x86_64.iso.xz"
+KEYFILES = {"eth0.nmconnection": "[connection]\nid=eth0\n", "eth1.nmconnection": "[connection]\nid=eth1\n"}
 
 
 @pytest.fixture(scope="module")
 def installer() -> Path:
-    try:
-        return find_installer()
-    except AssetError as error:
-        pytest.skip(str(error))
+    return live_iso.installer()
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The smallest ISO with the layout of a CoreOS live ISO: a fixture of the tool's own crate."""
-    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    packed = next(cargo.glob(FIXTURE), None)
-    if packed is None:
-        pytest.skip(
-            "the sources of coreos-installer are not in the cargo registry (tools/coreos-installer fetches them)"
-        )
     path = tmp_path_factory.mktemp("iso") / "base.iso"
-    path.write_bytes(lzma.decompress(packed.read_bytes()))
+    path.write_bytes(live_iso.live_iso())
     return path
+
+
+def made(
+    base: Path,
+    tool: Path,
+    *,
+    ignition: bytes = CONFIG,
+    keyfiles: Mapping[str, str] | None = None,
+    root_device: str = "/dev/vda",
+) -> Iso:
+    return customize(base, ignition=ignition, keyfiles=keyfiles or {}, root_device=root_device, coreos_installer=tool)
 
 
 def whole(iso: Iso) -> bytes:
@@ -45,7 +46,7 @@ def whole(iso: Iso) -> bytes:
 
 
 def test_base_and_patches_are_what_the_tool_writes(base: Path, installer: Path, tmp_path: Path) -> None:
-    iso = customize(base, ignition=CONFIG, root_device="/dev/vda", coreos_installer=installer)
+    iso = made(base, installer, keyfiles=KEYFILES)
     merged = tmp_path / "merged.iso"
     merged.write_bytes(whole(iso))
     shown = subprocess.run(
@@ -53,26 +54,31 @@ def test_base_and_patches_are_what_the_tool_writes(base: Path, installer: Path, 
     ).stdout
     assert "dest.ign" in shown
     assert "post-install" in shown
+    subprocess.run([installer, "iso", "network", "extract", "-C", tmp_path / "network", merged], check=True)
+    assert {path.name: path.read_text() for path in (tmp_path / "network").iterdir()} == KEYFILES
     assert 0 < sum(len(patch) for _, patch in iso.patches) < 512 * 1024
     assert iso.base == base
 
 
 def test_the_digest_names_the_content(base: Path, installer: Path) -> None:
-    def made(config: bytes, device: str) -> str:
-        return customize(base, ignition=config, root_device=device, coreos_installer=installer).sha256
-
-    first = made(CONFIG, "/dev/vda")
-    assert first == made(CONFIG, "/dev/vda")
-    assert len({first, made(CONFIG, "/dev/vdb"), made(b'{"ignition":{"version":"3.3.0"}}', "/dev/vda")}) == 3
+    first = made(base, installer).sha256
+    assert first == made(base, installer).sha256
+    others = (
+        made(base, installer, root_device="/dev/vdb"),
+        made(base, installer, ignition=b'{"ignition":{"version":"3.3.0"}}'),
+        made(base, installer, keyfiles=KEYFILES),
+        made(base, installer, keyfiles={**KEYFILES, "eth1.nmconnection": "[connection]\nid=other\n"}),
+    )
+    assert len({first, *(other.sha256 for other in others)}) == 5
 
 
 def test_nothing_is_left_on_disk(
     base: Path, installer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    customize(base, ignition=CONFIG, root_device="/dev/vda", coreos_installer=installer)
+    made(base, installer, keyfiles=KEYFILES)
     with pytest.raises(AssetError):
-        customize(base, ignition=b"no json", root_device="/dev/vda", coreos_installer=installer)
+        made(base, installer, ignition=b"no json", keyfiles=KEYFILES)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -87,18 +93,18 @@ def test_a_refusal_is_one_line(
     path = tmp_path / "x.iso"
     path.write_bytes(content)
     with pytest.raises(AssetError, match=message) as caught:
-        customize(path, ignition=CONFIG, root_device="/dev/vda", coreos_installer=tool or installer)
+        made(path, tool or installer)
     assert "\n" not in str(caught.value)
 
 
 def test_secrets_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     """A tool that tells the modes of what it is handed."""
     tool, seen, base = tmp_path / "tool", tmp_path / "modes", tmp_path / "base.iso"
-    tool.write_text(f'#!/bin/sh\nstat -c %a "$4" "$(dirname "$4")" >{seen}\ncat {base}\n')
+    tool.write_text(f'#!/bin/sh\nstat -c %a "$4" "${{10}}" "$(dirname "$4")" >{seen}\ncat {base}\n')
     tool.chmod(0o755)
     base.write_bytes(bytes(200_000))
-    iso = customize(base, ignition=CONFIG, root_device="/dev/vda", coreos_installer=tool)
-    assert seen.read_text().split() == ["600", "700"]
+    iso = made(base, tool, keyfiles=KEYFILES)
+    assert seen.read_text().split() == ["600", "600", "700"]
     assert (iso.patches, iso.size) == ((), 200_000)
 
 

@@ -1,0 +1,66 @@
+"""A host's boot ISO on its way from the inputs to the wire."""
+
+import hashlib
+import os
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from assets.payload import payload_folder
+from providers.provisioning.isos import IsoMedia, Recipe
+from providers.provisioning.media import MediaServer
+from tests import live_iso
+
+PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
+HOSTS = ("w0", "w1", "w2")
+KEYFILE = "[connection]\nid=eth0\n[802-1x]\npassword=hunter2\n"
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
+    installer, base = live_iso.installer(), live_iso.live_iso()
+    monkeypatch.setenv("PATH", str(installer.parent), prepend=os.pathsep)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    base_sha256 = hashlib.sha256(base).hexdigest()
+    for path, content in {
+        Path("okd-baremetal", "images", base_sha256): base,
+        payload_folder("test") / "worker.ign": PAYLOAD,
+    }.items():
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    return Recipe(
+        stack="test",
+        payload_name="worker",
+        payload_sha256=hashlib.sha256(PAYLOAD).hexdigest(),
+        base_sha256=base_sha256,
+        base_url="",
+        ours=dict.fromkeys(HOSTS, "{}"),
+        keyfiles={"w0": {"eth0.nmconnection": KEYFILE}, "w1": {"eth1.nmconnection": KEYFILE}},
+        devices=dict.fromkeys(HOSTS, "/dev/vda"),
+    )
+
+
+def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
+    """What the tool finds of them; it fails where there are none."""
+    folder.mkdir()
+    subprocess.run(
+        ["coreos-installer", "iso", "network", "extract", "-C", folder, iso], capture_output=True, check=False
+    )
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
+    said: list[str] = []
+    found = {}
+    with MediaServer("127.0.0.1", 0) as server:
+        media = IsoMedia(server, recipe, said.append)
+        for host in recipe.devices:
+            iso = tmp_path / f"{host}.iso"
+            with urllib.request.urlopen(media.publish(host)) as answer:  # noqa: S310
+                iso.write_bytes(answer.read())
+            found[host] = keyfiles_in(iso, tmp_path / host)
+    assert found == {**recipe.keyfiles, "w2": {}}
+    assert "hunter2" not in f"{recipe!r} {media!r} {said}"
