@@ -7,6 +7,7 @@ import pulumi
 from pulumi.runtime.config import is_config_secret
 
 from assets.errors import AssetError
+from assets.network_config import check_network_configs
 from assets.priorities import check_policy
 from cluster.errors import ConfigError
 from cluster.options import Options
@@ -33,6 +34,7 @@ def plan() -> ClusterPlan:
     """The plan, or one line per problem and nothing touched."""
     try:
         wanted = load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options())
+        check_network_configs(wanted)
         check_policy(wanted)
         check_installable(wanted)
         return wanted

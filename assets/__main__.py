@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assets.errors import AssetError
+from assets.network_config import check_network_configs
 from assets.payload import check_payload
 from assets.priorities import check_policy
 from assets.readers import ask_readers
@@ -69,6 +70,7 @@ def _intent(options: argparse.Namespace) -> Intent:
     if found := missing(intent):
         advice = "name it in the stack's options and give --stack, or look with --sample-addresses"
         raise AssetError("\n".join(f"{each.option}: {each.what}; {advice}" for each in found))
+    check_network_configs(intent)
     check_policy(intent)
     return intent
 

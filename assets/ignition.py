@@ -183,7 +183,7 @@ def own_config(files: Iterable[RenderedFile]) -> str:
     """Our files as one Ignition config, the same bytes for the same files.
 
     Raises:
-        AssetError: As `File`, `Unit` and `Config`; or a unit is for its owner alone.
+        AssetError: As `File`, `Unit` and `Config`; or a unit is secret.
     """
     files = tuple(files)
     stored = tuple(_file(file) for file in files if not _is_unit(file))
@@ -209,7 +209,8 @@ def pack(content: bytes) -> bytes:
 
 def _file(file: RenderedFile) -> File:
     # That it is not compressed is said: a MachineConfig's file of this path may be, and would hand that down.
-    return File(file.path, Resource.inline(file.text, ""), file.mode)
+    text = SecretStr(file.text) if file.secret else file.text
+    return File(file.path, Resource.inline(text, ""), file.mode)
 
 
 def _is_unit(file: RenderedFile) -> bool:
@@ -217,7 +218,7 @@ def _is_unit(file: RenderedFile) -> bool:
 
 
 def _unit(file: RenderedFile) -> Unit:
-    if not file.mode & _OTHERS:
+    if file.secret:
         raise AssetError(f"{file.path}: is secret, and everybody may read a unit; keep that in a file of its own")
     return Unit(file.name, file.text)
 

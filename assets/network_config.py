@@ -16,6 +16,7 @@ import yaml
 
 from assets.errors import AssetError
 from assets.iso import find_tool
+from cluster.plan import Intent, Server
 
 NMSTATECTL_VERSION = "2.2.62"
 CONNECTIONS = "/etc/NetworkManager/system-connections"
@@ -23,7 +24,7 @@ CONNECTIONS = "/etc/NetworkManager/system-connections"
 
 MAIN_TABLE = "254"
 # What stands at `802.1x` itself is a password at the wrong place, most likely.
-SECRET = re.compile(r"pass|psk|cak|secret|^802\.1x$")
+SECRET = re.compile(r"pass|psk|cak|secret|private-key|preshared-key|^802\.1x$")
 UNESCAPED = re.compile(r"[\\\x00-\x1f]")
 RULES = re.compile(r"(?:^routing-rule\d+=.*\n)+", re.M)
 PLACE = re.compile(r" at line \d+ column \d+")  # of the JSON that the tool reads, which nobody sees
@@ -36,6 +37,8 @@ class Keyfile:
     name: str
     """Of the file, such as `eth0.nmconnection`."""
     text: str = field(repr=False)
+    secret: bool = False
+    """Whether the document that it is of has a secret in it."""
 
 
 def find_nmstatectl() -> Path:
@@ -64,7 +67,25 @@ def keyfiles(network_config: Mapping[str, Any], nmstatectl: Path) -> tuple[Keyfi
     texts = dict(found)
     if len(texts) < len(found) or any("/" in name or name.startswith(".") for name in texts):
         raise AssetError("a profile-name stands twice, starts with a dot or has a slash; it is the keyfile's name")
-    return tuple(Keyfile(name, RULES.sub(_sorted_rules, texts[name])) for name in sorted(texts))
+    secret = _has_secrets(network_config)
+    return tuple(Keyfile(name, RULES.sub(_sorted_rules, texts[name]), secret) for name in sorted(texts))
+
+
+def check_network_configs(plan: Intent) -> None:
+    """Judge those of all servers.
+
+    Raises:
+        AssetError: One line per `networkConfig` that cannot be had, with its path.
+    """
+    problems = []
+    for index, host in enumerate(plan.hosts):
+        if isinstance(host, Server) and host.network_config is not None:
+            try:
+                keyfiles(host.network_config, find_nmstatectl())
+            except AssetError as error:
+                problems.append(f"platform.baremetal.hosts[{index}].networkConfig: {error}")
+    if problems:
+        raise AssetError("\n".join(problems))
 
 
 def _scalars(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -137,6 +158,12 @@ def _run(nmstatectl: Path, document: object) -> subprocess.CompletedProcess[str]
         )
     except OSError as error:
         raise AssetError(f"{nmstatectl}: cannot be run ({error.strerror})") from None
+
+
+def _has_secrets(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(SECRET.search(str(key)) or _has_secrets(each) for key, each in value.items())
+    return isinstance(value, list) and any(map(_has_secrets, value))
 
 
 def _without_secrets(value: Any, key: str = "") -> Any:

@@ -1,6 +1,6 @@
 """Plan in, files out: every file of ours that a machine reads. Pure; no choice is made in a template."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets import keepalived
 from assets.keepalived import Keepalived, host_route
+from assets.network_config import CONNECTIONS, find_nmstatectl, keyfiles
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
 from cluster.addresses import Address
 from cluster.plan import Intent, Role, Server
@@ -16,7 +17,6 @@ CONF = "/etc/okd-baremetal"
 BIN = "/usr/local/bin"
 UNITS = "/etc/systemd/system"
 NETWORK_MANAGER = "/etc/NetworkManager"
-KEYFILES = f"{NETWORK_MANAGER}/system-connections"
 IPV4 = 4
 FOLDER = Path(__file__).parent
 
@@ -53,8 +53,10 @@ class RenderedFile:
     """One file as a machine will see it."""
 
     path: str
-    text: str
+    text: str = field(repr=False)
     reader: Reader
+    secret: bool = False
+    """True: it is shown nowhere, and its owner alone may read it on the machine."""
 
     @property
     def mode(self) -> int:
@@ -107,11 +109,15 @@ def render_role(plan: Intent, role: Role) -> Files:
 
 
 def render_server(plan: Intent, server: Server) -> Files:
-    """Files of one server alone: keepalived with its peers and its rank."""
+    """Files of one server alone: keepalived with its peers and its rank, and its network.
+
+    Raises:
+        AssetError: Its networkConfig cannot be had; see `assets.network_config.check_network_configs`.
+    """
     if not _has_its_own(plan, server):
-        return ()
+        return _network(server)
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
-    return (_keepalived_conf(on_this(plan, server)),)
+    return (_keepalived_conf(on_this(plan, server)), *_network(server))
 
 
 def _has_its_own(plan: Intent, server: Server) -> bool:
@@ -174,6 +180,13 @@ def _dhclient(plan: Intent) -> RenderedFile:
     return _file("/etc/dhcp/dhclient.conf", "bootstrap/dhclient.conf.j2", Reader.DHCLIENT, servers=servers)
 
 
+def _network(server: Server) -> Files:
+    if server.network_config is None:
+        return ()
+    found = keyfiles(server.network_config, find_nmstatectl())
+    return tuple(RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret) for each in found)
+
+
 def _static_address(plan: Intent) -> Files:
     static = plan.bootstrap.static
     if static is None:
@@ -181,7 +194,7 @@ def _static_address(plan: Intent) -> Files:
     families = ("ipv4", "ipv6") if static.address.version == IPV4 else ("ipv6", "ipv4")
     values = {"static": static, "mac": plan.bootstrap.mac, "family": families[0], "other_family": families[1]}
     name = "okd-external.nmconnection"
-    return (_file(f"{KEYFILES}/{name}", f"bootstrap/{name}.j2", Reader.KEYFILE, **values),)
+    return (_file(f"{CONNECTIONS}/{name}", f"bootstrap/{name}.j2", Reader.KEYFILE, **values),)
 
 
 def _script(template: str, **values: object) -> RenderedFile:

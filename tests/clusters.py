@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from assets.errors import AssetError
+from assets.network_config import find_nmstatectl
 from cluster.plan import ClusterPlan, load_plan
 from tests import plans
 
 IMAGES = {name: f"registry.example.com/okd/{name}@sha256:{'0' * 64}" for name in ("keepalived", "haproxy", "coredns")}
 BOTH = {name: [f"192.168.111.{last}", f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
 SIX = {name: [f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+SWITCH_PASSWORD = "hunter2-of-the-switch"
 BASE_VOLUME = {"base_volume": "base.qcow2"}
 
 
@@ -43,12 +47,30 @@ def ipv6(config: dict[str, Any]) -> None:
     _bare(config).update(apiVIPs=["fd2e::5"], ingressVIPs=["fd2e::4"])
 
 
-def static_bootstrap(config: dict[str, Any]) -> None:
+def static(config: dict[str, Any]) -> None:
+    """No address of DHCP anywhere; the first host has a bond, and a password for its ports of the switch."""
     _bare(config).update(
         bootstrapExternalStaticIP="192.168.111.20",
         bootstrapExternalStaticGateway="192.168.111.1",
         bootstrapExternalStaticDNS="192.168.111.1",
     )
+    for last, host in enumerate(_bare(config)["hosts"], 21):
+        host["networkConfig"] = nmstate("bond0" if host["name"] == plans.HOSTS[0] else "eno1", f"192.168.111.{last}")
+    first = _bare(config)["hosts"][0]["networkConfig"]["interfaces"]
+    first[0] |= {"type": "bond", "link-aggregation": {"mode": "active-backup", "port": ["eno1", "eno2"]}}
+    login = {"eap-methods": ["md5"], "identity": "okd", "password": SWITCH_PASSWORD}
+    first += [{"name": name, "type": "ethernet", "state": "up", "802.1x": login} for name in ("eno1", "eno2")]
+
+
+def nmstate(interface: str, address: str) -> dict[str, Any]:
+    """A host's network with one static address."""
+    ipv4 = {"enabled": True, "address": [{"ip": address, "prefix-length": 24}]}
+    route = {"destination": "0.0.0.0/0", "next-hop-address": "192.168.111.1", "next-hop-interface": interface}
+    return {
+        "interfaces": [{"name": interface, "type": "ethernet", "state": "up", "ipv4": ipv4}],
+        "routes": {"config": [route]},
+        "dns-resolver": {"config": {"server": ["192.168.111.1"]}},
+    }
 
 
 def compact(config: dict[str, Any]) -> None:
@@ -73,8 +95,20 @@ VARIANTS = {
     "multicast": Variant(options={"vrrp": {"api": "multicast"}}),
     "compact": Variant(compact, {"node_addresses": _three(FOUR), "consent": _three(plans.CONSENT)}),
     "podman": Variant(options={"runtime": "podman", "images": IMAGES}),
-    "static": Variant(static_bootstrap, {"vrrp": {"ingress": "unicast"}}),
+    "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
+
+
+def _nmstatectl() -> bool:
+    try:
+        return bool(find_nmstatectl())
+    except AssetError:
+        return False
+
+
+needs_nmstatectl = pytest.mark.skipif(not _nmstatectl(), reason="nmstatectl is not installed")
+NAMES = [pytest.param(name, marks=needs_nmstatectl if name == "static" else ()) for name in VARIANTS]
+"""Their names, each run where its tools are."""
 
 
 def plan(name: str, **options: Any) -> ClusterPlan:

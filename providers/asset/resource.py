@@ -17,13 +17,13 @@ class RenderedAssetArgs:
 
 
 class RenderedAsset(Resource, module="baremetal", name="RenderedAsset"):
-    """One file as a machine will see it; what its owner alone may read there is secret here."""
+    """One file as a machine will see it; what is secret is so here."""
 
     sha256: pulumi.Output[str]
     """SHA-256 of the text, in hex."""
 
     def __init__(self, name: str, args: RenderedAssetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         file = args.file
-        text = file.text if file.mode & 0o077 else pulumi.Output.secret(file.text)
+        text = pulumi.Output.secret(file.text) if file.secret else file.text
         props = {"path": file.path, "mode": f"{file.mode:04o}", "reader": file.reader.value, "text": text}
         super().__init__(AssetProvider(), name, {**props, "sha256": None}, opts)

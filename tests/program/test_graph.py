@@ -169,9 +169,10 @@ def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
         assert "hunter2" not in repr({key: value for key, value in each.inputs.items() if key not in each.secrets})
 
 
-def test_keyfiles_go_with_their_host_and_are_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keyfiles_go_with_their_host_and_are_secret_where_a_secret_is(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_keyfile(plan: Intent, server: Server) -> tuple[RenderedFile, ...]:
-        keyfile = RenderedFile(f"{CONNECTIONS}/eth0.nmconnection", 0o600, f"id={server.name}-hunter2", Reader.BASH)
+        text = f"id={server.name}-hunter2"
+        keyfile = RenderedFile(f"{CONNECTIONS}/eth0.nmconnection", text, Reader.KEYFILE, secret=True)
         return (*render_server(plan, server), keyfile)
 
     monkeypatch.setattr("components.servers.render_server", with_keyfile)
@@ -310,9 +311,12 @@ def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
             id="good-and-unsupported",
         ),
         pytest.param(
-            lambda c: (bare(c)["hosts"][0].pop("rootDeviceHints"), bare(c)["hosts"][1].update(networkConfig={})),
-            ["platform.baremetal.hosts[0].rootDeviceHints: ", "platform.baremetal.hosts[1].networkConfig: "],
-            id="good-and-not-rendered-yet",
+            lambda c: (
+                bare(c)["hosts"][0].pop("rootDeviceHints"),
+                bare(c)["hosts"][1].update(bootMode="UEFISecureBoot"),
+            ),
+            ["platform.baremetal.hosts[0].rootDeviceHints: ", "platform.baremetal.hosts[1].bootMode: "],
+            id="good-and-not-installed-yet",
         ),
     ],
 )
@@ -355,6 +359,7 @@ def test_a_changed_byte_of_a_file_changes_that_file_and_the_digest_that_stands_f
     assert touched == {
         "okd-bootstrap-Corefile": {"text"},
         "okd-control-plane-Corefile": {"text"},
+        "okd-compute-Corefile": {"text"},
         VM: {"ignition_sha256", "ours"},
         MASTERS: {"ignition_sha256", "ours"},
     }

@@ -43,8 +43,8 @@ def stored(path: str, text: Content = "", mode: int = 0o600, **others: Any) -> F
     return File(path, Resource.inline(text), mode, **others)
 
 
-def rendered(path: str, mode: int = 0o644) -> RenderedFile:
-    return RenderedFile(path, mode, "text", Reader.SYSTEMD)
+def rendered(path: str, reader: Reader = Reader.SYSTEMD, *, secret: bool = False) -> RenderedFile:
+    return RenderedFile(path, "text", reader, secret)
 
 
 KINDS = {
@@ -277,12 +277,14 @@ def test_own_units_are_those_where_systemd_looks_for_them() -> None:
     assert [file["path"] for file in config["storage"]["files"]] == [*elsewhere]
 
 
-def test_own_unit_for_its_owner_alone_is_refused_since_ignition_makes_it_public() -> None:
+def test_own_secrets_are_refused_where_others_could_read_them() -> None:
     with pytest.raises(
         AssetError, match=r"^/etc/systemd/system/x\.service: is secret, and everybody may read a unit; "
     ):
-        own_config([rendered("/etc/systemd/system/x.service", 0o600)])
-    assert own_config([rendered("/etc/x", 0o600)])
+        own_config([rendered("/etc/systemd/system/x.service", secret=True)])
+    with pytest.raises(AssetError, match=r"^/etc/x: "):
+        own_config([rendered("/etc/x", Reader.HAPROXY, secret=True)])
+    assert own_config([rendered("/etc/x", Reader.KEYFILE, secret=True)])
 
 
 def test_the_same_files_give_the_same_bytes_in_any_order(plan: ClusterPlan) -> None:

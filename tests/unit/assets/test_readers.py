@@ -2,16 +2,15 @@
 
 import os
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from assets.readers import Verdict, ask_readers
-from assets.tree import folders_of, own_configs
+from assets.tree import Folders, folders_of, own_configs
 from tests import clusters
 
-PLAN = clusters.plan("static")
-FOLDERS = folders_of(PLAN)
-IGNITIONS = {path: config.encode() for path, config in own_configs(PLAN, FOLDERS).items()}
+pytestmark = clusters.needs_nmstatectl
 FILES = {
     "keepalived": 6,
     "haproxy": 1,
@@ -19,7 +18,7 @@ FILES = {
     "nft": 1,
     "shellcheck": 21,
     "NetworkManager": 3,
-    "nmcli": 1,
+    "nmcli": 8,
     "dhclient": 1,
     "systemd-analyze": 8,
     "ignition-validate": 6,
@@ -27,17 +26,25 @@ FILES = {
 }
 
 
+@cache
+def tree() -> tuple[Folders, dict[str, bytes]]:
+    plan = clusters.plan("static")
+    folders = folders_of(plan)
+    return folders, {path: config.encode() for path, config in own_configs(plan, folders).items()}
+
+
 def verdicts(folder: str = "", name: str = "", good: str = "", bad: str = "") -> dict[str, Verdict]:
     """Of the tree, one word of one file changed."""
+    folders, ignitions = tree()
     changed = {
         where: tuple(
             replace(file, text=file.text.replace(good, bad)) if (where, file.name) == (folder, name) else file
             for file in files
         )
-        for where, files in FOLDERS.items()
+        for where, files in folders.items()
     }
-    assert (changed == FOLDERS) == (not name)
-    return {verdict.reader: verdict for verdict in ask_readers(changed, IGNITIONS)}
+    assert (changed == folders) == (not name)
+    return {verdict.reader: verdict for verdict in ask_readers(changed, ignitions)}
 
 
 def test_they_take_all_files_of_theirs() -> None:

@@ -20,7 +20,7 @@ def everything(plan: ClusterPlan) -> list[RenderedFile]:
     return files
 
 
-@pytest.mark.parametrize("name", clusters.VARIANTS)
+@pytest.mark.parametrize("name", clusters.NAMES)
 def test_no_rendered_byte_depends_on_the_phase(name: str) -> None:
     both = (clusters.plan(name, phase=phase) for phase in ("bootstrap", "production"))
     assert everything(next(both)) == everything(next(both))
@@ -43,12 +43,27 @@ def test_scripts_alone_are_executable(plan: ClusterPlan) -> None:
     scripts = {file.path for file in everything(plan) if file.text.startswith("#!/usr/bin/env bash\n")}
     assert {file.path for file in everything(plan) if file.mode == 0o755} == scripts
     assert {file.mode for file in everything(plan)} == {0o755, 0o644}
-    keyfiles = {file.mode for file in everything(clusters.plan("static")) if file.reader is Reader.KEYFILE}
-    assert keyfiles == {0o600}
 
 
+@clusters.needs_nmstatectl
+def test_keyfiles_are_for_their_owner_and_those_with_a_password_secret() -> None:
+    plan = clusters.plan("static")
+    first, second = (
+        [file for file in render_server(plan, server) if file.reader is Reader.KEYFILE]
+        for server in plan.control_plane[:2]
+    )
+    assert [file.name for file in first] == ["bond0.nmconnection", "eno1.nmconnection", "eno2.nmconnection"]
+    assert {(file.mode, file.secret) for file in first} == {(0o600, True)}
+    assert any(clusters.SWITCH_PASSWORD in file.text for file in first)
+    assert clusters.SWITCH_PASSWORD not in repr(first)
+    assert [(file.name, file.mode, file.secret) for file in second] == [("eno1.nmconnection", 0o600, False)]
+
+
+@clusters.needs_nmstatectl
 def test_every_template_is_rendered() -> None:
-    rendered = {file.name for name in clusters.VARIANTS for file in everything(clusters.plan(name))}
+    files = [file for name in clusters.VARIANTS for file in everything(clusters.plan(name))]
+    hosts_own = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}
+    rendered = {file.name for file in files} - hosts_own
     folders = [folder for folder in Path(render.__file__).parent.iterdir() if folder.name != "__pycache__"]
     there = {path.name.removesuffix(".j2") for folder in folders if folder.is_dir() for path in folder.iterdir()}
     assert there == rendered
