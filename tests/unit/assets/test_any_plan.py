@@ -1,0 +1,101 @@
+"""Whatever a valid plan says: it renders, every reader takes the files, and nobody claims a VIP as another does."""
+
+import tempfile
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assets.priorities import check_policy, parse
+from assets.readers import ask_readers
+from assets.tree import BOOTSTRAP, folders_of, own_configs
+from cluster.plan import ClusterPlan, load_plan
+from tests import clusters, plans
+
+NETWORKS = {4: ip_network("10.0.0.0/16"), 6: ip_network("fd00:1234::/64")}
+FAMILIES = {
+    4: {
+        "machineNetwork": {"cidr": "10.0.0.0/16"},
+        "clusterNetwork": {"cidr": "10.128.0.0/14", "hostPrefix": 23},
+        "serviceNetwork": "172.30.0.0/16",
+    },
+    6: {
+        "machineNetwork": {"cidr": "fd00:1234::/64"},
+        "clusterNetwork": {"cidr": "fd01::/48", "hostPrefix": 64},
+        "serviceNetwork": "fd02::/112",
+    },
+}
+NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,12}[a-z0-9])?", fullmatch=True)
+TRANSPORTS = st.sampled_from(["unicast", "multicast"])
+
+
+@st.composite
+def any_plan(draw: st.DrawFn) -> ClusterPlan:
+    """A valid one: of any size, family, policy, transport and runtime, at any addresses."""
+    families = draw(st.sampled_from([(4,), (6,), (4, 6), (6, 4)]))
+    masters, workers = draw(st.sampled_from([3, 4, 5])), draw(st.integers(0, 4))
+    names = draw(st.lists(NAMES, min_size=masters + workers, max_size=masters + workers, unique=True))
+    count = masters + workers + 3
+    lasts = draw(st.lists(st.integers(2, 65000), min_size=count, max_size=count, unique=True))
+    at = [[str(NETWORKS[family][last]) for family in families] for last in lasts]
+    config = plans.install_config()
+    config["metadata"]["name"] = draw(NAMES)
+    config["networking"].update({key: [FAMILIES[each][key] for each in families] for key in FAMILIES[4]})
+    config["controlPlane"]["replicas"], config["compute"][0]["replicas"] = masters, workers
+    config["platform"]["baremetal"].update(
+        apiVIPs=at[0], ingressVIPs=at[1], hosts=[_host(config, name, index) for index, name in enumerate(names)]
+    )
+    options = plans.options(
+        node_addresses=dict(zip(names, at[3:], strict=True)),
+        consent=dict.fromkeys(names, "serial"),
+        bootstrap={**clusters.BASE_VOLUME, "address": at[2]},
+        vrrp={
+            "policy": draw(st.sampled_from(["release", "preempt"])),
+            "api": draw(TRANSPORTS),
+            "ingress": draw(TRANSPORTS),
+        },
+        runtime=draw(st.sampled_from(["host", "podman"])),
+        images=clusters.IMAGES,
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(config, file)
+        file.flush()
+        return load_plan(Path(file.name), options)
+
+
+def _host(config: dict[str, Any], name: str, index: int) -> dict[str, Any]:
+    first = config["platform"]["baremetal"]["hosts"][0]
+    bmc = {**first["bmc"], "address": f"redfish-virtualmedia://172.22.0.9/redfish/v1/Systems/{index}"}
+    role = "master" if index < config["controlPlane"]["replicas"] else "worker"
+    return {**first, "name": name, "role": role, "bootMACAddress": f"52:54:00:00:00:{index:02x}", "bmc": bmc}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(any_plan())
+def test_no_two_roles_claim_a_vip_with_equal_priority(plan: ClusterPlan) -> None:
+    folders = folders_of(plan)
+    check_policy(plan)
+    claims = {
+        folder: parse(file.text)
+        for folder, files in folders.items()
+        for file in files
+        if file.name == "keepalived.conf"
+    }
+    bootstrap = claims.pop(BOOTSTRAP)
+    assert bootstrap.keys() == {f"{plan.name}_API_{number}" for number in range(len(plan.api.addresses))}
+    for name, own in bootstrap.items():
+        nodes = [each[name] for each in claims.values() if name in each]
+        assert len(nodes) == len(plan.control_plane)
+        assert not own.ever(plan.api.priorities.release) & set().union(*(each.ever() for each in nodes))
+        assert len({each.effective() for each in nodes}) == len(nodes)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(any_plan())
+def test_every_reader_takes_what_it_renders(plan: ClusterPlan) -> None:
+    folders = folders_of(plan)
+    ours = {path: config.encode() for path, config in own_configs(plan, folders).items()}
+    assert [refusal for verdict in ask_readers(folders, ours) for refusal in verdict.refusals] == []

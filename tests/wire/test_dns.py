@@ -1,0 +1,94 @@
+"""The rendered Corefile, served by real CoreDNS and asked over the wire; and each machine as its own resolver."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dns.flags
+import dns.message
+import dns.query
+import dns.rcode
+import dns.rdatatype
+import pytest
+
+from assets.iso import cache_dir
+from assets.render import render_bootstrap, render_role
+from cluster.plan import Intent, Role
+from tests import clusters
+from tests.namespaces import SBIN, in_own_network, needs_root
+from tests.wire.segment import Machine, bridge, machine, until
+
+COREDNS = cache_dir() / "bin" / "coredns"
+SITE = """site.test {
+    hosts {
+        203.0.113.80 www.site.test
+        2001:db8::80 www.site.test
+    }
+}
+. {
+    template ANY ANY {
+        rcode NXDOMAIN
+    }
+}
+"""
+FOUR, SIX = {"A": "192.168.111", "AAAA": None}, {"A": None, "AAAA": "fd2e:"}
+BOTH = {"A": "192.168.111", "AAAA": "fd2e:"}
+
+pytestmark = [
+    needs_root,
+    pytest.mark.skipif(not COREDNS.exists(), reason="coredns is not built: python -m lab.binaries coredns"),
+]
+
+
+@contextmanager
+def resolver(plan: Intent, role: Role | None, folder: Path) -> Iterator[Machine]:
+    """A machine of a role (None: the bootstrap) with CoreDNS as its unit starts it, and the site's beside it."""
+    which, files = (plan.of(role)[0], render_role(plan, role)) if role else (plan.bootstrap, render_bootstrap(plan))
+    (folder / "site").write_text(SITE)
+    site = plan.machine_networks[0]
+    with bridge(plan.machine_networks), machine(folder, plan, which, files) as made:
+        command = [str(COREDNS), "-conf", str(folder / "site")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={"PATH": SBIN}) as server:
+            (made.folder / "etc/resolv.conf").write_text(f"search site.test\nnameserver {next(site.hosts())}\n")
+            made.run("okd-coredns.sh", "5")
+            made.start("coredns", COREDNS, "-conf", "/etc/okd-baremetal/Corefile")
+            made.run("okd-resolver.sh", str(plan.api.address), plan.domain)
+            until("CoreDNS up", lambda: "CoreDNS-" in made.log("coredns"))
+            try:
+                yield made
+            finally:
+                server.kill()
+
+
+def asked(address: str, name: str, kind: str) -> tuple[str, set[str]]:
+    """Code and addresses of an answer."""
+    answer = dns.query.udp(dns.message.make_query(name, kind), address, timeout=10)
+    found = {str(each) for rrset in answer.answer for each in rrset}
+    return dns.rcode.to_text(answer.rcode()), found
+
+
+@pytest.mark.parametrize("role", [None, *Role], ids=["bootstrap", *Role])
+@pytest.mark.parametrize(("name", "families"), [("rehearsal", FOUR), ("ipv6", SIX), ("dual-stack", BOTH)])
+def test_it_answers_the_clusters_names_and_forwards_the_rest(
+    name: str, families: dict[str, str | None], role: Role | None, tmp_path: Path
+) -> None:
+    plan = clusters.plan(name)
+    lasts = {"api": 5, "api-int": 5, "console-openshift-console.apps": 4, "a.b.apps": 4, "okd-worker-1": 25}
+
+    def scenario() -> None:
+        with resolver(plan, role, tmp_path) as made:
+            for own in made.addresses:
+                for kind, prefix in families.items():
+                    separator = "." if kind == "A" else ":"
+                    for host, last in lasts.items():
+                        wanted = {f"{prefix}{separator}{last}"} if prefix else set()
+                        assert asked(str(own), f"{host}.okd.lab.test", kind) == ("NOERROR", wanted), (host, kind)
+                assert asked(str(own), "okd-worker-1", "A" if families["A"] else "AAAA")[1]
+                assert asked(str(own), "www.site.test", "A") == ("NOERROR", {"203.0.113.80"})
+                assert asked(str(own), "no.such.test", "A")[0] == "NXDOMAIN"
+            first = made.run("getent", "ahosts", "api-int").split()[0]
+            assert first in {str(vip) for vip in plan.api.addresses}
+            assert "www.site.test" in made.run("getent", "ahosts", "www")
+
+    in_own_network(scenario)
