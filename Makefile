@@ -22,7 +22,7 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test rehearsal bench accept clean lock _coreos-installer _nmstatectl _lab-binaries
+.PHONY: help setup check fmt test rehearsal bench accept clean lock _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,8 +41,9 @@ fmt: setup ## Format the code and sort its imports
 	ruff check --fix-only --quiet .
 	ruff format .
 
-test: check ## check, then the tiers unit, program, plugin, and the short end-to-end test
+test: check _readers ## check, then the tiers unit, program, plugin, wire, and the short end-to-end test
 	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
+	$(PY) -m pytest -q -n auto tests/wire
 	$(PY) -m pytest -q tests/e2e
 
 rehearsal: ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
@@ -82,6 +83,10 @@ _coreos-installer:
 # Only hosts with a networkConfig need it: without cargo all else still works.
 _nmstatectl:
 	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: what needs it is skipped by the tests" >&2
+
+# They judge rendered files in the tests.
+_readers:
+	@tools/progress "coredns, ignition-validate" $(PYTHON) -m lab.binaries coredns ignition-validate
 
 # It needs nothing of .venv, so it need not wait for it.
 _lab-binaries:

@@ -95,9 +95,7 @@ def render_role(plan: Intent, role: Role) -> Files:
         return ()
     balancer = _balancer(plan) if role is Role.CONTROL_PLANE else ()
     shared = [server for server in plan.of(role)[:1] if not _has_its_own(plan, server)]
-    vips = plan.api.addresses if role is Role.CONTROL_PLANE else ()
-    if role is plan.ingress_role:
-        vips += plan.ingress.addresses
+    vips = tuple(address for vip in plan.vips_of(role) for address in vip.addresses)
     return (
         *(_keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
         _script("common/okd-check.sh"),

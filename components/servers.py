@@ -83,6 +83,7 @@ class Servers(Component):
             ours=pulumi.Output.secret(self.ours),
             keyfiles=pulumi.Output.secret(self.keyfiles),
             payload_sha256=payload,
+            unicast=any(vip.transport == "unicast" for vip in plan.vips_of(self.role)),
             stack=pulumi.get_stack(),
             api_name=f"api.{plan.domain}",
             deadline_s=options.deadlines.host_s,

@@ -99,14 +99,14 @@ VARIANTS = {
 }
 
 
-def _nmstatectl() -> bool:
+def has_nmstatectl() -> bool:
     try:
         return bool(find_nmstatectl())
     except AssetError:
         return False
 
 
-needs_nmstatectl = pytest.mark.skipif(not _nmstatectl(), reason="nmstatectl is not installed")
+needs_nmstatectl = pytest.mark.skipif(not has_nmstatectl(), reason="nmstatectl is not installed")
 NAMES = [pytest.param(name, marks=needs_nmstatectl if name == "static" else ()) for name in VARIANTS]
 """Their names, each run where its tools are."""
 

@@ -205,6 +205,11 @@ class Intent(Planned):
         """The role whose servers hold the Ingress VIP."""
         return Role.COMPUTE if self.compute else Role.CONTROL_PLANE
 
+    def vips_of(self, role: Role) -> tuple[Vip, ...]:
+        """The VIPs that a role's servers claim."""
+        vips: dict[Role, tuple[Vip, ...]] = {Role.CONTROL_PLANE: (self.api,), Role.COMPUTE: ()}
+        return (*vips[role], self.ingress) if role is self.ingress_role else vips[role]
+
 
 class ClusterPlan(Intent):
     """A cluster as it shall be: every server and the bootstrap have an address, every server a consent."""

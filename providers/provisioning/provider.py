@@ -1,6 +1,6 @@
 """RPC shell of `HostProvisioning`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -73,11 +73,12 @@ class HostProvisioningProvider(Provider):
         hosts = news.get("hosts")
         if not isinstance(hosts, dict):
             return []
-        return [
+        lacking = [
             (key, f"nothing for {', '.join(missing)}")
             for key in ("passwords", "ours", "ignition_sha256")
             if is_known(given := news.get(key) or {}) and (missing := sorted(hosts.keys() - given.keys()))
         ]
+        return [*lacking, *_strangers(olds, news)]
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """Say in the preview whom the change leaves alone."""
@@ -95,6 +96,15 @@ class HostProvisioningProvider(Provider):
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
         spec = HostProvisioningSpec.model_validate(news)
         return _provision(spec, olds.get("installed") or {}, olds.get("steps") or {})
+
+
+def _strangers(olds: Props, news: Props) -> Iterator[tuple[str, str]]:
+    """Hosts that the others would not know."""
+    known = olds.get("hosts") or {}
+    if known and news.get("unicast") is True:
+        for name in sorted(news["hosts"].keys() - known.keys()):
+            reason = "no installed host lists it as a VRRP peer (unicast), so two would claim a VIP; take it out"
+            yield "hosts", f"{name}: {reason}"
 
 
 def still_installed(recorded: Mapping[str, Record], hosts: Mapping[str, HostSpec]) -> dict[str, Record]:

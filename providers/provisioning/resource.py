@@ -36,6 +36,8 @@ class HostProvisioningArgs:
     """NetworkManager's keyfiles by host and file name, for the boot ISO; they stand in `ours` as well. Secret."""
     payload_sha256: pulumi.Input[str]
     """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
+    unicast: pulumi.Input[bool] = False
+    """True: the hosts list each other as VRRP peers for good, so none can be added once some are there."""
     stack: pulumi.Input[str]
     api_name: pulumi.Input[str]
     """DNS name of the API, for TLS probes by address."""

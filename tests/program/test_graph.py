@@ -7,9 +7,8 @@ import pulumi
 import pytest
 import yaml
 
-from assets.network_config import CONNECTIONS
-from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
-from cluster.plan import Intent, Role, Server
+from assets.render import render_bootstrap, render_role, render_server
+from cluster.plan import Role
 from tests import plans
 from tests.program.graph import Declared, Graph, run
 from tests.unit.cluster.install_config.cases import Change, bare
@@ -165,21 +164,6 @@ def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
     first = graph.resources["okd-master-0"].inputs
     assert (first["username"], first["password"]) == ("root", "hunter2")
     assert graph.one("HostProvisioning").inputs["passwords"]["okd-master-0"] == "hunter2"
-    for each in graph.resources.values():
-        assert "hunter2" not in repr({key: value for key, value in each.inputs.items() if key not in each.secrets})
-
-
-def test_keyfiles_go_with_their_host_and_are_secret_where_a_secret_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_keyfile(plan: Intent, server: Server) -> tuple[RenderedFile, ...]:
-        text = f"id={server.name}-hunter2"
-        keyfile = RenderedFile(f"{CONNECTIONS}/eth0.nmconnection", text, Reader.KEYFILE, secret=True)
-        return (*render_server(plan, server), keyfile)
-
-    monkeypatch.setattr("components.servers.render_server", with_keyfile)
-    graph = run()
-    keyfiles = {name: {"eth0.nmconnection": f"id={name}-hunter2"} for name in CONTROL_PLANE}
-    assert graph.one("HostProvisioning").inputs["keyfiles"] == keyfiles
-    assert graph.resources["okd-compute-okd-worker-0-eth0.nmconnection"].secrets == {"text"}
     for each in graph.resources.values():
         assert "hunter2" not in repr({key: value for key, value in each.inputs.items() if key not in each.secrets})
 

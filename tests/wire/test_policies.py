@@ -44,10 +44,7 @@ class Segment:
         if healthy:
             node.start_api(self.certificate)
         node.start_haproxy()
-        vips = self.vips
-        if self.plan.ingress_role is Role.CONTROL_PLANE:
-            vips += self.plan.ingress.addresses
-        node.start_keepalived(vips)
+        node.start_keepalived([address for vip in self.plan.vips_of(Role.CONTROL_PLANE) for address in vip.addresses])
 
     def holders(self) -> set[str]:
         """Names of those who hold the API VIP, of either family."""

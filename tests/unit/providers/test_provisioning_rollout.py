@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
@@ -106,3 +107,24 @@ def test_a_preview_says_whom_the_change_leaves_alone(capfd: pytest.CaptureFixtur
 def test_check_names_what_a_host_lacks() -> None:
     failures = HostProvisioningProvider().check({}, {**PROPS, "passwords": {}}).failures
     assert [(failure.property, failure.reason) for failure in failures] == [("passwords", "nothing for m0")]
+
+
+@pytest.mark.parametrize(
+    ("unicast", "before", "refused"),
+    [
+        pytest.param(True, {"m0"}, True, id="one-more"),
+        pytest.param(True, {"m0", "m1"}, False, id="the-same"),
+        pytest.param(True, {"m0", "m1", "m2"}, False, id="one-less"),
+        pytest.param(True, set(), False, id="the-first-ones"),
+        pytest.param(False, {"m0"}, False, id="multicast"),
+    ],
+)
+def test_a_host_that_the_others_would_not_hear_is_refused(unicast: bool, before: set[str], refused: bool) -> None:
+    def props(names: set[str]) -> dict[str, Any]:
+        of_each = {key: dict.fromkeys(names, "x") for key in ("hosts", "passwords", "ours", "ignition_sha256")}
+        return {**PROPS, **of_each, "unicast": unicast}
+
+    olds = props(before) if before else {}
+    failures = HostProvisioningProvider().check(olds, props({"m0", "m1"})).failures
+    wanted = ["m1: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP; take it out"]
+    assert [failure.reason for failure in failures] == (wanted if refused else [])

@@ -1,0 +1,69 @@
+"""What the program declares of clusters that are not like the rehearsal's."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import clusters, plans
+from tests.program.graph import Graph, run
+
+Run = Callable[..., Graph]
+MASTERS = set(plans.HOSTS[:3])
+
+
+@pytest.fixture
+def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the program for one of `clusters.VARIANTS`."""
+
+    def of(name: str, olds: Graph | None = None, **options: Any) -> Graph:
+        variant, config = clusters.VARIANTS[name], plans.install_config()
+        variant.change(config)
+        path = tmp_path / "stacks" / plans.STACK / "install-config.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(config))
+        monkeypatch.chdir(tmp_path)
+        return run(olds, **variant.options, **options)
+
+    return of
+
+
+def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) -> None:
+    bootstrap = declared("compact")
+    production = declared("compact", bootstrap, phase="production")
+    assert production.refused == []
+    assert [each.name for each in production.of("HostProvisioning")] == ["okd-control-plane"]
+    ingress = production.one("VipHeld")
+    assert ingress.inputs["nodes"].keys() == MASTERS
+    assert production.after(ingress) == {"okd-api"}
+    assert not any(name.startswith("okd-compute") for name in production.resources)
+
+
+@pytest.mark.parametrize(
+    ("name", "unicast"),
+    [("rehearsal", (True, False)), ("multicast", (False, False)), ("static", (True, True)), ("compact", (True,))],
+)
+def test_hosts_that_list_each_other_are_said_to(declared: Run, name: str, unicast: tuple[bool, ...]) -> None:
+    if name == "static" and not clusters.has_nmstatectl():
+        pytest.skip("nmstatectl is not installed")
+    production = declared(name, declared(name), phase="production")
+    assert tuple(each.inputs["unicast"] for each in production.of("HostProvisioning")) == unicast
+
+
+@clusters.needs_nmstatectl
+def test_keyfiles_go_with_their_host_and_are_secret_where_a_secret_is(declared: Run) -> None:
+    graph = declared("static")
+    keyfiles = graph.one("HostProvisioning").inputs["keyfiles"]
+    assert {name: sorted(files) for name, files in keyfiles.items()} == {
+        "okd-master-0": ["bond0.nmconnection", "eno1.nmconnection", "eno2.nmconnection"],
+        "okd-master-1": ["eno1.nmconnection"],
+        "okd-master-2": ["eno1.nmconnection"],
+    }
+    assert clusters.SWITCH_PASSWORD in keyfiles["okd-master-0"]["eno1.nmconnection"]
+    assert graph.resources["okd-control-plane-okd-master-0-bond0.nmconnection"].secrets == {"text"}
+    assert graph.resources["okd-compute-okd-worker-0-eno1.nmconnection"].secrets == set()
+    for each in graph.resources.values():
+        plain = {key: value for key, value in each.inputs.items() if key not in each.secrets}
+        assert clusters.SWITCH_PASSWORD not in repr(plain), each.name
