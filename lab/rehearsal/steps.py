@@ -18,7 +18,7 @@ from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import STACK, Stack
 
 PAYLOAD = ("bootstrap", "master", "worker")
-ROLE_TEMPLATES = ("control_plane/keepalived.conf.j2", "compute/keepalived.conf.j2")
+ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
 
 
 @dataclass

@@ -52,6 +52,7 @@ class Machine:
                 [*self._enter(), *map(str, command)], stdout=log, stderr=log, env={"PATH": SBIN}
             )
         self.left.callback(process.wait)
+        self.left.callback(process.kill)  # it stops itself where what it started was frozen
         return process
 
     def run(self, *command: str | Path) -> str:
@@ -65,10 +66,19 @@ class Machine:
         """What something printed so far."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def start_keepalived(self, vips: Sequence[Address]) -> None:
+    def start_keepalived(self, vips: Sequence[Address]) -> subprocess.Popen[bytes]:
         """As its unit does."""
         self.run("/usr/local/bin/okd-keepalived.sh", "5", *map(str, vips))
-        self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
+        return self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
+
+    def stop_keepalived(self, running: subprocess.Popen[bytes]) -> None:
+        """As its unit does; nothing of it is left."""
+        self.run("bash", "-c", "kill $(</run/keepalived.pid)")
+        running.wait()
+
+    def freeze(self, program: str) -> None:
+        """Its connections are taken, and nothing is answered any more."""
+        self.run("bash", "-c", f"kill -STOP $(pgrep -x {program})")
 
     def start_haproxy(self) -> None:
         """As its unit does, for fewer clients: a unit may open more files than a test."""

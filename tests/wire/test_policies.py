@@ -1,8 +1,9 @@
 """Who holds the API VIP when: the rendered files of a bootstrap and three control-plane nodes, by real keepalived."""
 
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,7 @@ class Segment:
     bootstrap: Machine
     nodes: dict[str, Machine]
     certificate: str
+    bootstrap_keepalived: subprocess.Popen[bytes] = field(init=False)
 
     @property
     def vips(self) -> tuple[Address, ...]:
@@ -37,7 +39,14 @@ class Segment:
 
     def start_bootstrap(self) -> None:
         self.bootstrap.start_api(self.certificate)
-        self.bootstrap.start_keepalived(self.vips)
+        self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
+
+    def restart_bootstrap(self) -> None:
+        """As a reboot of the VM does: keepalived ends, and /run is empty."""
+        self.bootstrap.stop_keepalived(self.bootstrap_keepalived)
+        for left in (self.bootstrap.folder / "run/okd-baremetal").iterdir():
+            left.unlink()
+        self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
 
     def start_node(self, name: str, *, healthy: bool = True) -> None:
         node = self.nodes[name]
@@ -111,7 +120,7 @@ def _until_one_more(felt: Felt) -> None:
 Measured = Callable[[str], None]
 
 
-@pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast"])
+@pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast", "compact"])
 def test_release_moves_the_vip_when_the_bootstrap_lets_go_and_not_before(
     name: str, tmp_path: Path, certificate: str, measured: Measured
 ) -> None:
@@ -128,6 +137,10 @@ def test_release_moves_the_vip_when_the_bootstrap_lets_go_and_not_before(
                 assert say("release").startswith("released ")
                 moved_s = net.until_held_by("okd-master-0")
                 assert say("status") == "released vip=no api=yes"
+                net.restart_bootstrap()
+                until("the word kept", lambda: net.bootstrap.priorities()[-1:] == [50])
+                assert say("status") == "released vip=no api=yes"
+                assert net.holders() == {"okd-master-0"}
             assert felt.failed == 0, felt.problems
             measured(f"{name}: released, moved in {moved_s:.1f} s, {told(felt)}")
             with felt_by_a_client(net.vips[-1]) as felt:
@@ -160,6 +173,18 @@ def test_preempt_moves_the_vip_to_the_first_node_that_serves(
                 net.nodes.pop("okd-master-1").die()
                 died_s = net.until_held_by("okd-master-2")
             measured(f"preempt: owner died, moved in {died_s:.1f} s, {told(felt)}")
+
+    in_own_network(scenario)
+
+
+def test_checks_that_get_no_answer_fail_in_time(tmp_path: Path, certificate: str) -> None:
+    def scenario() -> None:
+        with segment("rehearsal", tmp_path, certificate) as net:
+            net.start_node("okd-master-1")
+            net.until_healthy("okd-master-1")
+            net.nodes["okd-master-1"].freeze("haproxy")
+            until("down to its rank", lambda: net.nodes["okd-master-1"].priorities()[-1:] == [39])
+            assert "timed_out" in net.nodes["okd-master-1"].log("keepalived")
 
     in_own_network(scenario)
 

@@ -20,6 +20,7 @@ from tests.namespaces import SBIN, needs_root, run_on_a_machine
 
 pytestmark = needs_root
 
+ROUTER = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default"
 LET_GO = API["release"].release
 
 
@@ -67,6 +68,32 @@ def test_the_own_api_does_not_vote_before_it_was_ready_and_fails_once_it_is_read
     assert run.stdout.split("\n")[:-1] == [
         "before up", "starting up", "ready up", "gone down", "broken down", "again up"
     ]  # fmt: skip
+
+
+SILENT = f"""
+    coproc {{ exec {sys.executable} -c 'import socket, time
+with socket.create_server(("", 6443)): print("listens", flush=True); time.sleep(60)'; }}
+    read -r <&"${{COPROC[0]}}"; api=$COPROC_PID
+    """
+
+
+def test_an_own_api_that_says_nothing_fails_before_keepalived_loses_patience(scripts: Path) -> None:
+    run = run_on_a_machine(
+        f"touch /run/okd-baremetal/own-api-was-ready; {SILENT} "
+        f"if timeout 5 {scripts}/bin/okd-own-api.sh; then echo up; else echo $?; fi; kill $api",
+        scripts,
+    )
+    assert run.stdout == "1\n", run.stderr
+
+
+@pytest.mark.parametrize(("pods", "status"), [("0123abc", 0), ("", 1)], ids=["ready", "none"])
+def test_the_default_router_is_looked_for_among_ready_pods(scripts: Path, pods: str, status: int) -> None:
+    asked = "pods --namespace openshift-ingress --label " + ROUTER + " --state ready --quiet"
+    answer = f'#!/bin/bash\n[[ "$*" == "{asked}" ]] && [[ "{pods}" ]] && echo {pods}\ntrue\n'
+    (scripts / "bin/crictl").write_text(answer)
+    (scripts / "bin/crictl").chmod(0o755)
+    run = run_on_a_machine(f"PATH={scripts}/bin:$PATH {scripts}/bin/okd-default-router.sh", scripts)
+    assert run.returncode == status, run.stderr
 
 
 def wait_for(what: str, command: str, wanted: int = 0) -> str:
