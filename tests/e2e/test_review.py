@@ -52,6 +52,11 @@ def both(name: str) -> list[str]:
     return [f"okd-bootstrap-{name}", f"okd-control-plane-{name}"]
 
 
+def everywhere(name: str) -> list[str]:
+    """A file that all machines have."""
+    return [*both(name), f"okd-compute-{name}"]
+
+
 def digests(*hosts: str) -> set[str]:
     """Of the hosts' Ignitions; our part of those is a secret."""
     return {"ours", *(f'ignition_sha256["{host}"]' for host in hosts)}
@@ -83,13 +88,25 @@ ROUTER = ("67", "77")
 WEIGHT = ("20", "19")
 UPSTREAMS = ("/run/okd-baremetal/upstreams", "192.0.2.53")
 DOMAIN = ("lab.test", "site.test")
+LEAVES = "# keepalived on the bootstrap VM: the API VIP until {}. Rendered by okd-baremetal."
+LETS_GO = "# 0: hold; {}: let go, while staying up, so that at no moment nobody answers."
 USAGE = ("PORT PATH", "PORT PAGE")
 
 
 def service(vip: tuple[str, str]) -> Lines:
     """What is of a VIP in the unit that starts keepalived."""
-    unit = f"Description=okd-baremetal: keepalived for the VIP {vip[0]}"
-    return swapped(*vip, unit, f"ExecStartPre=/usr/local/bin/okd-keepalived.sh {vip[0]} 300")
+    unit = f"Description=okd-baremetal: keepalived for {vip[0]}"
+    return swapped(*vip, unit, f"ExecStartPre=/usr/local/bin/okd-keepalived.sh 60 {vip[0]}")
+
+
+def claim(vip: tuple[str, str]) -> Lines:
+    """What is of a VIP in keepalived.conf."""
+    return swapped(*vip, f"interface @INTERFACE:{vip[0]}@", f"{vip[0]}/32 label vip")
+
+
+def resolver(old: str, new: str) -> Lines:
+    """What the unit of CoreDNS says of the machine's network and domain."""
+    return swapped(old, new, "ExecStartPost=/usr/local/bin/okd-resolver.sh 192.168.111.5 okd.lab.test")
 
 
 CHANGES = {
@@ -97,17 +114,11 @@ CHANGES = {
         in_install_config("- ", *API),
         {BOOTSTRAP: {"vip", "ignition_sha256", "ours"}, HANDOFF: {"vip"}, CONTROL_PLANE: digests(*MASTERS)},
         {
-            **each(
-                ["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], swapped(*API, "192.168.111.5/32 label vip")
-            ),
+            **each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], claim(API)),
             **each(both("okd-keepalived.service"), service(API)),
-            **each(both("Corefile"), swapped(*API, "192.168.111.5 api.okd.lab.test api-int.okd.lab.test")),
-            "okd-bootstrap-okd-vip-channel.sh": swapped(
-                *API,
-                "holds_vip() { ip -4 -o address show label vip to 192.168.111.5/32 | grep -q .; }",
-                "ip address replace 192.168.111.5/32 dev lo",
-                "(sleep 15 && ip address delete 192.168.111.5/32 dev lo) &",
-            ),
+            **each(everywhere("Corefile"), swapped(*API, "192.168.111.5 api.okd.lab.test api-int.okd.lab.test")),
+            **each(everywhere("okd-coredns.service"), resolver(*API)),
+            "okd-bootstrap-okd-vip-channel.sh": swapped(*API, "vips=(192.168.111.5/32)"),
             "okd-control-plane-haproxy.nft": swapped(
                 *API,
                 "ip daddr 192.168.111.5 tcp dport 6443 redirect to :9445",
@@ -119,9 +130,12 @@ CHANGES = {
         in_install_config("- ", *APPS),
         {CONTROL_PLANE: digests(*MASTERS), COMPUTE: digests(*WORKERS), INGRESS: {"vip"}},
         {
-            "okd-compute-keepalived.conf": swapped(*APPS, "192.168.111.4/32 label vip"),
+            "okd-compute-keepalived.conf": claim(APPS),
             "okd-compute-okd-keepalived.service": service(APPS),
-            "okd-control-plane-Corefile": swapped(*APPS, 'answer "{{ .Name }} 60 IN A 192.168.111.4"'),
+            **each(
+                ["okd-control-plane-Corefile", "okd-compute-Corefile"],
+                swapped(*APPS, 'answer "{{ .Name }} 60 IN A 192.168.111.4"'),
+            ),
         },
         phase="production",
     ),
@@ -137,7 +151,8 @@ CHANGES = {
                 ["okd-bootstrap-keepalived.conf", *keepalived("okd-master-0", "okd-master-2")],
                 swapped(*PEER, "192.168.111.22"),
             ),
-            **each(both("Corefile"), swapped(*PEER, "192.168.111.22 okd-master-1 okd-master-1.okd.lab.test")),
+            **each(keepalived("okd-master-1"), swapped(*PEER, "unicast_src_ip 192.168.111.22")),
+            **each(everywhere("Corefile"), swapped(*PEER, "192.168.111.22 okd-master-1 okd-master-1.okd.lab.test")),
             "okd-control-plane-haproxy.cfg": swapped(
                 *PEER,
                 "server okd-master-1 192.168.111.22:6443 weight 1 verify none check check-ssl inter 5s fall 3 rise 1",
@@ -154,10 +169,29 @@ CHANGES = {
         {CONTROL_PLANE: digests(*MASTERS)},
         each(keepalived(*MASTERS), swapped(*WEIGHT, "weight 20")),
     ),
+    "policy": Change(
+        lambda project: project.configure(vrrp={"policy": "preempt"}),
+        {BOOTSTRAP: {"ignition_sha256", "ours"}, CONTROL_PLANE: digests(*MASTERS)},
+        {
+            "okd-bootstrap-keepalived.conf": Lines(
+                [LEAVES.format("the bootstrap lets go"), LETS_GO.format(-20), "weight -20", "priority 70"],
+                [LEAVES.format("a control-plane node serves"), LETS_GO.format(-1), "weight -1", "priority 51"],
+            ),
+            "okd-bootstrap-okd-vip-channel.sh": Lines(['echo -20 >"$file"'], ['echo -1 >"$file"']),
+            **{
+                f"okd-control-plane-{name}-keepalived.conf": swapped(
+                    "the bootstrap lets go",
+                    "a control-plane node serves",
+                    f"# keepalived on {name}: the API VIP once the bootstrap lets go. Rendered by okd-baremetal.",
+                )
+                for name in MASTERS
+            },
+        },
+    ),
     "forwarder": Change(
         lambda project: project.replace("assets/common/Corefile.j2", *UPSTREAMS),
         {BOOTSTRAP: {"ignition_sha256", "ours"}, CONTROL_PLANE: digests(*MASTERS)},
-        each(both("Corefile"), swapped(*UPSTREAMS, "forward . /run/okd-baremetal/upstreams {")),
+        each(everywhere("Corefile"), swapped(*UPSTREAMS, "forward . /run/okd-baremetal/upstreams {")),
     ),
     "domain": Change(
         in_install_config("baseDomain: ", *DOMAIN),
@@ -167,8 +201,9 @@ CHANGES = {
             HANDOFF: {"domain"},
             CONTROL_PLANE: {"api_name", *digests(*MASTERS)},
         },
-        each(
-            both("Corefile"),
+        each(everywhere("okd-coredns.service"), resolver(*DOMAIN))
+        | each(
+            everywhere("Corefile"),
             swapped(
                 *DOMAIN,
                 "template IN A apps.okd.lab.test {",
@@ -186,10 +221,18 @@ CHANGES = {
         {
             "create BmcHost okd-worker-2": set(),
             CONTROL_PLANE: digests(*MASTERS),
-            COMPUTE: {'hosts["okd-worker-2"]', 'rows["okd-worker-2"]', "passwords", *digests("okd-worker-2")},
+            COMPUTE: {
+                'hosts["okd-worker-2"]',
+                'rows["okd-worker-2"]',
+                "passwords",
+                *digests(*WORKERS, "okd-worker-2"),
+            },
             INGRESS: {'nodes["okd-worker-2"]'},
         },
-        {"okd-control-plane-Corefile": Lines([], ["192.168.111.26 okd-worker-2 okd-worker-2.okd.lab.test"])},
+        each(
+            ["okd-control-plane-Corefile", "okd-compute-Corefile"],
+            Lines([], ["192.168.111.26 okd-worker-2 okd-worker-2.okd.lab.test"]),
+        ),
         phase="production",
     ),
     "byte-of-a-script": Change(
