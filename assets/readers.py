@@ -164,9 +164,7 @@ def _asked(
 
 def _find(name: str) -> str | None:
     """From PATH, from sbin, or what the lab built."""
-    built = (str(path) for path in sorted((cache_dir() / "bin").glob(f"{name}-*")))
-    path = os.pathsep.join((os.environ.get("PATH", ""), lint.PATH))
-    return shutil.which(name, path=path) or next(built, None)
+    return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), lint.PATH, str(cache_dir() / "bin"))))
 
 
 def _refusal(path: str, command: Sequence[str], content: bytes = b"", complaint: bytes = b"") -> str:

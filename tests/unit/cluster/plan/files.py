@@ -48,3 +48,9 @@ class Files:
 
 def as_it_is(_: dict[str, Any]) -> None:
     """No change."""
+
+
+def addresses(**changes: Any) -> dict[str, Any]:
+    """The rehearsal's `node_addresses`, those of some hosts changed; `_` stands for `-`."""
+    known: dict[str, Any] = plans.options()["node_addresses"]
+    return {**known, **{name.replace("_", "-"): value for name, value in changes.items()}}

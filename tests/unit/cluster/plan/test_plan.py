@@ -13,7 +13,7 @@ from cluster.plan import ClusterPlan, Role, load_plan
 from tests import plans
 from tests.certificates import authority
 from tests.unit.cluster.install_config.cases import Change, bare, host
-from tests.unit.cluster.plan.files import Files, as_it_is
+from tests.unit.cluster.plan.files import Files, addresses, as_it_is
 
 BOOTSTRAP = plans.options()["bootstrap"]
 ADDRESS = {"address": BOOTSTRAP["address"]}
@@ -28,27 +28,6 @@ def problems_of(**changes: Any) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         plans.plan(**changes)
     return caught.value.problems
-
-
-def addresses(**changes: Any) -> dict[str, Any]:
-    known: dict[str, Any] = plans.options()["node_addresses"]
-    return {**known, **{name.replace("_", "-"): value for name, value in changes.items()}}
-
-
-def static(*texts: str) -> dict[str, Any]:
-    """nmstate of an interface with these IPv4 addresses."""
-    listed = [{"ip": text, "prefix-length": 24} for text in texts]
-    return {"interfaces": [{"name": "eno1", "type": "ethernet", "ipv4": {"enabled": True, "address": listed}}]}
-
-
-def at_static_addresses(config: dict[str, Any]) -> None:
-    for index in range(len(plans.HOSTS)):
-        host(config, index).update(networkConfig=static(f"192.168.111.{61 + index}"))
-    bare(config).update(
-        bootstrapExternalStaticIP="192.168.111.60",
-        bootstrapExternalStaticGateway="192.168.111.1",
-        bootstrapExternalStaticDNS="192.168.111.1",
-    )
 
 
 def without_logins(config: dict[str, Any]) -> None:
@@ -393,86 +372,6 @@ def test_an_intent_refuses_of_a_stack_what_is_wrong(files: Files) -> None:
     assert {line.split(": ")[1] for line in found} == {"baseDomain", "phase", "node_addresses.okd-master-0[0]"}
     (line,) = files.refused_intent(as_it_is, {"node_addresses": {"okd-master-9": ["192.168.111.99"]}})
     assert line == "config: node_addresses.okd-master-9: no such host"
-
-
-def test_vrids_of_the_options_come_before_those_of_the_name() -> None:
-    plan = plans.plan(vrids={"api": 255, "ingress": 1})
-    assert (plan.api.router_id, plan.ingress.router_id) == (255, 1)
-
-
-def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
-    plan = files.plan(at_static_addresses, node_addresses={}, bootstrap={"base_volume": "base.qcow2"})
-    assert [str(server.address) for server in plan.servers] == [f"192.168.111.{last}" for last in range(61, 66)]
-    static = plan.bootstrap.static
-    assert static
-    assert plan.bootstrap.addresses == (static.address,)
-    assert (str(static.address), static.prefix, str(static.gateway)) == ("192.168.111.60", 24, "192.168.111.1")
-
-
-@pytest.mark.parametrize(
-    ("change", "changes", "line"),
-    [
-        pytest.param(
-            lambda c: host(c).update(networkConfig=static("192.168.111.61")),
-            {},
-            "config: node_addresses.okd-master-0: 192.168.111.21, but the host's networkConfig sets 192.168.111.61; "
-            "keep one of the two",
-            id="host",
-        ),
-        pytest.param(
-            at_static_addresses,
-            {"node_addresses": {}},
-            "config: bootstrap.address: 192.168.111.20, but bootstrapExternalStaticIP is 192.168.111.60; "
-            "keep one of the two",
-            id="bootstrap",
-        ),
-        pytest.param(
-            lambda c: host(c).update(networkConfig=static("10.0.0.61")),
-            {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 10.0.0.61 is outside machineNetwork 192.168.111.0/24",
-            id="static-outside",
-        ),
-        pytest.param(
-            lambda c: host(c).update(networkConfig=static("192.168.111.4")),
-            {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is the Ingress VIP already",
-            id="static-on-a-vip",
-        ),
-    ],
-)
-def test_a_static_address_that_does_not_fit_is_refused(
-    files: Files, change: Change, changes: dict[str, Any], line: str
-) -> None:
-    assert files.refused_plan(change, **changes) == [line]
-
-
-def dual_stack(config: dict[str, Any]) -> None:
-    config["networking"].update(
-        machineNetwork=[{"cidr": "192.168.111.0/24"}, {"cidr": "fd2e::/64"}],
-        clusterNetwork=[{"cidr": "10.128.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
-        serviceNetwork=["172.30.0.0/16", "fd02::/112"],
-    )
-    bare(config).update(apiVIPs=["192.168.111.5", "fd2e::5"], ingressVIPs=["192.168.111.4", "fd2e::4"])
-
-
-def test_two_families_are_planned_with_the_primary_one_first(files: Files) -> None:
-    both = {name: [f"fd2e::{last}", f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
-    at = {**BOOTSTRAP, "address": ["fd2e::20", "192.168.111.20"]}
-    plan = files.plan(dual_stack, node_addresses=both, bootstrap=at)
-    assert [str(each) for each in plan.bootstrap.addresses] == ["192.168.111.20", "fd2e::20"]
-    assert [str(each) for each in plan.servers[0].addresses] == ["192.168.111.21", "fd2e::21"]
-    assert [str(each) for each in plan.api.networks] == ["192.168.111.0/24", "fd2e::/64"]
-
-
-def test_each_family_needs_an_address_of_each_machine(files: Files) -> None:
-    lines = files.refused_plan(dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"]))
-    assert lines == [
-        f"config: {option}: no IPv6 address; name the one that DHCP reserves for 52:54:00:11:10:{last}"
-        for option, last in (
-            *((f"node_addresses.{name}", last) for last, name in enumerate(plans.HOSTS[1:], 16)),
-            ("bootstrap.address", 14),
-        )
-    ]
 
 
 def spare(config: dict[str, Any]) -> None:
