@@ -127,7 +127,7 @@ class Rehearsal:
             self.stack.configure(phase="production")
             for template in ROLE_TEMPLATES:
                 path = self.stack.project / "assets" / template
-                path.write_text(path.read_text() + "#")
+                path.write_text(path.read_text() + "#\n")
             before = site.bmc_writes()
             self.stack.run("up", "--yes", "--skip-preview")
             after = site.bmc_writes()
