@@ -70,7 +70,7 @@ class Segment:
         return until(f"the VIP on {' or '.join(names)} alone", held)
 
     def until_healthy(self, *names: str) -> None:
-        """Until keepalived of each node has all that its checks can give."""
+        """Until keepalived of each node takes part, with all that its checks can give."""
         numbers = self.plan.api.priorities
         ranks = [server.name for server in self.plan.control_plane]
         for name in names:
@@ -84,7 +84,7 @@ class Segment:
             until(f"{name} at {best}", partial(self._is_at, name, best))
 
     def _is_at(self, name: str, priority: int) -> bool:
-        return self.nodes[name].priorities()[-1:] == [priority]
+        return self.nodes[name].takes_part and self.nodes[name].priorities()[-1:] == [priority]
 
 
 @contextmanager
@@ -158,10 +158,14 @@ def test_preempt_moves_the_vip_to_the_first_node_that_serves(
         with segment("preempt", tmp_path, certificate) as net:
             net.start_bootstrap()
             net.until_held_by("okd-bootstrap")
-            net.start_node("okd-master-1", healthy=False)
-            until("keepalived up", lambda: "Entering BACKUP" in net.nodes["okd-master-1"].log("keepalived"))
             with felt_by_a_client(net.vips[0]) as felt:
+                for name in ("okd-master-0", "okd-master-1"):
+                    net.start_node(name, healthy=False)
+                first = net.nodes["okd-master-0"]
+                until("no API found", lambda: "control_plane has no server available" in first.log("haproxy"))
+                until("every check failed", lambda: first.log("keepalived").count(" failed (") == 3)  # noqa: PLR2004
                 assert net.holders() == {"okd-bootstrap"}
+                assert first.priorities() == []
                 net.nodes["okd-master-1"].start_api(certificate)
                 moved_s = net.until_held_by("okd-master-1")
             assert felt.failed == 0, felt.problems
