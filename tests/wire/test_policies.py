@@ -163,7 +163,7 @@ def test_preempt_moves_the_vip_to_the_first_node_that_serves(
                     net.start_node(name, healthy=False)
                 first = net.nodes["okd-master-0"]
                 until("no API found", lambda: "control_plane has no server available" in first.log("haproxy"))
-                until("every check failed", lambda: first.log("keepalived").count(" failed (") == 3)  # noqa: PLR2004
+                until("every check failed", lambda: first.log("keepalived").count(" failed (") == 3)
                 assert net.holders() == {"okd-bootstrap"}
                 assert first.priorities() == []
                 net.nodes["okd-master-1"].start_api(certificate)
