@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from assets import keepalived
 from assets.keepalived import Keepalived, host_route
 from assets.network_config import CONNECTIONS, find_nmstatectl, keyfiles
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
+from assets.templates import templates_in
 from cluster.addresses import Address
 from cluster.plan import Intent, Role, Server
 
@@ -20,14 +19,7 @@ NETWORK_MANAGER = "/etc/NetworkManager"
 IPV4 = 4
 FOLDER = Path(__file__).parent
 
-ENVIRONMENT = Environment(
-    loader=FileSystemLoader(FOLDER),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,  # noqa: S701  (configuration files, no HTML)
-)
+TEMPLATES = templates_in(FOLDER)
 
 
 class Reader(StrEnum):
@@ -210,5 +202,5 @@ def _name(template: str) -> str:
 def _file(path: str, template: str, reader: Reader, **values: object) -> RenderedFile:
     """A file; one that is no template is as it stands: `${#` in a script would begin a comment of Jinja's."""
     if template.endswith(".j2"):
-        return RenderedFile(path, ENVIRONMENT.get_template(template).render(values), reader)
+        return RenderedFile(path, TEMPLATES.get_template(template).render(values), reader)
     return RenderedFile(path, (FOLDER / template).read_text(), reader)

@@ -71,7 +71,7 @@ def test_every_template_is_rendered() -> None:
 
 def test_a_template_that_names_nothing_is_an_error() -> None:
     with pytest.raises(UndefinedError):
-        render.ENVIRONMENT.from_string("{{ missing }}").render()
+        render.TEMPLATES.from_string("{{ missing }}").render()
 
 
 @pytest.mark.parametrize("role", Role)
