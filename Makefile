@@ -48,7 +48,7 @@ test: check _readers ## check, then the tiers unit, program, plugin, wire, and t
 
 rehearsal: ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
 	@tools/packages $(wildcard lab/packages.txt)
-	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _lab-binaries
+	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _nmstatectl _lab-binaries
 	$(PY) -m lab.rehearsal
 
 bench: setup ## Measure; the figures belong into bench/README.md

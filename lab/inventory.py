@@ -15,6 +15,7 @@ from lab.shell import LabError
 
 STACKS = Path(__file__).parent.parent / "stacks"
 STACK = "rehearsal"
+STATIC = "okd-worker-1"
 
 Role = Literal["bootstrap", "master", "worker"]
 ROLES: dict[str, Role] = {"master": "master", "worker": "worker"}
@@ -30,6 +31,11 @@ class Machine:
     address: IPv4Address
     uuid: str = ""
     """System id at the BMC, and UUID of the libvirt domain; empty for the bootstrap."""
+
+    @property
+    def static(self) -> bool:
+        """Whether DHCP leaves it alone: the rehearsal gives it a networkConfig."""
+        return self.name == STATIC
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _GRUB_CORE_MODULES = [
 _GRUB_DISK_MODULES = ["linux", "relocator", "video", "video_fb", "vbe", "mmap", "boot", "priority_queue"]
 _GRUB_FIRST_SECTOR = _MIB_SECTORS
 _BOOT_FIRST_SECTOR = 2 * _MIB_SECTORS
-_BOOT_MIB = 24
+_BOOT_MIB = 40  # the initrd twice: coreos-installer copies it to append a keyfile
 _BIOS_BOOT_TYPE = "21686148-6449-6E6F-744E-656564454649"
 # Where GRUB's boot sector and the first sector of its core image keep the sector to go on with
 # (GRUB_BOOT_MACHINE_KERNEL_SECTOR; the first blocklist entry): what grub-bios-setup writes into a block device.

@@ -10,8 +10,9 @@ from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, load_plan
 from lab import site
 from lab.images import Images, ensure_images
-from lab.inventory import STACKS, load_site
+from lab.inventory import load_site
 from lab.payload import write_payload
+from lab.rehearsal.own_address import give_own_address
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import STACK, Stack
@@ -61,6 +62,7 @@ def _cluster(report: Report, images: Images, *, keep: bool) -> None:
     stack = Stack(PROJECT)
     with report.step("payload and stack"):
         stack.prepare()
+        give_own_address(stack, load_site())
         payload = PROJECT / "stacks" / STACK / "payload"
         write_payload(load_site(), payload)
         digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
@@ -89,7 +91,7 @@ def _cluster(report: Report, images: Images, *, keep: bool) -> None:
 def _plan(project: Path) -> ClusterPlan:
     """The plan, as the program makes it from the same two files."""
     options = read_stack_file(project / "stacks" / f"Pulumi.{STACK}.yaml")
-    return load_plan(STACKS / STACK / "install-config.yaml", options)
+    return load_plan(project / "stacks" / STACK / "install-config.yaml", options)
 
 
 def _consoles(text: str) -> None:

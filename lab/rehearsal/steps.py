@@ -9,6 +9,7 @@ from assets.render import render_bootstrap
 from cluster.plan import ClusterPlan
 from components.preflight import wanted_of
 from lab import site
+from lab.inventory import STATIC
 from lab.rehearsal.etcd import Writer
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
@@ -16,6 +17,7 @@ from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import STACK, Stack
+from lab.site.paths import DNS
 
 PAYLOAD = ("bootstrap", "master", "worker")
 ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
@@ -110,10 +112,19 @@ class Rehearsal:
             self.proofs.control_plane_holds_the_vip()
             self.proofs.compute_holds_the_ingress_vip()
             self.proofs.first_boots("/config/worker", self.plan.compute, self._control_plane_console)
+            self._own_address()
             self.proofs.bootstrap_left_etcd()
             self._written()
             self._no_trace()
         self.report.measure("memory of five VMs, MiB", goal="under 4096", seen=self.provisioner.memory_mib())
+
+    def _own_address(self) -> None:
+        """The server that DHCP leaves alone."""
+        server = next(server for server in self.plan.compute if server.name == STATIC)
+        said = [line for line in self.provisioner.console(STATIC) if f"has {server.address}/" in line]
+        self.report.prove(f"address of {STATIC} by its networkConfig", wanted=True, seen=bool(said), machine=STATIC)
+        leased = server.boot_mac in (DNS / "leases").read_text()
+        self.report.prove(f"lease of DHCP for {STATIC}", wanted=False, seen=leased)
 
     def nothing_changes(self) -> None:
         """The same again, a refresh, and one byte more in each role's files."""

@@ -27,6 +27,7 @@ from lab.templates import render
 
 _DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
 _SERVER_MEMORY_MIB = 320
+_KEYFILE_MEMORY_MIB = 1100  # coreos-installer packs a keyfile with xz -9, which wants 674 MiB
 _DISK_SIZE = "1536M"
 # libvirtd does not start where this user is missing, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
 _QEMU_USER = {
@@ -136,4 +137,5 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
 
 def _server_xml(machine: Machine, disk: Path) -> str:
     values = {"machine": machine, "disk": disk, "console": CONSOLE / f"{machine.name}.log"}
-    return render("site/files/server.xml.j2", memory_mib=_SERVER_MEMORY_MIB, **values)
+    memory_mib = _KEYFILE_MEMORY_MIB if machine.static else _SERVER_MEMORY_MIB
+    return render("site/files/server.xml.j2", memory_mib=memory_mib, **values)

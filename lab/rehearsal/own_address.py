@@ -1,0 +1,32 @@
+"""One server without DHCP: the operator's copy of the stack gives it a `networkConfig` in place of a reservation."""
+
+from ipaddress import IPv4Interface
+from typing import Any
+
+import yaml
+
+from lab.inventory import STACK, STATIC, Site
+from lab.rehearsal.stack import Stack
+from lab.site.network import provisioner_address
+
+
+def give_own_address(stack: Stack, site: Site) -> None:
+    """Change install-config.yaml and the options as an operator would."""
+    path = stack.project / "stacks" / STACK / "install-config.yaml"
+    config: dict[str, Any] = yaml.safe_load(path.read_text())
+    (host,) = (host for host in config["platform"]["baremetal"]["hosts"] if host["name"] == STATIC)
+    (machine,) = (server for server in site.servers if server.static)
+    network = provisioner_address(site)
+    host["networkConfig"] = _nmstate(IPv4Interface(f"{machine.address}/{network.network.prefixlen}"), network)
+    path.write_text(yaml.safe_dump(config, sort_keys=False))
+    stack.run("config", "rm", "--path", f"node_addresses.{STATIC}", quiet=True)
+
+
+def _nmstate(address: IPv4Interface, site: IPv4Interface) -> dict[str, Any]:
+    ipv4 = {"enabled": True, "address": [{"ip": str(address.ip), "prefix-length": address.network.prefixlen}]}
+    route = {"destination": "0.0.0.0/0", "next-hop-address": str(site.ip), "next-hop-interface": "eth0"}
+    return {
+        "interfaces": [{"name": "eth0", "type": "ethernet", "state": "up", "ipv4": ipv4}],
+        "routes": {"config": [route]},
+        "dns-resolver": {"config": {"server": [str(site.ip)]}},
+    }
