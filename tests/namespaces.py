@@ -64,7 +64,8 @@ def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[None]:
             ip(f"link add {port} type veth peer name eth0 address {mac} netns {machine.pid}")
             ip(f"link set {port} master {bridge} up")
             inside = ["nsenter", f"--net=/proc/{machine.pid}/ns/net", "ip"]
-            for each in (f"address add {address} dev eth0", "link set eth0 up"):
+            dad = " nodad" if ":" in address else ""
+            for each in (f"address add {address} dev eth0{dad}", "link set eth0 up"):
                 subprocess.run([*inside, *each.split()], check=True, env={"PATH": SBIN})
             until_it_forwards(bridge, port)
             yield
