@@ -54,8 +54,11 @@ def until_it_forwards(bridge: str, port: str) -> None:
 
 
 @contextmanager
-def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[None]:
-    """Another machine on `bridge`: a real kernel in its own network, with one interface that has `address`."""
+def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[list[str]]:
+    """Another machine on `bridge`: a real kernel in its own network, whose eth0 has `address`.
+
+    Gives the words that a command begins with which shall run there.
+    """
     command = ["unshare", "--net", "sh", "-c", "echo there; exec sleep 60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as machine:
         try:
@@ -63,12 +66,12 @@ def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[None]:
             machine.stdout.readline()
             ip(f"link add {port} type veth peer name eth0 address {mac} netns {machine.pid}")
             ip(f"link set {port} master {bridge} up")
-            inside = ["nsenter", f"--net=/proc/{machine.pid}/ns/net", "ip"]
+            inside = ["nsenter", f"--net=/proc/{machine.pid}/ns/net"]
             dad = " nodad" if ":" in address else ""
             for each in (f"address add {address} dev eth0{dad}", "link set eth0 up"):
-                subprocess.run([*inside, *each.split()], check=True, env={"PATH": SBIN})
+                subprocess.run([*inside, "ip", *each.split()], check=True, env={"PATH": SBIN})
             until_it_forwards(bridge, port)
-            yield
+            yield inside
         finally:
             machine.kill()
 
