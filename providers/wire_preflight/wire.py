@@ -1,0 +1,34 @@
+"""The judgement's eyes: the segment and the resolver of this machine. Nothing is changed."""
+
+import socket
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from providers.probe import vrrp
+from providers.probe.neighbours import answering_macs, interface_to
+from providers.probe.vrrp import Advert
+from providers.progress import Report
+
+LISTEN_S = 4.0
+"""Four adverts of a master that speaks each second, as nearly all do; a backup waits as long before it takes over."""
+
+
+@dataclass(frozen=True)
+class HostWire:
+    """`engine.Wire` from the machine that this process runs on."""
+
+    report: Report
+
+    def macs_of(self, address: str) -> frozenset[str]:
+        """See `Wire`."""
+        return answering_macs(interface_to(address), address)
+
+    def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
+        """See `Wire`."""
+        interfaces = sorted({interface_to(address) for address in addresses})
+        self.report(f"listening for VRRP on {', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s")
+        return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
+
+    def resolve(self, name: str) -> frozenset[str]:
+        """See `Wire`."""
+        return frozenset(str(each[4][0]) for each in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM))
