@@ -14,6 +14,7 @@ from providers.probe.vrrp import Advert
 BELOW_APPS = "preflight.apps"
 """A name that nobody has written down: only a wildcard answers it."""
 SUGGESTED = 3
+RECORD = {4: "A", 6: "AAAA"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +66,8 @@ class Wire(Protocol):
         """
         ...
 
-    def resolve(self, name: str) -> frozenset[str]:
-        """Addresses of a name, as this machine's resolver has them.
+    def resolve(self, name: str, version: int) -> frozenset[str]:
+        """Addresses of a name, of IP version 4 or 6, as this machine's resolver has them.
 
         Raises:
             OSError: It has none.
@@ -150,23 +151,21 @@ def _way_out(spec: WireSpec, claim: Claim, taken: Collection[int]) -> str:
 
 
 def _names(spec: WireSpec, wire: Wire) -> Iterator[Note]:
-    for name, record, claim in (
-        ("api", "api", spec.api),
-        ("api-int", "api-int", spec.api),
-        (BELOW_APPS, "*.apps", spec.ingress),
-    ):
-        try:
-            found, seen = wire.resolve(f"{name}.{spec.domain}"), ""
-        except OSError as error:
-            found, seen = frozenset[str](), str(error.strerror)
-        wanted = frozenset(claim.vips)
-        says = ", ".join(sorted(found - wanted)) or seen or "nothing of that"
-        for vip in [vip for vip in claim.vips if vip not in found]:
-            yield _note(
-                spec.severity["dns"],
-                f"{name}.{spec.domain}: the resolver of this machine says {says}, wanted {vip}",
-                f"add to the site's DNS: {record}.{spec.domain}. IN {'AAAA' if ':' in vip else 'A'} {vip}",
-            )
+    names = (("api", "api", spec.api), ("api-int", "api-int", spec.api), (BELOW_APPS, "*.apps", spec.ingress))
+    for name, record, claim in names:
+        for vip in claim.vips:
+            version = ip_address(vip).version
+            try:
+                found = wire.resolve(f"{name}.{spec.domain}", version)
+                said = ", ".join(sorted(found)) or "nothing"
+            except OSError as error:
+                found, said = frozenset[str](), str(error.strerror)
+            if vip not in found:
+                yield _note(
+                    spec.severity["dns"],
+                    f"{name}.{spec.domain}: the resolver of this machine says {said}, wanted {vip}",
+                    f"add to the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
+                )
 
 
 def _note(severity: str, what: str, mend: str) -> Note:

@@ -11,6 +11,7 @@ from providers.progress import Report
 
 LISTEN_S = 4.0
 """Four adverts of a master that speaks each second, as nearly all do; a backup waits as long before it takes over."""
+FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class HostWire:
         self.report(f"listening for VRRP on {', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s")
         return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
 
-    def resolve(self, name: str) -> frozenset[str]:
-        """See `Wire`."""
-        return frozenset(str(each[4][0]) for each in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM))
+    def resolve(self, name: str, version: int) -> frozenset[str]:
+        """See `Wire`; one family at a time, or of /etc/hosts the first line alone would count."""
+        found = socket.getaddrinfo(name, None, FAMILY[version], socket.SOCK_STREAM)
+        return frozenset(str(each[4][0]) for each in found)
