@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from ipaddress import IPv6Address, IPv6Interface
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,6 +54,15 @@ def until_it_forwards(bridge: str, port: str) -> None:
         time.sleep(0.01)
 
 
+def _until_it_listens(inside: list[str], address: str) -> None:
+    """The kernel joins the group by which an IPv6 address is asked for some moments after it has the address."""
+    group = str(IPv6Address(b"\xff\x02" + bytes(9) + b"\x01\xff" + IPv6Interface(address).packed[13:]))
+    until = time.monotonic() + 10
+    while group not in subprocess.check_output([*inside, "ip", "maddress"], text=True, env={"PATH": SBIN}).split():
+        assert time.monotonic() < until, f"{address} was never listened for"
+        time.sleep(0.01)
+
+
 @contextmanager
 def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[list[str]]:
     """Another machine on `bridge`: a real kernel in its own network, whose eth0 has `address`.
@@ -71,6 +81,8 @@ def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[list[s
             for each in (f"address add {address} dev eth0{dad}", "link set eth0 up"):
                 subprocess.run([*inside, "ip", *each.split()], check=True, env={"PATH": SBIN})
             until_it_forwards(bridge, port)
+            if ":" in address:
+                _until_it_listens(inside, address)
             yield inside
         finally:
             machine.kill()

@@ -11,6 +11,7 @@ from providers.progress import Report
 
 LISTEN_S = 4.0
 """Four adverts of a master that speaks each second, as nearly all do; a backup waits as long before it takes over."""
+QUESTIONS = 3
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
@@ -21,8 +22,9 @@ class HostWire:
     report: Report
 
     def macs_of(self, address: str) -> frozenset[str]:
-        """See `Wire`."""
-        return answering_macs(interface_to(address), address)
+        """See `Wire`; asked more than once, as RFC 5227 has it: here, an answer that is lost makes a stranger."""
+        interface = interface_to(address)
+        return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
         """See `Wire`."""
