@@ -20,11 +20,13 @@ pytestmark = needs_root
 
 BOOTSTRAP, STRANGER = plans.plan().bootstrap.mac, "02:00:00:00:00:99"
 API = "192.168.111.5/24"
+QUESTIONS = wire.QUESTIONS
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "LISTEN_S", 0.1)
+    monkeypatch.setattr(wire, "QUESTIONS", 1)
 
 
 @pytest.fixture
@@ -87,6 +89,14 @@ def test_a_refresh_from_elsewhere_does_not_fail(props: dict[str, Any], capfd: py
     found = in_own_network(lambda: WirePreflightProvider().read("wire", props))
     assert found.outs == props
     assert "okd-wire: not looked at: API VIP 192.168.111.5: 192.168.111.5: no interface" in capfd.readouterr().err
+
+
+def test_an_answer_that_is_lost_makes_no_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "QUESTIONS", QUESTIONS)
+    answers = iter([frozenset[str](), frozenset({BOOTSTRAP}), frozenset[str]()])
+    monkeypatch.setattr(wire, "interface_to", lambda _: "baremetal")
+    monkeypatch.setattr(wire, "answering_macs", lambda *_: next(answers))
+    assert wire.HostWire(print).macs_of("192.168.111.21") == {BOOTSTRAP}
 
 
 def test_a_deletion_touches_nothing(props: dict[str, Any]) -> None:
