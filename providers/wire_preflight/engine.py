@@ -160,11 +160,11 @@ def _names(spec: WireSpec, wire: Wire) -> Iterator[Note]:
                 said = ", ".join(sorted(found)) or "nothing"
             except OSError as error:
                 found, said = frozenset[str](), str(error.strerror)
-            if vip not in found:
+            if found != {vip}:
                 yield _note(
                     spec.severity["dns"],
-                    f"{name}.{spec.domain}: the resolver of this machine says {said}, wanted {vip}",
-                    f"add to the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
+                    f"{name}.{spec.domain}: the resolver of this machine says {said}, wanted {vip} alone",
+                    f"write in the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
                 )
 
 
