@@ -113,10 +113,19 @@ class Cluster(Component):
         return VipHandoff(f"{self.name}-api", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
 
     def _ingress(self, after: Sequence[pulumi.Resource]) -> None:
-        args = VipHeldArgs(
-            vip=str(self.plan.ingress.address),
-            nodes={server.name: str(server.address) for server in self.plan.of(self.plan.ingress_role)},
-            deadline_s=self.plan.options.deadlines.ingress_s,
-            urn=self.urn_of(VipHeld, f"{self.name}-ingress"),
-        )
-        VipHeld(f"{self.name}-ingress", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
+        """Each family by itself: keepalived may have them on different machines."""
+        ingress, holders = self.plan.ingress, self.plan.of(self.plan.ingress_role)
+        for vip in ingress.addresses:
+            name = f"{self.name}-ingress" if vip == ingress.address else f"{self.name}-ingress-ipv{vip.version}"
+            args = VipHeldArgs(
+                vip=str(vip),
+                nodes={
+                    server.name: str(address)
+                    for server in holders
+                    for address in server.addresses
+                    if address.version == vip.version
+                },
+                deadline_s=self.plan.options.deadlines.ingress_s,
+                urn=self.urn_of(VipHeld, name),
+            )
+            VipHeld(name, args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))

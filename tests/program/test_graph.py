@@ -141,13 +141,13 @@ def test_the_network_is_looked_at_once_what_ran_on_the_servers_before_is_off(
 def test_the_network_preflight_looks_for_what_the_vip_s_holders_are_given(production: Graph) -> None:
     seen, handoff = production.one("WirePreflight").inputs, production.one("VipHandoff").inputs
     api, ingress = seen["api"], seen["ingress"]
-    assert (api["vips"], api["macs"]) == ([handoff["vip"]], [handoff["bootstrap_mac"]])
+    plan = plans.plan()
+    assert (api["vips"], api["macs"]) == ([str(plan.api.address)], [handoff["bootstrap_mac"]])
     masters = {name: [address] for name, address in handoff["nodes"].items()}
     assert api["holders"] == {VM: ["192.168.111.20"], **masters}
     held = production.one("VipHeld").inputs
     assert ingress["vips"] == [held["vip"]]
     assert ingress["holders"] == {name: [address] for name, address in held["nodes"].items()}
-    plan = plans.plan()
     assert (api["router_id"], ingress["router_id"]) == (plan.api.router_id, plan.ingress.router_id)
     assert seen["severity"] == {"vip": "error", "vrid": "error", "dns": "warn"}
 

@@ -61,7 +61,8 @@ def test_the_holder_of_a_vip_is_proven(family: Family) -> None:
 @pytest.mark.parametrize("provider", [VipHeldProvider, VipHandoffProvider])
 def test_a_refresh_tells_the_holder(family: Family, provider: type[Provider]) -> None:
     times = dict.fromkeys(("stable_s", "soak_s", "bootstrap_s"), 1.0)
-    props = {**family.props, "bootstrap_name": "okd-bootstrap", "bootstrap_mac": "52:54:00:00:00:20", **times}
+    vm = {"bootstrap_name": "okd-bootstrap", "bootstrap_mac": "52:54:00:00:00:20"}
+    props = {**family.props, **vm, **times, "vips": [family.at(5)], "min_ready": 2.0}
     found = family.on_the_segment(lambda: provider().read("x", props))
     assert (found.outs["holder"], found.outs["macs"]) == ("node-1", [MAC])
 
