@@ -17,6 +17,7 @@ PREFIX = "okd-baremetal:"
 """Of each key of a stack file: the project's name."""
 
 Transport = Literal["unicast", "multicast"]
+Severity = Literal["error", "warn"]
 Runtime = Literal["podman", "host"]
 """Where the services of the machines come from: a container image, or the machine's own image."""
 
@@ -127,6 +128,14 @@ class Media(Option):
     base_iso: BaseIso
 
 
+class Wire(Option):
+    """What becomes of what is found on the network before a VIP is claimed or moved."""
+
+    vip: Severity = Field("error", description="A VIP is answered by a machine that may not hold it.")
+    vrid: Severity = Field("error", description="Another cluster advertises one of our VRRP router ids.")
+    dns: Severity = Field("warn", description="A name does not lead to its VIP, for the resolver of this machine.")
+
+
 class Handoff(Option):
     """Times of the VIP handoff, in seconds."""
 
@@ -169,6 +178,7 @@ class Options(Placement, frozen=True, extra="forbid"):
     bmc_ca: str = Field(
         "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
     )
+    wire: Wire = Wire()
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
     destroyable: bool = False

@@ -8,12 +8,13 @@ import pulumi
 from cluster.plan import ClusterPlan, Role
 from components.bootstrap import Bootstrap, BootstrapArgs
 from components.component import Component
-from components.preflight import wanted_of
+from components.preflight import wanted_of, wire_wanted_of
 from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs
 from providers.preflight.resource import ProvisionerPreflight, ProvisionerPreflightArgs
 from providers.vip_handoff.resource import VipHandoff, VipHandoffArgs
 from providers.vip_held.resource import VipHeld, VipHeldArgs
+from providers.wire_preflight.resource import WirePreflight, WirePreflightArgs
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,10 @@ class Cluster(Component):
     """A bare-metal cluster.
 
     first:       ProvisionerPreflight, before everything that touches the world
-    bootstrap:   files ─► every BmcHost ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
-    production:  HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute) ─► VipHeld (Ingress)
+    then:        files ─► every BmcHost ─► WirePreflight
+    bootstrap:   WirePreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
+    production:  WirePreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
+                 ─► VipHeld (Ingress)
 
     VipHandoff exists from phase bootstrap on, so production always meets it as an update; one that fails stops the
     deletion of what it depended on, the VM.
@@ -55,13 +58,13 @@ class Cluster(Component):
     def _bootstrap(self, child: pulumi.ResourceOptions) -> VipHandoff:
         bootstrap = Bootstrap(f"{self.name}-bootstrap", BootstrapArgs(self.plan, self.provisioner), child)
         hosts = self._identify(bootstrap.assets)
-        handoff = self._handoff(after=[bootstrap.start([self.preflight, *hosts])])
+        handoff = self._handoff(after=[bootstrap.start([self.preflight, *hosts, self._wire(hosts)])])
         self.control_plane.install([handoff])
         return handoff
 
     def _production(self) -> VipHandoff:
         hosts = self._identify([])
-        handoff = self._handoff(after=[self.control_plane.install([])])
+        handoff = self._handoff(after=[self.control_plane.install([]), self._wire(hosts)])
         # The bootstrap's config server refuses the role worker; the control plane's serves it once it has the VIP.
         last = self.compute.install([handoff, *hosts]) if self.plan.compute else handoff
         self._ingress(after=[last])
@@ -79,6 +82,13 @@ class Cluster(Component):
             wanted=wanted_of(self.plan, pulumi.get_stack()), urn=self.urn_of(ProvisionerPreflight, name)
         )
         return ProvisionerPreflight(name, args, pulumi.ResourceOptions(parent=self))
+
+    def _wire(self, hosts: Sequence[pulumi.Resource]) -> WirePreflight:
+        """After the servers are known: what ran on them before, and was consented to end, is in nobody's way."""
+        name = f"{self.name}-wire"
+        args = WirePreflightArgs(wanted=wire_wanted_of(self.plan), urn=self.urn_of(WirePreflight, name))
+        opts = pulumi.ResourceOptions(parent=self, depends_on=[self.preflight, *hosts])
+        return WirePreflight(name, args, opts)
 
     def _handoff(self, after: Sequence[pulumi.Resource]) -> VipHandoff:
         plan, options = self.plan, self.plan.options
@@ -103,10 +113,19 @@ class Cluster(Component):
         return VipHandoff(f"{self.name}-api", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
 
     def _ingress(self, after: Sequence[pulumi.Resource]) -> None:
-        args = VipHeldArgs(
-            vip=str(self.plan.ingress.address),
-            nodes={server.name: str(server.address) for server in self.plan.of(self.plan.ingress_role)},
-            deadline_s=self.plan.options.deadlines.ingress_s,
-            urn=self.urn_of(VipHeld, f"{self.name}-ingress"),
-        )
-        VipHeld(f"{self.name}-ingress", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
+        """Each family by itself: keepalived may have them on different machines."""
+        ingress, holders = self.plan.ingress, self.plan.of(self.plan.ingress_role)
+        for vip in ingress.addresses:
+            name = f"{self.name}-ingress" if vip == ingress.address else f"{self.name}-ingress-ipv{vip.version}"
+            args = VipHeldArgs(
+                vip=str(vip),
+                nodes={
+                    server.name: str(address)
+                    for server in holders
+                    for address in server.addresses
+                    if address.version == vip.version
+                },
+                deadline_s=self.plan.options.deadlines.ingress_s,
+                urn=self.urn_of(VipHeld, name),
+            )
+            VipHeld(name, args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))

@@ -1,7 +1,11 @@
-"""What a plan wants of the provisioner."""
+"""What a plan wants of the provisioner and of its network."""
 
-from cluster.plan import ClusterPlan
+from collections.abc import Iterable
+
+from cluster.plan import ClusterPlan, Server
+from cluster.plan.model import BootstrapHost, Vip
 from providers.preflight.engine import Spec
+from providers.wire_preflight.engine import Claim, WireSpec
 
 
 def wanted_of(plan: ClusterPlan, stack: str) -> Spec:
@@ -28,4 +32,27 @@ def wanted_of(plan: ClusterPlan, stack: str) -> Spec:
         media_port=options.media.port,
         base_iso_sha256=options.media.base_iso.sha256,
         base_iso_url=options.media.base_iso.url,
+    )
+
+
+def wire_wanted_of(plan: ClusterPlan) -> WireSpec:
+    """What would be in the way of a VIP."""
+    first: list[BootstrapHost | Server] = [plan.bootstrap, *plan.control_plane]
+    return WireSpec(
+        phase=plan.options.phase,
+        domain=plan.domain,
+        api=_claim("api", "API VIP", plan.api, first, [plan.bootstrap.mac]),
+        ingress=_claim("ingress", "Ingress VIP", plan.ingress, plan.of(plan.ingress_role), []),
+        severity=plan.options.wire.model_dump(),
+    )
+
+
+def _claim(option: str, what: str, vip: Vip, holders: Iterable[BootstrapHost | Server], macs: list[str]) -> Claim:
+    return Claim(
+        what=what,
+        option=option,
+        vips=[str(address) for address in vip.addresses],
+        router_id=vip.router_id,
+        holders={each.name: [str(address) for address in each.addresses] for each in holders},
+        macs=macs,
     )

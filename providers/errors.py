@@ -6,7 +6,7 @@ OkdBaremetalError              root: what was seen against what was wanted, wher
 │   ├── BmcIdentityError       another machine than the one consented to; nothing was changed
 │   ├── BmcTransientError      worth another try within the deadline
 │   └── BmcTimeoutError        deadline spent; what was asked may still happen
-├── PreflightError             the provisioner lacks what `up` needs, one line per finding; nothing was touched
+├── PreflightError             the provisioner or its network lacks what `up` needs, one line per finding
 ├── HypervisorError            libvirt is not reachable, or refuses
 ├── ProvisioningError          at least one host of a role was not installed; the next `up` tries those again
 ├── HandoffUnsafeError         the VIP was not let go, or was taken back; the bootstrap VM was kept
@@ -53,7 +53,7 @@ class BmcTimeoutError(BmcError):
 
 
 class PreflightError(OkdBaremetalError):
-    """The provisioner lacks what `up` needs, one line per finding; nothing was touched."""
+    """The provisioner or its network lacks what `up` needs, one line per finding; what it says was left alone."""
 
 
 class HypervisorError(OkdBaremetalError):

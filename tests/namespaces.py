@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from ipaddress import IPv6Address, IPv6Interface
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,8 +55,11 @@ def until_it_forwards(bridge: str, port: str) -> None:
 
 
 @contextmanager
-def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[None]:
-    """Another machine on `bridge`: a real kernel in its own network, with one interface that has `address`."""
+def neighbour(bridge: str, port: str, mac: str, *addresses: str) -> Iterator[list[str]]:
+    """Another machine on `bridge`: a real kernel in its own network, whose eth0 has `addresses`.
+
+    Gives the words that a command begins with which shall run there.
+    """
     command = ["unshare", "--net", "sh", "-c", "echo there; exec sleep 60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as machine:
         try:
@@ -63,13 +67,30 @@ def neighbour(bridge: str, port: str, mac: str, address: str) -> Iterator[None]:
             machine.stdout.readline()
             ip(f"link add {port} type veth peer name eth0 address {mac} netns {machine.pid}")
             ip(f"link set {port} master {bridge} up")
-            inside = ["nsenter", f"--net=/proc/{machine.pid}/ns/net", "ip"]
-            for each in (f"address add {address} dev eth0", "link set eth0 up"):
-                subprocess.run([*inside, *each.split()], check=True, env={"PATH": SBIN})
+            inside = ["nsenter", f"--net=/proc/{machine.pid}/ns/net"]
+            six = [address for address in addresses if ":" in address]
+            for address in addresses:
+                _run(inside, f"ip address add {address} dev eth0{' nodad' if address in six else ''}")
+            _run(inside, "ip link set eth0 up")
             until_it_forwards(bridge, port)
-            yield
+            for address in six:
+                _until_it_listens(inside, address)
+            yield inside
         finally:
             machine.kill()
+
+
+def _run(inside: list[str], command: str) -> str:
+    return subprocess.check_output([*inside, *command.split()], text=True, env={"PATH": SBIN})
+
+
+def _until_it_listens(inside: list[str], address: str) -> None:
+    """The kernel joins the group by which an IPv6 address is asked for some moments after it has the address."""
+    group = str(IPv6Address(b"\xff\x02" + bytes(9) + b"\x01\xff" + IPv6Interface(address).packed[13:]))
+    until = time.monotonic() + 10
+    while group not in _run(inside, "ip maddress").split():
+        assert time.monotonic() < until, f"{address} was never listened for"
+        time.sleep(0.01)
 
 
 def run_on_a_machine(script: str, folder: Path) -> subprocess.CompletedProcess[str]:

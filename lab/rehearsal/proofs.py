@@ -16,7 +16,7 @@ from cluster.plan import ClusterPlan, Server
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.report import Report
 from providers.probe.api import Api
-from providers.probe.arp import answering_macs, interface_to
+from providers.probe.neighbours import answering_macs, interface_to
 
 POLL_S = 0.25
 Seen = TypeVar("Seen")

@@ -181,7 +181,7 @@ class Rehearsal:
         files = len(render_bootstrap(self.plan))
         created = "create HostProvisioning, create VipHeld"
         deleted = f"delete Bootstrap, delete BootstrapVm, delete {files} RenderedAsset"
-        return f"{created}, {deleted}, update ProvisionerPreflight, update VipHandoff"
+        return f"{created}, {deleted}, update ProvisionerPreflight, update VipHandoff, update WirePreflight"
 
     def _handoff(self) -> None:
         felt = self.stack.outputs()["handoff"]

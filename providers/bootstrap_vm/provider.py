@@ -11,8 +11,8 @@ from providers.dynamic import Props, Provider
 from providers.hypervisor.libvirt_wire import connected
 from providers.lock import held
 from providers.probe.api import API_PORT
-from providers.probe.arp import answering_macs
 from providers.probe.https import connect_problem
+from providers.probe.neighbours import answering_macs
 from providers.progress import row
 
 

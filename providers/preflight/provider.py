@@ -18,11 +18,7 @@ class PreflightProvider(Provider):
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
         verdict = _verdict(news)
         verdict.refuse()
-        warn, tell = warnings(news["urn"]), row(news["urn"])
-        for line in verdict.warnings:
-            warn(line)
-        unseen = "; ".join(verdict.unseen)
-        tell(f"ready; not looked at: {unseen}" if unseen else "ready")
+        verdict.tell(warnings(news["urn"]), row(news["urn"]))
         return {
             "libvirt_version": verdict.libvirt_version,
             "kvm": verdict.kvm,

@@ -1,9 +1,10 @@
-"""What a judgement of the provisioner ends in."""
+"""What a judgement of the provisioner, or of its network, ends in."""
 
 from dataclasses import dataclass
 
 from providers.errors import PreflightError
 from providers.hypervisor.facts import HostFacts
+from providers.progress import Report
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Verdict:
     """What was seen."""
 
     notes: tuple[Note, ...]
-    facts: HostFacts | None
+    facts: HostFacts | None = None
     """None: libvirt was not asked, or did not answer."""
 
     @property
@@ -74,15 +75,22 @@ class Verdict:
         warnings = [f"warning: {line}" for line in self.warnings]
         return [*findings, *warnings, *(f"not looked at: {line}" for line in self.unseen)]
 
-    def refuse(self) -> None:
+    def refuse(self, subject: str = "this host", left_alone: str = "nothing was touched") -> None:
         """End here when anything must be mended.
 
         Raises:
             PreflightError: With all of the report.
         """
         if count := len(self.findings):
-            head = f"this host is not ready, {count} {'finding' if count == 1 else 'findings'}; nothing was touched"
+            head = f"{subject} is not ready, {count} {'finding' if count == 1 else 'findings'}; {left_alone}"
             raise PreflightError("\n    ".join([head, *self.lines()]))
+
+    def tell(self, warn: Report, row: Report) -> None:
+        """What is left to say of what is ready."""
+        for line in self.warnings:
+            warn(line)
+        unseen = "; ".join(self.unseen)
+        row(f"ready; not looked at: {unseen}" if unseen else "ready")
 
 
 def dotted(version: tuple[int, int, int]) -> str:

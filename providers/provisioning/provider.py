@@ -12,8 +12,8 @@ from providers import lock, progress
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
 from providers.errors import ProvisioningError
-from providers.probe import arp
 from providers.probe.https import Endpoint
+from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import Report
 from providers.provisioning.engine import Host, Installation, World
 from providers.provisioning.isos import IsoMedia, Recipe
@@ -24,7 +24,7 @@ from providers.redfish.sushy_bmc import Access, SushyBmc
 PAYLOAD_NAMES = {"control-plane": "master", "compute": "worker"}
 API_PORT = 6443
 PROBE_S = 3.0
-ARP_S = 1.0
+NEIGHBOUR_S = 1.0
 INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_address", "media_port")
 Record = dict[str, str]
 
@@ -150,7 +150,7 @@ def _installations(spec: HostProvisioningSpec, names: list[str], server: MediaSe
         devices={name: host.root_device for name, host in spec.hosts.items()},
     )
     media = IsoMedia(server, recipe, progress.row(spec.urn))
-    is_up = _api_probe(spec, recipe) if spec.role == "control-plane" else _answers_arp
+    is_up = _api_probe(spec, recipe) if spec.role == "control-plane" else _answers
     return {name: _installation(spec, name, media, is_up) for name in names}
 
 
@@ -176,8 +176,8 @@ def _api_probe(spec: HostProvisioningSpec, recipe: Recipe) -> Callable[[Host], b
     return lambda host: ready.is_ready(host.address)
 
 
-def _answers_arp(host: Host) -> bool:
-    return bool(arp.answering_macs(arp.interface_to(host.address), host.address, wait_s=ARP_S))
+def _answers(host: Host) -> bool:
+    return bool(answering_macs(interface_to(host.address), host.address, wait_s=NEIGHBOUR_S))
 
 
 def _summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception]) -> ProvisioningError:

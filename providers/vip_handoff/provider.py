@@ -12,9 +12,9 @@ from providers.hypervisor.libvirt_wire import connected
 from providers.hypervisor.shutdown import stop
 from providers.lock import held
 from providers.probe.api import API_PORT, Api
-from providers.probe.arp import answering_macs, interface_to
 from providers.probe.client import VipClient
 from providers.probe.https import connect_problem
+from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import row
 from providers.vip_handoff.engine import Cluster, HandoffEngine, holder_of
 

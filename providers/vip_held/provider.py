@@ -2,7 +2,7 @@
 
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider
-from providers.probe.arp import answering_macs, interface_to
+from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import row
 from providers.vip_held.engine import VipHeldEngine
 

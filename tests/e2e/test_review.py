@@ -18,6 +18,7 @@ OUR_FILES = "data:;base64,"  # how they stand in an Ignition
 
 MASTERS, WORKERS = ("okd-master-0", "okd-master-1", "okd-master-2"), ("okd-worker-0", "okd-worker-1")
 PREFLIGHT = "update ProvisionerPreflight okd-preflight"
+WIRE = "update WirePreflight okd-wire"
 BOOTSTRAP = "update BootstrapVm okd-bootstrap"
 HANDOFF = "update VipHandoff okd-api"
 INGRESS = "update VipHeld okd-ingress"
@@ -112,7 +113,12 @@ def resolver(old: str, new: str) -> Lines:
 CHANGES = {
     "api-vip": Change(
         in_install_config("- ", *API),
-        {BOOTSTRAP: {"vip", "ignition_sha256", "ours"}, HANDOFF: {"vip"}, CONTROL_PLANE: digests(*MASTERS)},
+        {
+            WIRE: {"api.vips[0]"},
+            BOOTSTRAP: {"vip", "ignition_sha256", "ours"},
+            HANDOFF: {"vip"},
+            CONTROL_PLANE: digests(*MASTERS),
+        },
         {
             **each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], claim(API)),
             **each(both("okd-keepalived.service"), service(API)),
@@ -128,7 +134,12 @@ CHANGES = {
     ),
     "ingress-vip": Change(
         in_install_config("- ", *APPS),
-        {CONTROL_PLANE: digests(*MASTERS), COMPUTE: digests(*WORKERS), INGRESS: {"vip"}},
+        {
+            WIRE: {"ingress.vips[0]"},
+            CONTROL_PLANE: digests(*MASTERS),
+            COMPUTE: digests(*WORKERS),
+            INGRESS: {"vip"},
+        },
         {
             "okd-compute-keepalived.conf": claim(APPS),
             "okd-compute-okd-keepalived.service": service(APPS),
@@ -142,6 +153,7 @@ CHANGES = {
     "peer": Change(
         lambda project: project.configure(node_addresses={"okd-master-1": [PEER[1]]}),
         {
+            WIRE: {'api.holders["okd-master-1"][0]'},
             BOOTSTRAP: {"nodes[1]", "ignition_sha256", "ours"},
             HANDOFF: {'nodes["okd-master-1"]'},
             CONTROL_PLANE: {'hosts["okd-master-1"].address', *digests(*MASTERS)},
@@ -161,7 +173,11 @@ CHANGES = {
     ),
     "vrid": Change(
         lambda project: project.configure(vrids={"api": 77}),
-        {BOOTSTRAP: {"ignition_sha256", "ours"}, CONTROL_PLANE: digests(*MASTERS)},
+        {
+            WIRE: {"api.router_id"},
+            BOOTSTRAP: {"ignition_sha256", "ours"},
+            CONTROL_PLANE: digests(*MASTERS),
+        },
         each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], swapped(*ROUTER, "virtual_router_id 67")),
     ),
     "weight": Change(
@@ -198,6 +214,7 @@ CHANGES = {
         {
             BOOTSTRAP: {"ignition_sha256", "ours"},
             PREFLIGHT: {"domain"},
+            WIRE: {"domain"},
             HANDOFF: {"domain"},
             CONTROL_PLANE: {"api_name", *digests(*MASTERS)},
         },
@@ -220,6 +237,7 @@ CHANGES = {
         add_a_worker,
         {
             "create BmcHost okd-worker-2": set(),
+            WIRE: {'ingress.holders["okd-worker-2"]'},
             CONTROL_PLANE: digests(*MASTERS),
             COMPUTE: {
                 'hosts["okd-worker-2"]',

@@ -47,11 +47,12 @@ class HttpsServer:
 
 
 @contextmanager
-def https_server(certificate: str, answer: bytes = OK) -> Iterator[HttpsServer]:
-    """Serve on a free port of 127.0.0.1."""
+def https_server(certificate: str, answer: bytes = OK, address: str = "127.0.0.1") -> Iterator[HttpsServer]:
+    """Serve on a free port of an address of loopback."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as listener:
         server = HttpsServer(listener, context, answer)
         thread = threading.Thread(target=server.serve)
         thread.start()

@@ -26,6 +26,7 @@ PROVIDERS = [
     "providers.provisioning.provider.HostProvisioningProvider",
     "providers.vip_handoff.provider.VipHandoffProvider",
     "providers.vip_held.provider.VipHeldProvider",
+    "providers.wire_preflight.provider.WirePreflightProvider",
 ]
 RPC_S = 30
 

@@ -23,12 +23,14 @@ from providers.preflight.provider import PreflightProvider
 from providers.provisioning.provider import HostProvisioningProvider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
+from providers.wire_preflight.provider import WirePreflightProvider
 from tests import plans
 
 PROVIDERS: dict[str, type[ResourceProvider]] = {
     "RenderedAsset": AssetProvider,
     "ProvisionerPreflight": PreflightProvider,
     "BmcHost": BmcHostProvider,
+    "WirePreflight": WirePreflightProvider,
     "BootstrapVm": BootstrapVmProvider,
     "VipHandoff": VipHandoffProvider,
     "HostProvisioning": HostProvisioningProvider,

@@ -15,7 +15,7 @@ from tests.unit.cluster.install_config.cases import Change, bare
 
 CONTROL_PLANE, COMPUTE = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"
-PREFLIGHT = "okd-preflight"
+PREFLIGHT, WIRE = "okd-preflight", "okd-wire"
 MASTERS, WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
 FILE = "stacks/rehearsal/install-config.yaml"
@@ -76,7 +76,7 @@ def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production:
         for key in bootstrap.resources[name].inputs.keys() | production.resources[name].inputs.keys()
         if bootstrap.resources[name].inputs.get(key) != production.resources[name].inputs.get(key)
     }
-    assert changed == {(PREFLIGHT, "phase"), (HANDOFF, "phase")}
+    assert changed == {(PREFLIGHT, "phase"), (WIRE, "phase"), (HANDOFF, "phase")}
 
 
 def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
@@ -84,7 +84,7 @@ def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
     for host in bootstrap.of("BmcHost"):
         assert bootstrap.after(host) == {PREFLIGHT} | assets(bootstrap)
     own = {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
-    assert bootstrap.after(bootstrap.one("BootstrapVm")) == {PREFLIGHT} | hosts | own
+    assert bootstrap.after(bootstrap.one("BootstrapVm")) == {PREFLIGHT, WIRE} | hosts | own
     assert bootstrap.after(bootstrap.one("VipHandoff")) == {VM}
     assert bootstrap.after(bootstrap.one("HostProvisioning")) == {HANDOFF} | CONTROL_PLANE
 
@@ -94,7 +94,7 @@ def test_edges_of_phase_production(production: Graph) -> None:
         assert production.after(host) == {PREFLIGHT} | assets(production)
     control_plane, compute = production.resources[MASTERS], production.resources[WORKERS]
     assert production.after(control_plane) == CONTROL_PLANE
-    assert production.after(production.one("VipHandoff")) == {MASTERS}
+    assert production.after(production.one("VipHandoff")) == {MASTERS, WIRE}
     assert production.after(compute) == {HANDOFF} | CONTROL_PLANE | COMPUTE
     assert production.after(production.one("VipHeld")) == {WORKERS}
 
@@ -128,6 +128,28 @@ def test_the_preflight_looks_for_what_the_vm_and_the_rollout_are_given(bootstrap
         assert seen[key] == vm[key], key
     for key in ("media_address", "media_port", "base_iso_sha256", "base_iso_url"):
         assert seen[key] == rollout[key], key
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_the_network_is_looked_at_once_what_ran_on_the_servers_before_is_off(
+    graphs: dict[str, Graph], phase: str
+) -> None:
+    graph = graphs[phase]
+    assert graph.after(graph.one("WirePreflight")) == {PREFLIGHT} | CONTROL_PLANE | COMPUTE
+
+
+def test_the_network_preflight_looks_for_what_the_vip_s_holders_are_given(production: Graph) -> None:
+    seen, handoff = production.one("WirePreflight").inputs, production.one("VipHandoff").inputs
+    api, ingress = seen["api"], seen["ingress"]
+    plan = plans.plan()
+    assert (api["vips"], api["macs"]) == ([str(plan.api.address)], [handoff["bootstrap_mac"]])
+    masters = {name: [address] for name, address in handoff["nodes"].items()}
+    assert api["holders"] == {VM: ["192.168.111.20"], **masters}
+    held = production.one("VipHeld").inputs
+    assert ingress["vips"] == [held["vip"]]
+    assert ingress["holders"] == {name: [address] for name, address in held["nodes"].items()}
+    assert (api["router_id"], ingress["router_id"]) == (plan.api.router_id, plan.ingress.router_id)
+    assert seen["severity"] == {"vip": "error", "vrid": "error", "dns": "warn"}
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
@@ -261,6 +283,7 @@ def test_a_lost_state_can_be_imported() -> None:
             id="consent",
         ),
         pytest.param({"phase": "done"}, "config: phase: Input should be", id="phase"),
+        pytest.param({"wire": {"vip": "no"}}, "config: wire.vip: Input should be 'error' or 'warn'", id="severity"),
         pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: no IPv4 address", id="addresses"),
         pytest.param(
             {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
@@ -344,6 +367,7 @@ def test_a_changed_byte_of_a_file_changes_that_file_and_the_digest_that_stands_f
         "okd-bootstrap-Corefile": {"text"},
         "okd-control-plane-Corefile": {"text"},
         "okd-compute-Corefile": {"text"},
+        WIRE: {"ingress"},
         VM: {"ignition_sha256", "ours"},
         MASTERS: {"ignition_sha256", "ours"},
     }

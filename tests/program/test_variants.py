@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from components.cluster import Cluster, ClusterArgs
 from tests import clusters, plans
 from tests.program.graph import Graph, run
 
@@ -39,6 +40,29 @@ def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) 
     assert ingress.inputs["nodes"].keys() == MASTERS
     assert production.after(ingress) == {"okd-api"}
     assert not any(name.startswith("okd-compute") for name in production.resources)
+
+
+def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(plans.ROOT)
+    plan = clusters.plan("dual-stack")
+    both = plan.model_copy(update={"options": plan.options.model_copy(update={"phase": "production"})})
+
+    def program() -> None:
+        Cluster(both.name, ClusterArgs(both))
+
+    graph = run(program=program)
+    assert {each.name: (each.inputs["vip"], each.inputs["nodes"]) for each in graph.of("VipHeld")} == {
+        "okd-ingress": (
+            "192.168.111.4",
+            {"okd-worker-0": "192.168.111.24", "okd-worker-1": "192.168.111.25"},
+        ),
+        "okd-ingress-ipv6": ("fd2e::4", {"okd-worker-0": "fd2e::24", "okd-worker-1": "fd2e::25"}),
+    }
+    seen = graph.one("WirePreflight").inputs
+    assert seen["api"]["vips"] == ["192.168.111.5", "fd2e::5"]
+    assert seen["ingress"]["holders"]["okd-worker-0"] == ["192.168.111.24", "fd2e::24"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,14 @@
 """A stack's file, read without Pulumi."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from cluster.errors import ConfigError
 from cluster.options import BaseImage, Options, read_stack_file
@@ -88,3 +92,32 @@ def test_each_option_is_declared_to_pulumi() -> None:
             assert option["default"] == Options.model_fields[name].default, name
         kind = {"string": str, "boolean": bool, "object": dict}[option["type"]]
         assert isinstance(made[name], kind), name
+
+
+def leaves(options: type[BaseModel], path: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every option that has no options of its own, by its whole path."""
+    for name, field in options.model_fields.items():
+        kinds = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
+        inner = [kind for kind in kinds if issubclass(kind, BaseModel) and get_origin(field.annotation) is not dict]
+        if inner:
+            yield from leaves(inner[0], f"{path}{name}.")
+        else:
+            yield f"{path}{name}", field
+
+
+def rows(section: str) -> dict[str, list[str]]:
+    """Cells of the reference's rows, by option."""
+    text = (
+        (plans.ROOT / "docs/reference/options.md").read_text().partition(f"## {section}\n")[2].partition("\n## ")[0]
+    )
+    found = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    return {name.removesuffix(".<host>"): cells for cells in found for name in re.findall("`(.*?)`", cells[0])}
+
+
+def test_each_option_has_its_row_in_the_reference_with_its_default() -> None:
+    fields, required, optional = dict(leaves(Options)), rows("Required"), rows("Optional")
+    assert fields.keys() == required.keys() | optional.keys()
+    for name, (_, default, *_) in optional.items():
+        value = fields[name].default
+        if isinstance(value, bool) or (value not in (None, "", {}) and not fields[name].is_required()):
+            assert default.strip("` ") == (str(value).lower() if isinstance(value, bool) else f"{value}"), name

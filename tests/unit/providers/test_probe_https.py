@@ -25,6 +25,14 @@ def test_an_api_that_answers_200_under_its_name_and_ca_is_ready(certificate: str
         assert server.requests[0].startswith(b"GET /readyz HTTP/1.1\r\nHost: api.okd.lab.test\r\n")
 
 
+def test_an_ipv6_address_is_asked_alike(certificate: str) -> None:
+    with https_server(certificate, address="::1") as server:
+        assert endpoint(server.port).is_ready("::1")
+        assert server.names == [NAME]
+        assert connect_problem("::1", server.port) is None
+    assert "refused" in str(connect_problem("::1", server.port))
+
+
 def test_each_question_is_a_fresh_connection(certificate: str) -> None:
     with https_server(certificate) as server:
         assert all(endpoint(server.port).is_ready(LOCAL) for _ in range(3))

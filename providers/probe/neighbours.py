@@ -1,0 +1,49 @@
+"""Who answers an address on the segment: ARP for IPv4, neighbour discovery for IPv6."""
+
+from ipaddress import ip_address
+
+from providers.errors import OkdBaremetalError
+from providers.probe import arp, nd
+from providers.probe.routes import route_to
+
+IPV4 = 4
+
+
+def answering_macs(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[str]:
+    """MACs that answer one question for an address of either family.
+
+    Args:
+        interface: Name of the interface that is on the address's network.
+        address: IPv4 or IPv6.
+        wait_s: How long answers are waited for, in seconds.
+
+    Returns:
+        Each MAC as `aa:bb:cc:dd:ee:ff`; several where several machines have the address.
+
+    Raises:
+        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there.
+    """
+    ask = arp.answering_macs if ip_address(address).version == IPV4 else nd.answering_macs
+    return ask(interface, address, wait_s)
+
+
+def interface_to(address: str) -> str:
+    """Name of the interface that is on the network of `address`.
+
+    Raises:
+        OkdBaremetalError: This machine is not on that network, or the address is its own.
+    """
+    try:
+        route = route_to(address)
+    except OSError as error:
+        raise _no_interface(address, str(error)) from error
+    if route.gateway:
+        raise _no_interface(address, f"it is behind the gateway {route.gateway}")
+    if not route.unicast:
+        raise _no_interface(address, "it is an address of this machine itself")
+    return route.interface
+
+
+def _no_interface(address: str, seen: str) -> OkdBaremetalError:
+    hint = "Give the provisioner's bridge an address on the machine network"
+    return OkdBaremetalError(f"no interface of this machine is on its network ({seen})", where=address, hint=hint)

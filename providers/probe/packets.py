@@ -1,0 +1,52 @@
+"""Frames of one interface, as they are on the wire."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from providers.errors import OkdBaremetalError
+
+
+@contextmanager
+def packets(interface: str, ethertype: int, what: str) -> Iterator[socket.socket]:
+    """A packet socket that sends and receives whole Ethernet frames of one type.
+
+    Args:
+        interface: Name of an interface of this machine.
+        ethertype: ETH_P_….
+        what: What the frames are, for people.
+
+    Raises:
+        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there or down.
+    """
+    try:
+        # Of no protocol until it is bound: else frames of other interfaces would be in its queue already.
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire:
+            wire.bind((interface, ethertype))
+            yield wire
+    except PermissionError as error:
+        hint = "Run as root, or give the process CAP_NET_RAW"
+        seen = f"raw sockets are not permitted, so nobody's {what} is seen"
+        raise OkdBaremetalError(seen, where=interface, hint=hint) from error
+    except OSError as error:
+        raise OkdBaremetalError(f"no {what} here: {error}", where=interface, hint="Is the bridge up?") from error
+
+
+def frames(wire: socket.socket, wait_s: float) -> Iterator[bytes]:
+    """What comes within `wait_s` seconds."""
+    until = time.monotonic() + wait_s
+    while (left := until - time.monotonic()) > 0:
+        wire.settimeout(left)
+        try:
+            yield wire.recv(2048)
+        except TimeoutError:
+            return
+
+
+def checksum(data: bytes) -> int:
+    """Internet checksum (RFC 1071); 0 over data that has its own right one in it."""
+    total = sum(int.from_bytes(data[at : at + 2].ljust(2, b"\0")) for at in range(0, len(data), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
