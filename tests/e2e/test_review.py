@@ -112,7 +112,7 @@ def resolver(old: str, new: str) -> Lines:
 CHANGES = {
     "api-vip": Change(
         in_install_config("- ", *API),
-        {BOOTSTRAP: {"vip", "ignition_sha256", "ours"}, HANDOFF: {"vip"}, CONTROL_PLANE: digests(*MASTERS)},
+        {BOOTSTRAP: {"vip", "ignition_sha256", "ours"}, HANDOFF: {"vips[0]"}, CONTROL_PLANE: digests(*MASTERS)},
         {
             **each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], claim(API)),
             **each(both("okd-keepalived.service"), service(API)),
