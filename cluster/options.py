@@ -137,8 +137,11 @@ class Wire(Option):
 
 
 class Handoff(Option):
-    """Times of the VIP handoff, in seconds."""
+    """When the API VIP moves; times in seconds."""
 
+    min_ready: int | None = Field(
+        None, ge=1, description="Control-plane nodes that must be ready before; a majority or more. None: all."
+    )
     stable_s: float = Field(30, gt=0)
     soak_s: float = Field(30, gt=0)
     deadline_s: float = Field(1800, gt=0)

@@ -50,7 +50,7 @@ class Cluster(Component):
             "api": f"https://api.{args.plan.domain}:6443",
             "phase": args.plan.options.phase,
             "api_vip_holder": self.handoff.holder,
-            "handoff": self.handoff.felt,
+            "handoff": self.handoff.summary(),
         }
         self.outputs = outputs
         self.register_outputs(outputs)
@@ -95,11 +95,12 @@ class Cluster(Component):
         args = VipHandoffArgs(
             phase=options.phase,
             import_production=options.import_production,
-            vip=str(plan.api.address),
+            vips=tuple(map(str, plan.api.addresses)),
             domain=plan.domain,
             bootstrap_name=plan.bootstrap.name,
             bootstrap_mac=plan.bootstrap.mac,
             nodes={server.name: str(server.address) for server in plan.control_plane},
+            min_ready=options.handoff.min_ready or len(plan.control_plane),
             libvirt_uri=plan.libvirt_uri,
             stack=pulumi.get_stack(),
             payload_sha256=options.payload.master,

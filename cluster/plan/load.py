@@ -55,7 +55,8 @@ def load_plan(path: Path, options: Mapping[str, Any]) -> ClusterPlan:
     if config is None or wanted is None:
         raise ConfigError([*refused, *found])
     intent, found = place(intent_of(config), wanted, str(path))
-    found += [f"config: {problem}" for problem in (*_incomplete(intent, wanted), *_base_of_the_bootstrap(wanted))]
+    further = (*_incomplete(intent, wanted), *_base_of_the_bootstrap(wanted), *_quorum(intent, wanted))
+    found += [f"config: {problem}" for problem in further]
     if found:
         raise ConfigError(found)
     return ClusterPlan(**dict(intent), options=wanted)
@@ -125,3 +126,12 @@ def _base_of_the_bootstrap(options: Options) -> Iterator[Problem]:
     if vm.base_sha256:
         text = "not used: with provisioner.manage: true, provisioner.base_image.sha256 says it; take it out"
         yield Problem("bootstrap.base_sha256", text)
+
+
+def _quorum(intent: Intent, options: Options) -> Iterator[Problem]:
+    """When the bootstrap's etcd member is gone, a majority of the others must be there."""
+    wanted, members = options.handoff.min_ready, len(intent.control_plane)
+    least = members // 2 + 1
+    if wanted is not None and not least <= wanted <= members:
+        text = f"{wanted}: a majority of the {members} control-plane hosts is wanted; write {least} to {members}"
+        yield Problem("handoff.min_ready", text)

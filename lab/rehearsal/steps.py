@@ -184,7 +184,7 @@ class Rehearsal:
         return f"{created}, {deleted}, update ProvisionerPreflight, update VipHandoff, update WirePreflight"
 
     def _handoff(self) -> None:
-        felt = self.stack.outputs()["handoff"]
+        felt = self.stack.outputs()["handoff"]["felt"]
         tried, failed = int(felt["connects_tried"]), int(felt["connects_failed"])
         self.report.prove(f"TCP connects failed, of {tried}", wanted=0, seen=failed)
         requests, lost = int(felt["requests_tried"]), int(felt["requests_failed_after_retry"])

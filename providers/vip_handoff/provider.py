@@ -1,13 +1,15 @@
 """RPC shell of `VipHandoff`: wires the engine to ARP, HTTPS and libvirt."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from assets.payload import payload_ca, read_payload
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
+from providers.errors import OkdBaremetalError
 from providers.hypervisor.libvirt_wire import connected
 from providers.hypervisor.shutdown import stop
 from providers.lock import held
@@ -16,24 +18,28 @@ from providers.probe.client import VipClient
 from providers.probe.https import connect_problem
 from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import row
-from providers.vip_handoff.engine import Cluster, HandoffEngine, holder_of
+from providers.vip_handoff.checks import holder_of
+from providers.vip_handoff.engine import HandoffEngine
+from providers.vip_handoff.model import Cluster
+
+MEASURED = ("timeline", "seconds", "gap_ms", "probes_sent", "probes_failed", "felt")
+"""Outputs that tell of the move, and stay as they are after it."""
 
 
 @dataclass(frozen=True)
 class Lan:
-    """The engine's `Segment`, seen over one interface."""
+    """The engine's `Segment`, seen from this machine."""
 
-    interface: str
-    vip: str
+    vips: tuple[str, ...]
     api: Api
 
-    def vip_macs(self) -> frozenset[str]:
+    def vip_macs(self) -> tuple[frozenset[str], ...]:
         """See `Segment`."""
-        return answering_macs(self.interface, self.vip)
+        return tuple(answering_macs(interface_to(vip), vip) for vip in self.vips)
 
     def macs_of(self, address: str) -> frozenset[str]:
         """See `Segment`."""
-        return answering_macs(self.interface, address, wait_s=0.1)
+        return answering_macs(interface_to(address), address, wait_s=0.1)
 
     def is_ready(self, address: str) -> bool:
         """See `Segment`."""
@@ -66,23 +72,43 @@ class BootstrapGuest:
 
 @dataclass(frozen=True)
 class MeasuringClient:
-    """The engine's `Client`."""
+    """The engine's `Client`: one per VIP."""
 
-    client: VipClient
+    clients: tuple[VipClient, ...]
 
     def figures(self) -> dict[str, Any]:
         """See `Client`."""
-        connects_, requests = self.client.connects, self.client.requests
+        connects = [client.connects for client in self.clients]
+        requests = [client.requests for client in self.clients]
+        both = [*connects, *requests]
+        gap_ms = round(max(each.gap_ms for each in connects))
         return {
-            "connects_tried": connects_.tried,
-            "connects_failed": connects_.failed,
-            "connects_broken_in_flight": connects_.retried,
-            "gap_ms": round(connects_.gap_ms),
-            "requests_tried": requests.tried,
-            "requests_failed_after_retry": requests.failed,
-            "requests_broken_in_flight": requests.retried,
-            "problems": [*connects_.problems, *requests.problems],
+            "gap_ms": gap_ms,
+            "probes_sent": sum(each.tried for each in both),
+            "probes_failed": sum(each.failed for each in both),
+            "felt": {
+                "connects_tried": sum(each.tried for each in connects),
+                "connects_failed": sum(each.failed for each in connects),
+                "connects_broken_in_flight": sum(each.retried for each in connects),
+                "gap_ms": gap_ms,
+                "requests_tried": sum(each.tried for each in requests),
+                "requests_failed_after_retry": sum(each.failed for each in requests),
+                "requests_broken_in_flight": sum(each.retried for each in requests),
+                "problems": [problem for each in both for problem in each.problems],
+            },
         }
+
+
+@contextmanager
+def measuring(vips: tuple[str, ...], api: Api) -> Iterator[MeasuringClient]:
+    """Clients of all VIPs at work."""
+    with ExitStack() as stack:
+        yield MeasuringClient(
+            tuple(
+                stack.enter_context(VipClient(partial(connect_problem, vip, API_PORT), partial(api.problem, vip)))
+                for vip in vips
+            )
+        )
 
 
 class VipHandoffProvider(Provider):
@@ -103,48 +129,52 @@ class VipHandoffProvider(Provider):
 
     def _create(self, props: Props) -> tuple[str, Props]:
         engine = _engine(props)
-        with held(f"VIP {props['vip']}"):
+        with held(_name(props)):
             outs = engine.prove_bootstrap() if props["phase"] == "bootstrap" else engine.prove_control_plane()
-        return props["vip"], outs
+        return ",".join(props["vips"]), outs
 
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
         engine = _engine(news)
-        with held(f"VIP {news['vip']}"):
+        with held(_name(news)):
             if news["phase"] == "bootstrap":
                 return engine.prove_bootstrap()
             if olds["phase"] == "production":
-                return {**engine.prove_control_plane(), "felt": olds.get("felt"), "timeline": olds.get("timeline")}
-            guest = BootstrapGuest(news["libvirt_uri"], news["bootstrap_name"], news["urn"], news["shutdown_s"])
-            return engine.move(guest, lambda: _client(news, _lan(news)))
+                return {**engine.prove_control_plane(), **{name: olds.get(name) for name in MEASURED}}
+            return engine.move()
 
     def _read(self, id_: str, props: Props) -> Props:
         # A refresh needs no payload at hand: it asks the wire alone.
-        interface = interface_to(props["vip"])
-        macs = answering_macs(interface, props["vip"], wait_s=1)
-        if not macs:
-            print(f"VIP {props['vip']}: nobody answers it now; kept what was known", flush=True)
+        try:
+            seen = tuple(_macs_of(vip, wait_s=1) for vip in props["vips"])
+            holder = holder_of(seen, _cluster(props), _macs_of)
+        except OkdBaremetalError as error:
+            print(f"{_name(props)}: not seen: {error}; kept what was known", flush=True)
             return {}
-        holder = holder_of(macs, _cluster(props), lambda address: answering_macs(interface, address))
-        return {"holder": holder, "macs": sorted(macs)}
+        macs = sorted(frozenset[str]().union(*seen))
+        if not macs:
+            print(f"{_name(props)}: nobody answers it now; kept what was known", flush=True)
+            return {}
+        print(f"{_name(props)}: held by {holder or 'no one machine'}, {len(macs)} MACs answer", flush=True)
+        return {"holder": holder, "mac": macs[0] if holder else None, "macs": macs}
 
 
-@contextmanager
-def _client(props: Props, lan: Lan) -> Iterator[MeasuringClient]:
-    def connect() -> str | None:
-        return connect_problem(props["vip"], API_PORT)
-
-    with VipClient(connect, lambda: lan.api.problem(props["vip"])) as client:
-        yield MeasuringClient(client)
+def _name(props: Props) -> str:
+    return f"VIP {' and '.join(props['vips'])}"
 
 
-def _lan(props: Props) -> Lan:
-    ca_pem = payload_ca(read_payload(props["stack"], "master", props["payload_sha256"]))
-    return Lan(interface_to(props["vip"]), props["vip"], Api(props["domain"], ca_pem))
+def _macs_of(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
+    return answering_macs(interface_to(address), address, wait_s=wait_s)
 
 
 def _cluster(props: Props) -> Cluster:
-    return Cluster(**{field.name: props[field.name] for field in fields(Cluster)})
+    given = {field.name: props[field.name] for field in fields(Cluster)}
+    return Cluster(**{**given, "vips": tuple(props["vips"])})
 
 
 def _engine(props: Props) -> HandoffEngine:
-    return HandoffEngine(_cluster(props), _lan(props), SYSTEM_CLOCK, row(props["urn"]))
+    cluster = _cluster(props)
+    ca_pem = payload_ca(read_payload(props["stack"], "master", props["payload_sha256"]))
+    api = Api(props["domain"], ca_pem)
+    guest = BootstrapGuest(props["libvirt_uri"], props["bootstrap_name"], props["urn"], props["shutdown_s"])
+    client = partial(measuring, cluster.vips, api)
+    return HandoffEngine(cluster, Lan(cluster.vips, api), guest, client, SYSTEM_CLOCK, row(props["urn"]))

@@ -16,12 +16,15 @@ class VipHandoffArgs:
 
     phase: str
     import_production: bool
-    vip: str
+    vips: tuple[str, ...]
+    """One, or one of each family."""
     domain: str
     bootstrap_name: str
     bootstrap_mac: str
     nodes: Mapping[str, str]
     """Address of each control-plane node, by name."""
+    min_ready: int
+    """How many of them must be ready before the VIPs are let go."""
     libvirt_uri: str
     stack: str
     payload_sha256: str
@@ -34,18 +37,45 @@ class VipHandoffArgs:
     urn: pulumi.Input[str]
 
 
-class VipHandoff(Resource, module="baremetal", name="VipHandoff"):
-    """The API VIP's holder."""
+OUTPUTS = (
+    "holder",
+    "mac",
+    "macs",
+    "gap_ms",
+    "probes_sent",
+    "probes_failed",
+    "seconds",
+    "timeline",
+    "felt",
+)
+FOR_PEOPLE = tuple(name for name in OUTPUTS if name != "macs")
 
-    holder: pulumi.Output[str]
-    """Name of the one machine that answers the VIP."""
+
+class VipHandoff(Resource, module="baremetal", name="VipHandoff"):
+    """The API VIPs' holder. What tells of the move is empty in phase `bootstrap`, and stays after it."""
+
+    holder: pulumi.Output[str | None]
+    """Name of the one machine that answers all VIPs; None: nobody, several, or a stranger (seen by a refresh)."""
+    mac: pulumi.Output[str | None]
+    """Its MAC."""
     macs: pulumi.Output[list[str]]
-    """Every MAC that answers it."""
+    """Every MAC that answers them."""
+    gap_ms: pulumi.Output[int | None]
+    """Longest time between two successive connects through a VIP during the move, in ms."""
+    probes_sent: pulumi.Output[int]
+    """TCP connects and HTTPS requests through the VIPs during the move."""
+    probes_failed: pulumi.Output[int]
+    """Those that failed, after one immediate retry where the connection was broken in flight."""
+    seconds: pulumi.Output[dict[str, float]]
+    """How long each state took."""
     timeline: pulumi.Output[list[dict[str, Any]]]
-    """States of the last move, each with the second it began at."""
+    """States of the last move: `state`, and `at_s`, the second it began at."""
     felt: pulumi.Output[dict[str, Any]]
-    """What a client of the VIP met during the move: attempts, failures, longest gap in ms."""
+    """What clients of the VIPs met during the move, counted; `problems` has the first few in words."""
 
     def __init__(self, name: str, args: VipHandoffArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        outs = {"holder": None, "macs": None, "timeline": None, "felt": None}
-        super().__init__(VipHandoffProvider(), name, {**vars(args), **outs}, opts)
+        super().__init__(VipHandoffProvider(), name, {**vars(args), **dict.fromkeys(OUTPUTS)}, opts)
+
+    def summary(self) -> dict[str, pulumi.Output[Any]]:
+        """What people want to know of the move."""
+        return {name: getattr(self, name) for name in FOR_PEOPLE}

@@ -116,7 +116,7 @@ CHANGES = {
         {
             WIRE: {"api.vips[0]"},
             BOOTSTRAP: {"vip", "ignition_sha256", "ours"},
-            HANDOFF: {"vip"},
+            HANDOFF: {"vips[0]"},
             CONTROL_PLANE: digests(*MASTERS),
         },
         {

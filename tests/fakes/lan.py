@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from providers.errors import HypervisorError
-from providers.vip_handoff.engine import Cluster
+from providers.errors import HypervisorError, OkdBaremetalError
+from providers.vip_handoff.model import Cluster
 from tests.fakes.clock import FakeClock
 
-VIP = "192.0.2.5"
+VIP, VIP6 = "192.0.2.5", "2001:db8::5"
 BOOTSTRAP = "52:54:00:00:00:10"
 NODES = {"master-0": "192.0.2.21", "master-1": "192.0.2.22", "master-2": "192.0.2.23"}
 MACS = {address: f"52:54:00:00:00:{address[-2:]}" for address in NODES.values()}
@@ -17,10 +17,11 @@ STRANGER = "0a:00:00:00:00:01"
 NEVER = float("inf")
 
 CLUSTER = Cluster(
-    vip=VIP,
+    vips=(VIP,),
     bootstrap_name="okd-bootstrap",
     bootstrap_mac=BOOTSTRAP,
     nodes=NODES,
+    min_ready=3,
     stable_s=30,
     soak_s=20,
     deadline_s=600,
@@ -30,23 +31,32 @@ CLUSTER = Cluster(
 
 @dataclass
 class FakeLan:
-    """Implements the `Segment`, `Guest` and `Client` of `providers.vip_handoff.engine`.
+    """Implements the `Segment`, `Guest` and `Client` of `providers.vip_handoff.model`.
 
     Args:
         macs: Who answers the VIP, from the second (of the test) that is named.
         outages: By address (or `config` + address): seconds between which it does not answer.
         moves_s: How long after `release` a node answers the VIP.
         backs_s: How long after `hold` the bootstrap does.
+        second_macs: The same of a second VIP, or nothing: it has no second VIP.
+        silent_s: From which second on the channel is dead.
+        blind_s: From which second on nothing can be seen of the wire.
+        stuck: Whether the VM cannot be stopped.
         answers: What the guest says instead, by word; None: the channel is dead.
     """
 
     clock: FakeClock
     macs: list[tuple[float, frozenset[str]]] = field(default_factory=lambda: [(0, frozenset({BOOTSTRAP}))])
+    second_macs: list[tuple[float, frozenset[str]]] = field(default_factory=list)
     outages: list[tuple[str, float, float]] = field(default_factory=list)
     moves_s: float = 4
     backs_s: float = 2
+    silent_s: float = NEVER
+    blind_s: float = NEVER
+    stuck: bool = False
     answers: dict[str, str | None] = field(default_factory=dict)
     taker: str = MACS["192.0.2.22"]
+    state: str = "held"
     said: list[str] = field(default_factory=list)
     stopped_at: list[float] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
@@ -60,8 +70,10 @@ class FakeLan:
         """Since the test began."""
         return self.clock.now() - self.started
 
-    def vip_macs(self) -> frozenset[str]:
-        return [macs for since, macs in sorted(self.macs, key=lambda each: each[0]) if since <= self.second][-1]
+    def vip_macs(self) -> tuple[frozenset[str], ...]:
+        if self.second >= self.blind_s:
+            raise OkdBaremetalError("raw sockets are not permitted", where="bridge", hint="Run as root")
+        return tuple(self._now(macs) for macs in (self.macs, self.second_macs) if macs)
 
     def macs_of(self, address: str) -> frozenset[str]:
         return frozenset({MACS[address]} if address in MACS else ())
@@ -75,16 +87,22 @@ class FakeLan:
     def say(self, word: str) -> str:
         self.said.append(word)
         self.order.append(word)
-        answer = self.answers.get(word, {"release": "released", "hold": "held"}.get(word, "released"))
-        if answer is None:
+        answer = self.answers.get(word, "released vip=yes api=yes")
+        if answer is None or self.second >= self.silent_s:
             raise HypervisorError("no answer within 10 s", where="channel")
-        if word == "release" and answer.startswith("released"):
+        if word in self.answers and not answer.startswith("released"):
+            return answer
+        if word == "release":
+            self.state = "released"
             self.macs.append((self.second + self.moves_s, frozenset({self.taker})))
         if word == "hold":
+            self.state = "held"
             self.macs.append((self.second + self.backs_s, frozenset({BOOTSTRAP})))
-        return answer if " " in answer else f"{answer} vip=yes api=yes"
+        return answer if word in self.answers else answer.replace("released", self.state)
 
     def stop(self) -> None:
+        if self.stuck:
+            raise HypervisorError("libvirt is not reachable", where="qemu:///system")
         self.stopped_at.append(self.second)
         self.order.append("stop")
 
@@ -97,7 +115,10 @@ class FakeLan:
             self.order.append("client ends")
 
     def figures(self) -> dict[str, Any]:
-        return {"connects_tried": 450}
+        return {"gap_ms": 31, "probes_sent": 500, "probes_failed": 0, "felt": {"connects_tried": 450}}
 
     def _answers(self, what: str) -> bool:
         return not any(name == what and begin <= self.second < end for name, begin, end in self.outages)
+
+    def _now(self, macs: list[tuple[float, frozenset[str]]]) -> frozenset[str]:
+        return [each for since, each in sorted(macs, key=lambda each: each[0]) if since <= self.second][-1]

@@ -230,7 +230,13 @@ def test_each_role_is_installed_with_its_own_payload_and_machines(production: Gr
         for key in ("hosts", "passwords", "ours", "ignition_sha256", "rows"):
             assert inputs[key].keys() == names
     assert production.one("VipHeld").inputs["nodes"].keys() == COMPUTE
-    assert production.one("VipHandoff").inputs["nodes"].keys() == CONTROL_PLANE
+    handoff = production.one("VipHandoff").inputs
+    assert handoff["nodes"].keys() == CONTROL_PLANE
+    assert handoff["min_ready"] == len(CONTROL_PLANE)
+
+
+def test_the_gate_counts_as_many_nodes_as_the_stack_says() -> None:
+    assert run(handoff={"min_ready": 2}).one("VipHandoff").inputs["min_ready"] == 2
 
 
 def test_each_host_is_installed_as_the_machine_that_was_identified(bootstrap: Graph) -> None:

@@ -1,10 +1,22 @@
 """What was measured is printed at the end of the run."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tests.certificates import authority
+
 MEASURED = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Path of a key and certificate for both of the API's names, signed by `test-ca`."""
+    path: Path = tmp_path_factory.mktemp("tls") / "api.pem"
+    pair = authority("test-ca").issue(["api.okd.lab.test", "api-int.okd.lab.test"])
+    path.write_text(pair.key + pair.certificate)
+    return str(path)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from tests.namespaces import SBIN, ip, until_it_forwards
 
 BRIDGE = "baremetal"
 DEADLINE_S = 60
+ANSWER_S = 10
 IPV6 = 6
 API = Path(__file__).with_name("api.py")
 INSIDE = """set -euo pipefail
@@ -75,6 +76,15 @@ class Machine:
         """As its unit does; nothing of it is left."""
         self.run("bash", "-c", "kill $(</run/keepalived.pid)")
         running.wait()
+
+    def kill(self, pattern: str) -> None:
+        """End what runs on it under a command line, at once."""
+        self.run("kill", "-KILL", *self.run("pgrep", "-f", pattern).split())
+
+    @property
+    def mac(self) -> str:
+        """Of its one interface."""
+        return self.run("ip", "-o", "link", "show", "eth0").split("link/ether ")[1].split()[0]
 
     def freeze(self, program: str) -> None:
         """Its connections are taken, and nothing is answered any more."""
@@ -188,8 +198,8 @@ def vip_channel(bootstrap: Machine) -> Iterator[Callable[[str], str]]:
         os.write(master, f"{word}\n".encode())
         heard = b""
         while not heard.endswith(b"\n"):
-            ready, _, _ = select.select([master], [], [], 10)
-            assert ready, f"no answer to {word}: {bootstrap.log('channel')}"
+            if not select.select([master], [], [], ANSWER_S)[0]:
+                raise TimeoutError(f"no answer to {word}: {bootstrap.log('channel')}")
             heard += os.read(master, 100)
         return heard.decode().strip()
 

@@ -76,6 +76,12 @@ def test_secrets_are_masked_in_what_a_plan_prints(files: Files) -> None:
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "vcpu": 3}}, "bootstrap.vcpu: unknown key; did you mean vcpus?", id="vcpu"
         ),
+        pytest.param(
+            {"handoff": {"min_ready": 1}},
+            "handoff.min_ready: 1: a majority of the 3 control-plane hosts is wanted; write 2 to 3",
+            id="no-majority",
+        ),
+        pytest.param({"handoff": {"min_ready": 4}}, "handoff.min_ready: 4: a majority of the 3", id="more-than-all"),
         pytest.param({"handoff": {"soak_s": 0}}, "handoff.soak_s: Input should be greater than 0", id="no-soak"),
         pytest.param(
             {"payload": {**plans.PAYLOAD, "worker": "C2" * 32}}, "payload.worker: String should match", id="digest"

@@ -1,0 +1,72 @@
+"""What the handoff moves, and what it is moved by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Segment(Protocol):
+    """What can be seen of the cluster from the provisioner."""
+
+    def vip_macs(self) -> tuple[frozenset[str], ...]:
+        """MACs that answer each API VIP, in their order."""
+        ...
+
+    def macs_of(self, address: str) -> frozenset[str]:
+        """MACs that answer an address."""
+        ...
+
+    def is_ready(self, address: str) -> bool:
+        """Whether the API behind an address is ready."""
+        ...
+
+    def serves_config(self, address: str) -> bool:
+        """Whether a config server answers behind an address."""
+        ...
+
+
+class Guest(Protocol):
+    """The bootstrap VM."""
+
+    def say(self, word: str) -> str:
+        """Say `release`, `hold` or `status` on the channel; the answer."""
+        ...
+
+    def stop(self) -> None:
+        """Shut the VM down, by deadline."""
+        ...
+
+
+class Client(Protocol):
+    """A client of the VIPs; see providers.probe.client."""
+
+    def figures(self) -> dict[str, Any]:
+        """What it met so far: `gap_ms`, `probes_sent`, `probes_failed`, and as `felt` all that it counts."""
+        ...
+
+
+UNMEASURED: Mapping[str, Any] = {"gap_ms": None, "probes_sent": 0, "probes_failed": 0, "felt": {}}
+"""Figures where no client looked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Who may hold the API VIPs, and how long each step may take (seconds)."""
+
+    vips: tuple[str, ...]
+    """One, or one of each family: they move together."""
+    bootstrap_name: str
+    bootstrap_mac: str
+    nodes: Mapping[str, str]
+    """Address of each control-plane node, by name."""
+    min_ready: int
+    """How many of them must be ready before the VIPs are let go."""
+    stable_s: float
+    soak_s: float
+    deadline_s: float
+    bootstrap_s: float
+
+    @property
+    def soaks_s(self) -> float:
+        """A break in the soak starts it anew; after this time the VIPs go back."""
+        return 4 * self.soak_s

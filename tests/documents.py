@@ -1,0 +1,23 @@
+"""Tables of the documents, for tests that hold them against the code."""
+
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def table(document: str, first: str) -> list[dict[str, str]]:
+    """Rows of the table whose first column is headed `first`; each by its columns' heads."""
+    lines = iter((DOCS / document).read_text().splitlines())
+    head = next((_cells(line) for line in lines if _cells(line)[:1] == [first]), None)
+    assert head, f"{document} has no table that begins with {first}"
+    next(lines)
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append(dict(zip(head, _cells(line), strict=True)))
+    return rows
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []

@@ -1,0 +1,73 @@
+"""What a refresh says of the API VIP: real kernels answer in a network of the test's own."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from providers.dynamic import Props
+from providers.vip_handoff.provider import VipHandoffProvider
+from tests.fakes.lan import BOOTSTRAP, CLUSTER, MACS, NODES, STRANGER, VIP
+from tests.namespaces import in_own_network, ip, needs_root, neighbour
+
+pytestmark = needs_root
+KNOWN = {"holder": "okd-bootstrap", "mac": BOOTSTRAP, "macs": [BOOTSTRAP], "gap_ms": 31}
+NODE = NODES["master-0"]
+
+
+@contextmanager
+def segment(answers: dict[str, list[str]]) -> Iterator[None]:
+    """A bridge with a machine for each of the addresses that a MAC answers."""
+    ip("link add baremetal type bridge")
+    ip("link set baremetal up")
+    ip("address add 192.0.2.1/24 dev baremetal")
+    with ExitStack() as stack:
+        for number, (mac, addresses) in enumerate(answers.items()):
+            stack.enter_context(neighbour("baremetal", f"p{number}", mac, f"{addresses[0]}/24"))
+            for address in addresses[1:]:
+                stack.enter_context(neighbour("baremetal", f"p{number}-{address[-1]}", mac, f"{address}/24"))
+        yield
+
+
+def refreshed(answers: dict[str, list[str]]) -> Props:
+    def work() -> Props:
+        with segment(answers):
+            return VipHandoffProvider().read("id", {**vars(CLUSTER), **KNOWN}).outs or {}
+
+    return in_own_network(work)
+
+
+@pytest.mark.parametrize(
+    ("answers", "holder", "said"),
+    [
+        pytest.param({BOOTSTRAP: [VIP]}, "okd-bootstrap", "held by okd-bootstrap, 1 MACs answer", id="bootstrap"),
+        pytest.param({MACS[NODE]: [VIP, NODE]}, "master-0", "held by master-0, 1 MACs answer", id="a-node"),
+        pytest.param({STRANGER: [VIP]}, None, "held by no one machine, 1 MACs answer", id="a-stranger"),
+        pytest.param(
+            {BOOTSTRAP: [VIP], STRANGER: [VIP]}, None, "held by no one machine, 2 MACs answer", id="two-answer"
+        ),
+    ],
+)
+def test_a_refresh_says_who_holds_the_vip_and_how_many_answer(
+    answers: dict[str, list[str]], holder: str | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = refreshed(answers)
+    mac = next(iter(answers)) if holder else None
+    assert (seen["holder"], seen["mac"], seen["macs"]) == (holder, mac, sorted(answers))
+    assert seen["gap_ms"] == 31, "what the move has shown stays"
+    assert f"VIP {VIP}: {said}" in capsys.readouterr().out
+
+
+def test_a_vip_that_nobody_answers_keeps_what_was_known_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {name: refreshed({})[name] for name in KNOWN} == KNOWN
+    assert "nobody answers it now" in capsys.readouterr().out
+
+
+def test_a_machine_that_is_not_on_the_segment_keeps_what_was_known_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def work() -> Props:
+        return VipHandoffProvider().read("id", {**vars(CLUSTER), **KNOWN}).outs or {}
+
+    assert {name: in_own_network(work)[name] for name in KNOWN} == KNOWN
+    assert "not seen: " in capsys.readouterr().out
