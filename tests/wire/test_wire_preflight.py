@@ -12,7 +12,7 @@ from tests import clusters
 from tests.namespaces import in_own_network, needs_root, neighbour
 from tests.wire.segment import BRIDGE, bridge, until
 from tests.wire.strangers import MAC, Router, stranger
-from tests.wire.test_policies import segment
+from tests.wire.cluster import segment
 
 pytestmark = needs_root
 
