@@ -100,15 +100,16 @@ class HandoffEngine:
         return moved or row.success
 
     def _missing(self, state: State, row: Row, look: Look) -> str | None:
-        """Poll until nothing has been missing for long enough; by the deadline, what was seen last."""
+        """Poll until nothing has been missing for long enough; by the deadline, what was missing last."""
         if not row.check:
             return None
         since: float | None = None
+        missed = ""
         deadline = self.clock.now() + seconds(self.cluster, row.within)
         while True:
             seen, now = row.check(look), self.clock.now()
             if seen:
-                since = None
+                since, missed = None, seen
             else:
                 since = now if since is None else since
                 left = seconds(self.cluster, row.steady) - (now - since)
@@ -116,7 +117,7 @@ class HandoffEngine:
                     return None
                 seen = f"as wanted; steady for {left:.0f} s more"
             if now >= deadline:
-                return seen
+                return missed or seen
             if now >= self._beat:
                 self._beat = now + HEARTBEAT_S
                 self.report(f"{state}: {seen}; {deadline - now:.0f} s left")

@@ -1,6 +1,6 @@
 """Stands in for the API server and the config server of one machine: 200 on /readyz and /healthz, by TLS.
 
-USAGE: api.py CERTIFICATE
+USAGE: api.py CERTIFICATE [ANSWER_MS]
 """
 
 import http.server
@@ -8,8 +8,10 @@ import socket
 import ssl
 import sys
 import threading
+import time
 
 PATHS = {6443: "/readyz", 22623: "/healthz"}
+ANSWER_S = float(sys.argv[2]) / 1000 if sys.argv[2:] else 0
 
 
 class DualStackServer(http.server.ThreadingHTTPServer):
@@ -23,7 +25,8 @@ class Api(http.server.BaseHTTPRequestHandler):
     """Answers."""
 
     def do_GET(self) -> None:
-        """200 on the port's path."""
+        """200 on the port's path, after as long as a server of this kind takes."""
+        time.sleep(ANSWER_S)
         port = self.connection.getsockname()[1]
         self.send_response(200 if self.path == PATHS[port] else 404)
         self.send_header("Content-Length", "0")

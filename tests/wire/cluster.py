@@ -28,6 +28,8 @@ class Segment:
     nodes: dict[str, Machine]
     certificate: str
     bootstrap_mac: str
+    answer_ms: int
+    """How long an API server takes to answer."""
     bootstrap_keepalived: subprocess.Popen[bytes] = field(init=False)
 
     @property
@@ -35,7 +37,7 @@ class Segment:
         return self.plan.api.addresses
 
     def start_bootstrap(self) -> None:
-        self.bootstrap.start_api(self.certificate)
+        self.bootstrap.start_api(self.certificate, self.answer_ms)
         self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
 
     def restart_bootstrap(self) -> None:
@@ -48,7 +50,7 @@ class Segment:
     def start_node(self, name: str, *, healthy: bool = True) -> None:
         node = self.nodes[name]
         if healthy:
-            node.start_api(self.certificate)
+            node.start_api(self.certificate, self.answer_ms)
         node.start_haproxy()
         node.start_keepalived([address for vip in self.plan.vips_of(Role.CONTROL_PLANE) for address in vip.addresses])
 
@@ -85,7 +87,7 @@ class Segment:
 
 
 @contextmanager
-def segment(name: str, folder: Path, certificate: str) -> Iterator[Segment]:
+def segment(name: str, folder: Path, certificate: str, *, answer_ms: int = 0) -> Iterator[Segment]:
     plan = clusters.plan(name)
     shared = render_role(plan, Role.CONTROL_PLANE)
     with ExitStack() as stack:
@@ -95,7 +97,7 @@ def segment(name: str, folder: Path, certificate: str) -> Iterator[Segment]:
             server.name: stack.enter_context(machine(folder, plan, server, (*shared, *render_server(plan, server))))
             for server in plan.control_plane
         }
-        yield Segment(plan, bootstrap, nodes, certificate, bootstrap.mac)
+        yield Segment(plan, bootstrap, nodes, certificate, bootstrap.mac, answer_ms)
 
 
 @contextmanager

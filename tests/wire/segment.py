@@ -97,9 +97,9 @@ class Machine:
         self.start("haproxy", "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg")
         self.run("nft", "-f", "/etc/okd-baremetal/haproxy.nft")
 
-    def start_api(self, certificate: str) -> None:
+    def start_api(self, certificate: str, answer_ms: int = 0) -> None:
         """What stands in for the API server and the config server."""
-        self.start("api", sys.executable, API, certificate)
+        self.start("api", sys.executable, API, certificate, str(answer_ms))
 
     def holds(self, vip: Address) -> bool:
         """Whether it answers for a VIP: one on lo answers nobody."""

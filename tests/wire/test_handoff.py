@@ -23,6 +23,10 @@ RELEASED = ["status", "release"]
 Measured = Callable[[str], None]
 
 
+class Killed(BaseException):
+    """The provider is gone: nothing more is said or done."""
+
+
 @dataclass
 class Scene:
     """A fault about to be met."""
@@ -41,11 +45,12 @@ class Scene:
         return str(self.net.vips[0])
 
     def start(self, *healthy: str) -> None:
-        """All machines; the API runs on the nodes that are named."""
+        """All machines; the API runs on the nodes that are named, and their keepalived has all that it can have."""
         self.net.start_bootstrap()
         self.net.until_held_by("okd-bootstrap")
         for name in NODES:
             self.net.start_node(name, healthy=name in healthy)
+        self.net.until_healthy(*healthy)
 
     def refused(self, *words: str) -> dict[str, Any]:
         """The outcome of a move that is refused: an error with these words, and nothing was moved."""
@@ -56,11 +61,11 @@ class Scene:
         assert not self.live.stopped
         return outs
 
-    def done(self, said: list[str]) -> dict[str, Any]:
-        """The outcome of a move that is made, with these words to the guest."""
+    def done(self, said: list[str] | None) -> dict[str, Any]:
+        """The outcome of a move that is made, with these words to the guest (None: whichever)."""
         outs = self.live.move()
         assert outs.get("holder") in NODES, outs
-        assert self.live.said == said
+        assert said is None or self.live.said == said
         assert self.live.stopped
         assert self.live.prove_control_plane()["holder"] == outs["holder"], "later runs agree"
         return outs
@@ -130,7 +135,6 @@ def channel_silent(scene: Scene) -> dict[str, Any]:
 
 def own_api_torn_down(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES)
-    scene.net.until_healthy(*NODES)
     assert scene.live.prove_bootstrap()["holder"] == "okd-bootstrap"
     scene.net.bootstrap.kill("api.py")
     scene.net.until_held_by(*NODES)
@@ -160,7 +164,6 @@ def keepalived_stopped(scene: Scene) -> dict[str, Any]:
 
 def two_macs(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES)
-    scene.net.until_healthy(*NODES)
     scene.net.bootstrap.kill("keepalived")  # which leaves the VIP on its NIC
     until("a node holds it as well", lambda: len(scene.net.holders()) == 2)
     outs = scene.refused("at gate", f"okd-bootstrap ({scene.net.bootstrap_mac})", "okd-master-0 (")
@@ -220,6 +223,33 @@ def preempt(scene: Scene) -> dict[str, Any]:
     return scene.done(UNTOUCHED)
 
 
+def killed_in_release(scene: Scene) -> dict[str, Any]:
+    return killed(scene, "release: ")
+
+
+def killed_in_soak(scene: Scene) -> dict[str, Any]:
+    return killed(scene, "soak: ")
+
+
+def killed_before_let_go(scene: Scene) -> dict[str, Any]:
+    return killed(scene, "let go")
+
+
+def killed(scene: Scene, line: str) -> dict[str, Any]:
+    """The outcome of the second of two moves; the first ends without a word when it would say this line."""
+    scene.start(*NODES)
+
+    def kill() -> None:
+        raise Killed
+
+    scene.live.when[line] = kill
+    with pytest.raises(Killed):
+        scene.live.move()
+    assert scene.live.said == RELEASED
+    assert not scene.live.stopped
+    return scene.done(None)
+
+
 def filtered(machine: Machine, rule: str) -> None:
     """A filter on what comes in."""
     hook = "type filter hook input priority 0;"
@@ -256,6 +286,9 @@ SCENES: dict[str, Callable[[Scene], dict[str, Any]]] = {
         multicast_filtered,
         own_link_drops,
         preempt,
+        killed_in_release,
+        killed_in_soak,
+        killed_before_let_go,
     )
 }
 CLUSTERS = {"multicast-filtered": "multicast", "preempt": "preempt"}
