@@ -25,7 +25,7 @@ def _vips(plan: Intent) -> Iterator[Problem]:
         if [value.version for value in values] != [IPV4]:
             listed = ", ".join(map(str, values))
             advice = "write one of IPv4, or look with `python -m assets render`"
-            yield Problem(path, f"{listed}: who holds a VIP is proven by ARP alone yet; {advice}")
+            yield Problem(path, f"{listed}: only IPv4 was installed from end to end yet; {advice}")
 
 
 def _machines(plan: Intent) -> Iterator[Problem]:

@@ -10,9 +10,9 @@ from providers.wire_preflight.engine import judge
 from providers.wire_preflight.wire import HostWire
 from tests import clusters
 from tests.namespaces import in_own_network, needs_root, neighbour
+from tests.wire.cluster import segment
 from tests.wire.segment import BRIDGE, bridge, until
 from tests.wire.strangers import MAC, Router, stranger
-from tests.wire.cluster import segment
 
 pytestmark = needs_root
 

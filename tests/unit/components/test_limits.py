@@ -13,7 +13,7 @@ from tests.unit.cluster.install_config.cases import Change, bare, host
 from tests.unit.cluster.plan.files import Files
 
 BARE = "platform.baremetal"
-ARP = "who holds a VIP is proven by ARP alone yet; write one of IPv4, or look with `python -m assets render`"
+ONLY = "only IPv4 was installed from end to end yet; write one of IPv4, or look with `python -m assets render`"
 
 
 def only_the_spare_one_says_more(config: dict[str, Any]) -> None:
@@ -43,15 +43,15 @@ def test_a_spare_host_is_not_installed(tmp_path: Path) -> None:
             clusters.dual_stack,
             clusters.VARIANTS["dual-stack"].options,
             [
-                f"{BARE}.apiVIPs: 192.168.111.5, fd2e::5: {ARP}",
-                f"{BARE}.ingressVIPs: 192.168.111.4, fd2e::4: {ARP}",
+                f"{BARE}.apiVIPs: 192.168.111.5, fd2e::5: {ONLY}",
+                f"{BARE}.ingressVIPs: 192.168.111.4, fd2e::4: {ONLY}",
             ],
             id="dual-stack",
         ),
         pytest.param(
             clusters.ipv6,
             clusters.VARIANTS["ipv6"].options,
-            [f"{BARE}.apiVIPs: fd2e::5: {ARP}", f"{BARE}.ingressVIPs: fd2e::4: {ARP}"],
+            [f"{BARE}.apiVIPs: fd2e::5: {ONLY}", f"{BARE}.ingressVIPs: fd2e::4: {ONLY}"],
             id="ipv6",
         ),
         pytest.param(
