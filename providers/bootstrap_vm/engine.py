@@ -101,9 +101,20 @@ class BootstrapVmEngine:
             self.hypervisor.undefine(spec.name)
         self._build(spec, base, config)
 
-    def remove(self, spec: VmSpec, *, deadline_s: float) -> None:
-        """End the VM and its volumes; what is not there is a success."""
-        if self._own(spec):
+    def remove(self, spec: VmSpec, segment: Segment, *, deadline_s: float) -> None:
+        """End the VM and its volumes; what is not there is a success.
+
+        Raises:
+            HypervisorError: It is somebody else's, or a control plane would lose its VIP: the handoff would have
+                moved that, and ended the VM.
+        """
+        found = self._own(spec)
+        # `--continue-on-error` deletes what is declared no more, also where the handoff was skipped (Pulumi 3.259).
+        if found and found.running and spec.mac in segment.vip_macs() and (node := segment.answering_node()):
+            what = f"it holds the API VIP, and {node} of the control plane answers already"
+            hint = "Run `pulumi up` without --continue-on-error, or `pulumi destroy`"
+            raise HypervisorError(what, where=spec.name, hint=hint)
+        if found:
             stop(self.hypervisor, spec.name, deadline_s=deadline_s, clock=self.clock, report=self.report)
             self.hypervisor.undefine(spec.name)
         for volume in (f"{spec.name}.qcow2", f"{spec.name}.ign"):

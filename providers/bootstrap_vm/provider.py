@@ -38,21 +38,24 @@ class BootstrapVmProvider(Provider):
     def _delete(self, id_: str, props: Props) -> None:
         with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
             engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
-            engine.remove(_spec(props), deadline_s=props["deadline_s"])
+            engine.remove(_spec(props), _segment(props), deadline_s=props["deadline_s"])
 
     def _ensure(self, props: Props) -> None:
         def ignition() -> bytes:
             return compose(read_bootstrap(props["stack"], props["payload_sha256"], datetime.now(UTC)), props["ours"])
 
-        segment = Segment(
-            vip=props["vip"],
-            vip_macs=lambda: answering_macs(props["bridge"], props["vip"]),
-            answering_node=lambda: _answering(props["nodes"]),
-        )
         with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
             engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
             sources = Sources(ignition, props["base_sha256"])
-            engine.ensure(_spec(props), sources, segment, deadline_s=props["deadline_s"])
+            engine.ensure(_spec(props), sources, _segment(props), deadline_s=props["deadline_s"])
+
+
+def _segment(props: Props) -> Segment:
+    return Segment(
+        vip=props["vip"],
+        vip_macs=lambda: answering_macs(props["bridge"], props["vip"]),
+        answering_node=lambda: _answering(props["nodes"]),
+    )
 
 
 def _answering(nodes: list[str]) -> str | None:

@@ -142,6 +142,11 @@ class VipHandoffProvider(Provider):
                 return {**engine.prove_control_plane(), **{name: olds.get(name) for name in MEASURED}}
             return engine.move()
 
+    def _delete(self, id_: str, props: Props) -> None:
+        """In phase `bootstrap` the cluster is ended: nobody shall take the VIP, so that the VM may be deleted."""
+        if props["phase"] == "bootstrap":
+            _guest(props).stop()
+
     def _read(self, id_: str, props: Props) -> Props:
         # A refresh needs no payload at hand: it asks the wire alone.
         try:
@@ -175,6 +180,9 @@ def _engine(props: Props) -> HandoffEngine:
     cluster = _cluster(props)
     ca_pem = payload_ca(read_payload(props["stack"], "master", props["payload_sha256"]))
     api = Api(props["domain"], ca_pem)
-    guest = BootstrapGuest(props["libvirt_uri"], props["bootstrap_name"], props["urn"], props["shutdown_s"])
     client = partial(measuring, cluster.vips, api)
-    return HandoffEngine(cluster, Lan(cluster.vips, api), guest, client, SYSTEM_CLOCK, row(props["urn"]))
+    return HandoffEngine(cluster, Lan(cluster.vips, api), _guest(props), client, SYSTEM_CLOCK, row(props["urn"]))
+
+
+def _guest(props: Props) -> BootstrapGuest:
+    return BootstrapGuest(props["libvirt_uri"], props["bootstrap_name"], props["urn"], props["shutdown_s"])

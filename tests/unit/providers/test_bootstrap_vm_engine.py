@@ -59,13 +59,16 @@ class Rig:
     def engine(self) -> BootstrapVmEngine:
         return BootstrapVmEngine(self.hypervisor, self.clock, self.lines.append)
 
+    @property
+    def segment(self) -> Segment:
+        return Segment("192.0.2.5", lambda: self.vip_macs, lambda: self.node)
+
     def ensure(self, spec: VmSpec = SPEC) -> list[str]:
         def ignition() -> bytes:
             self.composed += 1
             return IGNITION
 
-        segment = Segment("192.0.2.5", lambda: self.vip_macs, lambda: self.node)
-        self.engine.ensure(spec, Sources(ignition, self.base_sha256), segment, deadline_s=DEADLINE_S)
+        self.engine.ensure(spec, Sources(ignition, self.base_sha256), self.segment, deadline_s=DEADLINE_S)
         return self.hypervisor.calls
 
     def refuses(self, spec: VmSpec = SPEC) -> str:
@@ -111,7 +114,7 @@ def test_a_foreign_domain_is_never_touched(owner: str, said: str, running: bool)
     assert said in rig.refuses()
     assert said in rig.refuses(CHANGED)
     with pytest.raises(HypervisorError, match=said):
-        rig.engine.remove(SPEC, deadline_s=DEADLINE_S)
+        rig.engine.remove(SPEC, rig.segment, deadline_s=DEADLINE_S)
     assert rig.hypervisor.calls == []
 
 
@@ -222,6 +225,7 @@ def test_a_state_of_before_disk_gib_and_network_can_still_be_removed() -> None:
     # libvirt's own test driver: a hypervisor within this process.
     spec = {**vars(SPEC), "name": "of-long-ago", "memory_mib": 320.0, "vcpus": 1.0, "pool": "default-pool"}
     props = {**spec, "libvirt_uri": "test:///default", "deadline_s": 1.0, "urn": "", "running": True}
+    props |= {"vip": "192.0.2.5", "nodes": []}
     del props["disk_gib"], props["network"]
     BootstrapVmProvider().delete("of-long-ago", props)
 
@@ -229,7 +233,7 @@ def test_a_state_of_before_disk_gib_and_network_can_still_be_removed() -> None:
 def test_a_removed_vm_leaves_nothing_and_the_base_volume_alone() -> None:
     rig = Rig().has()
     for _ in range(2):
-        rig.engine.remove(SPEC, deadline_s=DEADLINE_S)
+        rig.engine.remove(SPEC, rig.segment, deadline_s=DEADLINE_S)
     assert rig.hypervisor.calls == [
         f"button {NAME}", f"undefine {NAME}", f"delete {NAME}.qcow2", f"delete {NAME}.ign"
     ]  # fmt: skip
@@ -237,10 +241,33 @@ def test_a_removed_vm_leaves_nothing_and_the_base_volume_alone() -> None:
     assert list(rig.hypervisor.volumes) == [BASE]
 
 
+@pytest.mark.parametrize(
+    ("running", "holds", "node", "refused"),
+    [
+        pytest.param(True, True, "192.0.2.21", True, id="the-cluster-would-lose-its-vip"),
+        pytest.param(False, True, "192.0.2.21", False, id="the-handoff-has-ended-it"),
+        pytest.param(True, False, "192.0.2.21", False, id="another-machine-has-the-vip"),
+        pytest.param(True, True, None, False, id="there-is-no-cluster-yet"),
+    ],
+)
+def test_a_vm_that_a_cluster_needs_is_not_removed(
+    running: bool, holds: bool, node: str | None, refused: bool
+) -> None:
+    rig = Rig().has(running=running)
+    rig.vip_macs, rig.node = frozenset({SPEC.mac} if holds else ()), node
+    if refused:
+        with pytest.raises(HypervisorError, match=r"it holds the API VIP, and 192\.0\.2\.21 .* answers already"):
+            rig.engine.remove(SPEC, rig.segment, deadline_s=DEADLINE_S)
+        assert rig.hypervisor.calls == []
+    else:
+        rig.engine.remove(SPEC, rig.segment, deadline_s=DEADLINE_S)
+        assert rig.hypervisor.domains == {}
+
+
 def test_a_removal_that_was_killed_in_the_middle_is_finished() -> None:
     rig = Rig().has(running=False)
     del rig.hypervisor.domains[NAME], rig.hypervisor.volumes[f"{NAME}.qcow2"]
-    rig.engine.remove(SPEC, deadline_s=DEADLINE_S)
+    rig.engine.remove(SPEC, rig.segment, deadline_s=DEADLINE_S)
     assert rig.hypervisor.calls == [f"delete {NAME}.ign"]
 
 

@@ -71,3 +71,15 @@ def test_a_machine_that_is_not_on_the_segment_keeps_what_was_known_and_says_so(
 
     assert {name: in_own_network(work)[name] for name in KNOWN} == KNOWN
     assert "not seen: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("phase", "ended"), [("bootstrap", ["test"]), ("production", [])])
+def test_who_ends_a_cluster_in_phase_bootstrap_ends_its_vm_before_the_vm_is_deleted(
+    phase: str, ended: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    # libvirt's own test driver has the domain `test`; it knows no power button.
+    monkeypatch.setattr("providers.vip_handoff.provider.stop", lambda _, name, **__: asked.append(name))
+    props = {"libvirt_uri": "test:///default", "bootstrap_name": "test", "urn": "", "shutdown_s": 5.0}
+    VipHandoffProvider().delete("192.0.2.5", {**props, "phase": phase})
+    assert asked == ended
