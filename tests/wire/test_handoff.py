@@ -88,6 +88,17 @@ def none(scene: Scene) -> dict[str, Any]:
     return outs
 
 
+def ipv6(scene: Scene) -> dict[str, Any]:
+    return none(scene)
+
+
+def dual_stack(scene: Scene) -> dict[str, Any]:
+    outs = none(scene)
+    holder = scene.net.nodes[outs["holder"]]
+    assert all(map(holder.holds, scene.net.vips)), "both VIPs are on one node"
+    return outs
+
+
 def never_ready(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES[:2])
     outs = scene.refused("at gate", "okd-master-2", "2 of the wanted 3 are ready")
@@ -272,6 +283,8 @@ SCENES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     scene.__name__.replace("_", "-"): scene
     for scene in (
         none,
+        ipv6,
+        dual_stack,
         never_ready,
         holder_dies_in_soak,
         nodes_die_after_release,
@@ -291,7 +304,7 @@ SCENES: dict[str, Callable[[Scene], dict[str, Any]]] = {
         killed_before_let_go,
     )
 }
-CLUSTERS = {"multicast-filtered": "multicast", "preempt": "preempt"}
+CLUSTERS = {"multicast-filtered": "multicast", **{name: name for name in ("ipv6", "dual-stack", "preempt")}}
 FAULTS = {row["row"].strip("`"): row["end"] for row in table("explanation/handoff.md", "row")}
 
 
