@@ -41,9 +41,10 @@ fmt: setup ## Format the code and sort its imports
 	ruff check --fix-only --quiet .
 	ruff format .
 
+# Those of the wire wait more than they work: more of them than cores.
 test: check _readers ## check, then the tiers unit, program, plugin, wire, and the short end-to-end test
 	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
-	$(PY) -m pytest -q -n auto tests/wire
+	$(PY) -m pytest -q -n 4 --dist worksteal tests/wire
 	$(PY) -m pytest -q tests/e2e
 
 rehearsal: ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
