@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cluster.addresses import Address
+from cluster.addresses import IPV4, Address
 from cluster.plan import Intent, Role, Server
-from cluster.plan.model import BootstrapHost, Vip
+from cluster.plan.model import Machine, Vip
 from cluster.vrrp import Policy
 
-Machine = Server | BootstrapHost
 OKD_CHECK = "/usr/local/bin/okd-check.sh"
 MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a control-plane node serves"}
 
@@ -177,10 +176,10 @@ def _claims(plan: Intent, stake: Stake, machine: Machine, others: Iterable[Machi
             router_id=vip.router_id,
             priority=stake.priority,
             # keepalived knows labels of IPv4 alone, and keeps IPv6 ones deprecated: no connection leaves from them.
-            vip=f"{host_route(address)} label vip" if address.version == 4 else host_route(address),  # noqa: PLR2004
+            vip=f"{host_route(address)} label vip" if address.version == IPV4 else host_route(address),
             checks=stake.checks,
-            source=address_of(machine, address.version),
-            peers=tuple(address_of(each, address.version) for each in others) if vip.transport == "unicast" else (),
+            source=machine.address_of(address.version),
+            peers=tuple(each.address_of(address.version) for each in others) if vip.transport == "unicast" else (),
             preempt_delay_s=stake.rank,
         )
         for number, address in enumerate(vip.addresses)
@@ -206,8 +205,3 @@ def placeholder(vip: Address) -> str:
 def host_route(vip: Address) -> str:
     """The VIP with its prefix: with its network's, it would bring a route along (baremetal-runtimecfg b1f003f56)."""
     return f"{vip}/{vip.max_prefixlen}"
-
-
-def address_of(machine: Machine, version: int) -> Address:
-    """A machine's address of one family; the plan has one for each family of the API VIP."""
-    return next(address for address in machine.addresses if address.version == version)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 from assets.errors import AssetError
-from assets.keepalived import address_of
-from assets.render import Files, render_bootstrap, render_server
+from assets.keepalived import on_control_plane
+from assets.render import Files, keepalived_conf, render_bootstrap
 from cluster.plan import Intent
 from cluster.vrrp import Policy
 
@@ -60,13 +60,13 @@ def check_policy(plan: Intent) -> None:
     ours = render_bootstrap(plan)
     released = int(_value(_text(ours, "okd-vip-channel.sh"), "echo(?= -)"))
     bootstrap = parse(_text(ours, "keepalived.conf"))
-    nodes = {each.name: parse(_text(render_server(plan, each), "keepalived.conf")) for each in plan.control_plane}
+    nodes = {each.name: parse(keepalived_conf(on_control_plane(plan, each)).text) for each in plan.control_plane}
     for number, vip in enumerate(plan.api.addresses):
         name = f"{plan.name}_API_{number}"
         found = {
-            str(address_of(server, vip.version)): _named(nodes[server.name], name) for server in plan.control_plane
+            str(server.address_of(vip.version)): _named(nodes[server.name], name) for server in plan.control_plane
         }
-        judge(plan.api.policy, str(address_of(plan.bootstrap, vip.version)), _named(bootstrap, name), released, found)
+        judge(plan.api.policy, str(plan.bootstrap.address_of(vip.version)), _named(bootstrap, name), released, found)
 
 
 def judge(policy: Policy, address: str, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> None:

@@ -98,10 +98,8 @@ def _dhclient(texts: Mapping[str, bytes]) -> Verdict:
 def _coredns(texts: Mapping[str, bytes]) -> Verdict:
     """It judges a Corefile only by serving it: in a network where nobody hears, and then it is ended."""
     program = _find("coredns")
-    if program is None:
-        return Verdict("coredns", not_run="not installed")
-    if _refusal("", [*OWN_NETWORK, "true"]):
-        return Verdict("coredns", not_run=NO_NETWORK)
+    if not_run := _cannot(program, OWN_NETWORK):
+        return Verdict("coredns", not_run=not_run)
     answers = [_unserved(path, program, text) for path, text in texts.items()]
     return Verdict("coredns", len(answers), tuple(filter(None, answers)))
 
@@ -127,8 +125,8 @@ def _systemd(folders: Folders) -> Verdict:
     """Each unit, where the files are that it starts."""
     name = "systemd-analyze"
     program, answers = _find(name), list[str]()
-    if program is None:
-        return Verdict(name, not_run="not installed")
+    if not_run := _cannot(program):
+        return Verdict(name, not_run=not_run)
     for folder, files in folders.items():
         units = [file for file in files if file.reader is Reader.SYSTEMD]
         with tempfile.TemporaryDirectory() as root:
@@ -153,18 +151,24 @@ def _asked(
 ) -> Verdict:
     """Ask a reader that judges its standard input, or one file."""
     program = _find(name)
-    if program is None:
-        return Verdict(name, not_run="not installed")
-    if within and _refusal("", [*within, "true"]):
-        return Verdict(name, not_run=NO_NETWORK)
+    if not_run := _cannot(program, within):
+        return Verdict(name, not_run=not_run)
     command = [*within, program, *options]
     answers = [_refusal(path, command, content, complaint) for path, content in contents.items()]
     return Verdict(name, len(contents), tuple(filter(None, answers)))
 
 
-def _find(name: str) -> str | None:
-    """From PATH, from sbin, or what the lab built."""
-    return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), lint.PATH, str(cache_dir() / "bin"))))
+def _find(name: str) -> str:
+    """From PATH, from sbin, or what the lab built; empty: it is nowhere."""
+    places = (os.environ.get("PATH", ""), lint.PATH, str(cache_dir() / "bin"))
+    return shutil.which(name, path=os.pathsep.join(places)) or ""
+
+
+def _cannot(program: str, within: Sequence[str] = ()) -> str:
+    """Why a reader cannot be asked; empty: it can."""
+    if not program:
+        return "not installed"
+    return NO_NETWORK if within and _refusal("", [*within, "true"]) else ""
 
 
 def _refusal(path: str, command: Sequence[str], content: bytes = b"", complaint: bytes = b"") -> str:

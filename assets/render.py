@@ -9,14 +9,13 @@ from assets.keepalived import Keepalived, host_route
 from assets.network_config import CONNECTIONS, find_nmstatectl, keyfiles
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
 from assets.templates import templates_in
-from cluster.addresses import Address
+from cluster.addresses import IPV4, IPV6, Address
 from cluster.plan import Intent, Role, Server
 
 CONF = "/etc/okd-baremetal"
 BIN = "/usr/local/bin"
 UNITS = "/etc/systemd/system"
 NETWORK_MANAGER = "/etc/NetworkManager"
-IPV4 = 4
 FOLDER = Path(__file__).parent
 
 TEMPLATES = templates_in(FOLDER)
@@ -69,7 +68,7 @@ def render_bootstrap(plan: Intent) -> Files:
     vips = [host_route(address) for address in plan.api.addresses]
     channel = {"vips": vips, "let_go": plan.api.priorities.release}
     return (
-        _keepalived_conf(keepalived.on_bootstrap(plan)),
+        keepalived_conf(keepalived.on_bootstrap(plan)),
         _script("bootstrap/okd-own-api.sh"),
         _script("bootstrap/okd-vip-channel.sh.j2", **channel),
         _unit("bootstrap/okd-vip-channel.service"),
@@ -89,7 +88,7 @@ def render_role(plan: Intent, role: Role) -> Files:
     shared = [server for server in plan.of(role)[:1] if not _has_its_own(plan, server)]
     vips = tuple(address for vip in plan.vips_of(role) for address in vip.addresses)
     return (
-        *(_keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
+        *(keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
         _script("common/okd-check.sh"),
         *(_default_router(plan) if role is plan.ingress_role else ()),
         *_keepalived_service(plan, vips, bootstrap=False),
@@ -107,7 +106,7 @@ def render_server(plan: Intent, server: Server) -> Files:
     if not _has_its_own(plan, server):
         return _network(server)
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
-    return (_keepalived_conf(on_this(plan, server)), *_network(server))
+    return (keepalived_conf(on_this(plan, server)), *_network(server))
 
 
 def _has_its_own(plan: Intent, server: Server) -> bool:
@@ -115,7 +114,8 @@ def _has_its_own(plan: Intent, server: Server) -> bool:
     return server.role is Role.CONTROL_PLANE or plan.ingress.transport == "unicast"
 
 
-def _keepalived_conf(conf: Keepalived) -> RenderedFile:
+def keepalived_conf(conf: Keepalived) -> RenderedFile:
+    """What keepalived of one machine reads, before its interfaces are filled in."""
     return _file(f"{CONF}/keepalived.conf", "common/keepalived.conf.j2", Reader.KEEPALIVED, conf=conf)
 
 
@@ -145,7 +145,7 @@ def _balancer(plan: Intent) -> Files:
 
 def _dns(plan: Intent, *, bootstrap: bool) -> Files:
     """CoreDNS, and what makes it the machine's own resolver."""
-    records = {4: "A", 6: "AAAA"}
+    records = {IPV4: "A", IPV6: "AAAA"}
     values = {
         "domain": plan.domain,
         "api_vips": plan.api.addresses,
@@ -165,7 +165,7 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
 
 
 def _dhclient(plan: Intent) -> RenderedFile:
-    options = {4: "domain-name-servers", 6: "dhcp6.name-servers"}
+    options = {IPV4: "domain-name-servers", IPV6: "dhcp6.name-servers"}
     servers = [{"option": options[each.version], "address": each} for each in plan.bootstrap.addresses]
     return _file("/etc/dhcp/dhclient.conf", "bootstrap/dhclient.conf.j2", Reader.DHCLIENT, servers=servers)
 

@@ -15,6 +15,7 @@ from ipaddress import (
 Address = IPv4Address | IPv6Address
 Interface = IPv4Interface | IPv6Interface
 Network = IPv4Network | IPv6Network
+IPV4, IPV6 = 4, 6
 
 
 def parse_address(text: str) -> Address | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from cluster.addresses import Address, Interface, Network, in_any
+from cluster.addresses import IPV4, Address, Interface, Network, in_any
 
 OVN_INTERNAL = ip_address("fd69::2")
 PRIVATE = [ip_network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")]
@@ -99,7 +99,7 @@ def _beside(vip: Address, each: NodeAddress, routes: Sequence[Route]) -> bool:
     """Whether an address's network holds the VIP. That of a /128 is told by the routers."""
     if vip.version != each.address.version:
         return False
-    if vip.version == 4 or each.cidr.network.prefixlen < vip.max_prefixlen:  # noqa: PLR2004
+    if vip.version == IPV4 or each.cidr.network.prefixlen < vip.max_prefixlen:
         return vip in each.cidr.network
     told = (
         route.destination.prefixlen

@@ -120,12 +120,7 @@ class Cluster(Component):
             name = f"{self.name}-ingress" if vip == ingress.address else f"{self.name}-ingress-ipv{vip.version}"
             args = VipHeldArgs(
                 vip=str(vip),
-                nodes={
-                    server.name: str(address)
-                    for server in holders
-                    for address in server.addresses
-                    if address.version == vip.version
-                },
+                nodes={server.name: str(server.address_of(vip.version)) for server in holders},
                 deadline_s=self.plan.options.deadlines.ingress_s,
                 urn=self.urn_of(VipHeld, name),
             )

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from assets.errors import AssetError
+from cluster.addresses import IPV4
 from cluster.plan import Intent, Server
 from cluster.problems import Problem
 
 BARE = "platform.baremetal"
-IPV4 = 4
 
 
 def check_installable(plan: Intent) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from cluster.plan import ClusterPlan, Server
-from cluster.plan.model import BootstrapHost, Vip
+from cluster.plan import ClusterPlan
+from cluster.plan.model import Machine, Vip
 from providers.preflight.engine import Spec
 from providers.wire_preflight.engine import Claim, WireSpec
 
@@ -37,7 +37,7 @@ def wanted_of(plan: ClusterPlan, stack: str) -> Spec:
 
 def wire_wanted_of(plan: ClusterPlan) -> WireSpec:
     """What would be in the way of a VIP."""
-    first: list[BootstrapHost | Server] = [plan.bootstrap, *plan.control_plane]
+    first: list[Machine] = [plan.bootstrap, *plan.control_plane]
     return WireSpec(
         phase=plan.options.phase,
         domain=plan.domain,
@@ -47,7 +47,7 @@ def wire_wanted_of(plan: ClusterPlan) -> WireSpec:
     )
 
 
-def _claim(option: str, what: str, vip: Vip, holders: Iterable[BootstrapHost | Server], macs: list[str]) -> Claim:
+def _claim(option: str, what: str, vip: Vip, holders: Iterable[Machine], macs: list[str]) -> Claim:
     return Claim(
         what=what,
         option=option,

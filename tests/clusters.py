@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from assets.errors import AssetError
 from assets.network_config import find_nmstatectl
-from cluster.plan import ClusterPlan, load_plan
+from cluster.plan import ClusterPlan
 from tests import plans
+from tests.unit.cluster.install_config.cases import bare
+from tests.unit.cluster.plan.files import Files
 
 IMAGES = {name: f"registry.example.com/okd/{name}@sha256:{'0' * 64}" for name in ("keepalived", "haproxy", "coredns")}
 BOTH = {name: [f"192.168.111.{last}", f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
@@ -35,7 +36,7 @@ def dual_stack(config: dict[str, Any]) -> None:
         clusterNetwork=[{"cidr": "10.128.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
         serviceNetwork=["172.30.0.0/16", "fd02::/112"],
     )
-    _bare(config).update(apiVIPs=["192.168.111.5", "fd2e::5"], ingressVIPs=["192.168.111.4", "fd2e::4"])
+    bare(config).update(apiVIPs=["192.168.111.5", "fd2e::5"], ingressVIPs=["192.168.111.4", "fd2e::4"])
 
 
 def ipv6(config: dict[str, Any]) -> None:
@@ -44,19 +45,19 @@ def ipv6(config: dict[str, Any]) -> None:
         clusterNetwork=[{"cidr": "fd01::/48", "hostPrefix": 64}],
         serviceNetwork=["fd02::/112"],
     )
-    _bare(config).update(apiVIPs=["fd2e::5"], ingressVIPs=["fd2e::4"])
+    bare(config).update(apiVIPs=["fd2e::5"], ingressVIPs=["fd2e::4"])
 
 
 def static(config: dict[str, Any]) -> None:
     """No address of DHCP anywhere; the first host has a bond, and a password for its ports of the switch."""
-    _bare(config).update(
+    bare(config).update(
         bootstrapExternalStaticIP="192.168.111.20",
         bootstrapExternalStaticGateway="192.168.111.1",
         bootstrapExternalStaticDNS="192.168.111.1",
     )
-    for last, host in enumerate(_bare(config)["hosts"], 21):
+    for last, host in enumerate(bare(config)["hosts"], 21):
         host["networkConfig"] = nmstate("bond0" if host["name"] == plans.HOSTS[0] else "eno1", f"192.168.111.{last}")
-    first = _bare(config)["hosts"][0]["networkConfig"]["interfaces"]
+    first = bare(config)["hosts"][0]["networkConfig"]["interfaces"]
     first[0] |= {"type": "bond", "link-aggregation": {"mode": "active-backup", "port": ["eno1", "eno2"]}}
     login = {"eap-methods": ["md5"], "identity": "okd", "password": SWITCH_PASSWORD}
     first += [{"name": name, "type": "ethernet", "state": "up", "802.1x": login} for name in ("eno1", "eno2")]
@@ -75,14 +76,12 @@ def nmstate(interface: str, address: str) -> dict[str, Any]:
 
 def compact(config: dict[str, Any]) -> None:
     config["compute"][0].update(replicas=0)
-    del _bare(config)["hosts"][3:]
+    del bare(config)["hosts"][3:]
 
 
 def _three(names: Mapping[str, Any]) -> dict[str, Any]:
     return {name: names[name] for name in plans.HOSTS[:3]}
 
-
-FOUR = {name: [f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
 
 VARIANTS = {
     "rehearsal": Variant(),
@@ -93,7 +92,9 @@ VARIANTS = {
     ),
     "preempt": Variant(options={"vrrp": {"policy": "preempt"}}),
     "multicast": Variant(options={"vrrp": {"api": "multicast"}}),
-    "compact": Variant(compact, {"node_addresses": _three(FOUR), "consent": _three(plans.CONSENT)}),
+    "compact": Variant(
+        compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
+    ),
     "podman": Variant(options={"runtime": "podman", "images": IMAGES}),
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
@@ -114,14 +115,5 @@ NAMES = [pytest.param(name, marks=needs_nmstatectl if name == "static" else ()) 
 def plan(name: str, **options: Any) -> ClusterPlan:
     """The plan of one of `VARIANTS`, with further options."""
     variant = VARIANTS[name]
-    config = plans.install_config()
-    variant.change(config)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        yaml.safe_dump(config, file)
-        file.flush()
-        return load_plan(Path(file.name), plans.options(**variant.options, **options))
-
-
-def _bare(config: dict[str, Any]) -> dict[str, Any]:
-    section: dict[str, Any] = config["platform"]["baremetal"]
-    return section
+    with tempfile.TemporaryDirectory() as folder:
+        return Files(Path(folder)).plan(variant.change, **variant.options, **options)

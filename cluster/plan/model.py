@@ -95,14 +95,28 @@ class Bmc(Planned):
     verify_tls: bool
 
 
-class Host(Planned):
-    """One host of the install-config; a spare one, unless it is a `Server`."""
+class Machine(Planned):
+    """One that has a place in the network."""
 
     name: str
-    role: Role | None = None
-    """None for a spare one: the replicas are reached without it."""
     addresses: tuple[Address, ...]
     """The primary family first; empty while nothing names one."""
+
+    @property
+    def address(self) -> Address:
+        """The primary one."""
+        return self.addresses[0]
+
+    def address_of(self, version: int) -> Address:
+        """That of one family; a plan's servers and bootstrap have one for each family of the API VIP."""
+        return next(address for address in self.addresses if address.version == version)
+
+
+class Host(Machine):
+    """One host of the install-config; a spare one, unless it is a `Server`."""
+
+    role: Role | None = None
+    """None for a spare one: the replicas are reached without it."""
     boot_mac: str
     """Six pairs of lower-case digits, with colons; so are all MACs of the plan."""
     boot_mode: str
@@ -118,11 +132,6 @@ class Server(Host):
 
     role: Role
 
-    @property
-    def address(self) -> Address:
-        """The primary one."""
-        return self.addresses[0]
-
 
 class StaticNetwork(Planned):
     """The three bootstrapExternalStatic keys, the prefix being that of the machine network."""
@@ -133,23 +142,15 @@ class StaticNetwork(Planned):
     dns: Address
 
 
-class BootstrapHost(Planned):
+class BootstrapHost(Machine):
     """The bootstrap VM's place in the network."""
 
-    name: str
-    addresses: tuple[Address, ...]
-    """The primary family first; empty while nothing names one."""
     static: StaticNetwork | None
     """What the VM sets itself; None: DHCP reserves its addresses."""
     mac: str
     """The install-config's, or one that the cluster's domain gives: the installer draws a random one for each run,
     which no reservation of a DHCP server could follow."""
     bridge: str
-
-    @property
-    def address(self) -> Address:
-        """The primary one."""
-        return self.addresses[0]
 
 
 class Intent(Planned):

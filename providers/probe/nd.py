@@ -3,7 +3,7 @@
 import socket
 import struct
 
-from providers.probe.packets import checksum, frames, packets
+from providers.probe.packets import ALL_MULTICAST, checksum, frames, let_through, packets
 
 ETH_P_IPV6 = 0x86DD
 ICMPV6, HOPS = 58, 255
@@ -13,7 +13,6 @@ UNSPECIFIED = bytes(16)
 ALL_NODES = "ff02::1"
 ETHERNET, IPV6, MESSAGE = 14, 40, 24
 """Lengths of the headers, and of an advertisement without options."""
-SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_MR_ALLMULTI = 263, 1, 2
 
 
 def answering_macs(interface: str, address: str, wait_s: float) -> frozenset[str]:
@@ -24,12 +23,10 @@ def answering_macs(interface: str, address: str, wait_s: float) -> frozenset[str
     """
     wanted = socket.inet_pton(socket.AF_INET6, address)
     with packets(interface, ETH_P_IPV6, "neighbour advertisement") as wire:
-        index = socket.if_nametoindex(interface)
         # Who is asked by nobody (the unspecified address) answers all nodes; an interface without IPv6 drops that.
-        wire.setsockopt(
-            SOL_PACKET, PACKET_ADD_MEMBERSHIP, struct.pack("iHH8s", index, PACKET_MR_ALLMULTI, 0, bytes(8))
-        )
-        wire.send(_solicitation(wire.getsockname()[4], _own_address(index), wanted))
+        let_through(wire, interface, ALL_MULTICAST)
+        own = _own_address(socket.if_nametoindex(interface))
+        wire.send(_solicitation(wire.getsockname()[4], own, wanted))
         return _answers(wire, wanted, wait_s)
 
 

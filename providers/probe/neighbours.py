@@ -2,11 +2,10 @@
 
 from ipaddress import ip_address
 
+from cluster.addresses import IPV4
 from providers.errors import OkdBaremetalError
 from providers.probe import arp, nd
 from providers.probe.routes import route_to
-
-IPV4 = 4
 
 
 def answering_macs(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[str]:

@@ -1,11 +1,22 @@
 """Frames of one interface, as they are on the wire."""
 
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from providers.errors import OkdBaremetalError
+
+SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1
+PROMISCUOUS, ALL_MULTICAST = 1, 2
+"""PACKET_MR_…: what an interface lets through beside what is its own."""
+
+
+def let_through(wire: socket.socket, interface: str, what: int) -> None:
+    """Have an interface let more through, as long as the socket lives."""
+    request = struct.pack("iHH8s", socket.if_nametoindex(interface), what, 0, bytes(8))
+    wire.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, request)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from providers.probe.packets import frames, packets
+from providers.probe.packets import PROMISCUOUS, frames, let_through, packets
 
 ETH_P_ALL, ETH_P_IP, ETH_P_IPV6 = 0x0003, 0x0800, 0x86DD
 VRRP = 112
@@ -14,7 +14,6 @@ VRRP = 112
 ADVERTISEMENT = 1
 ETHERNET, IPV6, MESSAGE = 14, 40, 8
 """Lengths of headers."""
-SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 263, 1, 1
 SO_ATTACH_FILTER = 26
 
 LOAD_HALF, LOAD_BYTE, IF_EQUAL, RETURN = 0x28, 0x30, 0x15, 0x06
@@ -69,10 +68,7 @@ def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
         wire.setsockopt(
             socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(VRRP_ALONE), ctypes.addressof(program))
         )
-        index = socket.if_nametoindex(interface)
-        wire.setsockopt(
-            SOL_PACKET, PACKET_ADD_MEMBERSHIP, struct.pack("iHH8s", index, PACKET_MR_PROMISC, 0, bytes(8))
-        )
+        let_through(wire, interface, PROMISCUOUS)
         heard = (parse(frame) for frame in frames(wire, wait_s))
         return tuple(dict.fromkeys(advert for advert in heard if advert))
 

@@ -3,10 +3,7 @@
 What stands in: Python for the API server and the config server (`api.py`), a pseudo-terminal for the virtio channel.
 """
 
-import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
@@ -17,15 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assets.render import UNITS, RenderedFile
-from cluster.addresses import Address, Network
+from cluster.addresses import IPV6, Address, Network
 from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
+from tests.fakes.virtio_port import PORT, virtio_port
 from tests.namespaces import SBIN, ip, until_it_forwards
 
 BRIDGE = "baremetal"
 DEADLINE_S = 60
-ANSWER_S = 10
-IPV6 = 6
 API = Path(__file__).with_name("api.py")
 INSIDE = """set -euo pipefail
 mount --bind "$1/etc" /etc; mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
@@ -188,26 +184,11 @@ def _plug_in(made: Machine, networks: Sequence[Network]) -> None:
 @contextmanager
 def vip_channel(bootstrap: Machine) -> Iterator[Callable[[str], str]]:
     """The guest's end of the channel at work; says a word and returns the answer."""
-    master, port = pty.openpty()
-    subprocess.run(["stty", "-F", os.ttyname(port), "raw", "-echo"], check=True)
-    script = bootstrap.folder / "bin/okd-vip-channel.sh"
-    script.write_text(script.read_text().replace("/dev/virtio-ports/org.okd-baremetal.vip", os.ttyname(port)))
-    bootstrap.start("channel", "bash", "/usr/local/bin/okd-vip-channel.sh")
-
-    def say(word: str) -> str:
-        os.write(master, f"{word}\n".encode())
-        heard = b""
-        while not heard.endswith(b"\n"):
-            if not select.select([master], [], [], ANSWER_S)[0]:
-                raise TimeoutError(f"no answer to {word}: {bootstrap.log('channel')}")
-            heard += os.read(master, 100)
-        return heard.decode().strip()
-
-    try:
-        yield say
-    finally:
-        os.close(master)
-        os.close(port)
+    with virtio_port() as port:
+        script = bootstrap.folder / "bin/okd-vip-channel.sh"
+        script.write_text(script.read_text().replace(PORT, port.name))
+        bootstrap.start("channel", "bash", "/usr/local/bin/okd-vip-channel.sh")
+        yield port.say
 
 
 def until(what: str, true: Callable[[], bool]) -> float:

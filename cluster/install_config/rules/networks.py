@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cluster.addresses import Interface, Network, networks, overlap, parse_cidr
+from cluster.addresses import IPV4, IPV6, Interface, Network, networks, overlap, parse_cidr
 from cluster.install_config.schema import InstallConfig, Networking
 from cluster.problems import Problem
 
-IPV4 = 4
-IPV6 = 6
 OVN = "OVNKubernetes"
 REMOVED_TYPES = ("kuryr", "openshiftsdn")
 OVN_NETWORKS = {

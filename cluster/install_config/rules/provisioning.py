@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs
 
-from cluster.addresses import Address, Interface, Network, in_any, networks, overlap, parse_address, parse_cidr
+from cluster.addresses import IPV6, Address, Interface, Network, in_any, networks, overlap, parse_address, parse_cidr
 from cluster.install_config.platform import DISABLED, MANAGED, PROVISIONING_MODES, UNMANAGED
 from cluster.install_config.rules.names import dns_fault
-from cluster.install_config.rules.networks import IPV6, lists, versions
+from cluster.install_config.rules.networks import lists, versions
 from cluster.install_config.schema import InstallConfig
 from cluster.macs import mac_fault, parse_mac
 from cluster.problems import Problem

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cluster.addresses import Address, Network, in_any, networks, parse_address
-from cluster.install_config.rules.networks import IPV4, lists, versions
+from cluster.addresses import IPV4, Address, Network, in_any, networks, parse_address
+from cluster.install_config.rules.networks import lists, versions
 from cluster.install_config.schema import InstallConfig
 from cluster.problems import Problem
 

@@ -5,15 +5,15 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assets.priorities import check_policy, parse
 from assets.readers import ask_readers
 from assets.tree import BOOTSTRAP, folders_of, own_configs
-from cluster.plan import ClusterPlan, load_plan
+from cluster.plan import ClusterPlan
 from tests import clusters, plans
+from tests.unit.cluster.plan.files import Files
 
 NETWORKS = {4: ip_network("10.0.0.0/16"), 6: ip_network("fd00:1234::/64")}
 FAMILIES = {
@@ -48,7 +48,7 @@ def any_plan(draw: st.DrawFn) -> ClusterPlan:
     config["platform"]["baremetal"].update(
         apiVIPs=at[0], ingressVIPs=at[1], hosts=[_host(config, name, index) for index, name in enumerate(names)]
     )
-    options = plans.options(
+    options = dict(
         node_addresses=dict(zip(names, at[3:], strict=True)),
         consent=dict.fromkeys(names, "serial"),
         bootstrap={**clusters.BASE_VOLUME, "address": at[2]},
@@ -60,10 +60,8 @@ def any_plan(draw: st.DrawFn) -> ClusterPlan:
         runtime=draw(st.sampled_from(["host", "podman"])),
         images=clusters.IMAGES,
     )
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        yaml.safe_dump(config, file)
-        file.flush()
-        return load_plan(Path(file.name), options)
+    with tempfile.TemporaryDirectory() as folder:
+        return Files(Path(folder)).plan(lambda written: written.update(config), **options)
 
 
 def _host(config: dict[str, Any], name: str, index: int) -> dict[str, Any]:

@@ -7,17 +7,13 @@ from jinja2 import UndefinedError
 
 from assets import render
 from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
+from assets.tree import folders_of
 from cluster.plan import ClusterPlan, Role
 from tests import clusters
 
 
 def everything(plan: ClusterPlan) -> list[RenderedFile]:
-    files = [*render_bootstrap(plan)]
-    for role in Role:
-        files += render_role(plan, role)
-    for server in plan.servers:
-        files += render_server(plan, server)
-    return files
+    return [file for files in folders_of(plan).values() for file in files]
 
 
 @pytest.mark.parametrize("name", clusters.NAMES)

@@ -1,9 +1,6 @@
 """The checks and the channel, run for real on a machine of the test's own: its network, its /etc and /run."""
 
-import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
@@ -16,6 +13,7 @@ import pytest
 from assets.render import render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.vrrp import API
+from tests.fakes.virtio_port import PORT, VirtioPort, virtio_port
 from tests.namespaces import SBIN, needs_root, run_on_a_machine
 
 pytestmark = needs_root
@@ -147,53 +145,35 @@ def test_haproxy_tells_keepalived_what_it_balances_and_what_runs_here(
     ]  # fmt: skip
 
 
-class Channel:
-    """The provisioner's end of the virtio-serial channel; a pseudo-terminal stands in for the port."""
-
-    def __init__(self, master: int, file: Path) -> None:
-        self.master, self.file = master, file
-
-    def ask(self, word: str) -> str:
-        os.write(self.master, f"{word}\n".encode())
-        heard = b""
-        while not heard.endswith(b"\n"):
-            ready, _, _ = select.select([self.master], [], [], 10)
-            assert ready, f"no answer to {word}"
-            heard += os.read(self.master, 100)
-        return heard.decode().strip()
-
-
 @contextmanager
-def channel(scripts: Path) -> Iterator[Channel]:
-    """The guest's script at work, in a network that holds no VIP and has no API."""
-    file = scripts / "release"
-    file.write_text("0\n")
-    master, port = pty.openpty()
-    subprocess.run(["stty", "-F", os.ttyname(port), "raw", "-echo"], check=True)
-    text = (scripts / "bin/okd-vip-channel.sh").read_text()
-    for theirs, ours in {
-        "/dev/virtio-ports/org.okd-baremetal.vip": os.ttyname(port),
-        "/var/lib/okd-baremetal/release": str(file),
-    }.items():
-        assert theirs in text
-        text = text.replace(theirs, ours)
-    (scripts / "bin/okd-vip-channel.sh").write_text(text)
-    with subprocess.Popen(["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]) as script:
-        try:
-            yield Channel(master, file)
-        finally:
-            script.kill()
-            os.close(master)
-            os.close(port)
+def channel(scripts: Path) -> Iterator[VirtioPort]:
+    """The guest's script at work, in a network that holds no VIP and has no API; see `release`."""
+    release(scripts).write_text("0\n")
+    with virtio_port() as port:
+        text = (scripts / "bin/okd-vip-channel.sh").read_text()
+        for theirs, ours in {PORT: port.name, "/var/lib/okd-baremetal/release": str(release(scripts))}.items():
+            assert theirs in text
+            text = text.replace(theirs, ours)
+        (scripts / "bin/okd-vip-channel.sh").write_text(text)
+        with subprocess.Popen(["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]) as script:
+            try:
+                yield port
+            finally:
+                script.kill()
+
+
+def release(scripts: Path) -> Path:
+    """What keepalived adds to its priority."""
+    return scripts / "release"
 
 
 def test_the_channel_lowers_and_restores_the_priority_and_says_what_is(scripts: Path) -> None:
     with channel(scripts) as provisioner:
-        assert provisioner.ask("status") == "held vip=no api=no"
-        assert provisioner.ask("release") == "released vip=no api=no"
-        assert provisioner.file.read_text() == f"{LET_GO}\n"
-        assert provisioner.ask("status") == "released vip=no api=no"
-        assert provisioner.ask("relaese") == "unknown word"
-        assert provisioner.file.read_text() == f"{LET_GO}\n"
-        assert provisioner.ask("hold") == "held vip=no api=no"
-        assert provisioner.file.read_text() == "0\n"
+        assert provisioner.say("status") == "held vip=no api=no"
+        assert provisioner.say("release") == "released vip=no api=no"
+        assert release(scripts).read_text() == f"{LET_GO}\n"
+        assert provisioner.say("status") == "released vip=no api=no"
+        assert provisioner.say("relaese") == "unknown word"
+        assert release(scripts).read_text() == f"{LET_GO}\n"
+        assert provisioner.say("hold") == "held vip=no api=no"
+        assert release(scripts).read_text() == "0\n"

@@ -1,0 +1,47 @@
+"""A pseudo-terminal in place of the bootstrap's virtio-serial port."""
+
+import os
+import pty
+import select
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+PORT = "/dev/virtio-ports/org.okd-baremetal.vip"
+ANSWER_S = 10
+
+
+@dataclass(frozen=True)
+class VirtioPort:
+    """The provisioner's end."""
+
+    master: int
+    name: str
+    """What the guest opens in place of `PORT`."""
+
+    def say(self, word: str) -> str:
+        """Say a word; the answer.
+
+        Raises:
+            TimeoutError: There is none.
+        """
+        os.write(self.master, f"{word}\n".encode())
+        heard = b""
+        while not heard.endswith(b"\n"):
+            if not select.select([self.master], [], [], ANSWER_S)[0]:
+                raise TimeoutError(f"no answer to {word}")
+            heard += os.read(self.master, 100)
+        return heard.decode().strip()
+
+
+@contextmanager
+def virtio_port() -> Iterator[VirtioPort]:
+    """A port that passes bytes on as they are."""
+    master, port = pty.openpty()
+    subprocess.run(["stty", "-F", os.ttyname(port), "raw", "-echo"], check=True)
+    try:
+        yield VirtioPort(master, os.ttyname(port))
+    finally:
+        os.close(master)
+        os.close(port)
