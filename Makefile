@@ -81,9 +81,9 @@ $(PULUMI):
 _coreos-installer:
 	@tools/coreos-installer >/dev/null
 
-# Only hosts with a networkConfig need it: without cargo all else still works.
+# Only hosts with a networkConfig need it, one of the rehearsal's too: without cargo all else still works.
 _nmstatectl:
-	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: what needs it is skipped by the tests" >&2
+	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: tests that need it are skipped, and the rehearsal ends where it needs it" >&2
 
 # They judge rendered files in the tests.
 _readers:

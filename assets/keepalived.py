@@ -49,7 +49,7 @@ class Claim:
     checks: tuple[Check, ...]
     source: Address
     peers: tuple[Address, ...] = ()
-    """None: multicast."""
+    """Empty: multicast."""
     preempt_delay_s: int = 0
 
 

@@ -23,7 +23,7 @@ class Instance:
     scripts: dict[str, int]
     """Weight of each tracked check."""
     peers: frozenset[str] = frozenset()
-    """None: multicast."""
+    """Empty: multicast."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
         """What is advertised: a positive weight counts while its check succeeds, a negative one while it fails."""

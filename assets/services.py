@@ -1,8 +1,6 @@
 """How the machines run keepalived, haproxy and CoreDNS: from a container image, or from their own."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from cluster.plan import Intent
 
@@ -47,10 +45,8 @@ COREDNS = Service(
     ("--volume=/etc/okd-baremetal:/etc/okd-baremetal:ro", "--volume=/run/okd-baremetal:/run/okd-baremetal:ro"),
 )
 
-PULL_SECRETS: Mapping[bool, str] = MappingProxyType(
-    {True: "/root/.docker/config.json", False: "/var/lib/kubelet/config.json"}
-)
-"""Where the payload puts the pull secret, on the bootstrap and on the nodes."""
+PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"
+"""Where the payload puts it."""
 
 
 def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
@@ -59,7 +55,7 @@ def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
         return " ".join([service.program, *service.arguments])
     options = (
         f"--name=okd-{service.name}",
-        f"--authfile={PULL_SECRETS[bootstrap]}",
+        f"--authfile={PULL_SECRET_OF_BOOTSTRAP if bootstrap else PULL_SECRET_OF_NODE}",
         f"--entrypoint={service.name}",
         *service.container,
     )
