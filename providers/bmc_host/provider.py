@@ -12,8 +12,9 @@ from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
 from providers.errors import BmcIdentityError, BmcTimeoutError, BmcTransientError
+from providers.redfish.access import Access
 from providers.redfish.bmc import Identity
-from providers.redfish.sushy_bmc import Access, SushyBmc
+from providers.redfish.sushy_bmc import SushyBmc
 
 READ_DEADLINE_S = 30.0  # of a refresh: an unreachable BMC must not hold up the others
 
@@ -105,7 +106,7 @@ def _must_be(id_: str, identity: Identity, engine: BmcHostEngine) -> None:
 
 @contextmanager
 def _engine(spec: BmcHostSpec) -> Iterator[BmcHostEngine]:
-    bmc = SushyBmc(Access(spec.bmc_url, spec.username, spec.password, spec.ca, spec.verify))
+    bmc = SushyBmc(Access(spec.bmc_url, spec.username, spec.password, spec.ca, verify=spec.verify))
     report = progress.row(spec.urn)
     try:
         with lock.held(bmc.url):

@@ -19,7 +19,8 @@ from providers.provisioning.engine import Host, Installation, World
 from providers.provisioning.isos import IsoMedia, Recipe
 from providers.provisioning.media import MediaServer
 from providers.provisioning.rollout import roll_out
-from providers.redfish.sushy_bmc import Access, SushyBmc
+from providers.redfish.access import Access
+from providers.redfish.sushy_bmc import SushyBmc
 
 PAYLOAD_NAMES = {"control-plane": "master", "compute": "worker"}
 API_PORT = 6443
@@ -158,7 +159,7 @@ def _installation(
     spec: HostProvisioningSpec, name: str, media: IsoMedia, is_up: Callable[[Host], bool]
 ) -> Installation:
     wanted = spec.hosts[name]
-    bmc = SushyBmc(Access(wanted.bmc_url, wanted.username, spec.passwords[name], spec.ca, wanted.verify))
+    bmc = SushyBmc(Access(wanted.bmc_url, wanted.username, spec.passwords[name], spec.ca, verify=wanted.verify))
     world = World(bmc, SYSTEM_CLOCK, media, is_up, _row(spec, name), lock.held(bmc.url))
     return Installation(Host(name, wanted.uuid, wanted.address), world, spec.deadline_s)
 

@@ -58,6 +58,10 @@ class Bmc(Protocol):
         """Who it is."""
         ...
 
+    def bmc_version(self) -> str:
+        """Firmware version of the BMC itself; empty where it does not say."""
+        ...
+
     def power(self) -> Power:
         """Power, read now."""
         ...

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +14,7 @@ from sushy.resources.system.system import System, SystemCollection
 
 from cluster.bmc_url import parse_virtual_media_url
 from providers.errors import BmcAuthError, BmcError, BmcTransientError
+from providers.redfish.access import Access
 from providers.redfish.bmc import BootOverride, Identity, Power
 from providers.redfish.tls import OneContextAdapter, confine, tls_context
 
@@ -30,17 +30,6 @@ RESET = {Power.ON: sushy.ResetType.ON, Power.OFF: sushy.ResetType.FORCE_OFF}
 
 # sushy warns about what we turn into errors; without a handler Python would print that to the operator.
 logging.getLogger("sushy").addHandler(logging.NullHandler())
-
-
-@dataclass(frozen=True)
-class Access:
-    """How to reach a system: the BMC address of the install-config, and the credentials."""
-
-    address: str
-    username: str
-    password: str = field(repr=False)
-    ca: str = ""
-    verify: bool = True
 
 
 class SushyBmc:
@@ -79,6 +68,11 @@ class SushyBmc:
             manufacturer=system.manufacturer or "",
             bios_version=system.bios_version or "",
         )
+
+    def bmc_version(self) -> str:
+        """Firmware version of the BMC itself; empty where it does not say."""
+        with self._our_errors("read the BMC's version"):
+            return next((manager.firmware_version or "" for manager in self._known().managers), "")
 
     def power(self) -> Power:
         """Power, read now."""

@@ -49,6 +49,10 @@ class FakeBmc:
         self._request("identity")
         return self.who
 
+    def bmc_version(self) -> str:
+        self._request("bmc_version")
+        return "7.10"
+
     def power(self) -> Power:
         self._request("power")
         return self.state

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import pytest
 
 from providers.errors import BmcAuthError, BmcError, BmcTransientError
+from providers.redfish.access import Access
 from providers.redfish.bmc import BootOverride, Identity, Power
-from providers.redfish.sushy_bmc import Access, SushyBmc
+from providers.redfish.sushy_bmc import SushyBmc
 from providers.redfish.tls import tls_context
 
 SYSTEMS = "/redfish/v1/Systems"
