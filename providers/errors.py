@@ -45,7 +45,18 @@ class BmcIdentityError(BmcError):
 
 
 class BmcTransientError(BmcError):
-    """Worth another try within the deadline."""
+    """Worth another try within the deadline.
+
+    Args:
+        undone: What was asked for was certainly not done; else it may be done, or still happen.
+        retry_after_s: How long the BMC asks to be left alone.
+    """
+
+    def __init__(
+        self, what: str, *, where: str = "", hint: str = "", undone: bool = False, retry_after_s: float = 0
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.undone, self.retry_after_s = undone, retry_after_s
 
 
 class BmcTimeoutError(BmcError):

@@ -2,31 +2,34 @@
 
 | power, virtual CD | what it says | what is done |
 |---|---|---|
-| Off, empty | left so by `BmcHost` | install |
-| Off, this ISO | a run ended before On, or after the installation | On from it; it installs, perhaps again |
-| Off, another image | of an older run, or somebody's | eject it, install |
+| Off, whatever | left so by `BmcHost`, or a run ended before or after the installation | install, perhaps again |
 | On, an ISO of ours | a run ended in the middle of the installation | ForceOff, then as Off |
 | On, empty | runs from its disk | adopt it as soon as it answers; nothing is sent but reads |
+| On, empty, wanted anew | the operator said so | ForceOff, then as Off |
 | On, somebody's image | not understood | fail; nothing is changed |
 
+What is in the drive is ejected, also an ISO of ours: a BMC may name an image that it has dropped.
 The media are ejected before a disk is ever booted: a host that has once run from its disk is never installed again.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from providers.clock import Clock
 from providers.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
 from providers.progress import Report
 from providers.redfish.bmc import Bmc, Power
-from providers.redfish.steps import CD, HDD, POLL_S, Steps, Waits, jittered
+from providers.redfish.steps import CD, HDD, Steps, Waits
 
 HEARTBEAT_S = 10.0
 INSERT_S = 300.0  # a BMC that downloads the whole ISO at the insert does so within its own HTTP time-out
 UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD
 ADOPTED = ""
+ADOPTING = "adopting: it runs from its disk"
 
 
 class Media(Protocol):
@@ -40,8 +43,8 @@ class Media(Protocol):
         """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
         ...
 
-    def sent(self, url: str) -> int:
-        """Bytes sent of it."""
+    def sent(self, url: str) -> int | None:
+        """Bytes sent of it; None: somebody else serves it."""
         ...
 
     def digest(self, host: str) -> str:
@@ -57,11 +60,13 @@ class Host:
         name: In the install-config.
         uuid: System UUID that must answer; empty takes any.
         address: Where the installed system answers.
+        anew: Install even what runs from its disk.
     """
 
     name: str
     uuid: str
     address: str
+    anew: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,13 +124,13 @@ class Installation:
     def _way(self, steps: Steps) -> Waits:
         yield from self._expect_the_machine(steps)
         power, media = yield from steps.value("power and virtual CD", self._look)
-        if power is Power.ON and media is None:
-            self._enter("adopting: it runs from its disk")
+        if power is Power.ON and media is None and not self.host.anew:
+            self._enter(ADOPTING)
         else:
             yield from self._install(steps, power, media)
             yield from self._boot_from_disk(steps)
             self._enter("booting from disk")
-        yield from self._wait_until_up()
+        yield from self._wait_until_up(steps)
 
     def _look(self) -> tuple[Power, str | None] | None:
         power = self.world.bmc.power()
@@ -139,44 +144,48 @@ class Installation:
 
     def _install(self, steps: Steps, power: Power, media: str | None) -> Waits:
         """Boot the installer from virtual CD, and wait until it has switched the server off."""
-        ours = media is not None and self.world.media.is_ours(media, self.host.name)
+        ours = media is None or self.world.media.is_ours(media, self.host.name)
         if power is Power.ON and not ours:
             what = f"it runs with {media} in its virtual CD drive"
             hint = "Eject that, or switch the server off, then run `pulumi up` again"
             raise BmcError(what, where=self.world.bmc.url, hint=hint)
         if power is Power.ON:
-            self._enter("stopping an interrupted installation")
+            self._enter("stopping what runs" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
         self._enter("media")
         url = self.world.media.publish(self.host.name)
         self.iso_sha256 = self.world.media.digest(self.host.name)
-        inserted = media != url
+        yield from steps.no_media()
         yield from self._insert(steps, url)
+        yield self.world.bmc.settle_s
         # A run that was killed right after its last On may take effect only now; it must not count as ours.
         yield from steps.power(Power.OFF)
         yield from steps.override(CD)
+        # A BMC that restarted meanwhile has dropped the image.
+        yield from self._insert(steps, url)
         self._enter("starting the installer")
         yield from steps.power(Power.ON)
         self._enter("installing from ISO")
-        yield from steps.look("power Off (the sign that the installation is done)", self._is_done(url, inserted))
+        what = "power Off (the sign that the installation is done)"
+        yield from steps.look(what, self._is_done(url), within_s=math.inf)
 
     def _insert(self, steps: Steps, url: str) -> Waits:
         try:
-            yield from steps.media(url, until=self.world.clock.now() + INSERT_S)
+            yield from steps.media(url, within_s=INSERT_S)
         except BmcAuthError:
             raise
         except BmcError as error:
-            if self.world.media.sent(url):
+            if self.world.media.sent(url) != 0:
                 raise
-            raise self._never_fetched(error.what) from None
+            raise self._never_fetched(url, INSERT_S, error.what) from None
 
-    def _is_done(self, url: str, inserted: bool) -> Callable[[], bool]:
+    def _is_done(self, url: str) -> Callable[[], bool]:
         started = self.world.clock.now()
 
         def is_done() -> bool:
-            unread = inserted and not self.world.media.sent(url)
-            if unread and self.world.clock.now() - started >= UNREAD_S:
-                raise self._never_fetched(f"nothing was read in {UNREAD_S:g} s")
+            if self.world.media.sent(url) == 0 and self.world.clock.now() - started >= UNREAD_S:
+                seen = self.world.bmc.boot_override()
+                raise self._never_fetched(url, UNREAD_S, f"its boot override reads {seen.target} {seen.enabled}")
             return self.world.bmc.power() is Power.OFF
 
         return is_done
@@ -190,20 +199,22 @@ class Installation:
         self._enter("starting from disk")
         yield from steps.power(Power.ON)
 
-    def _wait_until_up(self) -> Waits:
-        while not self.world.is_up(self.host):
-            if self.world.clock.now() >= self._until:
-                raise BmcTimeoutError(f"{self.host.address} does not answer", where=self.world.bmc.url)
-            yield jittered(POLL_S)
+    def _wait_until_up(self, steps: Steps) -> Waits:
+        is_up = partial(self.world.is_up, self.host)
+        yield from steps.look(f"an answer of {self.host.address}", is_up, within_s=math.inf)
 
-    def _never_fetched(self, why: str) -> ProvisioningError:
-        hint = "It must reach media.address and media.port; look for a firewall or a missing route"
-        return ProvisioningError(f"the BMC never fetched the boot ISO: {why}", where=self.world.bmc.url, hint=hint)
+    def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+        server = "/".join(url.split("/")[:3])  # what follows cannot be guessed, and shall not be told
+        what = f"the BMC never fetched the boot ISO from {server} within {within_s:g} s: {why}"
+        hint = "It must reach that address (media.address, media.port); look for a firewall or a missing route"
+        return ProvisioningError(what, where=self.world.bmc.url, hint=hint)
 
     def _too_late(self, what: str) -> BmcTimeoutError:
         spent = self.world.clock.now() - self._step_at
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
         hint = "Look at the server's console, then run `pulumi up` again"
+        if self._step == ADOPTING:
+            hint = "If it does not run this cluster, switch it off, then run `pulumi up` again: it is installed then"
         return BmcTimeoutError(text, where=self.world.bmc.url, hint=hint)
 
     def _enter(self, step: str) -> None:

@@ -1,4 +1,4 @@
-"""How one BMC is reached."""
+"""How one BMC is reached, and how long it may take."""
 
 from dataclasses import dataclass, field
 
@@ -22,3 +22,23 @@ class Access:
     fingerprint: str = ""
     verify: bool = True
     session: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one request.
+
+    Args:
+        connect_s: TCP and TLS.
+        answer_s: From the first byte sent to the last byte received, however it trickles.
+        insert_s: The same for an insert, in which some BMCs download the whole image.
+        body_bytes: Of an answer.
+    """
+
+    connect_s: float = 10
+    answer_s: float = 30
+    insert_s: float = 120
+    body_bytes: int = 4 * 1024 * 1024
+
+
+LIMITS = Limits()

@@ -54,6 +54,11 @@ class Bmc(Protocol):
         """Requests sent so far."""
         ...
 
+    @property
+    def settle_s(self) -> float:
+        """From an insert until the host sees the drive."""
+        ...
+
     def identity(self) -> Identity:
         """Who it is."""
         ...

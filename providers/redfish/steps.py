@@ -4,22 +4,29 @@ Each is a generator of seconds to wait before it goes on, so that whoever drives
 a clock, or asyncio for a thousand hosts. Between two yields at most one request is under way.
 """
 
+import math
 import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from providers.clock import Clock
-from providers.errors import BmcTimeoutError, BmcTransientError
+from providers.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
 from providers.redfish.bmc import Bmc, Power
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
 """Seconds to wait, one after the other."""
 
-POLL_S = 2.0
-RESEND_S = 60.0  # iDRAC10 answers 409 to On for about a minute after Off; slower than any accepted change seen
-RETRY_S = 5.0
+STEP_S = 1500.0  # AMI's answers 503 for up to 20 minutes after its host's POST
+POLL_S = 1.0, 10.0
+"""Shortest and longest time between two looks."""
+SPARSER = 0.05
+"""A look comes when that share of the step's time has passed: a long wait is looked at less often."""
+BACK_OFF_S = 2.0, 30.0
+"""After the first transient error, and at most; doubled with each in a row."""
+EJECT_AGAIN_S = 5.0  # sushy tells no refused eject from an accepted one
+UNSURE_S = 60.0  # an answer that was lost may be a deed that is slow; slower than any accepted change seen
 CD = "Cd"
 HDD = "Hdd"
 ONCE = "Once"
@@ -38,24 +45,44 @@ def drive(waits: Generator[float, None, T], clock: Clock) -> T:
 
 
 @dataclass
-class _Sending:
-    """When a request may be sent again; the caller looks first, since a lost answer may be a deed that is done."""
+class _Asking:
+    """Whether a deed may be asked for, and how long to wait.
+
+    What was refused is asked for again, and what may have been done when it should show by now. The caller looks
+    before each.
+    """
 
     clock: Clock
+    began: float
+    again_s: float
+    """From an accepted request to the next one."""
     due_at: float = 0.0
+    failures: int = 0
+    wait_s: float = 0.0
+    last: str = ""
 
     def is_due(self) -> bool:
         return self.clock.now() >= self.due_at
 
-    def __call__(self, act: Callable[[], None]) -> None:
-        began = self.clock.now()
+    def ask(self, act: Callable[[], None]) -> None:
         try:
             act()
-        except BmcTransientError:
-            # As long again as it took: a BMC that did not answer in time may still be at it.
-            self.due_at = self.clock.now() + max(RETRY_S, self.clock.now() - began)
+        except BmcTransientError as error:
+            self.due_at = 0.0 if error.undone else self.clock.now() + UNSURE_S
             raise
-        self.due_at = self.clock.now() + RESEND_S
+        self.due_at = self.clock.now() + self.again_s
+
+    def went_well(self) -> None:
+        self.failures = 0
+        shortest, longest = POLL_S
+        self.wait_s = jittered(min(longest, max(shortest, SPARSER * (self.clock.now() - self.began))))
+
+    def failed(self, error: BmcTransientError) -> None:
+        first, longest = BACK_OFF_S
+        self.wait_s = jittered(min(longest, first * 2**self.failures))
+        self.wait_s = max(self.wait_s, error.retry_after_s)
+        self.failures += 1
+        self.last = f"; last answer: {error.what}"
 
 
 @dataclass(frozen=True)
@@ -66,9 +93,9 @@ class Steps:
     clock: Clock
     until: float
 
-    def look(self, what: str, read: Callable[[], bool], *, until: float | None = None) -> Waits:
+    def look(self, what: str, read: Callable[[], bool], *, within_s: float = STEP_S) -> Waits:
         """Wait until `read` says yes; transient errors of the BMC count as no."""
-        yield from self.ensure(what, read, None, until=until)
+        yield from self.ensure(what, read, None, within_s=within_s)
 
     def value(self, what: str, read: Callable[[], T | None]) -> Generator[float, None, T]:
         """The first answer of `read` that is not None."""
@@ -84,29 +111,40 @@ class Steps:
         return seen[0]
 
     def ensure(
-        self, what: str, is_so: Callable[[], bool], act: Callable[[], None] | None, *, until: float | None = None
+        self,
+        what: str,
+        is_so: Callable[[], bool],
+        act: Callable[[], None] | None,
+        *,
+        within_s: float = STEP_S,
+        again_s: float = math.inf,
     ) -> Waits:
         """Act until it is so, never twice without a look in between.
+
+        Args:
+            what: What is wanted, for the error.
+            is_so: Looks.
+            act: Asks for it; None only waits.
+            within_s: Time for it.
+            again_s: After that time, what was accepted and is not so is asked for again.
 
         Raises:
             BmcTimeoutError: Not so in time.
             BmcError: The BMC refuses for good.
         """
-        until = self.until if until is None else min(until, self.until)
-        send, last = _Sending(self.clock), ""
+        clock = self.clock
+        until = min(self.until, clock.now() + within_s)
+        asking = _Asking(clock, clock.now(), again_s)
         while True:
             try:
-                if is_so():
+                if is_so() or (act and asking.is_due() and _made_so(is_so, lambda: asking.ask(act))):
                     return
-                if act is not None and send.is_due():
-                    send(act)
-                    if is_so():
-                        return
+                asking.went_well()
             except BmcTransientError as error:
-                last = f"; last answer: {error.what}"
-            if self.clock.now() >= until:
-                raise BmcTimeoutError(f"{what} was not reached in time{last}", where=self.bmc.url)
-            yield jittered(POLL_S)
+                asking.failed(error)
+            if clock.now() >= until:
+                raise BmcTimeoutError(f"{what} was not reached in time{asking.last}", where=self.bmc.url)
+            yield min(asking.wait_s, max(0.0, until - clock.now()))
 
     def power(self, want: Power) -> Waits:
         """Drive the power to `want`."""
@@ -115,18 +153,16 @@ class Steps:
 
     def no_media(self) -> Waits:
         """Empty the virtual CD drive."""
-        yield from self.ensure("an empty virtual CD drive", lambda: self.bmc.media() is None, self.bmc.eject)
+        bmc = self.bmc
+        yield from self.ensure(
+            "an empty virtual CD drive", lambda: bmc.media() is None, bmc.eject, again_s=EJECT_AGAIN_S
+        )
 
-    def media(self, url: str, *, until: float | None = None) -> Waits:
-        """Have `url` in the virtual CD drive; another image is ejected first."""
-
-        def insert() -> None:
-            if self.bmc.media() is not None:
-                self.bmc.eject()
-            self.bmc.insert(url)
-
+    def media(self, url: str, *, within_s: float = STEP_S) -> Waits:
+        """Have `url` in the empty virtual CD drive."""
+        bmc = self.bmc
         what = "the boot ISO in the virtual CD drive"
-        yield from self.ensure(what, lambda: self.bmc.media() == url, insert, until=until)
+        yield from self.ensure(what, lambda: bmc.media() == url, lambda: bmc.insert(url), within_s=within_s)
 
     def override(self, target: str, enabled: str = ONCE) -> Waits:
         """Point the boot override at `target`; only the target is verified (sushy-tools reads Once as Continuous)."""
@@ -149,6 +185,19 @@ class Steps:
             return disabled or seen.target == target
 
         yield from self.ensure(f"boot override {target} as found", is_so, lambda: bmc.set_override(target, enabled))
+
+
+def _made_so(is_so: Callable[[], bool], ask: Callable[[], None]) -> bool:
+    """Ask, and look; a refusal is none where it is so all the same."""
+    try:
+        ask()
+    except (BmcAuthError, BmcTransientError):
+        raise
+    except BmcError:
+        if is_so():
+            return True
+        raise
+    return is_so()
 
 
 def jittered(seconds: float) -> float:

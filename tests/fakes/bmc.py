@@ -33,6 +33,7 @@ class FakeBmc:
     answers: bool = True
     """Whether what is booted from disk answers."""
     who: Identity = field(default_factory=lambda: Identity(UUID, "SN-1", "R650", "Dell", "1.2"))
+    settle_s: float = 0
     url: str = "https://bmc/redfish/v1/Systems/1"
     requests: int = 0
     writes: list[str] = field(default_factory=list)

@@ -22,6 +22,7 @@ from tests.fakes.media import FakeMedia
 
 NAME = "okd-master-0"
 INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
+ANEW = ["eject", f"insert {NAME}.iso"]
 FROM_DISK = ["eject", "override Hdd Once", "On"]
 DEADLINE_S = 3600
 ON_FROM_DISK = 5  # the last of the writes
@@ -37,9 +38,9 @@ class Rig:
         self.bmc.read_by_bmc = self.media.fetch
         self.lines: list[str] = []
 
-    def installation(self, uuid: str = UUID) -> Installation:
+    def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
         world = World(self.bmc, self.clock, self.media, lambda _: self.bmc.is_up(), self.lines.append, nullcontext())
-        return Installation(Host(NAME, uuid, "192.0.2.21"), world, DEADLINE_S)
+        return Installation(Host(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
 
     def run(self) -> Installation:
         installation = self.installation()
@@ -72,11 +73,11 @@ OURS, OLDER = FakeMedia().url(NAME), FakeMedia().url(NAME, "cd" * 32)
     ("rig", "writes"),
     [
         pytest.param(off_with(None), [*INSERTED, "On", *FROM_DISK], id="off-empty"),
-        pytest.param(off_with(OURS), ["override Cd Once", "On", *FROM_DISK], id="off-this-iso"),
+        pytest.param(off_with(OURS), ["eject", *INSERTED, "On", *FROM_DISK], id="off-this-iso"),
         pytest.param(off_with(OLDER), ["eject", *INSERTED, "On", *FROM_DISK], id="off-older-iso"),
         pytest.param(off_with("nfs://x/rescue.iso"), ["eject", *INSERTED, "On", *FROM_DISK], id="off-foreign-iso"),
-        pytest.param(running(OURS), ["Off", "On", *FROM_DISK], id="on-this-iso"),
-        pytest.param(running(OLDER), ["Off", "eject", f"insert {NAME}.iso", "On", *FROM_DISK], id="on-older-iso"),
+        pytest.param(running(OURS), ["Off", *ANEW, "On", *FROM_DISK], id="on-this-iso"),
+        pytest.param(running(OLDER), ["Off", *ANEW, "On", *FROM_DISK], id="on-older-iso"),
         pytest.param(running(None), [], id="on-empty"),
     ],
 )
@@ -87,6 +88,33 @@ def test_evidence_decides_what_is_written(rig: Rig, writes: list[str]) -> None:
     assert rig.bmc.installs == (1 if writes else 0)
     assert installation.iso_sha256 == (rig.media.revision if writes else "")
     assert rig.media.published == ([NAME] if writes else [])
+
+
+def test_what_runs_is_installed_anew_where_that_is_wanted() -> None:
+    rig = running(None)
+    drive(rig.installation(anew=True).run(), rig.clock)
+    assert rig.bmc.writes == ["Off", *INSERTED, "On", *FROM_DISK]
+    assert rig.is_installed()
+
+
+def test_an_image_that_the_bmc_drops_before_the_start_is_inserted_again() -> None:
+    rig = Rig()
+
+    def drop(write: str) -> None:
+        if write == "override Cd Once":
+            rig.bmc.image = None
+
+    rig.bmc.lost = drop
+    rig.run()
+    assert rig.bmc.writes == [*INSERTED, f"insert {NAME}.iso", "On", *FROM_DISK]
+
+
+def test_a_host_sees_its_drive_before_it_is_started() -> None:
+    rig = Rig(FakeBmc(FakeClock(), settle_s=90))
+    moments: dict[str, float] = {}
+    rig.bmc.lost = lambda write: moments.setdefault(write, rig.clock.now()) and None
+    rig.run()
+    assert moments["On"] - moments[f"insert {NAME}.iso"] >= 90
 
 
 def test_running_from_somebodys_image_is_left_alone() -> None:
@@ -205,7 +233,7 @@ def test_the_deadline_names_step_and_time() -> None:
 def test_adopting_a_host_that_never_answers_ends_at_the_deadline_without_writes() -> None:
     rig = running(None)
     rig.bmc.answers = False
-    with pytest.raises(BmcTimeoutError, match=r"adopting.*192\.0\.2\.21 does not answer"):
+    with pytest.raises(BmcTimeoutError, match=r"adopting.*an answer of 192\.0\.2\.21.*switch it off"):
         rig.run()
     assert rig.bmc.writes == []
 
@@ -228,7 +256,7 @@ def test_an_iso_that_is_never_read_says_so_before_the_deadline() -> None:
     rig = Rig()
     rig.bmc.read_by_bmc = lambda _: None
     rig.bmc.install_s = 1e9
-    with pytest.raises(ProvisioningError, match=r"never fetched the boot ISO: nothing was read in 900 s"):
+    with pytest.raises(ProvisioningError, match=r"from http://media within 900 s.*reads Cd Continuous"):
         rig.run()
 
 

@@ -43,7 +43,7 @@ def service(home: str) -> dict[str, Any]:
         UUID="C0FFEE",
         SerialNumber="SN-1",
         Model="R650",
-        Manufacturer="Dell",
+        Manufacturer="Contoso",
         BiosVersion="1.2",
         PowerState="PoweringOn",
         Boot={
@@ -146,7 +146,7 @@ def started(documents: dict[str, Any]) -> Iterator[FakeService]:
 def test_one_look_is_one_request(system_home: FakeService) -> None:
     bmc = system_home.bmc()
     assert bmc.requests == 0
-    assert bmc.identity() == Identity("c0ffee", "SN-1", "R650", "Dell", "1.2")
+    assert bmc.identity() == Identity("c0ffee", "SN-1", "R650", "Contoso", "1.2")
     assert bmc.power() is Power.CHANGING
     assert bmc.boot_override() == BootOverride("Hdd", "Once", "UEFI")
     assert system_home.seen == [f"GET {SYSTEM}"] * 3
