@@ -1,10 +1,7 @@
-"""SushyBmc against a small HTTP server: where things are looked up, what errors become, what is never sent."""
+"""SushyBmc against a small service: how it looks, logs in, and what errors become."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
 
 import pytest
 
@@ -13,134 +10,12 @@ from providers.redfish.access import Access
 from providers.redfish.bmc import BootOverride, Identity, Power
 from providers.redfish.sushy_bmc import SushyBmc
 from providers.redfish.tls import tls_context
-
-SYSTEMS = "/redfish/v1/Systems"
-SYSTEM = f"{SYSTEMS}/1"
-MANAGER = "/redfish/v1/Managers/1"
-PASSWORD = "s3cret-Pässword"
-
-
-def resource(path: str, **fields: Any) -> dict[str, Any]:
-    return {"@odata.id": path, "Id": path.rsplit("/", 1)[1], "Name": "x", **fields}
-
-
-def collection(path: str, *members: str) -> dict[str, Any]:
-    return resource(path, Members=[{"@odata.id": member} for member in members])
-
-
-def drive(path: str, *kinds: str, image: str = "", **fields: Any) -> dict[str, Any]:
-    actions = {
-        f"#VirtualMedia.{verb}Media": {"target": f"{path}/Actions/VirtualMedia.{verb}Media"}
-        for verb in ("Insert", "Eject")
-    }
-    return resource(path, MediaTypes=list(kinds), Image=image, Inserted=bool(image), Actions=actions, **fields)
-
-
-def service(home: str) -> dict[str, Any]:
-    """A service with its virtual media below `home`."""
-    system = resource(
-        SYSTEM,
-        UUID="C0FFEE",
-        SerialNumber="SN-1",
-        Model="R650",
-        Manufacturer="Contoso",
-        BiosVersion="1.2",
-        PowerState="PoweringOn",
-        Boot={
-            "BootSourceOverrideTarget": "Hdd",
-            "BootSourceOverrideEnabled": "Once",
-            "BootSourceOverrideMode": "UEFI",
-            "BootSourceOverrideTarget@Redfish.AllowableValues": ["Hdd", "Cd"],
-        },
-        Links={"ManagedBy": [{"@odata.id": MANAGER}]},
-        Actions={
-            "#ComputerSystem.Reset": {
-                "target": f"{SYSTEM}/Actions/ComputerSystem.Reset",
-                "ResetType@Redfish.AllowableValues": ["On", "ForceOff"],
-            }
-        },
-    )
-    documents = {SYSTEM: system, MANAGER: resource(MANAGER)}
-    documents[home]["VirtualMedia"] = {"@odata.id": f"{home}/VirtualMedia"}
-    documents[f"{home}/VirtualMedia"] = collection(
-        f"{home}/VirtualMedia", f"{home}/VirtualMedia/Floppy", f"{home}/VirtualMedia/Cd"
-    )
-    documents[f"{home}/VirtualMedia/Floppy"] = drive(f"{home}/VirtualMedia/Floppy", "Floppy")
-    documents[f"{home}/VirtualMedia/Cd"] = drive(f"{home}/VirtualMedia/Cd", "DVD")
-    return documents
-
-
-class FakeService(ThreadingHTTPServer):
-    """Serves documents; `answers` replaces an answer by status and text."""
-
-    daemon_threads = True
-
-    def __init__(self, documents: dict[str, Any]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.documents = documents
-        self.answers: dict[str, tuple[int, str]] = {}
-        self.seen: list[str] = []
-        self.bodies: list[Any] = []
-
-    def bmc(self, system: str = SYSTEM) -> SushyBmc:
-        address = f"redfish-virtualmedia+http://127.0.0.1:{self.server_address[1]}{system}"
-        return SushyBmc(Access(address, "admin", PASSWORD))
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers from the documents."""
-
-    server: FakeService
-    protocol_version = "HTTP/1.1"
-    timeout = 10
-    reads: ClassVar[tuple[str, ...]] = ("GET",)
-
-    def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.server.seen.append(f"{self.command} {self.path}")
-        if body:
-            self.server.bodies.append(json.loads(body))
-        status, text = self.server.answers.get(f"{self.command} {self.path}") or self.document()
-        if status == 0:
-            self.close_connection = True
-            return
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def document(self) -> tuple[int, str]:
-        if self.command not in self.reads:
-            return 204, ""
-        found = self.server.documents.get(self.path)
-        return (404, "{}") if found is None else (200, json.dumps(found))
-
-    def do_POST(self) -> None:
-        self.do_GET()
-
-    def do_PATCH(self) -> None:
-        self.do_GET()
-
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture(params=[SYSTEM, MANAGER], ids=["media-on-system", "media-on-manager"])
-def any_home(request: pytest.FixtureRequest) -> Iterator[FakeService]:
-    yield from started(service(request.param))
+from tests.fakes.redfish_service import PASSWORD, SYSTEM, SYSTEMS, FakeService, collection, service, started
 
 
 @pytest.fixture
 def system_home() -> Iterator[FakeService]:
     yield from started(service(SYSTEM))
-
-
-def started(documents: dict[str, Any]) -> Iterator[FakeService]:
-    server = FakeService(documents)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
 
 
 def test_one_look_is_one_request(system_home: FakeService) -> None:
@@ -176,55 +51,6 @@ def test_one_of_many_systems_must_be_named(system_home: FakeService, systems: tu
     bmc = system_home.bmc("/redfish/v1/")
     with pytest.raises(BmcError, match=why):
         bmc.power()
-    bmc.close()
-
-
-def test_the_drive_is_found_wherever_it_lives(any_home: FakeService) -> None:
-    bmc = any_home.bmc()
-    assert bmc.media() is None
-    bmc.insert("http://192.0.2.1/x.iso")
-    posts = [line for line in any_home.seen if line.startswith("POST")]
-    assert len(posts) == 1
-    assert posts[0].endswith("/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia")
-    assert any_home.bodies == [{"Image": "http://192.0.2.1/x.iso"}]
-    any_home.seen.clear()
-    assert bmc.media() is None
-    assert len(any_home.seen) == 1
-    bmc.close()
-
-
-@pytest.mark.parametrize(
-    ("fields", "media"),
-    [
-        ({"Image": "http://x/a.iso", "Inserted": True}, "http://x/a.iso"),
-        ({"Image": "http://x/a.iso", "Inserted": False}, None),
-        ({"Image": "http://x/a.iso", "Inserted": True, "ConnectedVia": "NotConnected"}, None),
-        ({"Image": None, "ImageName": None, "Inserted": True}, "an unnamed image"),
-        ({"Image": "", "Inserted": False}, None),
-    ],
-    ids=["inserted", "name-kept-after-eject", "not-connected", "unnamed", "empty"],
-)
-def test_inserted_decides_not_the_image_name(
-    system_home: FakeService, fields: dict[str, Any], media: str | None
-) -> None:
-    system_home.documents[f"{SYSTEM}/VirtualMedia/Cd"].update(fields)
-    bmc = system_home.bmc()
-    assert bmc.media() == media
-    bmc.close()
-
-
-def test_the_boot_mode_is_not_sent(system_home: FakeService) -> None:
-    bmc = system_home.bmc()
-    bmc.set_override("Cd", "Once")
-    assert system_home.bodies == [{"Boot": {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}}]
-    bmc.close()
-
-
-@pytest.mark.parametrize(("want", "sent"), [(Power.ON, "On"), (Power.OFF, "ForceOff")], ids=["on", "off"])
-def test_power_is_asked_for_by_what_can_be_verified(system_home: FakeService, want: Power, sent: str) -> None:
-    bmc = system_home.bmc()
-    bmc.request_power(want)
-    assert system_home.bodies == [{"ResetType": sent}]
     bmc.close()
 
 
@@ -317,3 +143,72 @@ def test_a_ca_that_is_none_names_the_option() -> None:
 
 def test_the_password_is_in_no_repr() -> None:
     assert "hidden" not in repr(Access("a", "b", "hidden"))
+
+
+def test_a_404_after_the_first_look_passes_and_paths_are_found_anew(system_home: FakeService) -> None:
+    bmc = system_home.bmc()
+    assert bmc.media() is None
+    whole = dict(system_home.documents)
+    system_home.documents.clear()
+    for look in (bmc.power, bmc.media, bmc.power):
+        with pytest.raises(BmcTransientError, match="HTTP 404"):
+            look()
+    system_home.documents.update(whole)
+    assert bmc.media() is None
+    bmc.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("120", 120), ("", 0), ("soon", 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
+    ids=["seconds", "none", "unreadable", "past"],
+)
+def test_retry_after_reaches_the_steps(system_home: FakeService, said: str, seconds: float) -> None:
+    system_home.answers[f"GET {SYSTEM}"] = (503, "")
+    system_home.headers = {"Retry-After": said}
+    bmc = system_home.bmc()
+    with pytest.raises(BmcTransientError) as caught:
+        bmc.power()
+    assert caught.value.retry_after_s == seconds
+    bmc.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "undone"), [(503, True), (429, True), (500, False), (0, False)], ids=["503", "429", "500", "lost"]
+)
+def test_only_what_was_certainly_not_done_may_be_sent_at_once(
+    system_home: FakeService, status: int, undone: bool
+) -> None:
+    system_home.answers[f"POST {SYSTEM}/Actions/ComputerSystem.Reset"] = (status, "")
+    bmc = system_home.bmc()
+    with pytest.raises(BmcTransientError) as caught:
+        bmc.request_power(Power.ON)
+    assert caught.value.undone is undone
+    bmc.close()
+
+
+def test_a_session_is_opened_renewed_once_and_ended(system_home: FakeService) -> None:
+    sessions = "POST /redfish/v1/SessionService/Sessions"
+    system_home.answers[sessions] = (201, "{}")
+    system_home.headers = {"X-Auth-Token": "t0ken", "Location": "/redfish/v1/SessionService/Sessions/7"}
+    bmc = system_home.bmc(session=True)
+    assert bmc.power() is Power.CHANGING
+    assert system_home.seen == [sessions, f"GET {SYSTEM}"]
+    assert system_home.bodies == [{"UserName": "admin", "Password": PASSWORD}]
+    assert system_home.authorization == ["", "t0ken"]
+    system_home.answers[f"GET {SYSTEM}"] = (401, "{}")
+    with pytest.raises(BmcAuthError):
+        bmc.power()
+    assert system_home.seen[2:] == [f"GET {SYSTEM}", sessions, f"GET {SYSTEM}"]
+    bmc.close()
+    bmc.close()
+    assert system_home.seen[5:] == ["DELETE /redfish/v1/SessionService/Sessions/7"]
+
+
+def test_a_refused_session_is_asked_for_once(system_home: FakeService) -> None:
+    system_home.answers["POST /redfish/v1/SessionService/Sessions"] = (401, "{}")
+    bmc = system_home.bmc(session=True)
+    with pytest.raises(BmcAuthError):
+        bmc.power()
+    assert system_home.seen == ["POST /redfish/v1/SessionService/Sessions"]
+    bmc.close()
