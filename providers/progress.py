@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 Report = Callable[[str], None]
 """Takes one line: what is done now, with time spent and left."""
@@ -34,9 +36,9 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
         return lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True)
 
     import grpc  # noqa: PLC0415  (engine classes import this module, and must not need grpc)
-    from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc  # noqa: PLC0415
+    from pulumi.runtime.proto import engine_pb2  # noqa: PLC0415
 
-    stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
+    stub = _engine(address)
     level = engine_pb2.LogSeverity.Value(severity)
 
     def report(line: str) -> None:
@@ -48,3 +50,12 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
             return
 
     return report
+
+
+@cache
+def _engine(address: str) -> Any:
+    """The engine's log; a fleet shares one connection."""
+    import grpc  # noqa: PLC0415
+    from pulumi.runtime.proto import engine_pb2_grpc  # noqa: PLC0415
+
+    return engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
