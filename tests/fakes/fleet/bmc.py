@@ -54,9 +54,9 @@ class Bmc:
         self.drop()
 
     def drop(self) -> None:
-        """End its connections."""
+        """End its connections, each with an RST."""
         for connection in self.connections:
-            connection.transport.abort()
+            connection.reset()
 
     def run(self, work: Coroutine[None, None, None]) -> None:
         """Go on with an answer while others are served."""

@@ -29,6 +29,7 @@ __all__ = [
     "State",
     "Total",
     "running",
+    "running_apart",
     "serial_of",
     "uuid_of",
 ]
@@ -118,12 +119,12 @@ class Fleet:
         try:
             connection.request("POST", f"/{deed}", json.dumps(arguments))
             response = connection.getresponse()
-            said = json.loads(response.read())
+            text = response.read()
         finally:
             connection.close()
         if response.status != 200:
-            raise ValueError(said)
-        return said
+            raise ValueError(text.decode())
+        return json.loads(text) if text else None
 
 
 @contextmanager

@@ -125,5 +125,6 @@ class Connection(asyncio.Protocol):
     def reset(self) -> None:
         """End it with an RST."""
         wire = self.transport.get_extra_info("socket")
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if wire is not None:  # None: TLS of a client that has gone
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()

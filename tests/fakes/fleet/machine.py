@@ -119,6 +119,9 @@ class Machine:
         self.disk = ""
         self.running = False
         self.ignores_once = False
+        """Shows the override and boots the disk."""
+        self.keeps_once = False
+        """Once is not used up by a boot."""
         self.version = 0
         """Of its resources: changed by each write, and their ETag."""
         self.sessions: dict[str, str] = {}
@@ -177,7 +180,7 @@ class Machine:
 
         Args:
             state: `image` (empty: nothing is inserted), `target` and `enabled` of the override, or any of `power`,
-                `disk`, `running`, `ignores_once`, `session_limit`.
+                `disk`, `running`, `ignores_once`, `keeps_once`, `session_limit`.
         """
         if "image" in state:
             drive, image = self.disc_drive(), state.pop("image")
@@ -248,7 +251,7 @@ class Machine:
     def _overriding_image(self) -> str:
         """What the boot override boots; it is used up."""
         wanted, enabled = self.boot["BootSourceOverrideTarget"], self.boot["BootSourceOverrideEnabled"]
-        if enabled == "Once" and not self.vendor.once_stays:
+        if enabled == "Once" and not self.keeps_once:
             self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
         drive = self.disc_drive()
         follows = enabled != "Disabled" and wanted == self.vendor.cd_target and not self.ignores_once

@@ -55,7 +55,6 @@ class Vendor:
         boot_in_settings: Boot can be written, and its allowed values read, in @Redfish.Settings alone.
         boot_whole: A change of Boot must send target, enabled and mode at once.
         boot_busy: How long after a power-on a change of Boot is refused.
-        once_stays: Once is not used up by a boot.
         needs_etag: Status that answers a PATCH without If-Match; 0: none.
         on_busy: How long after a power-off `On` is refused.
     """
@@ -85,7 +84,6 @@ class Vendor:
     boot_in_settings: bool = False
     boot_whole: bool = False
     boot_busy: int = 0
-    once_stays: bool = False
     needs_etag: int = 0
     on_busy: int = 0
 
