@@ -1,4 +1,4 @@
-"""One server and what its BMC knows of it. Whatever is due happens when somebody looks."""
+"""One server and what its BMC knows of it."""
 
 import asyncio
 import random
@@ -154,7 +154,10 @@ class Machine:
 
     def after(self, delay: float, deed: Callable[[], None]) -> None:
         """Have a deed done."""
-        self._due.append((self._now() + delay, deed))
+        if self.pace.by_looks:
+            self._due.append((self._now() + delay, deed))
+        else:
+            asyncio.get_running_loop().call_later(delay, deed)
 
     def reset(self, kind: str) -> None:
         """Begin a change of power."""

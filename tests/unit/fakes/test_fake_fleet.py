@@ -280,13 +280,20 @@ def test_openbmc_lists_a_system_that_is_none(vendors: Fleet) -> None:
         assert "Boot" in bmc.get(second)
 
 
-def test_it_runs_apart_by_seconds_and_draws_by_its_seed() -> None:
-    pace = Pace(by_looks=False, power=(0.01, 0.02), latency_s=(0.001, 0.002))
+def test_by_seconds_a_server_needs_nobody_to_look_also_in_a_process_of_its_own(iso: str) -> None:
+    quick = (0.01, 0.02)
+    pace = Pace(by_looks=False, power=quick, install=quick, boot=quick, latency_s=(0.001, 0.002))
     with running_apart(Options(pace=pace)) as fleet, raw(fleet) as bmc:
+        fleet.change(image=iso, target="Cd", enabled="Once")
         assert bmc.reset("On") == 204
-        while bmc.power() != "On":
+        while fleet.state().disk != iso:
             pass
-        assert fleet.figures().booted == ["nothing"]
+        assert bmc.power() == "Off"
+        assert bmc.reset("On") == 204
+        while not fleet.total().running:
+            pass
+        assert ready(fleet) == 200
+        assert fleet.figures().requests.total() == 3
 
 
 def test_two_fleets_stand_side_by_side() -> None:
