@@ -1,0 +1,239 @@
+"""What sets the BMCs of the vendors apart, as data.
+
+Second-hand, from the public sources that section 5 of the project's Redfish facts lists: none was seen on a real BMC.
+Times are in looks or in seconds, as the fleet's pace has it.
+"""
+
+from dataclasses import dataclass
+
+DISC = ("CD", "DVD")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """How a BMC says no."""
+
+    status: int
+    message_id: str
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One virtual drive.
+
+    Args:
+        action: Advertises InsertMedia and EjectMedia.
+        refuses: Status that answers every insert; 0: it takes media.
+    """
+
+    name: str
+    types: tuple[str, ...] = DISC
+    action: bool = True
+    refuses: int = 0
+
+
+FLOPPY = Slot("Floppy", ("Floppy", "USBStick"))
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """One row.
+
+    Args:
+        other_systems: Systems without Boot that the same BMC lists first.
+        media_on: `Managers` or `Systems`.
+        media_by: What the virtual CD is mounted by: `action` or `patch` of the drive.
+        media_enabled: Whether the drives are listed before remote media are enabled by the OEM action.
+        media_refused: Parameters of InsertMedia that are an error.
+        insert_full: Answer to an insert into a full drive.
+        eject_empty: Answer to an eject of an empty drive; None: it says yes.
+        eject_needs_body: An eject without a body is answered 415.
+        eject_takes: How long `Inserted` stays true with the old URL.
+        image_stays: Image and ImageName are not cleared by an eject.
+        cd_target: The override that boots the virtual CD.
+        targets: Allowed values of the override.
+        boot_in_settings: Boot can be written, and its allowed values read, in @Redfish.Settings alone.
+        boot_whole: A change of Boot must send target, enabled and mode at once.
+        boot_busy: How long after a power-on a change of Boot is refused.
+        needs_etag: Status that answers a PATCH without If-Match; 0: none.
+        on_busy: How long after a power-off `On` is refused.
+    """
+
+    name: str
+    manufacturer: str
+    model: str
+    bmc_model: str
+    bmc_version: str
+    bios_version: str
+    slots: tuple[Slot, ...]
+    system: str = "1"
+    manager: str = "1"
+    other_systems: tuple[str, ...] = ()
+    other_managers: tuple[str, ...] = ()
+    media_on: str = "Managers"
+    media_by: str = "action"
+    media_enabled: bool = True
+    media_refused: tuple[str, ...] = ()
+    insert_full: Refusal = Refusal(409, "Base.1.8.ResourceInUse")
+    eject_empty: Refusal | None = None
+    eject_needs_body: bool = False
+    eject_takes: int = 0
+    image_stays: bool = False
+    cd_target: str = "Cd"
+    targets: tuple[str, ...] = ("None", "Pxe", "Hdd", "Cd", "UefiHttp")
+    boot_in_settings: bool = False
+    boot_whole: bool = False
+    boot_busy: int = 0
+    needs_etag: int = 0
+    on_busy: int = 0
+
+    @property
+    def system_path(self) -> str:
+        """Path of the system that the BMC is there for."""
+        return f"/redfish/v1/Systems/{self.system}"
+
+    @property
+    def manager_path(self) -> str:
+        """Path of the manager that manages it."""
+        return f"/redfish/v1/Managers/{self.manager}"
+
+    @property
+    def media_path(self) -> str:
+        """Path of the collection of virtual drives."""
+        return f"{self.system_path if self.media_on == 'Systems' else self.manager_path}/VirtualMedia"
+
+
+GENERIC = Vendor("generic", "Contoso", "3500", "Contoso BMC", "1.45.455b66-rev4", "P79 v1.45", (FLOPPY, Slot("Cd")))
+
+# "eject | HPE iLO, Dell" (asynchronous eject); section 3's prototype and sushy's sources for VRM0009 and VRM0012.
+DELL = Vendor(
+    "dell",
+    "Dell Inc.",
+    "PowerEdge R650",
+    "14G Monolithic",
+    "6.10.30.00",
+    "1.8.2",
+    (Slot("RemovableDisk", ("USBStick",)), Slot("CD")),
+    system="System.Embedded.1",
+    manager="iDRAC.Embedded.1",
+    targets=("None", "Pxe", "Floppy", "Cd", "Hdd", "BiosSetup", "Utilities", "UefiTarget", "SDCard", "UefiHttp"),
+    insert_full=Refusal(400, "IDRAC.2.8.VRM0012"),
+    eject_empty=Refusal(400, "IDRAC.2.8.VRM0009"),
+    eject_takes=2,
+)
+
+# "where VirtualMedia lives | iDRAC10", "slot choice | iDRAC10" (slot 1), "boot override | Dell iDRAC10" (allowed
+# values in Settings alone, versions restart at 1.x), "power | Dell iDRAC10" (On right after off).
+DELL10 = Vendor(
+    "dell10",
+    "Dell Inc.",
+    "PowerEdge R670",
+    "17G Monolithic",
+    "1.20.50.50",
+    "1.2.6",
+    (Slot("1", (*DISC, "USBStick")), Slot("2", (*DISC, "USBStick"))),
+    system="System.Embedded.1",
+    manager="iDRAC.Embedded.1",
+    media_on="Systems",
+    targets=DELL.targets,
+    boot_in_settings=True,
+    insert_full=DELL.insert_full,
+    eject_empty=DELL.eject_empty,
+    eject_takes=2,
+    on_busy=3,
+)
+
+# "eject | HPE iLO" (body, empty drive), "boot override | HPE" (refused in POST).
+HPE = Vendor(
+    "hpe",
+    "HPE",
+    "ProLiant DL380 Gen10 Plus",
+    "iLO 5",
+    "iLO 5 v2.72",
+    "U46 v1.64",
+    (Slot("1", ("Floppy", "USBStick")), Slot("2")),
+    targets=("None", "Cd", "Hdd", "Usb", "SDCard", "Utilities", "Diags", "BiosSetup", "Pxe", "UefiShell", "UefiHttp"),
+    insert_full=Refusal(400, "iLO.2.14.VirtualMediaIsAttached"),
+    eject_empty=Refusal(400, "iLO.2.14.NoVirtualMediaConnectionAvailable"),
+    eject_needs_body=True,
+    boot_busy=3,
+)
+
+# "boot override | Supermicro X11/X12" (UsbCd), "eject | Supermicro" (Image stays), "payload | Supermicro X11/X12".
+SUPERMICRO = Vendor(
+    "supermicro",
+    "Supermicro",
+    "SYS-120U-TNR",
+    "ASPEED",
+    "01.01.19",
+    "1.4b",
+    (FLOPPY, Slot("VirtualMedia1")),
+    media_refused=("Inserted", "WriteProtected"),
+    image_stays=True,
+    cd_target="UsbCd",
+    targets=("None", "Pxe", "Hdd", "Cd", "Usb", "UsbCd", "UsbHdd", "BiosSetup", "UefiHttp"),
+)
+
+# "slot choice | Lenovo XCC".
+LENOVO = Vendor(
+    "lenovo",
+    "Lenovo",
+    "ThinkSystem SR650 V2",
+    "Lenovo XClarity Controller",
+    "AFBT26O",
+    "2.10",
+    (
+        *(Slot(name, refuses=400) for name in ("RDOC1", "RDOC2", "Remote1", "Remote2", "Remote3", "Remote4")),
+        Slot("EXT1"),
+    ),
+)
+
+# "method | Lenovo ThinkSystem (SD530, SR630 v2)".
+LENOVO_PATCH = Vendor(
+    "lenovo_patch",
+    "Lenovo",
+    "ThinkSystem SD530",
+    "Lenovo XClarity Controller",
+    "TEI392M",
+    "3.01",
+    (Slot("EXT1", action=False),),
+    media_by="patch",
+    needs_etag=412,
+)
+
+# "where VirtualMedia lives | AMI MegaRAC" (empty until enabled), "ETag | AMI", "boot override | AMI" (all in one
+# PATCH).
+AMI = Vendor(
+    "ami",
+    "GIGABYTE",
+    "R282-Z93",
+    "AMI MegaRAC SP-X",
+    "13.06.10",
+    "M08",
+    (Slot("CD1"),),
+    system="Self",
+    manager="Self",
+    media_enabled=False,
+    boot_whole=True,
+    needs_etag=428,
+)
+
+# "slot choice | Cisco C845A M8, OpenBMC" (no action, 405), "power | multi-system BMC" (several systems, one with
+# Boot).
+OPENBMC = Vendor(
+    "openbmc",
+    "Cisco Systems Inc",
+    "UCSC-845A-M8",
+    "OpenBMC",
+    "2.14.0",
+    "C845M8.1.0",
+    (Slot("Slot_0", action=False), Slot("Slot_1", refuses=405), Slot("Slot_2")),
+    system="system",
+    manager="bmc",
+    other_systems=("HGX_Baseboard_0",),
+    other_managers=("HGX_BMC_0",),
+)
+
+VENDORS = {
+    vendor.name: vendor for vendor in (GENERIC, DELL, DELL10, HPE, SUPERMICRO, LENOVO, LENOVO_PATCH, AMI, OPENBMC)
+}
