@@ -112,6 +112,7 @@ class SushyBmc:
         with self._our_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
             if not self._drives:
                 self._http.post(enabling_action(self._known(), self._managers), data={"RMediaState": "Enable"})
+                self._forget_paths()
                 raise BmcTransientError("virtual media is being switched on", where=self.url, undone=True)
             if self._drives[0].image:
                 # AMI refuses an image that it still names, although it is out.
@@ -229,6 +230,11 @@ class SushyBmc:
         listed = ", ".join(sorted(each.value for each in offered))
         raise BmcError(f"{what} {wanted[0].value} is not offered; {listed} are", where=self.url)
 
+    def _forget_paths(self) -> None:
+        """Find System, Managers and drives anew: after a restart of the BMC they may be others."""
+        self._seen, self._drives = None, []
+        self.__dict__.pop("_managers", None)
+
     @contextmanager
     def _our_errors(self, deed: str) -> Iterator[None]:
         """Turn what sushy and requests raise into our tree."""
@@ -237,9 +243,7 @@ class SushyBmc:
         except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
             ours = self._refusals.of(error, deed, known=self._was_read)
             if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
-                # Paths may have changed with the BMC's restart; the next look finds them anew.
-                self._seen, self._drives = None, []
-                self.__dict__.pop("_managers", None)
+                self._forget_paths()
             raise ours from None
 
 

@@ -1,4 +1,4 @@
-"""Two clients that know nothing of the fake: sushy with its defaults, and our own wire."""
+"""A client that knows nothing of the fake: sushy with its defaults. Our own wire: test_server_faults.py."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,22 +7,12 @@ from typing import Any
 import pytest
 import sushy
 
-from providers.redfish.access import Access
-from providers.redfish.bmc import Power
-from providers.redfish.sushy_bmc import SushyBmc
 from tests.fakes.fleet.fleet import Fleet, Options, running, serial_of, uuid_of
 from tests.fakes.fleet.tree import ENABLE_MEDIA
 from tests.fakes.fleet.vendors import VENDORS
 from tests.unit.fakes.raw import ISO_BYTES, medium, raw
 
 CD, ONCE, UEFI = sushy.BootSource.CD, sushy.BootSourceOverrideEnabled.ONCE, sushy.BootSourceOverrideMode.UEFI
-NEEDS_MORE = {
-    "lenovo": "takes the first drive",
-    "lenovo_patch": "sends no If-Match for the boot override",
-    "ami": "lists no drive until remote media are enabled",
-    "openbmc": "takes the first drive",
-}
-"""What our wire does not do yet."""
 
 
 @pytest.fixture(scope="module")
@@ -82,28 +72,3 @@ def test_sushy_installs_a_server(fleet: Fleet, iso: str, tmp_path: Path, name: s
     assert (done.booted, done.installs, done.fetched, done.resets) == ([iso], 1, ISO_BYTES, {"On": 1})
     assert (done.inserts, done.ejects, fleet.state(host).image) == ([iso], 1, "")
     assert fleet.state(host).sessions == 0
-
-
-@pytest.mark.parametrize("name", [name for name in VENDORS if name not in NEEDS_MORE])
-def test_our_wire_installs_a_server(iso: str, name: str) -> None:
-    with running(Options(vendors=(name,))) as fleet:
-        access = Access(fleet.address(0), fleet.options.username, fleet.options.password, ca=fleet.ca)
-        bmc = SushyBmc(access)
-        try:
-            assert (bmc.identity().uuid, bmc.identity().serial) == (uuid_of(0), serial_of(0))
-            assert bmc.bmc_version() == VENDORS[name].bmc_version
-            bmc.insert(iso)
-            assert bmc.media() == iso
-            bmc.set_override("Cd", "Once")
-            bmc.request_power(Power.ON)
-            seen = [Power.OFF]
-            while seen[-1] is not Power.OFF or Power.ON not in seen:
-                seen.append(bmc.power())
-            bmc.eject()
-            while bmc.media():
-                pass
-        finally:
-            bmc.close()
-        done = fleet.figures()
-        assert (done.booted, done.installs, done.resets, done.ejects) == ([iso], 1, {"On": 1}, 1)
-        assert (done.connections, done.requests.total()) == (1, bmc.requests)

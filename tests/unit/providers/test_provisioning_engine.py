@@ -112,7 +112,11 @@ def test_an_image_that_the_bmc_drops_before_the_start_is_inserted_again() -> Non
 def test_a_host_sees_its_drive_before_it_is_started() -> None:
     rig = Rig(FakeBmc(FakeClock(), settle_s=90))
     moments: dict[str, float] = {}
-    rig.bmc.lost = lambda write: moments.setdefault(write, rig.clock.now()) and None
+
+    def note(write: str) -> None:
+        moments.setdefault(write, rig.clock.now())
+
+    rig.bmc.lost = note
     rig.run()
     assert moments["On"] - moments[f"insert {NAME}.iso"] >= 90
 
