@@ -1,17 +1,17 @@
 """Boot ISOs of a role's hosts, made when the first host needs one."""
 
-import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import TracebackType
+from typing import Self
 
-from assets import ignition, iso
+from assets.ignition import compose
+from assets.iso import IsoMaker, ensure_base, find_installer
 from assets.payload import read_payload
 from providers.progress import Report
 from providers.provisioning.media import MediaServer
-
-AT_ONCE = threading.Semaphore(os.cpu_count() or 1)  # each streams a whole base ISO
 
 
 @dataclass(frozen=True)
@@ -41,33 +41,41 @@ class Recipe:
 
 @dataclass
 class IsoMedia:
-    """Makes and serves them; `engine.Media` is its protocol."""
+    """Makes them and has them served; `engine.Media` is its protocol."""
 
     server: MediaServer
     recipe: Recipe
     report: Report
+    _maker: IsoMaker | None = None
     _digests: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if self._maker is not None:
+            self._maker.close()
+
     def publish(self, host: str) -> str:
-        """Make and serve the host's ISO; its URL.
+        """Make the host's ISO and have it served; its URL.
 
         Raises:
             AssetError: No base ISO, no tool, no payload, or one of them refused.
+            ProvisioningError: It cannot be served.
         """
         recipe = self.recipe
-        with self._lock:  # the first host downloads, the others wait for it
-            base = iso.ensure_base(recipe.base_sha256, recipe.base_url, self.report)
-            config = ignition.compose(recipe.payload, recipe.ours[host])
-            tool = iso.find_installer()
-        with AT_ONCE:
-            made = iso.customize(
-                base,
-                ignition=config,
-                keyfiles=recipe.keyfiles.get(host, {}),
-                root_device=recipe.devices[host],
-                coreos_installer=tool,
-            )
+        with self._lock:  # the first host downloads and copies, the others wait for it
+            if self._maker is None:
+                tool = find_installer()
+                base = ensure_base(recipe.base_sha256, recipe.base_url, self.report)
+                self._maker = IsoMaker(base, recipe.base_sha256, tool)
+            config = compose(recipe.payload, recipe.ours[host])
+        made = self._maker.make(
+            ignition=config, keyfiles=recipe.keyfiles.get(host, {}), root_device=recipe.devices[host]
+        )
         self._digests[host] = made.sha256
         return self.server.publish(host, made)
 
@@ -78,6 +86,10 @@ class IsoMedia:
     def sent(self, url: str) -> int:
         """Bytes sent of it."""
         return self.server.sent(url)
+
+    def progress(self, url: str) -> str:
+        """Who has read how much of it; empty: nothing to tell."""
+        return self.server.progress(url)
 
     def digest(self, host: str) -> str:
         """SHA-256 of the ISO that was published for `host`."""

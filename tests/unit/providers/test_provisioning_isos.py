@@ -55,8 +55,7 @@ def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
 def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
     said: list[str] = []
     found = {}
-    with MediaServer("127.0.0.1", 0) as server:
-        media = IsoMedia(server, recipe, said.append)
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, said.append) as media:
         for host in recipe.devices:
             iso = tmp_path / f"{host}.iso"
             with urllib.request.urlopen(media.publish(host)) as answer:  # noqa: S310
