@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 
 from assets.ignition import composed_sha256, own_config
-from assets.network_config import CONNECTIONS
+from assets.isos import keyfiles_in
 from assets.render import render_role, render_server
 from cluster.plan import ClusterPlan, Role, Server
 from components.assets import rendered
@@ -39,7 +39,7 @@ class Servers(Component):
             own = render_server(plan, server)
             self.assets += rendered(f"{name}-{server.name}", own, child)
             self.ours[server.name] = own_config([*shared, *own])
-            if keyfiles := {file.name: file.text for file in own if file.path.startswith(f"{CONNECTIONS}/")}:
+            if keyfiles := keyfiles_in(own):
                 self.keyfiles[server.name] = keyfiles
         self.hosts: dict[str, BmcHost] = {}
         self.register_outputs({})
