@@ -40,8 +40,12 @@ class Media(Protocol):
         """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
         ...
 
-    def sent(self, url: str) -> int:
-        """Bytes sent of it."""
+    def sent(self, url: str) -> int | None:
+        """Bytes sent of it; None: nobody here can know."""
+        ...
+
+    def progress(self, url: str) -> str:
+        """Who has read how much of it; empty: nothing to tell."""
         ...
 
     def digest(self, host: str) -> str:
@@ -166,7 +170,7 @@ class Installation:
         except BmcAuthError:
             raise
         except BmcError as error:
-            if self.world.media.sent(url):
+            if self.world.media.sent(url) != 0:
                 raise
             raise self._never_fetched(error.what) from None
 
@@ -174,7 +178,7 @@ class Installation:
         started = self.world.clock.now()
 
         def is_done() -> bool:
-            unread = inserted and not self.world.media.sent(url)
+            unread = inserted and self.world.media.sent(url) == 0
             if unread and self.world.clock.now() - started >= UNREAD_S:
                 raise self._never_fetched(f"nothing was read in {UNREAD_S:g} s")
             return self.world.bmc.power() is Power.OFF

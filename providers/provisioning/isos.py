@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from assets.ignition import compose
-from assets.iso import IsoMaker, ensure_base, find_installer
+from assets.iso import Iso, IsoMaker, ensure_base, find_installer
 from assets.payload import read_payload
 from providers.progress import Report
-from providers.provisioning.media import MediaServer
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,31 @@ class Recipe:
         return read_payload(self.stack, self.payload_name, self.payload_sha256)
 
 
+class Shelf(Protocol):
+    """Where the BMCs fetch them."""
+
+    def publish(self, host: str, iso: Iso) -> str:
+        """Have the ISO there for `host`; its URL."""
+        ...
+
+    def is_ours(self, url: str, host: str) -> bool:
+        """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
+        ...
+
+    def sent(self, url: str) -> int | None:
+        """Bytes sent of the ISO at `url`; None: nobody here can know."""
+        ...
+
+    def progress(self, url: str) -> str:
+        """Who has read how much of the ISO at `url`; empty: nothing to tell."""
+        ...
+
+
 @dataclass
 class IsoMedia:
     """Makes them and has them served; `engine.Media` is its protocol."""
 
-    server: MediaServer
+    shelf: Shelf
     recipe: Recipe
     report: Report
     _maker: IsoMaker | None = None
@@ -77,19 +96,19 @@ class IsoMedia:
             ignition=config, keyfiles=recipe.keyfiles.get(host, {}), root_device=recipe.devices[host]
         )
         self._digests[host] = made.sha256
-        return self.server.publish(host, made)
+        return self.shelf.publish(host, made)
 
     def is_ours(self, url: str, host: str) -> bool:
         """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
-        return self.server.is_ours(url, host)
+        return self.shelf.is_ours(url, host)
 
-    def sent(self, url: str) -> int:
-        """Bytes sent of it."""
-        return self.server.sent(url)
+    def sent(self, url: str) -> int | None:
+        """Bytes sent of it; None: nobody here can know."""
+        return self.shelf.sent(url)
 
     def progress(self, url: str) -> str:
         """Who has read how much of it; empty: nothing to tell."""
-        return self.server.progress(url)
+        return self.shelf.progress(url)
 
     def digest(self, host: str) -> str:
         """SHA-256 of the ISO that was published for `host`."""

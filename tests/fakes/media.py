@@ -26,6 +26,9 @@ class FakeMedia:
     def sent(self, url: str) -> int:
         return self.read.get(url, 0)
 
+    def progress(self, url: str) -> str:
+        return ""
+
     def digest(self, host: str) -> str:
         return self.revision
 

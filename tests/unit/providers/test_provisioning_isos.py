@@ -11,6 +11,7 @@ import pytest
 from assets.payload import payload_folder
 from providers.provisioning.isos import IsoMedia, Recipe
 from providers.provisioning.media import MediaServer
+from providers.provisioning.web import WebServer
 from tests import live_iso
 
 PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
@@ -41,6 +42,14 @@ def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
         keyfiles={"w0": {"eth0.nmconnection": KEYFILE}, "w1": {"eth1.nmconnection": KEYFILE}},
         devices=dict.fromkeys(HOSTS, "/dev/vda"),
     )
+
+
+def test_a_web_server_is_asked_for_what_would_be_served_here(recipe: Recipe) -> None:
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        urls = {host: media.publish(host) for host in HOSTS}
+        with IsoMedia(WebServer(f"http://127.0.0.1:{server.port}", "test"), recipe, print) as elsewhere:
+            assert {host: elsewhere.publish(host) for host in HOSTS} == urls
+        assert [elsewhere.sent(url) for url in urls.values()] == [None] * len(HOSTS)
 
 
 def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
