@@ -1,14 +1,17 @@
-"""The files of the machines, rendered offline: `python -m assets render`.
+"""The files of the machines, rendered offline, and their boot ISOs: `python -m assets render` and `isos`.
 
 Exit 0: all good; 2: an input is wrong, or the command is; 1: this program failed.
 """
 
 import argparse
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from assets.errors import AssetError
+from assets.isos import sources_of, write_isos
 from assets.network_config import check_network_configs
 from assets.payload import check_payload
 from assets.priorities import check_policy
@@ -25,6 +28,8 @@ from cluster.plan.missing import missing
 RENDER = """Writes what the machines will read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/ for
 what one host alone reads. With --payload also the Ignition configs that they get, which are secret: bootstrap.ign and
 hosts/NAME/master.ign or worker.ign. Nothing is written unless all is good."""
+ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
+They are secret. Those that are there already are left as they are."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,7 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def render(options: argparse.Namespace) -> int:
     """Write the tree, after all that can be judged here was judged."""
-    intent = _intent(options)
+    stack = None if options.stack is None else read_stack_file(_stack_file(options.stack))
+    intent = _intent(options.file, stack, sample=options.sample_addresses)
     folders = folders_of(intent)
     ours, composed = own_configs(intent, folders), dict[str, bytes]()
     if options.payload is None:
@@ -54,16 +60,34 @@ def render(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _intent(options: argparse.Namespace) -> Intent:
+def isos(options: argparse.Namespace) -> int:
+    """Write the boot ISOs of a stack's servers."""
+    file = _stack_file(options.stack)
+    stack = read_stack_file(file)
+    sources, intent = sources_of(file, stack), _intent(Path("stacks", options.stack, "install-config.yaml"), stack)
+    for path in write_isos(options.out, options.stack, sources, intent):
+        print(path)
+    return GOOD
+
+
+def _stack_file(stack: str) -> Path:
+    return Path("stacks", f"Pulumi.{stack}.yaml")
+
+
+def _intent(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = False) -> Intent:
     """What is rendered, judged.
+
+    Args:
+        file: The install-config.
+        stack: The stack's options.
+        sample: Make up what is missing.
 
     Raises:
         AssetError: It cannot be rendered, or addresses are missing.
         ConfigError: An input is wrong.
     """
-    stack = None if options.stack is None else read_stack_file(Path("stacks", f"Pulumi.{options.stack}.yaml"))
-    intent = load_intent(options.file, stack)
-    if options.sample_addresses:
+    intent = load_intent(file, stack)
+    if sample:
         intent, made = with_samples(intent)
         for each, value in made.items():
             print(f"sample, for a look only: {each.option}: {value}", file=sys.stderr)
@@ -97,7 +121,7 @@ def _payload(folder: Path, domain: str) -> dict[str, bytes]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m assets",
-        description="Shows the files that the machines will read. Offline.",
+        description="Writes the files that the machines will read, and what they boot.",
         epilog="Exit 0: all good; 2: an input is wrong; 1: this program failed.",
     )
     add = parser.add_subparsers(metavar="COMMAND").add_parser
@@ -111,6 +135,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--sample-addresses", action="store_true", help="make up addresses, and images, that nothing names"
     )
+    command = add("isos", help="write the boot ISOs of a stack's servers into a directory", description=ISOS)
+    command.set_defaults(run=isos)
+    command.add_argument("stack", metavar="STACK", help="with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
+    command.add_argument("--out", type=Path, metavar="DIR", required=True, help="it needs room for an ISO per server")
     return parser
 
 

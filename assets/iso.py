@@ -5,23 +5,29 @@ server can answer from base plus patches and store nothing per host.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
 from assets.errors import AssetError
 
 INSTALLER_VERSION = "0.27.0"
-BLOCK = 64 * 1024
+BLOCK = 4096
 CHUNK = 1024 * 1024
+COPY_AT_ONCE = 1024**3
+TRIAL = b'{"ignition":{"version":"3.2.0"}}'
 # Power off is the only sign of a finished installation that needs no network of the guest; asked for without waiting,
 # since systemd waits for this very script (it won over the reboot unit in 19 of 19, measured 2026-11).
 POWER_OFF = "#!/bin/sh\nexec systemctl --no-block poweroff\n"
@@ -40,6 +46,21 @@ class Iso:
     """Ascending, not overlapping."""
     sha256: str
     """Digest over the base's digest and the patches: names the ISO."""
+
+    def write(self, path: Path) -> None:
+        """Write it in full, readable by its owner alone, or not at all.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+            try:
+                _copy(self.base, part)
+                for offset, content in self.patches:
+                    os.pwrite(part.fileno(), content, offset)
+                Path(part.name).replace(path)
+            finally:
+                Path(part.name).unlink(missing_ok=True)
 
 
 def cache_dir() -> Path:
@@ -100,75 +121,144 @@ def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
     return path
 
 
-def customize(
-    base: Path, *, ignition: bytes, keyfiles: Mapping[str, str], root_device: str, coreos_installer: Path
-) -> Iso:
-    """A host's boot ISO: it installs to `root_device` with `ignition`, and powers off.
+class IsoMaker:
+    """Makes the boot ISOs of one base, each at the cost of what differs; for several threads.
+
+    The tool customizes a copy of the base in place, and only its embed area is read back. That it writes nowhere else
+    is seen once, over all bytes: the area put back, the copy has the base's digest. The area is put back after each
+    host, so nothing of one is ever in another's ISO; and the copy has no name, so nothing of it outlives the process.
 
     Args:
-        base: A CoreOS live ISO.
-        ignition: What the installed system applies on its first boot; secret, on disk only while the tool runs.
-        keyfiles: NetworkManager's, text by file name, for the live system and the installed one; secret as well.
-        root_device: Disk that is wiped, as `/dev/…`.
+        base: A CoreOS live ISO; its folder has room for a second one.
+        sha256: Its digest.
         coreos_installer: The tool.
 
     Raises:
-        AssetError: The tool refuses.
+        AssetError: Another base, no room, or the tool refuses.
     """
-    with tempfile.TemporaryDirectory(prefix="okd-baremetal-") as folder:  # mode 0700
-        config = _private(folder, "dest.ign", ignition)
-        power_off = _private(folder, "poweroff.sh", POWER_OFF.encode())
-        command = [coreos_installer, "iso", "customize", "--dest-ignition", config, "--dest-device", root_device]
-        command += ["--post-install", power_off]
-        network = Path(folder, "network")
-        network.mkdir()
-        for name, text in keyfiles.items():
-            command += ["--network-keyfile", _private(network, name, text.encode())]
-        command += ["-o", "-", base]
-        with _running([str(word) for word in command]) as output, base.open("rb") as original:
-            base_digest, size, patches = _differences(original, output)
-    digest = hashlib.sha256(base_digest)
-    for offset, content in patches:
-        digest.update(f"\n{offset} {len(content)}\n".encode() + content)
-    return Iso(base, size, patches, digest.hexdigest())
 
-
-def _differences(original: IO[bytes], changed: IO[bytes]) -> tuple[bytes, int, tuple[Patch, ...]]:
-    """Digest of the original, size of the changed, and the blocks of it that differ, neighbours joined."""
-    digest, offset, found = hashlib.sha256(), 0, list[tuple[int, bytearray]]()
-    while block := changed.read(BLOCK):
-        before = original.read(BLOCK)
-        digest.update(before)
-        if block != before:
-            if found and found[-1][0] + len(found[-1][1]) == offset:
-                found[-1][1].extend(block)
-            else:
-                found.append((offset, bytearray(block)))
-        offset += len(block)
-    while rest := original.read(BLOCK):
-        digest.update(rest)
-    return digest.digest(), offset, tuple((start, bytes(content)) for start, content in found)
-
-
-@contextmanager
-def _running(command: list[str]) -> Iterator[IO[bytes]]:
-    """Standard output of a command that must succeed."""
-    with tempfile.TemporaryFile() as said:
-        try:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said)  # noqa: S603
-        except OSError as error:
-            raise AssetError(f"{command[0]}: cannot be run ({error.strerror})") from None
-        with process:
-            assert process.stdout is not None  # noqa: S101  (a pipe was asked for)
+    def __init__(self, base: Path, sha256: str, coreos_installer: Path) -> None:
+        self._base, self._sha256, self._tool = base, sha256, coreos_installer
+        self._lock = threading.Lock()
+        with ExitStack() as undo:
             try:
-                yield process.stdout
-            except BaseException:
-                process.kill()
-                raise
-        if process.returncode:
-            said.seek(0)
-            words = " ".join(said.read(4000).decode(errors="replace").split())
-            raise AssetError(f"coreos-installer refuses to customize {command[-1]}: {words[:400]}")
+                self._work = undo.enter_context(tempfile.TemporaryFile(dir=base.parent))
+                self._size = _copy(base, self._work)
+            except OSError as error:
+                raise AssetError(f"{base}: cannot be copied into its folder ({error.strerror})") from None
+            self._offset, length = self._embed_area()
+            self._free = os.pread(self._work.fileno(), length, self._offset)
+            self._patches(TRIAL, {}, "/dev/null")
+            self._compare()
+            undo.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the copy."""
+        self._work.close()
+
+    def make(self, *, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> Iso:
+        """A host's boot ISO: it installs to `root_device` with `ignition`, and powers off.
+
+        Args:
+            ignition: What the installed system applies on its first boot; secret, on disk only while the tool runs.
+            keyfiles: NetworkManager's, text by file name, for the live system and the installed one; secret as well.
+            root_device: Disk that is wiped, as `/dev/…`.
+
+        Raises:
+            AssetError: The tool refuses.
+        """
+        with self._lock:
+            patches = self._patches(ignition, keyfiles, root_device)
+        digest = hashlib.sha256(self._sha256.encode())
+        for offset, content in patches:
+            digest.update(f"\n{offset} {len(content)}\n".encode() + content)
+        return Iso(self._base, self._size, patches, digest.hexdigest())
+
+    def _patches(self, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> tuple[Patch, ...]:
+        try:
+            with tempfile.TemporaryDirectory(prefix="okd-baremetal-") as folder:  # mode 0700
+                config = _private(folder, "dest.ign", ignition)
+                power_off = _private(folder, "poweroff.sh", POWER_OFF.encode())
+                command: list[str | Path] = ["customize", "--dest-ignition", config, "--dest-device", root_device]
+                command += ["--post-install", power_off]
+                network = Path(folder, "network")
+                network.mkdir()
+                for name, text in keyfiles.items():
+                    command += ["--network-keyfile", _private(network, name, text.encode())]
+                self._run("iso", *command)
+            after = os.pread(self._work.fileno(), len(self._free), self._offset)
+        finally:
+            os.pwrite(self._work.fileno(), self._free, self._offset)
+        if after == self._free:
+            raise AssetError(f"{self._tool}: it has put nothing into the embed area of {self._base}")
+        return tuple(_differences(self._offset, self._free, after))
+
+    def _embed_area(self) -> tuple[int, int]:
+        """Offset and length of what the tool may write."""
+        said = self._run("dev", "show", "iso", "--ignition")
+        try:
+            area = json.loads(said)
+            return int(area["offset"]), int(area["length"])
+        except (ValueError, TypeError, KeyError):
+            what = "does not say where the embed area is (`dev show iso --ignition`)"
+            raise AssetError(f"{self._tool}: {what}; take version {INSTALLER_VERSION}") from None
+
+    def _compare(self) -> None:
+        """The copy is the base again, and the base is the wanted one."""
+        if _sha256(_path(self._work)) == self._sha256:
+            return
+        if (seen := _sha256(self._base)) != self._sha256:
+            what = f"sha256 is {seen}, the stack wants {self._sha256} (media.base_iso.sha256); remove the file"
+            raise AssetError(f"{self._base}: {what}")
+        what = f"wrote beside the embed area of {self._base}; take version {INSTALLER_VERSION}"
+        raise AssetError(f"{self._tool}: {what}")
+
+    def _run(self, *words: str | Path) -> bytes:
+        """Standard output of the tool, which works on the copy."""
+        command = [self._tool, *words, _path(self._work)]
+        try:
+            done = subprocess.run(command, capture_output=True, check=False, pass_fds=[self._work.fileno()])  # noqa: S603
+        except OSError as error:
+            raise AssetError(f"{self._tool}: cannot be run ({error.strerror})") from None
+        if done.returncode:
+            said = " ".join(done.stderr.decode(errors="replace").split())
+            raise AssetError(f"coreos-installer refuses to customize {self._base}: {said[:400]}")
+        return done.stdout
+
+
+def _differences(offset: int, before: bytes, after: bytes) -> Iterator[Patch]:
+    """The blocks of `after` that differ, neighbours joined; both begin at `offset`."""
+    starts = range(0, len(before), BLOCK)
+    for differs, group in groupby(starts, lambda at: before[at : at + BLOCK] != after[at : at + BLOCK]):
+        if differs:
+            first, *_, last = [*group] * 2
+            yield offset + first, after[first : last + BLOCK]
+
+
+def _copy(source: Path, target: IO[bytes]) -> int:
+    """Copy `source`, which costs nothing where the file system can share; its size."""
+    with source.open("rb") as file:
+        while os.copy_file_range(file.fileno(), target.fileno(), COPY_AT_ONCE):
+            pass
+        return os.lseek(file.fileno(), 0, os.SEEK_CUR)
+
+
+def _path(file: IO[bytes]) -> Path:
+    """Of a file without a name, for who has it open."""
+    return Path(f"/proc/self/fd/{file.fileno()}")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _private(folder: str | Path, name: str, content: bytes) -> Path:

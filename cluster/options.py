@@ -2,10 +2,19 @@
 
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, IPvAnyAddress, SecretStr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    IPvAnyAddress,
+    SecretStr,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from cluster.errors import ConfigError
 from cluster.files import read_text, yaml_place
@@ -13,6 +22,9 @@ from cluster.vrrp import HIGHEST_ROUTER_ID, Policy
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
+WEB_FOLDER = r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$"
+"""Without credentials, query and fragment: a BMC is told it as it is, and shows it to whoever looks."""
+
 PREFIX = "okd-baremetal:"
 """Of each key of a stack file: the project's name."""
 
@@ -121,11 +133,20 @@ class BaseIso(Option):
 
 
 class Media(Option):
-    """Virtual media for the BMCs, served by the program itself while it works."""
+    """Virtual media for the BMCs: served by the program itself while it works, or by a web server of the site."""
 
-    address: IPv4Address
+    address: IPv4Address | None = None
     port: int = Field(8080, ge=1, le=65535)
+    url: str = Field("", pattern=WEB_FOLDER)
     base_iso: BaseIso
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if not self.address and not self.url:
+            raise PydanticCustomError("missing", "name address, or the url of a web server that has the boot ISOs")
+        if self.url and self.model_fields_set & {"address", "port"}:
+            raise ValueError("with url nothing is served here; take address and port out, or url")
+        return self
 
 
 class Wire(Option):

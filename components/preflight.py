@@ -28,7 +28,7 @@ def wanted_of(plan: ClusterPlan, stack: str) -> Spec:
         manage=options.provisioner.manage,
         image_source=image.source if image else "",
         image_sha256=image.sha256 if image else "",
-        media_address=str(options.media.address),
+        media_address=str(options.media.address or ""),
         media_port=options.media.port,
         base_iso_sha256=options.media.base_iso.sha256,
         base_iso_url=options.media.base_iso.url,

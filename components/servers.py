@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 
 from assets.ignition import composed_sha256, own_config
-from assets.network_config import CONNECTIONS
+from assets.isos import keyfiles_in
 from assets.render import render_role, render_server
 from cluster.plan import ClusterPlan, Role, Server
 from components.assets import rendered
@@ -39,7 +39,7 @@ class Servers(Component):
             own = render_server(plan, server)
             self.assets += rendered(f"{name}-{server.name}", own, child)
             self.ours[server.name] = own_config([*shared, *own])
-            if keyfiles := {file.name: file.text for file in own if file.path.startswith(f"{CONNECTIONS}/")}:
+            if keyfiles := keyfiles_in(own):
                 self.keyfiles[server.name] = keyfiles
         self.hosts: dict[str, BmcHost] = {}
         self.register_outputs({})
@@ -75,8 +75,9 @@ class Servers(Component):
             hosts={server.name: self._target(server) for server in servers},
             passwords=pulumi.Output.secret(passwords),
             ca=plan.bmc_ca,
-            media_address=str(options.media.address),
+            media_address=str(options.media.address or ""),
             media_port=options.media.port,
+            media_url=options.media.url,
             base_iso_sha256=options.media.base_iso.sha256,
             base_iso_url=options.media.base_iso.url,
             ignition_sha256={name: composed_sha256(payload, ours) for name, ours in self.ours.items()},

@@ -49,6 +49,9 @@ class ServedMedia:
     def sent(self, url: str) -> int:
         return self.server.sent(url)
 
+    def progress(self, url: str) -> str:
+        return self.server.progress(url)
+
     def digest(self, host: str) -> str:
         return self.iso.sha256
 

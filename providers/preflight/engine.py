@@ -308,6 +308,9 @@ def _base_iso(spec: Spec, looks: Looks) -> Iterator[Note]:
 
 def _media(spec: Spec, looks: Looks) -> Iterator[Note]:
     address, port = spec.media_address, spec.media_port
+    if not address:
+        yield Unseen("media.url: asked for each server's boot ISO when it is installed")
+        return
     try:
         looks.listen(address, port)
     except OSError as error:

@@ -35,8 +35,8 @@ ADOPTING = "adopting: it runs from its disk"
 class Media(Protocol):
     """Where boot ISOs come from."""
 
-    def publish(self, host: str) -> str:
-        """Make and serve the host's ISO; its URL."""
+    def publish(self, host: str) -> str | None:
+        """Have the host's ISO made and served; its URL, or None: not yet."""
         ...
 
     def is_ours(self, url: str, host: str) -> bool:
@@ -44,7 +44,11 @@ class Media(Protocol):
         ...
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of it; None: somebody else serves it."""
+        """Bytes sent of it; None: nobody here can know."""
+        ...
+
+    def progress(self, url: str) -> str:
+        """Who has read how much of it; empty: nothing to tell."""
         ...
 
     def digest(self, host: str) -> str:
@@ -100,6 +104,8 @@ class Installation:
     _step_at: float = 0.0
     _told_at: float = 0.0
     _until: float = 0.0
+    _url: str = ""
+    """Of the ISO that is being read."""
 
     def run(self) -> Waits:
         """Install the host, or adopt it.
@@ -153,7 +159,8 @@ class Installation:
             self._enter("stopping what runs" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
         self._enter("media")
-        url = self.world.media.publish(self.host.name)
+        publish = partial(self.world.media.publish, self.host.name)
+        url = yield from steps.value("the boot ISO", publish, within_s=math.inf)
         self.iso_sha256 = self.world.media.digest(self.host.name)
         yield from steps.no_media()
         yield from self._insert(steps, url)
@@ -167,7 +174,9 @@ class Installation:
         yield from steps.power(Power.ON)
         self._enter("installing from ISO")
         what = "power Off (the sign that the installation is done)"
+        self._url = url
         yield from steps.look(what, self._is_done(url), within_s=math.inf)
+        self._url = ""
 
     def _insert(self, steps: Steps, url: str) -> Waits:
         try:
@@ -206,7 +215,7 @@ class Installation:
     def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
         server = "/".join(url.split("/")[:3])  # what follows cannot be guessed, and shall not be told
         what = f"the BMC never fetched the boot ISO from {server} within {within_s:g} s: {why}"
-        hint = "It must reach that address (media.address, media.port); look for a firewall or a missing route"
+        hint = "It must reach that address (media.address, media.port, or media.url): look for a firewall or a route"
         return ProvisioningError(what, where=self.world.bmc.url, hint=hint)
 
     def _too_late(self, what: str) -> BmcTimeoutError:
@@ -232,4 +241,6 @@ class Installation:
     def _tell(self, now: float) -> None:
         self._told_at = now
         spent = self.deadline_s - (self._until - now)
-        self.world.report(f"{self._step}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")
+        read = self.world.media.progress(self._url) if self._url else ""
+        doing = f"{self._step}: {read}" if read else self._step
+        self.world.report(f"{doing}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")

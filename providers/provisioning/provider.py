@@ -1,6 +1,7 @@
 """RPC shell of `HostProvisioning`."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -16,9 +17,10 @@ from providers.probe.https import Endpoint
 from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import Report
 from providers.provisioning.engine import Host, Installation, World
-from providers.provisioning.isos import IsoMedia, Recipe
+from providers.provisioning.isos import IsoMedia, Recipe, Shelf
 from providers.provisioning.media import MediaServer
 from providers.provisioning.rollout import roll_out
+from providers.provisioning.web import WebServer
 from providers.redfish.access import Access
 from providers.redfish.sushy_bmc import SushyBmc
 
@@ -26,7 +28,7 @@ PAYLOAD_NAMES = {"control-plane": "master", "compute": "worker"}
 API_PORT = 6443
 PROBE_S = 3.0
 NEIGHBOUR_S = 1.0
-INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_address", "media_port")
+INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_address", "media_port", "media_url")
 Record = dict[str, str]
 
 
@@ -52,8 +54,9 @@ class HostProvisioningSpec(BaseModel):
     hosts: dict[str, HostSpec]
     passwords: dict[str, str]
     ca: str = ""
-    media_address: str
+    media_address: str = ""
     media_port: int
+    media_url: str = ""
     base_iso_sha256: str
     base_iso_url: str = ""
     ignition_sha256: dict[str, str] = {}
@@ -127,8 +130,10 @@ def _provision(spec: HostProvisioningSpec, recorded: Mapping[str, Record], steps
     pending = [name for name in spec.hosts if name not in installed]
     took = {name: steps[name] for name in installed if name in steps}
     if pending:
-        with MediaServer(spec.media_address, spec.media_port) as server:
-            ways = _installations(spec, pending, server)
+        recipe = _recipe(spec)
+        with _shelf(spec) as shelf, IsoMedia(shelf, recipe, progress.row(spec.urn)) as media:
+            is_up = _api_probe(spec, recipe) if spec.role == "control-plane" else _answers
+            ways = {name: _installation(spec, name, media, is_up) for name in pending}
             failed = roll_out(ways, clock=SYSTEM_CLOCK)
         if failed:
             raise _summary(spec, failed)
@@ -139,8 +144,14 @@ def _provision(spec: HostProvisioningSpec, recorded: Mapping[str, Record], steps
     return {"installed": installed, "steps": took}
 
 
-def _installations(spec: HostProvisioningSpec, names: list[str], server: MediaServer) -> dict[str, Installation]:
-    recipe = Recipe(
+def _shelf(spec: HostProvisioningSpec) -> AbstractContextManager[Shelf]:
+    if spec.media_url:
+        return nullcontext(WebServer(spec.media_url, spec.stack))
+    return MediaServer(spec.media_address, spec.media_port)
+
+
+def _recipe(spec: HostProvisioningSpec) -> Recipe:
+    return Recipe(
         stack=spec.stack,
         payload_name=PAYLOAD_NAMES[spec.role],
         payload_sha256=spec.payload_sha256,
@@ -150,9 +161,6 @@ def _installations(spec: HostProvisioningSpec, names: list[str], server: MediaSe
         keyfiles=spec.keyfiles,
         devices={name: host.root_device for name, host in spec.hosts.items()},
     )
-    media = IsoMedia(server, recipe, progress.row(spec.urn))
-    is_up = _api_probe(spec, recipe) if spec.role == "control-plane" else _answers
-    return {name: _installation(spec, name, media, is_up) for name in names}
 
 
 def _installation(

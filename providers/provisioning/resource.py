@@ -22,9 +22,11 @@ class HostProvisioningArgs:
     """Of the BMCs, by host; secret."""
     ca: pulumi.Input[str] = ""
     """PEM of the CA that signed the BMCs' certificates; empty: the system's CAs."""
-    media_address: pulumi.Input[str]
+    media_address: pulumi.Input[str] = ""
     """Address of this machine that the BMCs reach; boot ISOs are served there while hosts are installed."""
     media_port: pulumi.Input[int] = 8080
+    media_url: pulumi.Input[str] = ""
+    """In place of these: of the folder of a web server that has the boot ISOs."""
     base_iso_sha256: pulumi.Input[str]
     base_iso_url: pulumi.Input[str] = ""
     """Where to get the base ISO when the cache does not have it."""

@@ -12,7 +12,6 @@ from providers.provisioning.engine import Installation
 from providers.redfish.steps import Waits
 
 THREADS = 256  # a call holds one as long as its BMC takes; 200 kept 1000 BMCs of 50 to 300 ms busy (measured 2026-11)
-FILES_PER_HOST = 4  # its connection, its lock, a read of its ISO, and room
 WATCH_S = 0.5
 
 HostError = OkdBaremetalError | AssetError
@@ -31,7 +30,7 @@ def roll_out(
         EngineGoneError: Nobody waits for the result any more; every host stops after the request under way.
     """
     ways = {name: installation.run() for name, installation in hosts.items()}
-    _allow_files(len(ways))
+    allow_open_files()
     try:
         with ThreadPoolExecutor(max(1, min(THREADS, len(ways)))) as pool:
             return asyncio.run(_all(ways, pool, clock, pause))
@@ -40,13 +39,10 @@ def roll_out(
             way.close()
 
 
-def _allow_files(hosts: int) -> None:
-    """Raise this process' limit of open files, 1024 by custom, to what the hosts need, as far as it may."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = max(soft, 1024 + FILES_PER_HOST * hosts)
-    resource.setrlimit(
-        resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
-    )
+def allow_open_files() -> None:
+    """Raise this process' limit of open files, 1024 by custom, as far as it may: a host has up to five."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def _all(

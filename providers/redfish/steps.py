@@ -97,7 +97,9 @@ class Steps:
         """Wait until `read` says yes; transient errors of the BMC count as no."""
         yield from self.ensure(what, read, None, within_s=within_s)
 
-    def value(self, what: str, read: Callable[[], T | None]) -> Generator[float, None, T]:
+    def value(
+        self, what: str, read: Callable[[], T | None], *, within_s: float = STEP_S
+    ) -> Generator[float, None, T]:
         """The first answer of `read` that is not None."""
         seen: list[T] = []
 
@@ -107,7 +109,7 @@ class Steps:
                 seen.append(answer)
             return bool(seen)
 
-        yield from self.look(what, has_read)
+        yield from self.look(what, has_read, within_s=within_s)
         return seen[0]
 
     def ensure(

@@ -13,7 +13,13 @@ class FakeMedia:
     read: dict[str, int] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
 
-    def publish(self, host: str) -> str:
+    makes: int = 1
+    """How often it says that an ISO is not made yet."""
+
+    def publish(self, host: str) -> str | None:
+        if self.makes:
+            self.makes -= 1
+            return None
         self.published.append(host)
         return self.url(host)
 
@@ -25,6 +31,9 @@ class FakeMedia:
 
     def sent(self, url: str) -> int:
         return self.read.get(url, 0)
+
+    def progress(self, url: str) -> str:
+        return ""
 
     def digest(self, host: str) -> str:
         return self.revision

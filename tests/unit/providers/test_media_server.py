@@ -1,7 +1,13 @@
 """The media server over loopback: ranges of base plus patches."""
 
+import asyncio
 import http.client
+import os
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,6 +15,7 @@ import pytest
 from assets.iso import Iso
 from providers.errors import ProvisioningError
 from providers.provisioning.media import MediaServer, Span, pieces, span_of
+from providers.provisioning.rollout import allow_open_files
 
 SIZE = 10_000_000
 DIGEST = "ab" * 32
@@ -35,12 +42,35 @@ def server() -> Iterator[MediaServer]:
         yield server
 
 
-def ask(url: str, method: str = "GET", **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
+@contextmanager
+def reading(url: str) -> Iterator[socket.socket]:
+    """A connection that has asked for it, and takes little at once."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((parts.hostname, parts.port))
+        connection.sendall(f"GET {parts.path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        yield connection
+
+
+def let_go() -> None:
+    """The server is done with every reader."""
+    for thread in threading.enumerate():
+        if "process_request" in thread.name:
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+def ask(
+    url: str, method: str = "GET", *, reader: str = "127.0.0.1", **headers: str
+) -> tuple[http.client.HTTPResponse, bytes]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10, source_address=(reader, 0))
     connection.request(method, parts.path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()
+    connection.request("HEAD", "/")  # its answer comes after what was sent before has been counted
+    connection.getresponse().read()
     connection.close()
     return answer, body
 
@@ -84,6 +114,68 @@ def test_the_whole_iso_is_served_and_counted(server: MediaServer, iso: Iso, cont
     assert server.sent(url) == iso.size
     assert server.is_ours(url, "h0")
     assert not server.is_ours(url, "h1")
+
+
+def test_each_reader_is_told_apart(server: MediaServer, iso: Iso) -> None:
+    url, other = server.publish("h0", iso), server.publish("h1", iso)
+    assert (server.sent(url), server.progress(url)) == (0, "")
+    ask(url, Range="bytes=0-3999999", reader="127.0.0.2")
+    ask(url, Range="bytes=0-999999", reader="127.0.0.3")
+    ask(url, Range="bytes=3000000-5999999", reader="127.0.0.2")
+    assert (server.sent(url), server.sent(other)) == (8_000_000, 0)
+    assert server.progress(url) == "127.0.0.2 has read 7 of 10 MB, 127.0.0.3 has read 1 of 10 MB"
+
+
+def test_what_a_reader_got_that_then_vanishes_is_counted(server: MediaServer, iso: Iso) -> None:
+    url = server.publish("h0", iso)
+    with reading(url) as rude:
+        got = 0
+        while got < 10_000:
+            got += len(rude.recv(1000))
+    let_go()
+    assert 9000 < server.sent(url) < iso.size
+
+
+def test_a_slow_reader_gets_all_of_it_beside_a_fast_one(server: MediaServer, iso: Iso, content: bytes) -> None:
+    url = server.publish("h0", iso)
+    with reading(url) as slow:
+        first = slow.recv(1)
+        assert ask(server.publish("h1", iso))[1] == content
+        with slow.makefile("rb") as rest:
+            assert (first + rest.read()).partition(b"\r\n\r\n")[2] == content
+
+
+def test_a_reader_that_stands_still_is_let_go(server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("providers.provisioning.media.IDLE_S", 0.01)
+    with reading(server.publish("h0", iso)) as still:
+        still.recv(1)
+        let_go()
+
+
+def test_a_thousand_readers_at_once_each_get_their_own(server: MediaServer, tmp_path: Path) -> None:
+    allow_open_files()
+    base = tmp_path / "base.iso"
+    base.write_bytes(os.urandom(600_000))
+    names = [f"h{number}" for number in range(1000)]
+    isos = [Iso(base, 600_000, ((300_000, name.encode() * 1000),), DIGEST) for name in names]
+    urls = [server.publish(name, iso) for name, iso in zip(names, isos, strict=True)]
+    content = base.read_bytes()
+
+    async def read(url: str, patch: bytes) -> bool:
+        parts = urlsplit(url)
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        await connected.wait()
+        writer.write(f"GET {parts.path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        _, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
+        writer.close()
+        return body == content[:300_000] + patch + content[300_000 + len(patch) :]
+
+    async def read_all() -> list[bool]:
+        return await asyncio.gather(*(read(url, iso.patches[0][1]) for url, iso in zip(urls, isos, strict=True)))
+
+    connected = asyncio.Barrier(len(urls))
+    assert all(asyncio.run(read_all()))
+    assert sum(map(server.sent, urls)) == 1000 * 600_000
 
 
 def test_a_range_is_served(server: MediaServer, iso: Iso, content: bytes) -> None:

@@ -307,6 +307,11 @@ def test_each_finding_is_one_line_that_says_how_to_mend_it(
             id="foreign-address",
         ),
         pytest.param(
+            {"media_address": ""}, {"port": errno.EADDRNOTAVAIL},
+            ["media.url: asked for each server's boot ISO when it is installed"],
+            id="web-server",
+        ),
+        pytest.param(
             MANAGED | {"image_source": "https://mirror/x"}, {"files": files(image=errno.ENOENT)},
             [
                 "room in pool default: this run makes it (provisioner.manage)",

@@ -264,6 +264,15 @@ def test_an_iso_that_is_never_read_says_so_before_the_deadline() -> None:
         rig.run()
 
 
+def test_progress_tells_who_has_read_the_iso(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    monkeypatch.setattr(FakeMedia, "progress", lambda _, url: f"192.0.2.9 has read 37 MB of {url[-16:]}")
+    rig.run()
+    read = [line for line in rig.lines if "has read" in line]
+    assert read
+    assert all(line.startswith(f"installing from ISO: 192.0.2.9 has read 37 MB of {NAME}.iso; ") for line in read)
+
+
 def test_progress_is_a_line_per_change_and_a_heartbeat() -> None:
     rig = Rig()
     rig.bmc.install_s = 300

@@ -11,6 +11,7 @@ import pytest
 from assets.payload import payload_folder
 from providers.provisioning.isos import IsoMedia, Recipe
 from providers.provisioning.media import MediaServer
+from providers.provisioning.web import WebServer
 from tests import live_iso
 
 PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
@@ -43,6 +44,21 @@ def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
     )
 
 
+def published(media: IsoMedia, host: str) -> str:
+    """Its URL, once it is made."""
+    while (url := media.publish(host)) is None:
+        pass
+    return url
+
+
+def test_a_web_server_is_asked_for_what_would_be_served_here(recipe: Recipe) -> None:
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        urls = {host: published(media, host) for host in HOSTS}
+        with IsoMedia(WebServer(f"http://127.0.0.1:{server.port}", "test"), recipe, print) as elsewhere:
+            assert {host: published(elsewhere, host) for host in HOSTS} == urls
+        assert [elsewhere.sent(url) for url in urls.values()] == [None] * len(HOSTS)
+
+
 def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
     """What the tool finds of them; it fails where there are none."""
     folder.mkdir()
@@ -55,11 +71,10 @@ def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
 def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
     said: list[str] = []
     found = {}
-    with MediaServer("127.0.0.1", 0) as server:
-        media = IsoMedia(server, recipe, said.append)
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, said.append) as media:
         for host in recipe.devices:
             iso = tmp_path / f"{host}.iso"
-            with urllib.request.urlopen(media.publish(host)) as answer:  # noqa: S310
+            with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310
                 iso.write_bytes(answer.read())
             found[host] = keyfiles_in(iso, tmp_path / host)
     assert found == {**recipe.keyfiles, "w2": {}}

@@ -20,6 +20,7 @@ ADDRESS = {"address": BOOTSTRAP["address"]}
 BASE_IMAGE = {"source": "https://mirror.example.com/coreos-qemu.qcow2", "sha256": "0123456789ab" + "c" * 52}
 MANAGED = {"manage": True, "base_image": BASE_IMAGE}
 MEDIA = plans.options()["media"]
+WEB = "https://web.example.com/isos"
 SECRET = "hunter2"
 LOGIN = {"username": "root", "password": SECRET}
 
@@ -65,6 +66,11 @@ def test_secrets_are_masked_in_what_a_plan_prints(files: Files) -> None:
     assert SECRET not in f"{plan!r} {plan}"
 
 
+def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
+    media = files.plan(lambda _: None, media={"url": WEB, "base_iso": plans.BASE_ISO}).options.media
+    assert (media.address, media.url) == (None, WEB)
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
@@ -87,6 +93,30 @@ def test_secrets_are_masked_in_what_a_plan_prints(files: Files) -> None:
             {"payload": {**plans.PAYLOAD, "worker": "C2" * 32}}, "payload.worker: String should match", id="digest"
         ),
         pytest.param({"media": {**MEDIA, "port": 0}}, "media.port: Input should be greater", id="port"),
+        pytest.param({"media": {"base_iso": plans.BASE_ISO}}, "media: name address, or the url", id="no-media"),
+        pytest.param({"media": {**MEDIA, "url": WEB}}, "media: with url nothing is served here", id="two-ways"),
+        pytest.param(
+            {"media": {"url": WEB, "port": 8080, "base_iso": plans.BASE_ISO}},
+            "media: with url nothing is served here; take address and port out",
+            id="port-of-nothing",
+        ),
+        *(
+            pytest.param(
+                {"media": {"url": url, "base_iso": plans.BASE_ISO}},
+                "media.url: String should match pattern '^https?://",
+                id=url,
+            )
+            for url in (
+                "",
+                "ftp://a/b",
+                "https://",
+                "a/b",
+                f"{WEB}?a=b",
+                f"{WEB}#a",
+                "http://me:hidden@a",
+                "http://[",
+            )
+        ),
         pytest.param({"bootstrap": {**BOOTSTRAP, "memory_mib": 1}}, "bootstrap.memory_mib: ", id="memory"),
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "base_sha256": "C2" * 32}}, "bootstrap.base_sha256: String", id="base-digest"
