@@ -1,4 +1,4 @@
-"""What a refresh says of the API VIP, by real kernels in a network of the test's own; and what the API is known by."""
+"""What a refresh says of the API VIP, by real kernels in a network of their own; what the API is known by."""
 
 import hashlib
 from collections.abc import Iterator
