@@ -27,14 +27,14 @@ class Look:
         seen, holder = self.census()
         if holder is None:
             return self._told(seen)
-        if not self._all_ready():
-            return f"{holder} holds it; its API is not ready"
+        if problem := self._problem():
+            return f"{holder} holds it; {problem}"
         served = all(self.segment.serves_config(vip) for vip in self.cluster.vips)
         return None if served else f"{holder} holds it; no config server yet"
 
     def control_plane_ready(self) -> str | None:
         """`min_ready` nodes answer /readyz on 6443, one serves 22623, one known machine answers the VIPs."""
-        unready = [f"{name} ({at})" for name, at in self.cluster.nodes.items() if not self.segment.is_ready(at)]
+        unready = [f"{name} ({at})" for name, at in self.cluster.nodes.items() if self.segment.problem(at)]
         ready = len(self.cluster.nodes) - len(unready)
         if ready < self.cluster.min_ready:
             wanted = f"{ready} of the wanted {self.cluster.min_ready} are ready"
@@ -52,7 +52,8 @@ class Look:
         seen, holder = self.census()
         if holder not in self.cluster.nodes:
             return self._told(seen)
-        return None if self._all_ready() else f"{holder} holds it; its API is not ready"
+        problem = self._problem()
+        return f"{holder} holds it; {problem}" if problem else None
 
     def payload_complete(self) -> str | None:
         """As in *soak*; and where the payload has its `auth/kubeconfig`, OKD says that its bootstrap may go."""
@@ -77,8 +78,9 @@ class Look:
         seen, holder = self.census()
         return None if holder in wanted else self._told(seen)
 
-    def _all_ready(self) -> bool:
-        return all(self.segment.is_ready(vip) for vip in self.cluster.vips)
+    def _problem(self) -> str | None:
+        problem = next(filter(None, map(self.segment.problem, self.cluster.vips)), None)
+        return f"its API is not ready ({problem})" if problem else None
 
     def _told(self, seen: Seen) -> str:
         if len(set(seen)) == 1:

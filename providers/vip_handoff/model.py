@@ -16,8 +16,8 @@ class Segment(Protocol):
         """MACs that answer an address."""
         ...
 
-    def is_ready(self, address: str) -> bool:
-        """Whether the API behind an address is ready."""
+    def problem(self, address: str) -> str | None:
+        """Why the API behind an address is not ready; None: it is."""
         ...
 
     def serves_config(self, address: str) -> bool:

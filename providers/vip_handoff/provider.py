@@ -43,9 +43,9 @@ class Lan:
         """See `Segment`."""
         return answering_macs(interface_to(address), address, wait_s=0.1)
 
-    def is_ready(self, address: str) -> bool:
+    def problem(self, address: str) -> str | None:
         """See `Segment`."""
-        return self.api.is_ready(address)
+        return self.api.problem(address)
 
     def serves_config(self, address: str) -> bool:
         """See `Segment`."""

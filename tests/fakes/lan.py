@@ -80,8 +80,8 @@ class FakeLan:
     def macs_of(self, address: str) -> frozenset[str]:
         return frozenset({MACS[address]} if address in MACS else ())
 
-    def is_ready(self, address: str) -> bool:
-        return self._answers(address)
+    def problem(self, address: str) -> str | None:
+        return None if self._answers(address) else "status 500"
 
     def serves_config(self, address: str) -> bool:
         return self._answers(f"config {address}")

@@ -149,7 +149,7 @@ def test_rubbish_on_the_channel_is_no_release(rubbish: str) -> None:
 def test_a_vip_that_does_not_come_back_is_said() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], backs_s=NEVER)
     error = rig.fails()
-    assert "at soak: master-1 holds it; its API is not ready" in str(error)
+    assert "at soak: master-1 holds it; its API is not ready (status 500)" in str(error)
     assert "giving it back failed: at back" in str(error)
     assert f"answered by master-1 ({MACS[SECOND]}), after {BACK_S:g} s" in str(error)
     assert rig.lan.said == ["status", "release", "status", "hold"]
@@ -167,7 +167,7 @@ def test_a_bootstrap_whose_api_is_gone_is_not_given_the_vip_back() -> None:
 def test_a_channel_that_dies_after_the_release_keeps_the_vm_and_says_both() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], silent_s=60)
     error = rig.fails()
-    assert "master-1 holds it; its API is not ready" in str(error)
+    assert "master-1 holds it; its API is not ready (status 500)" in str(error)
     assert "giving it back failed: at back: no answer within 10 s" in str(error)
     assert rig.lan.said == ["status", "release", "status"]
 
@@ -195,7 +195,9 @@ def test_a_soak_that_breaks_once_begins_anew_and_succeeds() -> None:
 @pytest.mark.parametrize(
     ("lan", "seen"),
     [
-        pytest.param({"outages": [(VIP, 36, NEVER)]}, "master-1 holds it; its API is not ready", id="api-down"),
+        pytest.param(
+            {"outages": [(VIP, 36, NEVER)]}, "master-1 holds it; its API is not ready (status 500)", id="api-down"
+        ),
         pytest.param({"macs": [(0, HELD), (40, HELD | TAKEN)]}, BOTH, id="two-macs"),
         pytest.param({"macs": [(0, HELD), (40, frozenset())]}, "answered by nobody", id="nobody"),
         pytest.param(
@@ -318,7 +320,9 @@ def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
             id="two-macs",
         ),
         pytest.param({"macs": [(0, frozenset({STRANGER}))]}, f"answered by a stranger ({STRANGER})", id="stranger"),
-        pytest.param({"outages": [(VIP, 0, NEVER)]}, "okd-bootstrap holds it; its API is not ready", id="no-api"),
+        pytest.param(
+            {"outages": [(VIP, 0, NEVER)]}, "okd-bootstrap holds it; its API is not ready (status 500)", id="no-api"
+        ),
         pytest.param({"outages": [(f"config {VIP}", 0, NEVER)]}, "no config server yet", id="no-config-server"),
     ],
 )
