@@ -132,6 +132,7 @@ def none(scene: Scene) -> dict[str, Any]:
     )
     assert outs["completion"] == "not asked: no kubeconfig"
     assert [outs["holders"][end]["holder"] for end in (0, -1)] == ["okd-bootstrap", outs["holder"]]
+    assert 0 < outs["gap_at_s"] < outs["timeline"][-1]["at_s"]
     scene.measured(f"handoff: gap {outs['gap_ms']} ms, {outs['probes_sent']} probes, {outs['seconds']}")
     return outs
 
