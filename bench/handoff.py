@@ -69,9 +69,10 @@ class Rig:
         if way:
             way[1]()
             self.net.until_held_by(self.net.bootstrap.name)
-        felt: dict[str, Any] = client.figures()["felt"]
+        figures = client.figures(0)
+        felt: dict[str, Any] = figures["felt"]
         broken = felt["connects_broken_in_flight"] + felt["requests_broken_in_flight"]
-        return {**felt, "broken_in_flight": broken}
+        return {**felt, "gap_ms": figures["gap_ms"], "broken_in_flight": broken}
 
     def _masters(self) -> int:
         """How often a node became MASTER; read from logs, for a process at each look would disturb the client."""

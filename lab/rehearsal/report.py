@@ -1,10 +1,13 @@
-"""What the operator sees: headlines with times, and the closing table of proofs."""
+"""What the operator sees: headlines with times, the closing table of proofs, and what is kept in `report/`."""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "report"
 
 
 class RehearsalError(Exception):
@@ -29,6 +32,7 @@ class Proof:
 class Report:
     """Collects the proofs, and prints as it goes."""
 
+    folder: Path = FOLDER
     proofs: list[Proof] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
@@ -66,6 +70,12 @@ class Report:
         """Note a figure beside its goal; it proves nothing, and ends nothing."""
         self.proofs.append(Proof(name, f"goal: {goal}", str(seen), holds=True))
         say(f"    measured: {name}: {seen}")
+
+    def keep(self, name: str, text: str) -> None:
+        """Leave a file that outlives the run, in place of an earlier one."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / name).write_text(text)
+        say(f"    kept: {self.folder.name}/{name}")
 
     def close(self) -> None:
         """The table of proofs and of seconds."""

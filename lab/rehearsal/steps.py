@@ -18,6 +18,8 @@ from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import STACK, Stack
 from lab.site.paths import DNS
+from providers.vip_handoff import chart
+from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
 ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
@@ -184,7 +186,11 @@ class Rehearsal:
         return f"{created}, {deleted}, update ProvisionerPreflight, update VipHandoff, update WirePreflight"
 
     def _handoff(self) -> None:
-        felt = self.stack.outputs()["handoff"]["felt"]
+        handoff = self.stack.outputs()["handoff"]
+        for line in chart.text(handoff).splitlines():
+            say(f"    {line}")
+        self.report.keep("handoff.svg", chart.svg(handoff))
+        felt = handoff["felt"]
         tried, failed = int(felt["connects_tried"]), int(felt["connects_failed"])
         self.report.prove(f"TCP connects failed, of {tried}", wanted=0, seen=failed)
         requests, lost = int(felt["requests_tried"]), int(felt["requests_failed_after_retry"])
@@ -193,7 +199,8 @@ class Rehearsal:
         self.report.measure("TCP connects accepted, then reset by the move", goal="few", seen=broken)
         broken = int(felt["requests_broken_in_flight"])
         self.report.measure("HTTPS requests broken in flight, well after one retry", goal="few", seen=broken)
-        self.report.measure("longest gap between connects, ms", goal="under 50", seen=int(felt["gap_ms"]))
+        self.report.measure("longest gap between connects, ms", goal="under 50", seen=int(handoff["gap_ms"]))
+        self.report.prove("completion of the payload", wanted=NOT_ASKED, seen=handoff["completion"])
 
     def _control_plane_console(self) -> list[str]:
         return [line for server in self.plan.control_plane for line in self.provisioner.console(server.name)]

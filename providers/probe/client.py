@@ -30,6 +30,8 @@ class Felt:
     """What the first few attempts that failed met, retried ones too."""
     gap_ms: float = 0.0
     """Longest time between the ends of two successive successes."""
+    gap_began: float = 0.0
+    """Second of the monotonic clock at which the first of the two ended."""
     _last_success: float = field(default=0.0, repr=False)
 
     def remember(self, problem: str) -> None:
@@ -43,8 +45,9 @@ class Felt:
         if not succeeded:
             self.failed += 1
             return
-        if self._last_success:
-            self.gap_ms = max(self.gap_ms, (now - self._last_success) * 1000)
+        gap_ms = (now - self._last_success) * 1000
+        if self._last_success and gap_ms > self.gap_ms:
+            self.gap_ms, self.gap_began = gap_ms, self._last_success
         self._last_success = now
 
 

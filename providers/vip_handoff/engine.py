@@ -10,11 +10,12 @@ from providers.clock import Clock
 from providers.errors import HandoffUnsafeError, OkdBaremetalError
 from providers.progress import Report
 from providers.vip_handoff.checks import Look
-from providers.vip_handoff.model import UNMEASURED, Client, Cluster, Guest, Segment
+from providers.vip_handoff.model import UNMEASURED, Client, Cluster, Guest, Segment, Signal
 from providers.vip_handoff.states import ENDS, TABLE, Row, State, seconds
 
 POLL_S = 0.5
 HEARTBEAT_S = 5.0
+NOT_ASKED = "not asked: no kubeconfig"
 
 
 @dataclass
@@ -24,13 +25,18 @@ class HandoffEngine:
     cluster: Cluster
     segment: Segment
     guest: Guest
+    signal: Signal | None
+    """None: there is no kubeconfig to ask the payload with."""
     client: Callable[[], AbstractContextManager[Client]]
     clock: Clock
     report: Report
     timeline: list[dict[str, Any]] = field(default_factory=list)
     """States so far, each with the second it began at."""
+    holders: list[dict[str, Any]] = field(default_factory=list)
+    """Who was seen to hold the VIPs so far, each with the second it was first seen at."""
     _faults: list[OkdBaremetalError] = field(default_factory=list)
     _beat: float = 0.0
+    _started: float = 0.0
 
     def prove_bootstrap(self) -> dict[str, Any]:
         """Phase `bootstrap`: the VIPs are answered by the bootstrap VM, with API and config server behind them.
@@ -62,10 +68,10 @@ class HandoffEngine:
         return self._run(State.GATE)
 
     def _run(self, state: State) -> dict[str, Any]:
-        started, felt = self.clock.now(), None
+        self._started, felt = self.clock.now(), None
         with ExitStack() as measuring:
             while True:
-                self._begin(state, self.clock.now() - started)
+                self._begin(state)
                 row = TABLE.get(state)
                 if row is None:
                     break
@@ -78,14 +84,14 @@ class HandoffEngine:
             raise self._error(state)
         return self._result(felt)
 
-    def _begin(self, state: State, at_s: float) -> None:
-        self.timeline.append({"state": state.value, "at_s": round(at_s, 2)})
+    def _begin(self, state: State) -> None:
+        self.timeline.append({"state": state.value, "at_s": self._at_s()})
         self._beat = 0.0
         self.report(state)
 
     def _leave(self, state: State, row: Row) -> State:
         """Do and check what the row says; the next state."""
-        look = Look(self.cluster, self.segment)
+        look = self._look()
         try:
             if row.does:
                 row.does(self.guest)
@@ -123,6 +129,16 @@ class HandoffEngine:
                 self.report(f"{state}: {seen}; {deadline - now:.0f} s left")
             self.clock.sleep(POLL_S)
 
+    def _look(self) -> Look:
+        return Look(self.cluster, self.segment, self.signal, self._note)
+
+    def _note(self, holder: str) -> None:
+        if not self.holders or self.holders[-1]["holder"] != holder:
+            self.holders.append({"holder": holder, "at_s": self._at_s()})
+
+    def _at_s(self) -> float:
+        return round(self.clock.now() - self._started, 2)
+
     def _blame(self, state: State, what: str, hint: str, cause: OkdBaremetalError | None) -> None:
         fault = HandoffUnsafeError(f"at {state}: {what}", hint=hint)
         fault.__cause__ = cause
@@ -137,17 +153,23 @@ class HandoffEngine:
         return error
 
     def _result(self, felt: Client | None) -> dict[str, Any]:
-        seen = self.segment.vip_macs()
+        seen, holder = self._look().census()
         macs = sorted(frozenset().union(*seen))
-        holder = Look(self.cluster, self.segment).holder(seen)
         return {
             "holder": holder,
             "mac": macs[0] if holder else None,
             "macs": macs,
+            "completion": self._completion(),
             "timeline": self.timeline,
+            "holders": self.holders,
             "seconds": seconds_per_state(self.timeline),
-            **(felt.figures() if felt else UNMEASURED),
+            **(felt.figures(self._started) if felt else UNMEASURED),
         }
+
+    def _completion(self) -> str | None:
+        if all(entry["state"] != State.AWAIT for entry in self.timeline):
+            return None
+        return "complete" if self.signal else NOT_ASKED
 
 
 def seconds_per_state(timeline: list[dict[str, Any]]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """What the handoff moves, and what it is moved by."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,8 +16,8 @@ class Segment(Protocol):
         """MACs that answer an address."""
         ...
 
-    def is_ready(self, address: str) -> bool:
-        """Whether the API behind an address is ready."""
+    def problem(self, address: str) -> str | None:
+        """Why the API behind an address is not ready; None: it is."""
         ...
 
     def serves_config(self, address: str) -> bool:
@@ -40,13 +40,26 @@ class Guest(Protocol):
 class Client(Protocol):
     """A client of the VIPs; see providers.probe.client."""
 
-    def figures(self) -> dict[str, Any]:
-        """What it met so far: `gap_ms`, `probes_sent`, `probes_failed`, and as `felt` all that it counts."""
+    def figures(self, started: float) -> dict[str, Any]:
+        """What it met so far: the keys of `UNMEASURED`.
+
+        Args:
+            started: When the handoff began, by the clock of both; `gap_at_s` counts from then.
+        """
         ...
 
 
-UNMEASURED: Mapping[str, Any] = {"gap_ms": None, "probes_sent": 0, "probes_failed": 0, "felt": {}}
+UNMEASURED: Mapping[str, Any] = {
+    "gap_ms": None,
+    "gap_at_s": None,
+    "probes_sent": 0,
+    "probes_failed": 0,
+    "felt": {},
+}
 """Figures where no client looked."""
+
+Signal = Callable[[str], str | None]
+"""What the payload itself says is missing before its bootstrap may end, asked at an address; None: nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,13 +16,15 @@ from providers.lock import held
 from providers.probe.api import API_PORT, Api
 from providers.probe.client import VipClient
 from providers.probe.https import connect_problem
+from providers.probe.kubeconfig import Kubeconfig, read_kubeconfig
 from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import row
 from providers.vip_handoff.checks import holder_of
 from providers.vip_handoff.engine import HandoffEngine
-from providers.vip_handoff.model import Cluster
+from providers.vip_handoff.model import UNMEASURED, Cluster
+from providers.vip_handoff.okd import Okd
 
-MEASURED = ("timeline", "seconds", "gap_ms", "probes_sent", "probes_failed", "felt")
+MEASURED = ("completion", "timeline", "holders", "seconds", *UNMEASURED)
 """Outputs that tell of the move, and stay as they are after it."""
 
 
@@ -41,9 +43,9 @@ class Lan:
         """See `Segment`."""
         return answering_macs(interface_to(address), address, wait_s=0.1)
 
-    def is_ready(self, address: str) -> bool:
+    def problem(self, address: str) -> str | None:
         """See `Segment`."""
-        return self.api.is_ready(address)
+        return self.api.problem(address)
 
     def serves_config(self, address: str) -> bool:
         """See `Segment`."""
@@ -76,21 +78,21 @@ class MeasuringClient:
 
     clients: tuple[VipClient, ...]
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self, started: float) -> dict[str, Any]:
         """See `Client`."""
         connects = [client.connects for client in self.clients]
         requests = [client.requests for client in self.clients]
         both = [*connects, *requests]
-        gap_ms = round(max(each.gap_ms for each in connects))
+        worst = max(connects, key=lambda each: each.gap_ms)
         return {
-            "gap_ms": gap_ms,
+            "gap_ms": round(worst.gap_ms),
+            "gap_at_s": round(worst.gap_began - started, 2) if worst.gap_ms else None,
             "probes_sent": sum(each.tried for each in both),
             "probes_failed": sum(each.failed for each in both),
             "felt": {
                 "connects_tried": sum(each.tried for each in connects),
                 "connects_failed": sum(each.failed for each in connects),
                 "connects_broken_in_flight": sum(each.retried for each in connects),
-                "gap_ms": gap_ms,
                 "requests_tried": sum(each.tried for each in requests),
                 "requests_failed_after_retry": sum(each.failed for each in requests),
                 "requests_broken_in_flight": sum(each.retried for each in requests),
@@ -178,10 +180,18 @@ def _cluster(props: Props) -> Cluster:
 
 def _engine(props: Props) -> HandoffEngine:
     cluster = _cluster(props)
-    ca_pem = payload_ca(read_payload(props["stack"], "master", props["payload_sha256"]))
-    api = Api(props["domain"], ca_pem)
+    kubeconfig = read_kubeconfig(props["stack"])
+    api = Api(props["domain"], _ca(props, kubeconfig))
+    signal = Okd(kubeconfig.api(props["domain"])).missing if kubeconfig else None
     client = partial(measuring, cluster.vips, api)
-    return HandoffEngine(cluster, Lan(cluster.vips, api), _guest(props), client, SYSTEM_CLOCK, row(props["urn"]))
+    lan, guest = Lan(cluster.vips, api), _guest(props)
+    return HandoffEngine(cluster, lan, guest, signal, client, SYSTEM_CLOCK, row(props["urn"]))
+
+
+def _ca(props: Props, kubeconfig: Kubeconfig | None) -> str:
+    """The root CA of the payload; OKD's signs the config server alone, and a kubeconfig has those of its API."""
+    root = payload_ca(read_payload(props["stack"], "master", props["payload_sha256"]))
+    return root + (kubeconfig.ca_pem if kubeconfig else "")
 
 
 def _guest(props: Props) -> BootstrapGuest:

@@ -41,11 +41,14 @@ OUTPUTS = (
     "holder",
     "mac",
     "macs",
+    "completion",
     "gap_ms",
+    "gap_at_s",
     "probes_sent",
     "probes_failed",
     "seconds",
     "timeline",
+    "holders",
     "felt",
 )
 FOR_PEOPLE = tuple(name for name in OUTPUTS if name != "macs")
@@ -60,8 +63,12 @@ class VipHandoff(Resource, module="baremetal", name="VipHandoff"):
     """Its MAC."""
     macs: pulumi.Output[list[str]]
     """Every MAC that answers them."""
+    completion: pulumi.Output[str | None]
+    """What the payload itself said before the VM was let go: `complete`, or why it was not asked."""
     gap_ms: pulumi.Output[int | None]
     """Longest time between two successive connects through a VIP during the move, in ms."""
+    gap_at_s: pulumi.Output[float | None]
+    """The second that it began at."""
     probes_sent: pulumi.Output[int]
     """TCP connects and HTTPS requests through the VIPs during the move."""
     probes_failed: pulumi.Output[int]
@@ -70,6 +77,8 @@ class VipHandoff(Resource, module="baremetal", name="VipHandoff"):
     """How long each state took."""
     timeline: pulumi.Output[list[dict[str, Any]]]
     """States of the last move: `state`, and `at_s`, the second it began at."""
+    holders: pulumi.Output[list[dict[str, Any]]]
+    """Who was seen to hold the VIPs meanwhile: `holder`, and `at_s`, the second it was first seen at."""
     felt: pulumi.Output[dict[str, Any]]
     """What clients of the VIPs met during the move, counted; `problems` has the first few in words."""
 

@@ -24,6 +24,7 @@ class State(StrEnum):
     RELEASE = "release"
     SOAK = "soak"
     WATCH = "watch"
+    AWAIT = "await"
     LET_GO = "let go"
     BACK = "back"
     DONE = "done"
@@ -132,7 +133,7 @@ TABLE = {
         check=Look.control_plane_serves,
         steady="soak_s",
         within="soaks_s",
-        success=State.LET_GO,
+        success=State.AWAIT,
         failure=State.BACK,
         late=State.BACK,
         measured=True,
@@ -142,11 +143,19 @@ TABLE = {
         check=Look.control_plane_serves,
         steady="soak_s",
         within="soaks_s",
-        success=State.LET_GO,
+        success=State.AWAIT,
         failure=State.LEFT,
         late=State.LEFT,
         measured=True,
         hint="Look at the API of the control plane",
+    ),
+    State.AWAIT: Row(
+        check=Look.payload_complete,
+        within="deadline_s",
+        success=State.LET_GO,
+        failure=State.LEFT,
+        late=State.LEFT,
+        hint="See what `openshift-install wait-for bootstrap-complete` says, then run `pulumi up` again",
     ),
     State.LET_GO: Row(does=_let_go, success=State.DONE, failure=State.LEFT),
     State.BACK: Row(

@@ -47,10 +47,15 @@ class HttpsServer:
 
 
 @contextmanager
-def https_server(certificate: str, answer: bytes = OK, address: str = "127.0.0.1") -> Iterator[HttpsServer]:
-    """Serve on a free port of an address of loopback."""
+def https_server(
+    certificate: str, answer: bytes = OK, address: str = "127.0.0.1", client_ca: str = ""
+) -> Iterator[HttpsServer]:
+    """Serve on a free port of an address of loopback; with a `client_ca` (PEM), those alone whom it has signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
+    if client_ca:
+        context.load_verify_locations(cadata=client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, 0), family=family) as listener:
         server = HttpsServer(listener, context, answer)

@@ -31,7 +31,7 @@ CLUSTER = Cluster(
 
 @dataclass
 class FakeLan:
-    """Implements the `Segment`, `Guest` and `Client` of `providers.vip_handoff.model`.
+    """Implements the `Segment`, `Guest`, `Client` and, as `missing`, the `Signal` of `providers.vip_handoff.model`.
 
     Args:
         macs: Who answers the VIP, from the second (of the test) that is named.
@@ -40,6 +40,7 @@ class FakeLan:
         backs_s: How long after `hold` the bootstrap does.
         second_macs: The same of a second VIP, or nothing: it has no second VIP.
         silent_s: From which second on the channel is dead.
+        completes_s: From which second on the payload says that its bootstrap may end.
         blind_s: From which second on nothing can be seen of the wire.
         stuck: Whether the VM cannot be stopped.
         answers: What the guest says instead, by word; None: the channel is dead.
@@ -51,6 +52,7 @@ class FakeLan:
     outages: list[tuple[str, float, float]] = field(default_factory=list)
     moves_s: float = 4
     backs_s: float = 2
+    completes_s: float = 0
     silent_s: float = NEVER
     blind_s: float = NEVER
     stuck: bool = False
@@ -78,8 +80,8 @@ class FakeLan:
     def macs_of(self, address: str) -> frozenset[str]:
         return frozenset({MACS[address]} if address in MACS else ())
 
-    def is_ready(self, address: str) -> bool:
-        return self._answers(address)
+    def problem(self, address: str) -> str | None:
+        return None if self._answers(address) else "status 500"
 
     def serves_config(self, address: str) -> bool:
         return self._answers(f"config {address}")
@@ -106,6 +108,10 @@ class FakeLan:
         self.stopped_at.append(self.second)
         self.order.append("stop")
 
+    def missing(self, address: str) -> str | None:
+        assert address == VIP
+        return None if self.second >= self.completes_s else "the ConfigMap is not there"
+
     @contextmanager
     def client(self) -> Iterator["FakeLan"]:
         self.order.append("client begins")
@@ -114,8 +120,9 @@ class FakeLan:
         finally:
             self.order.append("client ends")
 
-    def figures(self) -> dict[str, Any]:
-        return {"gap_ms": 31, "probes_sent": 500, "probes_failed": 0, "felt": {"connects_tried": 450}}
+    def figures(self, started: float) -> dict[str, Any]:
+        figures = {"gap_ms": 31, "gap_at_s": self.started + 33.5 - started, "probes_sent": 500, "probes_failed": 0}
+        return {**figures, "felt": {"connects_tried": 450}}
 
     def _answers(self, what: str) -> bool:
         return not any(name == what and begin <= self.second < end for name, begin, end in self.outages)

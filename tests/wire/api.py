@@ -1,6 +1,8 @@
 """Stands in for the API server and the config server of one machine: 200 on /readyz and /healthz, by TLS.
 
-USAGE: api.py CERTIFICATE [ANSWER_MS]
+Who has a client certificate of the CA in CERTIFICATE may read the files in RESOURCES, each by its path there.
+
+USAGE: api.py CERTIFICATE ANSWER_MS RESOURCES
 """
 
 import http.server
@@ -9,9 +11,11 @@ import ssl
 import sys
 import threading
 import time
+from pathlib import Path
 
 PATHS = {6443: "/readyz", 22623: "/healthz"}
-ANSWER_S = float(sys.argv[2]) / 1000 if sys.argv[2:] else 0
+ANSWER_S = float(sys.argv[2]) / 1000
+RESOURCES = Path(sys.argv[3])
 
 
 class DualStackServer(http.server.ThreadingHTTPServer):
@@ -27,10 +31,19 @@ class Api(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """200 on the port's path, after as long as a server of this kind takes."""
         time.sleep(ANSWER_S)
-        port = self.connection.getsockname()[1]
-        self.send_response(200 if self.path == PATHS[port] else 404)
-        self.send_header("Content-Length", "0")
+        status, content = self._answer()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
+        self.wfile.write(content)
+
+    def _answer(self) -> tuple[int, bytes]:
+        if self.path == PATHS[self.connection.getsockname()[1]]:
+            return 200, b""
+        if not self.connection.getpeercert():
+            return 401, b""
+        resource = RESOURCES / self.path[1:]
+        return (200, resource.read_bytes()) if resource.is_file() else (404, b"")
 
     def log_message(self, *words: object) -> None:
         """Say nothing."""
@@ -40,6 +53,8 @@ def serve(port: int) -> None:
     """For good."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[1])
+    context.load_verify_locations(sys.argv[1])
+    context.verify_mode = ssl.CERT_OPTIONAL
     server = DualStackServer(("::", port), Api)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.serve_forever()

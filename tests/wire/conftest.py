@@ -12,10 +12,11 @@ MEASURED = pytest.StashKey[list[str]]()
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Path of a key and certificate for both of the API's names, signed by `test-ca`."""
+    """Path of a key and certificate for both of the API's names, and `test-ca`, which signed it."""
     path: Path = tmp_path_factory.mktemp("tls") / "api.pem"
-    pair = authority("test-ca").issue(["api.okd.lab.test", "api-int.okd.lab.test"])
-    path.write_text(pair.key + pair.certificate)
+    ca = authority("test-ca")
+    pair = ca.issue(["api.okd.lab.test", "api-int.okd.lab.test"])
+    path.write_text(pair.key + pair.certificate + ca.pem)
     return str(path)
 
 

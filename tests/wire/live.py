@@ -13,7 +13,7 @@ from providers.clock import SystemClock
 from providers.errors import HandoffUnsafeError, HypervisorError
 from providers.probe.api import Api
 from providers.vip_handoff.engine import HandoffEngine
-from providers.vip_handoff.model import Cluster
+from providers.vip_handoff.model import Cluster, Signal
 from providers.vip_handoff.provider import Lan, measuring
 from tests.certificates import authority
 from tests.wire.cluster import DOMAIN, Segment
@@ -28,6 +28,7 @@ class Live:
 
     net: Segment
     channel: Callable[[str], str]
+    signal: Signal | None = None
     said: list[str] = field(default_factory=list)
     """Words on the channel."""
     when: dict[str, Callable[[], object]] = field(default_factory=dict)
@@ -81,8 +82,8 @@ class Live:
             bootstrap_s=60,
         )
         api = Api(DOMAIN, authority("test-ca").pem)
-        client = partial(measuring, vips, api)
-        return HandoffEngine(cluster, Lan(vips, api), self, client, SystemClock(engine=""), self._hear)
+        work = (partial(measuring, vips, api), SystemClock(engine=""), self._hear)
+        return HandoffEngine(cluster, Lan(vips, api), self, self.signal, *work)
 
     def _hear(self, line: str) -> None:
         for begin in [begin for begin in self.when if line.startswith(begin)]:

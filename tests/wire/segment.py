@@ -23,6 +23,8 @@ from tests.namespaces import SBIN, ip, until_it_forwards
 BRIDGE = "baremetal"
 DEADLINE_S = 60
 API = Path(__file__).with_name("api.py")
+RESOURCES = "resources"
+"""Beside the machines' folders: what all their APIs serve."""
 INSIDE = """set -euo pipefail
 mount --bind "$1/etc" /etc; mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
 mount --bind "$1/lib" /var/lib
@@ -95,7 +97,7 @@ class Machine:
 
     def start_api(self, certificate: str, answer_ms: int = 0) -> None:
         """What stands in for the API server and the config server."""
-        self.start("api", sys.executable, API, certificate, str(answer_ms))
+        self.start("api", sys.executable, API, certificate, str(answer_ms), self.folder.parent / RESOURCES)
 
     def holds(self, vip: Address) -> bool:
         """Whether it answers for a VIP: one on lo answers nobody."""

@@ -1,19 +1,28 @@
 """Faults while the VIP moves: the rows of the table in docs/explanation/handoff.md, each met for real."""
 
+import json
+import os
+import re
+import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from providers.probe.kubeconfig import read_kubeconfig
+from providers.vip_handoff.okd import CONFIG_MAP, ETCD, REMOVED, Okd
 from tests.documents import table
+from tests.kubeconfigs import write_kubeconfig
 from tests.namespaces import in_own_network, ip, needs_root, neighbour, until_it_forwards
-from tests.wire.cluster import Segment, segment
+from tests.wire.cluster import DOMAIN, Segment, segment
 from tests.wire.live import Live, live
-from tests.wire.segment import BRIDGE, Machine, until
+from tests.wire.segment import BRIDGE, RESOURCES, Machine, until
 
 pytestmark = needs_root
 STRANGER = "0a:00:00:00:00:01"
@@ -21,10 +30,6 @@ NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
 UNTOUCHED: list[str] = []
 RELEASED = ["status", "release"]
 Measured = Callable[[str], None]
-
-
-class Killed(BaseException):
-    """The provider is gone: nothing more is said or done."""
 
 
 @dataclass
@@ -52,6 +57,21 @@ class Scene:
             self.net.start_node(name, healthy=name in healthy)
         self.net.until_healthy(*healthy)
 
+    def sees_the_payload(self, *, status: str, removed: str) -> None:
+        """The API serves OKD's two signals to the client certificate of a kubeconfig, which is there."""
+        folder = self.net.bootstrap.folder.parent
+        etcd = {"conditions": [{"type": REMOVED, "status": removed}]}
+        for path, resource in ((CONFIG_MAP, {"data": {"status": status}}), (ETCD, {"status": etcd})):
+            file = folder / RESOURCES / path[1:]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.with_suffix(".new").write_text(json.dumps(resource))
+            file.with_suffix(".new").rename(file)
+        write_kubeconfig(folder / "payload")
+        # An absolute path is no stack's name, and stays itself where it is joined to those of all stacks.
+        kubeconfig = read_kubeconfig(str(folder))
+        assert kubeconfig
+        self.live.signal = Okd(kubeconfig.api(DOMAIN)).missing
+
     def refused(self, *words: str) -> dict[str, Any]:
         """The outcome of a move that is refused: an error with these words, and nothing was moved."""
         self.live.deadline_s = 6
@@ -70,6 +90,29 @@ class Scene:
         assert self.live.prove_control_plane()["holder"] == outs["holder"], "later runs agree"
         return outs
 
+    def move_killed(self, line: str) -> None:
+        """Make a move in a process of its own, and kill it when it has said a line that begins so."""
+        reached, reach = os.pipe()
+        with warnings.catch_warnings(action="ignore"):  # from Python 3.12 on: a fork may meet locks of other threads
+            mover = os.fork()
+        if not mover:
+
+            def stand_still() -> None:
+                os.write(reach, b".")
+                signal.pause()
+
+            self.live.when[line] = stand_still
+            try:
+                self.live.move()
+            finally:
+                os._exit(1)
+        os.close(reach)
+        with open(reached, "rb") as end:
+            said = end.read(1)
+        os.kill(mover, signal.SIGKILL)
+        os.waitpid(mover, 0)
+        assert said, f"the move ended without the line {line!r}"
+
     def returned(self, *words: str) -> dict[str, Any]:
         """The outcome of a move that is taken back."""
         outs = self.live.move()
@@ -83,7 +126,13 @@ class Scene:
 def none(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES)
     outs = scene.done(RELEASED)
-    assert (outs["probes_failed"], scene.live.states) == (0, ["gate", "ask", "release", "soak", "let go", "done"])
+    assert (outs["probes_failed"], scene.live.states) == (
+        0,
+        ["gate", "ask", "release", "soak", "await", "let go", "done"],
+    )
+    assert outs["completion"] == "not asked: no kubeconfig"
+    assert [outs["holders"][end]["holder"] for end in (0, -1)] == ["okd-bootstrap", outs["holder"]]
+    assert 0 < outs["gap_at_s"] < outs["timeline"][-1]["at_s"]
     scene.measured(f"handoff: gap {outs['gap_ms']} ms, {outs['probes_sent']} probes, {outs['seconds']}")
     return outs
 
@@ -151,7 +200,7 @@ def own_api_torn_down(scene: Scene) -> dict[str, Any]:
     scene.net.until_held_by(*NODES)
     held = scene.live.prove_bootstrap()["holder"]
     outs = scene.done(UNTOUCHED)
-    assert (outs["holder"], scene.live.states) == (held, ["gate", "watch", "let go", "done"])
+    assert (outs["holder"], scene.live.states) == (held, ["gate", "watch", "await", "let go", "done"])
     return outs
 
 
@@ -234,30 +283,95 @@ def preempt(scene: Scene) -> dict[str, Any]:
     return scene.done(UNTOUCHED)
 
 
+def payload_completes_late(scene: Scene) -> dict[str, Any]:
+    scene.start(*NODES)
+    scene.sees_the_payload(status="complete", removed="False")
+
+    def complete() -> None:
+        assert not scene.live.stopped
+        scene.sees_the_payload(status="complete", removed="True")
+
+    scene.live.when["await: etcd's condition EtcdBootstrapMemberRemoved: False"] = complete
+    outs = scene.done(RELEASED)
+    assert outs["completion"] == "complete"
+    assert not scene.live.when, "it was asked, and waited for"
+    return outs
+
+
+def payload_never_complete(scene: Scene) -> dict[str, Any]:
+    scene.start(*NODES)
+    scene.sees_the_payload(status="progressing", removed="True")
+    scene.live.deadline_s = 6
+    outs = scene.live.move()
+    assert "at await: ConfigMap kube-system/bootstrap: status 'progressing', wanted" in outs["error"]
+    assert (scene.live.said, scene.live.stopped) == (RELEASED, False)
+    assert scene.net.holders() == {"okd-master-0"}
+    return outs
+
+
+def killed_at_gate(scene: Scene) -> dict[str, Any]:
+    return killed(scene, "gate: ", "held vip=yes api=yes")
+
+
+def killed_at_ask(scene: Scene) -> dict[str, Any]:
+    return killed(scene, "ask", "held vip=yes api=yes")
+
+
 def killed_in_release(scene: Scene) -> dict[str, Any]:
-    return killed(scene, "release: ")
+    return killed(scene, "release: ", "released vip=(yes|no) api=yes")
 
 
 def killed_in_soak(scene: Scene) -> dict[str, Any]:
-    return killed(scene, "soak: ")
+    return killed(scene, "soak: ", "released vip=no api=yes")
+
+
+def killed_in_await(scene: Scene) -> dict[str, Any]:
+    return killed(scene, "await", "released vip=no api=yes")
 
 
 def killed_before_let_go(scene: Scene) -> dict[str, Any]:
-    return killed(scene, "let go")
+    return killed(scene, "let go", "released vip=no api=yes")
 
 
-def killed(scene: Scene, line: str) -> dict[str, Any]:
-    """The outcome of the second of two moves; the first ends without a word when it would say this line."""
+def killed_after_let_go(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES)
+    vm = scene.net.bootstrap.process
+    # The process that is killed is no parent of the VM's, so that its Popen cannot end it there.
+    scene.live.when["let go"] = partial(os.kill, vm.pid, signal.SIGKILL)
+    scene.move_killed("done")
+    assert vm.wait(5) == -signal.SIGKILL
+    scene.live.when.clear()
+    return scene.done(UNTOUCHED)
 
-    def kill() -> None:
-        raise Killed
 
-    scene.live.when[line] = kill
-    with pytest.raises(Killed):
-        scene.live.move()
-    assert scene.live.said == RELEASED
-    assert not scene.live.stopped
+def killed_in_watch(scene: Scene) -> dict[str, Any]:
+    scene.start(*NODES)
+    scene.net.bootstrap.kill("api.py")
+    scene.net.until_held_by(*NODES)
+    scene.move_killed("watch: ")
+    assert scene.live.channel("status") == "held vip=no api=no"
+    return scene.done(UNTOUCHED)
+
+
+def killed_in_back(scene: Scene) -> dict[str, Any]:
+    for node in scene.nodes:
+        filtered(node, "tcp dport 9445 drop")
+    scene.start(*NODES)
+    scene.move_killed("back")
+    outs = scene.live.move()
+    assert "at watch: okd-master-0 holds it; its API is not ready" in outs["error"]
+    assert (scene.live.said, scene.live.stopped) == (UNTOUCHED, False)
+    return outs
+
+
+def killed(scene: Scene, line: str, status: str) -> dict[str, Any]:
+    """The outcome of the second of two moves; the first is killed when it has said this line.
+
+    Between them the guest's `status` is like that.
+    """
+    scene.start(*NODES)
+    scene.move_killed(line)
+    assert re.fullmatch(status, scene.live.channel("status"))
     return scene.done(None)
 
 
@@ -299,9 +413,17 @@ SCENES: dict[str, Callable[[Scene], dict[str, Any]]] = {
         multicast_filtered,
         own_link_drops,
         preempt,
+        payload_completes_late,
+        payload_never_complete,
+        killed_at_gate,
+        killed_at_ask,
         killed_in_release,
         killed_in_soak,
+        killed_in_await,
         killed_before_let_go,
+        killed_after_let_go,
+        killed_in_watch,
+        killed_in_back,
     )
 }
 CLUSTERS = {"multicast-filtered": "multicast", **{name: name for name in ("ipv6", "dual-stack", "preempt")}}

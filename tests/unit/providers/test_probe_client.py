@@ -8,20 +8,22 @@ from providers.probe.client import PROBLEMS, Attempt, Felt, VipClient
 
 
 @pytest.mark.parametrize(
-    ("attempts", "failed", "gap_ms"),
+    ("attempts", "failed", "gap_ms", "began"),
     [
-        pytest.param([], 0, 0, id="none"),
-        pytest.param([(1.0, True)], 0, 0, id="one"),
-        pytest.param([(1.0, True), (1.02, True), (1.05, True)], 0, 30, id="steady"),
-        pytest.param([(1.0, True), (1.5, False), (2.0, True), (2.02, True)], 1, 1000, id="an-outage"),
-        pytest.param([(1.0, False), (2.0, True), (2.1, True)], 1, 100, id="begins-with-an-outage"),
+        pytest.param([], 0, 0, 0, id="none"),
+        pytest.param([(1.0, True)], 0, 0, 0, id="one"),
+        pytest.param([(1.0, True), (1.02, True), (1.05, True)], 0, 30, 1.02, id="steady"),
+        pytest.param([(1.0, True), (1.5, False), (2.0, True), (2.02, True)], 1, 1000, 1.0, id="an-outage"),
+        pytest.param([(1.0, False), (2.0, True), (2.1, True)], 1, 100, 2.0, id="begins-with-an-outage"),
     ],
 )
-def test_the_gap_is_between_two_successes(attempts: list[tuple[float, bool]], failed: int, gap_ms: float) -> None:
+def test_the_gap_is_between_two_successes(
+    attempts: list[tuple[float, bool]], failed: int, gap_ms: float, began: float
+) -> None:
     felt = Felt()
     for now, succeeded in attempts:
         felt.note(succeeded, now)
-    assert (felt.tried, felt.failed, round(felt.gap_ms)) == (len(attempts), failed, gap_ms)
+    assert (felt.tried, felt.failed, round(felt.gap_ms), felt.gap_began) == (len(attempts), failed, gap_ms, began)
 
 
 class Answers:

@@ -9,7 +9,7 @@ import pytest
 from providers.errors import HandoffUnsafeError
 from providers.vip_handoff.checks import holder_of
 from providers.vip_handoff.engine import HandoffEngine
-from providers.vip_handoff.model import Cluster
+from providers.vip_handoff.model import UNMEASURED, Cluster
 from providers.vip_handoff.states import BACK_S, MOVE_S, TABLE, State
 from tests.fakes.clock import FakeClock
 from tests.fakes.lan import BOOTSTRAP, CLUSTER, MACS, NEVER, NODES, STRANGER, VIP, VIP6, FakeLan
@@ -23,11 +23,13 @@ BOTH = f"okd-bootstrap ({BOOTSTRAP}) and master-1 ({MACS[SECOND]})"
 class Rig:
     """One engine over one fake cluster."""
 
-    def __init__(self, cluster: Cluster = CLUSTER, **lan: Any) -> None:
+    def __init__(self, cluster: Cluster = CLUSTER, *, signals: bool = False, **lan: Any) -> None:
         self.clock = FakeClock()
         self.lan = FakeLan(self.clock, **lan)
         self.lines: list[str] = []
-        self.engine = HandoffEngine(cluster, self.lan, self.lan, self.lan.client, self.clock, self.lines.append)
+        signal = self.lan.missing if signals else None
+        work = (self.lan.client, self.clock, self.lines.append)
+        self.engine = HandoffEngine(cluster, self.lan, self.lan, signal, *work)
 
     def move(self) -> dict[str, Any]:
         return self.engine.move()
@@ -51,7 +53,7 @@ class Rig:
 def test_the_vip_moves_soaks_and_the_vm_is_let_go_once() -> None:
     rig = Rig()
     outs = rig.move()
-    assert rig.states == ["gate", "ask", "release", "soak", "let go", "done"]
+    assert rig.states == ["gate", "ask", "release", "soak", "await", "let go", "done"]
     assert rig.lan.said == ["status", "release"]
     assert rig.lan.stopped_at == [rig.at("let go")]
     assert rig.at("release") == CLUSTER.stable_s
@@ -59,9 +61,10 @@ def test_the_vip_moves_soaks_and_the_vm_is_let_go_once() -> None:
     assert rig.at("let go") == rig.at("soak") + CLUSTER.soak_s
     assert outs["holder"] == "master-1"
     assert (outs["mac"], outs["macs"]) == (MACS[SECOND], [MACS[SECOND]])
-    assert outs["seconds"] == {"gate": 30, "ask": 0, "release": 4, "soak": 20, "let go": 0}
-    assert (outs["gap_ms"], outs["probes_sent"], outs["probes_failed"]) == (31, 500, 0)
-    assert outs["felt"] == {"connects_tried": 450}
+    assert outs["seconds"] == {"gate": 30, "ask": 0, "release": 4, "soak": 20, "await": 0, "let go": 0}
+    assert {name: outs[name] for name in UNMEASURED} == rig.lan.figures(rig.lan.started)
+    assert outs["completion"] == "not asked: no kubeconfig"
+    assert outs["holders"] == [{"holder": "okd-bootstrap", "at_s": 0}, {"holder": "master-1", "at_s": 34}]
     assert outs["timeline"] == rig.engine.timeline
 
 
@@ -146,7 +149,7 @@ def test_rubbish_on_the_channel_is_no_release(rubbish: str) -> None:
 def test_a_vip_that_does_not_come_back_is_said() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], backs_s=NEVER)
     error = rig.fails()
-    assert "at soak: master-1 holds it; its API is not ready" in str(error)
+    assert "at soak: master-1 holds it; its API is not ready (status 500)" in str(error)
     assert "giving it back failed: at back" in str(error)
     assert f"answered by master-1 ({MACS[SECOND]}), after {BACK_S:g} s" in str(error)
     assert rig.lan.said == ["status", "release", "status", "hold"]
@@ -164,7 +167,7 @@ def test_a_bootstrap_whose_api_is_gone_is_not_given_the_vip_back() -> None:
 def test_a_channel_that_dies_after_the_release_keeps_the_vm_and_says_both() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], silent_s=60)
     error = rig.fails()
-    assert "master-1 holds it; its API is not ready" in str(error)
+    assert "master-1 holds it; its API is not ready (status 500)" in str(error)
     assert "giving it back failed: at back: no answer within 10 s" in str(error)
     assert rig.lan.said == ["status", "release", "status"]
 
@@ -192,7 +195,9 @@ def test_a_soak_that_breaks_once_begins_anew_and_succeeds() -> None:
 @pytest.mark.parametrize(
     ("lan", "seen"),
     [
-        pytest.param({"outages": [(VIP, 36, NEVER)]}, "master-1 holds it; its API is not ready", id="api-down"),
+        pytest.param(
+            {"outages": [(VIP, 36, NEVER)]}, "master-1 holds it; its API is not ready (status 500)", id="api-down"
+        ),
         pytest.param({"macs": [(0, HELD), (40, HELD | TAKEN)]}, BOTH, id="two-macs"),
         pytest.param({"macs": [(0, HELD), (40, frozenset())]}, "answered by nobody", id="nobody"),
         pytest.param(
@@ -216,7 +221,7 @@ def test_what_the_control_plane_holds_already_is_soaked_and_never_released() -> 
     rig = Rig(macs=[(0, TAKEN)])
     outs = rig.move()
     assert rig.lan.said == []
-    assert rig.states == ["gate", "watch", "let go", "done"]
+    assert rig.states == ["gate", "watch", "await", "let go", "done"]
     assert len(rig.lan.stopped_at) == 1
     assert outs["holder"] == "master-1"
 
@@ -226,6 +231,54 @@ def test_what_the_control_plane_holds_already_is_never_rolled_back() -> None:
     assert "at watch" in str(rig.fails())
     assert rig.states == ["gate", "watch", "left"]
     assert rig.lan.said == []
+
+
+TOOK_IT = {"macs": [(0, TAKEN)]}
+
+
+@pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
+def test_the_vm_is_kept_until_the_payload_says_that_its_bootstrap_may_end(lan: dict[str, Any]) -> None:
+    rig = Rig(signals=True, completes_s=400, **lan)
+    outs = rig.move()
+    assert rig.states[-3:] == ["await", "let go", "done"]
+    assert rig.lan.stopped_at == [400]
+    assert outs["completion"] == "complete"
+    assert any(line.startswith("await: the ConfigMap is not there; ") for line in rig.lines)
+
+
+@pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
+def test_a_payload_that_never_says_so_keeps_the_vm_and_the_vip_stays_with_the_control_plane(
+    lan: dict[str, Any],
+) -> None:
+    rig = Rig(signals=True, completes_s=NEVER, **lan)
+    error = str(rig.fails())
+    assert f"at await: the ConfigMap is not there, after {CLUSTER.deadline_s:g} s" in error
+    assert "the VIP was left where it is, and the VM runs on" in error
+    assert "hold" not in rig.lan.said
+    assert rig.lan.vip_macs() == (TAKEN,)
+
+
+def test_the_vm_is_kept_while_the_vip_is_away_from_the_control_plane() -> None:
+    rig = Rig(signals=True, macs=[(0, TAKEN), (60, HELD)], completes_s=70)
+    assert f"at await: answered by okd-bootstrap ({BOOTSTRAP})" in str(rig.fails())
+    assert rig.lan.said == []
+
+
+@pytest.mark.parametrize(
+    ("macs", "holders"),
+    [
+        pytest.param(
+            [(0, HELD), (36, frozenset()), (38, TAKEN)], ["okd-bootstrap", "nobody", "master-1"], id="nobody"
+        ),
+        pytest.param(
+            [(0, HELD), (36, HELD | TAKEN), (38, TAKEN)], ["okd-bootstrap", "no one machine", "master-1"], id="two"
+        ),
+    ],
+)
+def test_who_held_the_vip_is_told_in_turn(macs: list[tuple[float, frozenset[str]]], holders: list[str]) -> None:
+    outs = Rig(macs=macs, moves_s=NEVER).move()
+    wanted = zip(holders, (0, 36, 38), strict=True)
+    assert outs["holders"] == [{"holder": holder, "at_s": at_s} for holder, at_s in wanted]
 
 
 def test_a_node_whose_address_nobody_answers_is_no_holder_of_nothing() -> None:
@@ -250,7 +303,9 @@ def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
 ) -> None:
     rig = Rig(macs=macs, outages=[(VIP, 0, 5), (f"config {VIP}", 0, 9)])
     outs = rig.engine.prove_bootstrap()
-    assert (outs["holder"], outs["felt"], outs["gap_ms"], outs["probes_sent"]) == (holder, {}, None, 0)
+    assert outs["holder"] == holder
+    assert {name: outs[name] for name in UNMEASURED} == UNMEASURED
+    assert outs["completion"] is None
     assert rig.lan.second >= max(9, macs[-1][0])
     assert rig.lan.said == []
 
@@ -265,7 +320,9 @@ def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
             id="two-macs",
         ),
         pytest.param({"macs": [(0, frozenset({STRANGER}))]}, f"answered by a stranger ({STRANGER})", id="stranger"),
-        pytest.param({"outages": [(VIP, 0, NEVER)]}, "okd-bootstrap holds it; its API is not ready", id="no-api"),
+        pytest.param(
+            {"outages": [(VIP, 0, NEVER)]}, "okd-bootstrap holds it; its API is not ready (status 500)", id="no-api"
+        ),
         pytest.param({"outages": [(f"config {VIP}", 0, NEVER)]}, "no config server yet", id="no-config-server"),
     ],
 )
@@ -371,6 +428,9 @@ EDGES: dict[tuple[State, str], dict[str, Any]] = {
     (State.WATCH, "success"): {"macs": [(0, TAKEN)]},
     (State.WATCH, "failure"): {"macs": [(0, TAKEN)], "blind_s": 40},
     (State.WATCH, "late"): {"macs": [(0, TAKEN)], **LOST},
+    (State.AWAIT, "success"): {},
+    (State.AWAIT, "failure"): {"macs": [(0, TAKEN)], "signals": True, "completes_s": NEVER, "blind_s": 60},
+    (State.AWAIT, "late"): {"signals": True, "completes_s": NEVER},
     (State.LET_GO, "success"): {},
     (State.LET_GO, "failure"): {"stuck": True},
     (State.BACK, "success"): LOST,

@@ -1,13 +1,19 @@
-"""What a refresh says of the API VIP: real kernels answer in a network of the test's own."""
+"""What a refresh says of the API VIP, by real kernels in a network of their own; what the API is known by."""
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lab.payload.ignition import pointer
 from providers.dynamic import Props
-from providers.vip_handoff.provider import VipHandoffProvider
+from providers.vip_handoff.provider import Lan, VipHandoffProvider, _engine
+from tests.certificates import authority
 from tests.fakes.lan import BOOTSTRAP, CLUSTER, MACS, NODES, STRANGER, VIP
+from tests.kubeconfigs import write_kubeconfig
 from tests.namespaces import in_own_network, ip, needs_root, neighbour
 
 pytestmark = needs_root
@@ -83,3 +89,23 @@ def test_who_ends_a_cluster_in_phase_bootstrap_ends_its_vm_before_the_vm_is_dele
     props = {"libvirt_uri": "test:///default", "bootstrap_name": "test", "urn": "", "shutdown_s": 5.0}
     VipHandoffProvider().delete("192.0.2.5", {**props, "phase": phase})
     assert asked == ended
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["kubeconfig", "none"])
+def test_with_a_kubeconfig_okd_is_asked_and_its_own_cas_are_trusted(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    payload = tmp_path / "stacks" / "prod" / "payload"
+    payload.mkdir(parents=True)
+    root, signer = authority("other-ca").pem, authority("test-ca").pem
+    master = pointer("https://api-int.okd.lab.test:22623/config/master", root)
+    (payload / "master.ign").write_text(master)
+    if there:
+        write_kubeconfig(payload)
+    machine = {"libvirt_uri": "test:///default", "urn": "", "shutdown_s": 5.0}
+    props: dict[str, Any] = {**vars(CLUSTER), **machine, "stack": "prod", "domain": "okd.lab.test"}
+    engine = _engine({**props, "payload_sha256": hashlib.sha256(master.encode()).hexdigest()})
+    assert isinstance(engine.segment, Lan)
+    assert engine.segment.api.ca_pem == root + (signer if there else "")
+    assert (engine.signal is not None) == there

@@ -1,0 +1,151 @@
+"""OKD's own completion signal, asked of a real TLS server on loopback by the kubeconfig that the installer wrote."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.payload import PayloadError
+from providers.probe.kubeconfig import Kubeconfig, read_kubeconfig
+from providers.vip_handoff.okd import Okd
+from tests.certificates import authority
+from tests.fakes.https_server import UNAVAILABLE, https_server
+from tests.kubeconfigs import kubeconfig, write_kubeconfig
+
+DOMAIN, LOCAL = "okd.lab.test", "127.0.0.1"
+CONFIG_MAP = "ConfigMap kube-system/bootstrap: "
+
+
+@pytest.fixture
+def payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "stacks" / "prod" / "payload"
+
+
+def answer(resource: object) -> bytes:
+    content = json.dumps(resource).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
+
+
+def both(status: str, *conditions: tuple[str, str]) -> bytes:
+    """A resource that is the ConfigMap and the etcd operator's at once."""
+    listed = [{"type": name, "status": value, "reason": "x"} for name, value in conditions]
+    return answer({"kind": "x", "data": {"status": status}, "status": {"conditions": listed}})
+
+
+def missing(port: int, found: Kubeconfig | None) -> str | None:
+    assert found
+    return Okd(replace(found.api(DOMAIN), port=port)).missing(LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        pytest.param(both("complete", ("EtcdBootstrapMemberRemoved", "True")), None, id="complete"),
+        pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}not there, wanted", id="no-config-map"),
+        pytest.param(both("progressing"), f"{CONFIG_MAP}status 'progressing', wanted", id="not-yet"),
+        pytest.param(answer({"data": {}}), f"{CONFIG_MAP}status None, wanted", id="no-status"),
+        pytest.param(both("complete"), "etcd's condition EtcdBootstrapMemberRemoved: not there", id="no-condition"),
+        pytest.param(
+            both("complete", ("Degraded", "True"), ("EtcdBootstrapMemberRemoved", "False")),
+            "etcd's condition EtcdBootstrapMemberRemoved: False, wanted True",
+            id="member",
+        ),
+        pytest.param(UNAVAILABLE, "cannot be asked through 127.0.0.1: ConnectionError: status 503", id="503"),
+        pytest.param(answer(["hunter2"]), "the answer is another thing", id="no-resource"),
+        pytest.param(b"hunter2\r\n", "the answer is no HTTP", id="no-http"),
+    ],
+)
+def test_what_okd_says_is_told(said: bytes, seen: str | None, payload: Path, certificate: str) -> None:
+    write_kubeconfig(payload)
+    with https_server(certificate, said, client_ca=authority("test-ca").pem) as server:
+        told = missing(server.port, read_kubeconfig("prod"))
+        assert set(server.names) == {"api.okd.lab.test"}
+    assert told is None if seen is None else seen in str(told)
+    assert "hunter2" not in str(told)
+
+
+def test_a_client_that_the_api_does_not_know_is_told(payload: Path, certificate: str) -> None:
+    write_kubeconfig(payload, kubeconfig(authority("other-ca")))
+    with https_server(certificate, client_ca=authority("test-ca").pem) as server:
+        told = missing(server.port, read_kubeconfig("prod"))
+        assert server.requests == []
+    assert "OKD cannot be asked through 127.0.0.1: " in str(told)
+
+
+def test_an_api_of_another_cluster_is_told_nothing(payload: Path, certificate: str) -> None:
+    content = kubeconfig(authority("test-ca"))
+    other = kubeconfig(authority("other-ca"))["users"][0]["user"]["client-certificate-data"]
+    content["clusters"][0]["cluster"]["certificate-authority-data"] = other
+    write_kubeconfig(payload, content)
+    with https_server(certificate) as server:
+        assert "certificate verify failed" in str(missing(server.port, read_kubeconfig("prod")))
+        assert server.requests == []
+
+
+def test_where_no_kubeconfig_is_there_is_nothing_to_ask_with(payload: Path) -> None:
+    assert read_kubeconfig("prod") is None
+    payload.mkdir(parents=True)
+    assert read_kubeconfig("prod") is None
+
+
+def no_user(content: dict[str, Any]) -> None:
+    content["users"] = []
+
+
+def two_users(content: dict[str, Any]) -> None:
+    content["users"] *= 2
+
+
+def no_key(content: dict[str, Any]) -> None:
+    del content["users"][0]["user"]["client-key-data"]
+
+
+def key_of_another(content: dict[str, Any]) -> None:
+    other = kubeconfig(authority("test-ca"))["users"][0]["user"]
+    content["users"][0]["user"]["client-key-data"] = other["client-key-data"]
+
+
+def no_base64(content: dict[str, Any]) -> None:
+    content["users"][0]["user"]["client-key-data"] = "hunter2"
+
+
+def no_authority(content: dict[str, Any]) -> None:
+    content["clusters"][0]["cluster"]["certificate-authority-data"] = "aHVudGVyMg=="
+
+
+@pytest.mark.parametrize("spoil", [no_user, two_users, no_key, key_of_another, no_base64, no_authority])
+def test_one_that_is_of_no_use_is_refused_without_a_word_of_it(
+    spoil: Callable[[dict[str, Any]], None], payload: Path
+) -> None:
+    content = kubeconfig(authority("test-ca"))
+    spoil(content)
+    write_kubeconfig(payload, content)
+    with pytest.raises(PayloadError, match="auth/kubeconfig: not one cluster's CA with one user's") as caught:
+        read_kubeconfig("prod")
+    assert caught.value.__suppress_context__
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", ["", "- a", "a: b: c", "\x00"], ids=["empty", "list", "no-yaml", "binary"])
+def test_what_is_no_kubeconfig_is_refused(content: str, payload: Path) -> None:
+    write_kubeconfig(payload).write_text(content)
+    with pytest.raises(PayloadError, match="take the file that openshift-install wrote, or remove it"):
+        read_kubeconfig("prod")
+
+
+def test_one_that_cannot_be_read_is_refused(payload: Path) -> None:
+    write_kubeconfig(payload).unlink()
+    (payload / "auth" / "kubeconfig").mkdir()
+    with pytest.raises(PayloadError, match="cannot be read"):
+        read_kubeconfig("prod")
+
+
+def test_the_key_is_in_nothing_that_is_printed(payload: Path) -> None:
+    write_kubeconfig(payload)
+    found = read_kubeconfig("prod")
+    assert found
+    assert "PRIVATE" not in repr((found, found.api(DOMAIN)))
