@@ -44,6 +44,16 @@ OneOrMore = Annotated[
 ]
 
 
+def _bare_digits(value: object) -> object:
+    return value.replace(":", "").lower() if isinstance(value, str) else value
+
+
+Fingerprint = Annotated[
+    str, Field(pattern=SHA256_OR_EMPTY), BeforeValidator(_bare_digits, json_schema_input_type=str)
+]
+"""As openssl and browsers print it: with or without colons, in any case."""
+
+
 class Option(BaseModel):
     """One object of the stack's config: unknown keys refused."""
 
@@ -63,6 +73,20 @@ class Login(Option):
 
     username: str = Field(min_length=1)
     password: SecretStr = Field(min_length=1)
+    session: bool = Field(default=False, description="True: by a Redfish session, for a BMC that refuses Basic.")
+
+
+class Trust(Option):
+    """Whom to take for one BMC."""
+
+    ca: str = Field("", description="PEM of the CA that signed its certificate.")
+    sha256: Fingerprint = Field("", description="Of that certificate itself, whoever signed it.")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if bool(self.ca) == bool(self.sha256):
+            raise ValueError("write either ca or sha256")
+        return self
 
 
 class Vrids(Option):
@@ -196,6 +220,8 @@ class Options(Placement, frozen=True, extra="forbid"):
     payload: PayloadDigests
     consent: dict[str, str] = {}
     bmc_credentials: dict[str, Login] = {}
+    bmc_trust: dict[str, Trust] = {}
+    reinstall: dict[str, str] = {}
     bootstrap: Bootstrap = Bootstrap()
     provisioner: Provisioner = Provisioner()
     media: Media

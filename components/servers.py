@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -55,8 +56,7 @@ class Servers(Component):
                 bmc_url=server.bmc.address,
                 username=server.bmc.username,
                 password=pulumi.Output.secret(server.bmc.password.get_secret_value()),
-                ca=plan.bmc_ca,
-                verify=server.bmc.verify_tls,
+                **{"ca": plan.bmc_ca, **self._trust(server)},
                 consent=options.consent[server.name],
                 deadline_s=options.deadlines.bmc_s,
                 running=options.import_production,
@@ -84,6 +84,7 @@ class Servers(Component):
             ours=pulumi.Output.secret(self.ours),
             keyfiles=pulumi.Output.secret(self.keyfiles),
             payload_sha256=payload,
+            reinstall={name: who for name, who in options.reinstall.items() if name in self.hosts},
             unicast=any(vip.transport == "unicast" for vip in plan.vips_of(self.role)),
             stack=pulumi.get_stack(),
             api_name=f"api.{plan.domain}",
@@ -95,11 +96,22 @@ class Servers(Component):
         return HostProvisioning(self.name, args, opts)
 
     def _target(self, server: Server) -> dict[str, object]:
+        host = self.hosts[server.name]
         return {
             "bmc_url": server.bmc.address,
             "username": server.bmc.username,
-            "verify": server.bmc.verify_tls,
+            **self._trust(server),
             "address": str(server.address),
             "root_device": server.root_device_hints.device_name,
-            "uuid": self.hosts[server.name].uuid,
+            "uuid": host.uuid,
+            "serial": host.serial,
         }
+
+    def _trust(self, server: Server) -> dict[str, Any]:
+        """What is said of one BMC alone: whom to take for it, and whether it wants a session."""
+        options = self.plan.options
+        login, trust = options.bmc_credentials.get(server.name), options.bmc_trust.get(server.name)
+        own = {"ca": trust.ca, "fingerprint": trust.sha256} if trust else {}
+        said = {**own, "session": login is not None and login.session}
+        verify = server.bmc.verify_tls or trust is not None
+        return {"verify": verify, **{key: value for key, value in said.items() if value}}

@@ -9,6 +9,7 @@ import pulumi
 from pulumi.dynamic import (
     CheckFailure,
     CheckResult,
+    ConfigureRequest,
     CreateResult,
     DiffResult,
     ReadResult,
@@ -17,6 +18,7 @@ from pulumi.dynamic import (
 )
 
 from assets.errors import AssetError
+from providers import workers
 from providers.errors import OkdBaremetalError
 
 Props = dict[str, Any]
@@ -33,6 +35,10 @@ class Provider(ResourceProvider):
     """Inputs whose change means another thing."""
     outputs_are_inputs: ClassVar[bool] = False
     """True: what `_read` finds counts as an input, so that the next `up` mends drift."""
+
+    def configure(self, _req: ConfigureRequest) -> None:
+        """Called once in each provider process, before all else."""
+        workers.widen()
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
         """Judge the inputs, without I/O."""

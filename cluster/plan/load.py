@@ -13,7 +13,7 @@ from cluster.install_config.rules.hosts import LOGIN
 from cluster.options import Login, Options, Placement
 from cluster.plan.intent import intent_of
 from cluster.plan.missing import missing
-from cluster.plan.model import ClusterPlan, Intent
+from cluster.plan.model import ClusterPlan, Intent, Role
 from cluster.plan.placing import place
 from cluster.plan.unsupported import unsupported
 from cluster.problems import Problem, dotted, shape_problems
@@ -55,7 +55,12 @@ def load_plan(path: Path, options: Mapping[str, Any]) -> ClusterPlan:
     if config is None or wanted is None:
         raise ConfigError([*refused, *found])
     intent, found = place(intent_of(config), wanted, str(path))
-    further = (*_incomplete(intent, wanted), *_base_of_the_bootstrap(wanted), *_quorum(intent, wanted))
+    further = (
+        *_incomplete(intent, wanted),
+        *_wiped_again(intent, wanted),
+        *_base_of_the_bootstrap(wanted),
+        *_quorum(intent, wanted),
+    )
     found += [f"config: {problem}" for problem in further]
     if found:
         raise ConfigError(found)
@@ -103,10 +108,22 @@ def _incomplete(intent: Intent, options: Options) -> Iterator[Problem]:
             text = "missing; name the serial or system UUID of the one machine whose disk may be wiped"
             yield Problem(f"consent.{server.name}", text)
     names = [host.name for host in intent.hosts]
-    for option, given in (("consent", options.consent), ("bmc_credentials", options.bmc_credentials)):
-        for name in given:
+    for option in ("consent", "bmc_credentials", "bmc_trust", "reinstall"):
+        for name in getattr(options, option):
             if name not in names:
                 yield Problem(f"{option}.{name}", "no such host")
+
+
+def _wiped_again(intent: Intent, options: Options) -> Iterator[Problem]:
+    """Which hosts `reinstall` may not name."""
+    for host in intent.hosts:
+        if host.name not in options.reinstall:
+            continue
+        if not options.consent.get(host.name):
+            yield Problem(f"reinstall.{host.name}", f"not without consent.{host.name}, which allows to wipe its disk")
+        elif options.phase == "production" and host.role is Role.CONTROL_PLANE:
+            text = "it holds the API and a copy of etcd in production; take it out"
+            yield Problem(f"reinstall.{host.name}", text)
 
 
 def _base_of_the_bootstrap(options: Options) -> Iterator[Problem]:

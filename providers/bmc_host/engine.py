@@ -3,11 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from providers.bmc_host.machine import is_shared, named, same, usable
 from providers.clock import Clock
 from providers.errors import BmcIdentityError
 from providers.progress import Report
 from providers.redfish.bmc import Bmc, BootOverride, Identity, Power
-from providers.redfish.steps import Steps, Waits, drive
+from providers.redfish.steps import HDD, ONCE, Steps, Waits, drive
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class BmcHostEngine:
         host: Its name in the install-config.
         consent: System UUID or serial of the one machine that may be wiped.
         deadline_s: Time for each of the methods.
+        recorded: The machine that the state has; None: there is no record yet.
     """
 
     bmc: Bmc
@@ -48,6 +50,7 @@ class BmcHostEngine:
     host: str
     consent: str
     deadline_s: float
+    recorded: Identity | None = None
 
     def identify(self) -> Identity:
         """Log in and compare; changes nothing.
@@ -55,9 +58,19 @@ class BmcHostEngine:
         Raises:
             BmcIdentityError: Another machine answers; the message holds the command that consents to it.
         """
-        seen = drive(self._steps().value("an answer of the BMC", self.bmc.identity), self.clock)
-        self._compare(seen)
+        seen = self._seen()
+        self._compare_with_record(seen)
+        self._compare_with_consent(seen)
         return seen
+
+    def bmc_version(self) -> str:
+        """Firmware version of the BMC; empty where it does not say."""
+        return drive(self._steps().value("the BMC's version", self.bmc.bmc_version), self.clock)
+
+    def is_replaced(self) -> bool:
+        """Whether the consent names the machine that answers, and that is not the recorded one."""
+        seen = self._seen()
+        return self.recorded is not None and not same(self.recorded, seen) and seen.answers_to(self.consent)
 
     def take_over(self) -> tuple[Identity, Found]:
         """Identify the host, record how it was found, and leave it Off without media.
@@ -66,7 +79,7 @@ class BmcHostEngine:
         """
         identity = self.identify()
         found = self._find()
-        self.report(f"identified: {_named(identity)}")
+        self.report(f"identified: {named(identity)}")
         drive(self._off(self._steps()), self.clock)
         self.report("off, without media")
         return identity, found
@@ -74,14 +87,22 @@ class BmcHostEngine:
     def record(self) -> tuple[Identity, Found]:
         """Identify the host and record how it is, changing nothing: it runs a cluster whose state was lost."""
         identity = self.identify()
-        self.report(f"identified: {_named(identity)}; left as it is")
+        self.report(f"identified: {named(identity)}; left as it is")
         return identity, self._find()
 
-    def look(self) -> str:
-        """One line on power, media and boot override, for a refresh."""
-        power, media, override = self.bmc.power(), self.bmc.media(), self.bmc.boot_override()
-        boot = f"{override.target or 'none'} {override.enabled}".strip()
-        return f"power {power.value}; virtual CD {media or 'empty'}; boot override {boot}"
+    def look(self, found: Found) -> tuple[str, str]:
+        """What a refresh tells.
+
+        Returns:
+            A line on power, media and boot override; and a line on what this program has not left so, or nothing.
+        """
+        now, power = self._find(), self.bmc.power()
+        media, boot = now.media or "empty", _words(now.override)
+        left = {"Disabled", _words(found.override), *(f"{HDD} {enabled}" for enabled in (ONCE, "Continuous"))}
+        changed = [f"virtual CD {media}, left empty"] if now.media else []
+        if not {now.override.enabled, boot} & left:
+            changed.append(f"boot override {boot}, found {_words(found.override)}")
+        return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
 
     def release(self, found: Found) -> None:
         """End it: Off, without media, boot override as found. Not switched on again, found media not re-inserted."""
@@ -105,13 +126,32 @@ class BmcHostEngine:
     def _steps(self) -> Steps:
         return Steps(self.bmc, self.clock, self.clock.now() + self.deadline_s)
 
-    def _compare(self, seen: Identity) -> None:
-        if seen.answers_to(self.consent):
+    def _seen(self) -> Identity:
+        return drive(self._steps().value("an answer of the BMC", self.bmc.identity), self.clock)
+
+    def _compare_with_record(self, seen: Identity) -> None:
+        """A record must not slip from one machine to another, whichever of the two a changed address leads to."""
+        if self.recorded is None or same(self.recorded, seen):
             return
-        what = f"consent names {self.consent}, the BMC is that of {_named(seen)}"
-        value = seen.uuid or seen.serial or "<serial>"
-        hint = f"Nothing was changed. If that machine's disk may be wiped: {consent_command(self.host, value)}"
-        raise BmcIdentityError(what, where=f"{self.host} ({self.bmc.url})", hint=hint)
+        what = f"the record is of {named(self.recorded)}; the BMC is that of {named(seen)}"
+        raise self._another(what, f"Mend its address; or, if that machine shall take its place, {self._naming(seen)}")
+
+    def _compare_with_consent(self, seen: Identity) -> None:
+        if not seen.answers_to(self.consent):
+            what = f"consent names {self.consent}, the BMC is that of {named(seen)}"
+            raise self._another(what, f"If that machine's disk may be wiped, {self._naming(seen)}")
+        if is_shared(self.consent):
+            what = f"consent names {self.consent}, which many boards say of themselves; this one is {named(seen)}"
+            raise self._another(what, f"If its disk may be wiped, {self._naming(seen)}")
+
+    def _naming(self, seen: Identity) -> str:
+        if value := usable(seen):
+            kind = "UUID" if value == seen.uuid else "serial"
+            return f"name its {kind}: {consent_command(self.host, value)}"
+        return "set a serial number in its firmware first: neither that nor the UUID is its own"
+
+    def _another(self, what: str, hint: str) -> BmcIdentityError:
+        return BmcIdentityError(what, where=f"{self.host} ({self.bmc.url})", hint=f"Nothing was changed. {hint}")
 
 
 def consent_command(host: str, value: str) -> str:
@@ -120,6 +160,5 @@ def consent_command(host: str, value: str) -> str:
     return f"pulumi config set --path '{path}' {value}"
 
 
-def _named(identity: Identity) -> str:
-    kind = " ".join(word for word in (identity.manufacturer, identity.model) if word) or "a system"
-    return f"{kind}, UUID {identity.uuid or 'unreported'}, serial {identity.serial or 'unreported'}"
+def _words(override: BootOverride) -> str:
+    return f"{override.target or 'none'} {override.enabled}".strip()

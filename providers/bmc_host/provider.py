@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -9,9 +10,10 @@ from pydantic import BaseModel, ConfigDict
 from cluster.bmc_url import BmcUrlError, parse_virtual_media_url
 from providers import lock, progress
 from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
+from providers.bmc_host.machine import named, usable
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
-from providers.errors import BmcIdentityError, BmcTimeoutError, BmcTransientError
+from providers.errors import BmcTimeoutError, BmcTransientError, BusyError
 from providers.redfish.access import Access
 from providers.redfish.bmc import Identity
 from providers.redfish.sushy_bmc import SushyBmc
@@ -29,7 +31,9 @@ class BmcHostSpec(BaseModel):
     username: str
     password: str
     ca: str = ""
+    fingerprint: str = ""
     verify: bool = True
+    session: bool = False
     consent: str = ""
     deadline_s: float = 300
     running: bool = False
@@ -60,57 +64,58 @@ class BmcHostProvider(Provider):
         spec = BmcHostSpec.model_validate(props)
         with _engine(spec) as engine:
             identity, found = engine.record() if spec.running else engine.take_over()
-        return identity.uuid or identity.serial, {**_outs(identity), "found": found.to_outs()}
+            outs = _outs(engine, identity, found)
+        return usable(identity), outs
 
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        with _engine(BmcHostSpec.model_validate(news)) as engine:
-            identity = engine.identify()
-        _must_be(id_, identity, engine)
-        return {**_outs(identity), "found": Found.from_outs(olds).to_outs()}
+        spec = BmcHostSpec.model_validate(news)
+        with _engine(spec, _recorded(olds)) as engine:
+            if spec.consent != olds.get("consent") and engine.is_replaced():
+                old = named(_recorded(olds))
+                progress.warnings(spec.urn)(f"in the place of {old}, which is left as it is: switch it off")
+                identity, found = replace(engine, recorded=None).take_over()
+            else:
+                identity, found = engine.identify(), Found.from_outs(olds)
+            return _outs(engine, identity, found)
 
     def _read(self, id_: str, props: Props) -> Props | None:
         spec = BmcHostSpec.model_validate(props).model_copy(update={"deadline_s": READ_DEADLINE_S})
+        found, warn = Found.from_outs(props), progress.warnings(spec.urn)
         try:
-            with _engine(spec) as engine:
-                identity = engine.identify()
-                _must_be(id_, identity, engine)
+            with _engine(spec, _recorded(props)) as engine:
+                outs = _outs(engine, engine.identify(), found)
                 # Power and media change as the cluster is installed: shown, and kept out of the state.
-                engine.report(engine.look())
-        except (BmcTimeoutError, BmcTransientError) as error:
-            print(f"{spec.host}: kept as it was known: {error}", flush=True)
+                line, changed = engine.look(found)
+        except (BmcTimeoutError, BmcTransientError, BusyError) as error:
+            warn(f"kept as it was known: {error}")
             return {}
-        return _outs(identity)
+        progress.row(spec.urn)(line)
+        if changed:
+            warn(f"not as it was left: {changed}")
+        return outs
 
     def _delete(self, id_: str, props: Props) -> None:
-        with _engine(BmcHostSpec.model_validate(props)) as engine:
+        with _engine(BmcHostSpec.model_validate(props), _recorded(props)) as engine:
             engine.release(Found.from_outs(props))
 
 
-def _outs(identity: Identity) -> Props:
-    return {
-        "uuid": identity.uuid,
-        "serial": identity.serial,
-        "model": identity.model,
-        "manufacturer": identity.manufacturer,
-        "bios_version": identity.bios_version,
-    }
+def _outs(engine: BmcHostEngine, identity: Identity, found: Found) -> Props:
+    return {**asdict(identity), "bmc_version": engine.bmc_version(), "found": found.to_outs()}
 
 
-def _must_be(id_: str, identity: Identity, engine: BmcHostEngine) -> None:
-    """A changed consent must not turn a recorded host into another machine without a replacement."""
-    if not identity.answers_to(id_):
-        what = f"the record is of {id_}, the BMC is that of UUID {identity.uuid}"
-        hint = f"To take the new machine in its place: pulumi up --target-replace '*::{engine.host}'"
-        raise BmcIdentityError(what, where=f"{engine.host} ({engine.bmc.url})", hint=hint)
+def _recorded(outs: Props) -> Identity:
+    return Identity(**{key: str(outs.get(key) or "") for key in ("uuid", "serial", "model", "manufacturer")})
 
 
 @contextmanager
-def _engine(spec: BmcHostSpec) -> Iterator[BmcHostEngine]:
-    bmc = SushyBmc(Access(spec.bmc_url, spec.username, spec.password, spec.ca, verify=spec.verify))
+def _engine(spec: BmcHostSpec, recorded: Identity | None = None) -> Iterator[BmcHostEngine]:
+    bmc = SushyBmc(
+        Access(spec.bmc_url, spec.username, spec.password, spec.ca, spec.fingerprint, spec.verify, spec.session)
+    )
     report = progress.row(spec.urn)
     try:
         with lock.held(bmc.url):
-            yield BmcHostEngine(bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s)
+            yield BmcHostEngine(bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded)
     finally:
         bmc.close()
 

@@ -22,7 +22,12 @@ class BmcHostArgs:
     """Secret."""
     ca: pulumi.Input[str] = ""
     """PEM of the CA that signed the BMC's certificate; empty: the system's CAs."""
+    fingerprint: pulumi.Input[str] = ""
+    """SHA-256 of the BMC's certificate, 64 hex digits; where given it alone is trusted."""
     verify: pulumi.Input[bool] = True
+    """False: any certificate is taken, and every preview warns of it."""
+    session: pulumi.Input[bool] = False
+    """True: log in by a Redfish session, for a BMC that refuses Basic."""
     consent: pulumi.Input[str] = ""
     """System UUID or serial of the machine whose disk may be wiped; empty fails the preview."""
     deadline_s: pulumi.Input[float] = 300
@@ -46,9 +51,15 @@ class BmcHost(Resource, module="baremetal", name="BmcHost"):
     """Manufacturer as the BMC reports it."""
     bios_version: pulumi.Output[str]
     """Firmware version of the system."""
+    bmc_version: pulumi.Output[str]
+    """Firmware version of the BMC."""
     found: pulumi.Output[dict[str, Any]]
     """As found before anything was changed: `override: {target, enabled, mode}` and `media`."""
 
     def __init__(self, name: str, args: BmcHostArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        outs = dict.fromkeys(("uuid", "serial", "model", "manufacturer", "bios_version", "found"))
+        outs = dict.fromkeys(("uuid", "serial", "model", "manufacturer", "bios_version", "bmc_version", "found"))
         super().__init__(BmcHostProvider(), name, {**vars(args), **outs}, opts)
+        if args.verify is False:
+            # From the program and not from `check`, so that it comes once in every preview and in every `up`.
+            what = "any certificate is taken for that of its BMC (disableCertificateVerification)"
+            pulumi.warn(f"{what}; pin it with the stack option bmc_trust.{name}", self)

@@ -1,15 +1,16 @@
 """RPC shell of `HostProvisioning`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pulumi.dynamic import DiffResult
 from pydantic import BaseModel, ConfigDict
 
 from assets.payload import payload_ca
 from providers import lock, progress
+from providers.bmc_host.machine import is_shared, named, usable
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
 from providers.errors import ProvisioningError
@@ -22,6 +23,7 @@ from providers.provisioning.media import MediaServer
 from providers.provisioning.rollout import roll_out
 from providers.provisioning.web import WebServer
 from providers.redfish.access import Access
+from providers.redfish.bmc import Identity
 from providers.redfish.sushy_bmc import SushyBmc
 
 PAYLOAD_NAMES = {"control-plane": "master", "compute": "worker"}
@@ -39,10 +41,19 @@ class HostSpec(BaseModel):
 
     bmc_url: str
     username: str
+    ca: str = ""
+    fingerprint: str = ""
     verify: bool = True
+    session: bool = False
     address: str
     root_device: str
     uuid: str = ""
+    serial: str = ""
+
+    @property
+    def machine(self) -> str:
+        """What is this machine's alone, lower case: its UUID, else its serial number."""
+        return usable(Identity(self.uuid, self.serial)).lower()
 
 
 class HostProvisioningSpec(BaseModel):
@@ -63,6 +74,7 @@ class HostProvisioningSpec(BaseModel):
     ours: dict[str, str]
     keyfiles: dict[str, dict[str, str]] = {}
     payload_sha256: str
+    reinstall: dict[str, str] = {}
     stack: str
     api_name: str
     deadline_s: float = 3600
@@ -82,14 +94,17 @@ class HostProvisioningProvider(Provider):
             for key in ("passwords", "ours", "ignition_sha256")
             if is_known(given := news.get(key) or {}) and (missing := sorted(hosts.keys() - given.keys()))
         ]
-        return [*lacking, *_strangers(olds, news)]
+        return [*lacking, *_strangers(olds, news), *_others(olds, news)]
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
-        """Say in the preview whom the change leaves alone."""
-        kept = sorted((_olds.get("installed") or {}).keys())
-        urn = _news.get("urn")
-        if kept and isinstance(urn, str) and any(_olds.get(key) != _news.get(key) for key in INTO_THE_ISO):
-            note = progress.notes(urn)
+        """Say in the preview whose disk the change wipes, and whom it leaves alone."""
+        installed, urn = _olds.get("installed") or {}, _news.get("urn")
+        anew = sorted(installed.keys() & _named_anew(_olds, _news).keys())
+        kept = sorted(installed.keys() - anew)
+        note = progress.notes(urn) if isinstance(urn, str) else None
+        if note and anew:
+            note(f"installed anew, its disk wiped, as `reinstall` says: {', '.join(anew)}")
+        if note and kept and any(_olds.get(key) != _news.get(key) for key in INTO_THE_ISO):
             note(f"installed already, and not touched by this change: {', '.join(kept)}")
         return super().diff(_id, _olds, _news)
 
@@ -98,8 +113,7 @@ class HostProvisioningProvider(Provider):
         return f"{spec.stack}-{spec.role}", _provision(spec, {}, {})
 
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        spec = HostProvisioningSpec.model_validate(news)
-        return _provision(spec, olds.get("installed") or {}, olds.get("steps") or {})
+        return _provision(HostProvisioningSpec.model_validate(news), olds, _named_anew(olds, news))
 
 
 def _strangers(olds: Props, news: Props) -> Iterator[tuple[str, str]]:
@@ -111,37 +125,57 @@ def _strangers(olds: Props, news: Props) -> Iterator[tuple[str, str]]:
             yield "hosts", f"{name}: {reason}"
 
 
+def _named_anew(olds: Props, news: Props) -> dict[str, str]:
+    """Lines of `reinstall` that are new since the last `up` that succeeded: only these mean something."""
+    before = olds.get("reinstall") or {}
+    return {name: who for name, who in (news.get("reinstall") or {}).items() if before.get(name) != who}
+
+
+def _others(olds: Props, news: Props) -> Iterator[tuple[str, str]]:
+    """Lines of `reinstall` that name another machine than the host."""
+    for name, who in _named_anew(olds, news).items():
+        host = news["hosts"].get(name, {})
+        uuid, serial = host.get("uuid", ""), host.get("serial", "")
+        if not (is_known(uuid) and is_known(serial)):
+            continue
+        if not Identity(uuid, serial).answers_to(who) or is_shared(who):
+            what = f"reinstall.{name} names {who}, the host is {named(Identity(uuid, serial))}"
+            yield "reinstall", f"{what}; name what is its own, or take the line out"
+
+
 def still_installed(recorded: Mapping[str, Record], hosts: Mapping[str, HostSpec]) -> dict[str, Record]:
     """The records that hold: of hosts that are still wanted and still the same machine."""
     return {
         name: record
         for name, record in recorded.items()
-        if name in hosts and (not hosts[name].uuid or hosts[name].uuid.lower() == record["uuid"])
+        if name in hosts and hosts[name].machine in ("", record["uuid"])
     }
 
 
-def _provision(spec: HostProvisioningSpec, recorded: Mapping[str, Record], steps: Mapping[str, Any]) -> Props:
-    """Install what has no record; the outputs.
+def _provision(spec: HostProvisioningSpec, olds: Props, again: Mapping[str, str]) -> Props:
+    """Install what has no record, and anew what is named; the outputs.
 
     Raises:
         ProvisioningError: At least one host failed; the others are found installed by the next run.
     """
-    installed = still_installed(recorded, spec.hosts)
-    pending = [name for name in spec.hosts if name not in installed]
-    took = {name: steps[name] for name in installed if name in steps}
+    outs: Props = {"installed": still_installed(olds.get("installed") or {}, spec.hosts)}
+    anew = {name: who for name, who in again.items() if name in outs["installed"]}
+    pending = [name for name in spec.hosts if name in anew or name not in outs["installed"]]
+    for key in ("steps", "requests"):
+        outs[key] = {name: value for name, value in (olds.get(key) or {}).items() if name in outs["installed"]}
     if pending:
         recipe = _recipe(spec)
         with _shelf(spec) as shelf, IsoMedia(shelf, recipe, progress.row(spec.urn)) as media:
             is_up = _api_probe(spec, recipe) if spec.role == "control-plane" else _answers
-            ways = {name: _installation(spec, name, media, is_up) for name in pending}
+            ways = {name: _installation(spec, name, media, is_up, anew) for name in pending}
             failed = roll_out(ways, clock=SYSTEM_CLOCK)
         if failed:
-            raise _summary(spec, failed)
+            raise _summary(spec, failed, anew.keys() - failed.keys())
         at = datetime.now(UTC).isoformat(timespec="seconds")
         for name, way in ways.items():
-            installed[name] = {"uuid": spec.hosts[name].uuid.lower(), "iso_sha256": way.iso_sha256, "at": at}
-            took[name] = way.seconds
-    return {"installed": installed, "steps": took}
+            outs["installed"][name] = {"uuid": spec.hosts[name].machine, "iso_sha256": way.iso_sha256, "at": at}
+            outs["steps"][name], outs["requests"][name] = way.seconds, way.world.bmc.requests
+    return outs
 
 
 def _shelf(spec: HostProvisioningSpec) -> AbstractContextManager[Shelf]:
@@ -164,12 +198,28 @@ def _recipe(spec: HostProvisioningSpec) -> Recipe:
 
 
 def _installation(
-    spec: HostProvisioningSpec, name: str, media: IsoMedia, is_up: Callable[[Host], bool]
+    spec: HostProvisioningSpec, name: str, media: IsoMedia, is_up: Callable[[Host], bool], anew: Mapping[str, str]
 ) -> Installation:
-    wanted = spec.hosts[name]
-    bmc = SushyBmc(Access(wanted.bmc_url, wanted.username, spec.passwords[name], spec.ca, verify=wanted.verify))
+    wanted, bmc = spec.hosts[name], _bmc(spec, name)
     world = World(bmc, SYSTEM_CLOCK, media, is_up, _row(spec, name), lock.held(bmc.url))
-    return Installation(Host(name, wanted.uuid, wanted.address), world, spec.deadline_s)
+    # The disk of a host that runs is wiped for the machine alone that the operator names.
+    host = Host(name, anew.get(name, wanted.machine), wanted.address, anew=name in anew)
+    return Installation(host, world, spec.deadline_s)
+
+
+def _bmc(spec: HostProvisioningSpec, name: str) -> SushyBmc:
+    host = spec.hosts[name]
+    return SushyBmc(
+        Access(
+            host.bmc_url,
+            host.username,
+            spec.passwords[name],
+            host.ca or spec.ca,
+            host.fingerprint,
+            host.verify,
+            host.session,
+        )
+    )
 
 
 def _row(spec: HostProvisioningSpec, name: str) -> Report:
@@ -189,7 +239,11 @@ def _answers(host: Host) -> bool:
     return bool(answering_macs(interface_to(host.address), host.address, wait_s=NEIGHBOUR_S))
 
 
-def _summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception]) -> ProvisioningError:
+def _summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception], done: Set[str]) -> ProvisioningError:
+    """A failed update leaves no record: what `reinstall` has done already it would do again."""
     lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
     what = f"{len(failed)} of {len(spec.hosts)} {spec.role} hosts did not get there:{lines}\n"
-    return ProvisioningError(f"{what}Hosts that are not named here run; the next `pulumi up` goes on with these")
+    rest = "Hosts that are not named here run; the next `pulumi up` goes on with these"
+    if done:
+        rest += f". Before it, take out of `reinstall` what was reinstalled already: {', '.join(sorted(done))}"
+    return ProvisioningError(what + rest)

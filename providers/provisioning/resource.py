@@ -17,7 +17,8 @@ class HostProvisioningArgs:
     role: pulumi.Input[str]
     """`control-plane` or `compute`."""
     hosts: pulumi.Input[Mapping[str, Mapping[str, Any]]]
-    """By name: `bmc_url, username, verify, address, root_device, uuid`."""
+    """By name: `bmc_url, username, verify, address, root_device, uuid, serial`; and `ca, fingerprint, session` where
+    they are said of this host alone."""
     passwords: pulumi.Input[Mapping[str, pulumi.Input[str]]]
     """Of the BMCs, by host; secret."""
     ca: pulumi.Input[str] = ""
@@ -38,6 +39,8 @@ class HostProvisioningArgs:
     """NetworkManager's keyfiles by host and file name, for the boot ISO; they stand in `ours` as well. Secret."""
     payload_sha256: pulumi.Input[str]
     """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
+    reinstall: pulumi.Input[Mapping[str, str]] = field(default_factory=dict)
+    """By host, serial or UUID: a line that is new since the last successful `up` has that host installed anew."""
     unicast: pulumi.Input[bool] = False
     """True: the hosts list each other as VRRP peers for good, so none can be added once some are there."""
     stack: pulumi.Input[str]
@@ -58,7 +61,9 @@ class HostProvisioning(Resource, module="baremetal", name="HostProvisioning"):
     """By host: `uuid`, `iso_sha256` (empty: found installed, adopted) and `at`, in UTC."""
     steps: pulumi.Output[dict[str, dict[str, Any]]]
     """By host: seconds spent in each step."""
+    requests: pulumi.Output[dict[str, int]]
+    """By host: requests sent to its BMC."""
 
     def __init__(self, name: str, args: HostProvisioningArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        props = {**vars(args), "installed": None, "steps": None}
+        props = {**vars(args), "installed": None, "steps": None, "requests": None}
         super().__init__(HostProvisioningProvider(), name, props, opts)

@@ -112,7 +112,12 @@ class Checks(mocks.Mocks):
         if provider:
             checked = provider().check(self.olds.get(args.name, {}), _open(args.inputs))
             self.refused += [f"{args.name}: {each.property}: {each.reason}" for each in checked.failures]
-        return f"{args.name}-id", {**args.inputs, "uuid": f"uuid-of-{args.name}", "holder": "somebody"}
+        return f"{args.name}-id", {
+            **args.inputs,
+            "uuid": f"uuid-of-{args.name}",
+            "serial": f"serial-of-{args.name}",
+            "holder": "somebody",
+        }
 
     def call(self, args: mocks.MockCallArgs) -> dict[str, Any]:  # type: ignore[override]
         raise NotImplementedError(args.token)

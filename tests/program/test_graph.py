@@ -241,7 +241,63 @@ def test_the_gate_counts_as_many_nodes_as_the_stack_says() -> None:
 
 def test_each_host_is_installed_as_the_machine_that_was_identified(bootstrap: Graph) -> None:
     hosts = bootstrap.one("HostProvisioning").inputs["hosts"]
-    assert {name: host["uuid"] for name, host in hosts.items()} == {name: f"uuid-of-{name}" for name in CONTROL_PLANE}
+    seen = {name: (host["uuid"], host["serial"]) for name, host in hosts.items()}
+    assert seen == {name: (f"uuid-of-{name}", f"serial-of-{name}") for name in CONTROL_PLANE}
+
+
+def test_what_is_said_of_one_bmc_reaches_both_who_log_in_to_it() -> None:
+    login = {"username": "root", "password": "hunter2", "session": True}
+    trust = {"okd-master-0": {"sha256": "AB" * 32}, "okd-master-1": {"ca": "its own PEM"}}
+    graph = run(bmc_credentials={"okd-master-2": login}, bmc_trust=trust)
+    targets = graph.one("HostProvisioning").inputs["hosts"]
+    said = {
+        "okd-master-0": {"fingerprint": "ab" * 32},
+        "okd-master-1": {"ca": "its own PEM"},
+        "okd-master-2": {"session": True},
+    }
+    for name, own in said.items():
+        unsaid = {"ca": "a PEM", "fingerprint": "", "session": False, "verify": True}
+        assert {key: graph.resources[name].inputs[key] for key in unsaid} == {**unsaid, **own}
+        assert {key: targets[name][key] for key in unsaid.keys() & targets[name].keys()} == {"verify": True, **own}
+    assert graph.one("HostProvisioning").inputs["ca"] == "a PEM"
+
+
+def go_to(folder: Path, monkeypatch: pytest.MonkeyPatch, change: Change) -> None:
+    """Work in a folder that has nothing but the rehearsal's install-config, changed."""
+    config = plans.install_config()
+    change(config)
+    path = folder / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(yaml.safe_dump(config))
+    monkeypatch.chdir(folder)
+
+
+def test_a_certificate_that_nobody_checks_is_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_to(tmp_path, monkeypatch, lambda c: bare(c)["hosts"][0]["bmc"].update(disableCertificateVerification=True))
+    graph = run()
+    assert graph.resources["okd-master-0"].inputs["verify"] is False
+    (warning,) = [record.message for record in caplog.records if "any certificate" in record.message]
+    assert warning.endswith("pin it with the stack option bmc_trust.okd-master-0")
+    caplog.clear()
+    trusted = run(bmc_trust={"okd-master-0": {"sha256": "ab" * 32}})
+    assert trusted.resources["okd-master-0"].inputs["verify"] is True
+    assert not [record for record in caplog.records if "any certificate" in record.message]
+
+
+def test_each_role_hears_of_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
+    graph = run(bootstrap, phase="production", reinstall={"okd-worker-0": "serial-of-okd-worker-0"})
+    seen = {each.name: each.inputs["reinstall"] for each in graph.of("HostProvisioning")}
+    assert seen == {MASTERS: {}, WORKERS: {"okd-worker-0": "serial-of-okd-worker-0"}}
+    assert graph.refused == []
+
+
+def test_another_machine_than_the_host_is_not_reinstalled() -> None:
+    (refused,) = run(reinstall={"okd-master-0": "serial-of-okd-master-1"}).refused
+    assert refused.startswith(
+        f"{MASTERS}: reinstall: reinstall.okd-master-0 names serial-of-okd-master-1, the host is"
+    )
 
 
 def test_a_host_s_consent_is_its_own(bootstrap: Graph) -> None:
@@ -336,12 +392,7 @@ def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
 def test_a_file_that_cannot_be_used_ends_the_run_before_anything_is_declared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, lines: list[str]
 ) -> None:
-    config = plans.install_config()
-    change(config)
-    path = tmp_path / FILE
-    path.parent.mkdir(parents=True)
-    path.write_text(yaml.safe_dump(config))
-    monkeypatch.chdir(tmp_path)
+    go_to(tmp_path, monkeypatch, change)
     with pytest.raises(pulumi.RunError) as caught:
         run()
     found = str(caught.value).splitlines()

@@ -7,11 +7,12 @@ from typing import Any, get_args, get_origin
 
 import pytest
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from cluster.errors import ConfigError
-from cluster.options import BaseImage, Options, read_stack_file
+from cluster.options import BaseImage, Options, Trust, read_stack_file
+from cluster.problems import shape_problems
 from tests import plans
 
 SECURE = {"secure": "v1:ciphertext"}
@@ -80,6 +81,32 @@ def test_a_changed_image_is_another_volume_a_moved_one_is_not() -> None:
     assert BaseImage(source="/a", sha256=digest).volume("okd") == "okd-base-0123456789ab.qcow2"
     assert BaseImage(source="https://b", sha256=digest).volume("okd") == "okd-base-0123456789ab.qcow2"
     assert BaseImage(source="/a", sha256="d" * 64).volume("okd") == "okd-base-dddddddddddd.qcow2"
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["ab" * 32, "AB" * 32, ":".join(["ab"] * 32), ":".join(["AB"] * 32)],
+    ids=["plain", "upper", "colons", "as-openssl-prints-it"],
+)
+def test_a_fingerprint_is_read_as_it_is_printed(written: str) -> None:
+    assert Trust(sha256=written).sha256 == "ab" * 32
+
+
+@pytest.mark.parametrize(
+    ("trust", "line"),
+    [
+        pytest.param({}, "write either ca or sha256", id="none"),
+        pytest.param({"ca": "a PEM", "sha256": "ab" * 32}, "write either ca or sha256", id="both"),
+        pytest.param({"sha256": "ab" * 20}, "String should match pattern", id="sha1"),
+        pytest.param({"sha512": "ab" * 64}, "unknown key; did you mean sha256?", id="another-digest"),
+    ],
+)
+def test_a_bmc_is_trusted_by_one_of_two_ways(trust: dict[str, str], line: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Options.model_validate(plans.options(bmc_trust={"m0": trust}))
+    (problem,) = shape_problems(caught.value, Options)
+    assert problem.path.startswith("bmc_trust.m0")
+    assert problem.text.startswith(line)
 
 
 def test_each_option_is_declared_to_pulumi() -> None:

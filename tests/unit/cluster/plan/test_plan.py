@@ -188,6 +188,26 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             {"bmc_credentials": {"okd-master-9": LOGIN}}, ["bmc_credentials.okd-master-9: no such host"], id="login"
         ),
         pytest.param(
+            {"bmc_trust": {"okd-master-9": {"sha256": "ab" * 32}}},
+            ["bmc_trust.okd-master-9: no such host"],
+            id="trust",
+        ),
+        pytest.param({"reinstall": {"okd-master-9": "x"}}, ["reinstall.okd-master-9: no such host"], id="reinstall"),
+        pytest.param(
+            {"reinstall": {"okd-worker-0": "x", "okd-master-0": "y"}, "phase": "production"},
+            ["reinstall.okd-master-0: it holds the API and a copy of etcd in production; take it out"],
+            id="reinstall-of-the-control-plane",
+        ),
+        pytest.param(
+            {"reinstall": {"okd-master-0": "x"}, "consent": {name: "x" for name in plans.HOSTS[1:]}},
+            [
+                "consent.okd-master-0: missing; "
+                "name the serial or system UUID of the one machine whose disk may be wiped",
+                "reinstall.okd-master-0: not without consent.okd-master-0, which allows to wipe its disk",
+            ],
+            id="reinstall-without-consent",
+        ),
+        pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.112.24"])},
             ["node_addresses.okd-worker-0[0]: 192.168.112.24 is outside machineNetwork 192.168.111.0/24"],
             id="host-outside",
