@@ -1,20 +1,23 @@
 """BmcHost: consent, take-over, release, and what its provider refuses before it asks a BMC."""
 
+from collections.abc import Callable
+
 import pytest
 from pulumi.output import Unknown
 
 from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
+from providers.bmc_host.machine import is_shared, same
 from providers.bmc_host.provider import BmcHostProvider
 from providers.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
-from providers.redfish.bmc import BootOverride, Power
+from providers.redfish.bmc import BootOverride, Identity, Power
 from tests.fakes.bmc import UUID, FakeBmc
 from tests.fakes.clock import FakeClock
 
 HOST = "okd-master-0"
 
 
-def engine(bmc: FakeBmc, consent: str = UUID) -> BmcHostEngine:
-    return BmcHostEngine(bmc, bmc.clock, lambda _: None, HOST, consent, 300)
+def engine(bmc: FakeBmc, consent: str = UUID, recorded: Identity | None = None) -> BmcHostEngine:
+    return BmcHostEngine(bmc, bmc.clock, lambda _: None, HOST, consent, 300, recorded)
 
 
 def bmc(state: Power = Power.OFF, image: str | None = None) -> FakeBmc:
@@ -32,6 +35,100 @@ def test_another_machine_prints_the_command_that_consents_to_it() -> None:
     with pytest.raises(BmcIdentityError, match=rf"pulumi config set --path 'consent.{HOST}' {UUID}$") as caught:
         engine(fake, "SN-2").take_over()
     assert "Dell R650" in str(caught.value)
+    assert fake.writes == []
+
+
+OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
+
+
+@pytest.mark.parametrize(
+    ("who", "consent", "advice"),
+    [
+        pytest.param(Identity(BOARD, "SN-1"), BOARD, f"name its serial: {consent_command(HOST, 'SN-1')}", id="uuid"),
+        pytest.param(Identity(UUID, OEM), OEM.upper(), f"name its UUID: {consent_command(HOST, UUID)}", id="serial"),
+        pytest.param(Identity(BOARD, OEM), OEM, "set a serial number in its firmware first", id="both"),
+        pytest.param(Identity(BOARD, OEM), "SN-1", "set a serial number in its firmware first", id="and-another"),
+    ],
+)
+def test_what_many_boards_say_is_consent_to_none(who: Identity, consent: str, advice: str) -> None:
+    fake = bmc(Power.ON, "http://x/y.iso")
+    fake.who = who
+    with pytest.raises(BmcIdentityError) as caught:
+        engine(fake, consent).take_over()
+    assert advice in str(caught.value)
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("value", "shared"),
+    [
+        ("", True),
+        (OEM, True),
+        ("Default string", True),
+        ("00000000-0000-0000-0000-000000000000", True),
+        ("FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", True),
+        ("0123456789", True),
+        (" default STRING ", True),
+        (UUID, False),
+        ("SN-1", False),
+        ("CZ0123456789", False),
+    ],
+)
+def test_placeholders_are_known_as_such(value: str, shared: bool) -> None:
+    assert is_shared(value) is shared
+
+
+RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
+
+
+@pytest.mark.parametrize(
+    ("who", "is_it"),
+    [
+        (Identity(UUID.upper(), "sn-1"), True),
+        (Identity(UUID, OEM), True),
+        (Identity("", "SN-1"), True),
+        (Identity(UUID, "SN-2"), False),
+        (Identity("c0ffee00-0000-4000-8000-000000000002", "SN-1"), False),
+    ],
+    ids=["case", "serial-unfilled", "uuid-unreported", "another-serial", "another-uuid"],
+)
+def test_a_record_is_of_one_machine_by_uuid_and_serial(who: Identity, is_it: bool) -> None:
+    assert same(RECORDED, who) is is_it
+
+
+def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
+    fake = bmc(Power.ON, "http://x/y.iso")
+    fake.who = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2", "DL380", "HPE")
+    deeds: tuple[Callable[[BmcHostEngine], object], ...] = (
+        BmcHostEngine.identify,
+        lambda it: it.release(Found(BootOverride())),
+    )
+    for deed in deeds:
+        with pytest.raises(BmcIdentityError) as caught:
+            deed(engine(fake, UUID, RECORDED))
+        text = str(caught.value)
+        assert f"the record is of Dell R650, UUID {UUID}, serial SN-1; the BMC is that of HPE DL380, UUID " in text
+        assert f"name its UUID: {consent_command(HOST, fake.who.uuid)}" in text
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("image", "override", "changed"),
+    [
+        (None, BootOverride("Pxe", "Continuous", "UEFI"), ""),
+        (None, BootOverride("Hdd", "Once"), ""),
+        (None, BootOverride("None", "Disabled"), ""),
+        ("http://x/y.iso", BootOverride("Hdd", "Once"), "virtual CD http://x/y.iso, left empty"),
+        (None, BootOverride("Cd", "Once"), "boot override Cd Once, found Pxe Continuous"),
+    ],
+    ids=["as-found", "from-disk", "used-up", "media", "override"],
+)
+def test_a_refresh_tells_what_was_not_left_so(image: str | None, override: BootOverride, changed: str) -> None:
+    fake = bmc(Power.ON, image)
+    fake.override = override
+    line, seen = engine(fake).look(Found(BootOverride("Pxe", "Continuous", "UEFI")))
+    assert line == f"power On; virtual CD {image or 'empty'}; boot override {override.target} {override.enabled}"
+    assert seen == changed
     assert fake.writes == []
 
 

@@ -17,6 +17,7 @@ HOST: dict[str, Any] = {
     "username": "admin",
     "password": "hidden",
     "consent": "SN-1",
+    "urn": "urn:pulumi:test::okd::BmcHost::m0",
 }
 HOST |= {"deadline_s": 0.0, "uuid": "u", "found": {"override": {"target": "Hdd"}}}
 ROLE = {
@@ -50,7 +51,7 @@ def test_a_refresh_keeps_what_it_cannot_see(
     monkeypatch.setattr(bmc_host, "READ_DEADLINE_S", 0.0)
     answer = BmcHostProvider().read("u", HOST)
     assert (answer.id, answer.outs) == ("u", HOST)
-    line = capsys.readouterr().out
+    line = capsys.readouterr().err
     assert line.startswith("m0: kept as it was known: ")
     assert "connection refused" in line
 
