@@ -7,11 +7,13 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +21,25 @@ import pytest
 
 from assets.iso import cache_dir
 from tests import live_iso
-from tests.fakes.emulator import PASSWORD, USER, Emulator, pointer, running
+from tests.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER, Emulator, pointer, running
+from tests.namespaces import in_own_network, ip, needs_root, neighbour
 
 ROOT = Path(__file__).parents[2]
 MACHINES = {
     "11111111-1111-4111-8111-111111111111": "127.0.77.1",
     "22222222-2222-4222-8222-222222222222": "127.0.77.2",
+    "33333333-3333-4333-8333-333333333333": "127.0.77.3",
 }
-NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=True))
+NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=False))
+THIRD = "33333333-3333-4333-8333-333333333333"
+CROWD = {f"44444444-4444-4444-8444-{number:012}": f"127.0.77.{100 + number}" for number in range(12)}
+INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Reset"]
+"""What is written to a server that runs: Off, then media, Cd, On; and when that is done: eject, Hdd, On."""
+INTERRUPTED = ["Reset", "EjectMedia", "InsertMedia", "Reset", "EjectMedia", "Boot", "Reset"]
+"""The same to one that an earlier run has booted from media."""
+LAN = "192.0.2"
 COMMAND_S = 120
+SECRETS = ("content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile", "Authorization", "Basic ")
 
 
 def pulumi_dir() -> Path:
@@ -40,8 +52,27 @@ def pulumi_dir() -> Path:
 
 @pytest.fixture(scope="module")
 def bmc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    with running(tmp_path_factory.mktemp("bmc"), MACHINES) as emulator:
+    with running(tmp_path_factory.mktemp("bmc"), MACHINES | CROWD) as emulator:
         yield emulator
+
+
+ROLE: dict[str, Any] = {
+    "ignition_sha256": "first",
+    "ours": '{"ignition":{"version":"3.2.0"},"secret":"content-of-ours"}',
+    "keyfiles": {"eth0.nmconnection": "[connection]\nid=content-of-a-keyfile\n"},
+}
+
+
+def host_of(bmc_url: str, uuid: str, address: str, role: str = "control-plane") -> dict[str, Any]:
+    return {
+        "role": role,
+        "bmc_url": bmc_url,
+        "username": USER,
+        "password": PASSWORD,
+        "trust": {},
+        "consent": uuid.upper(),
+        "address": address,
+    }
 
 
 class Project:
@@ -51,10 +82,10 @@ class Project:
         self.folder = folder
         shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
         installer, base = live_iso.installer(), live_iso.live_iso()
+        self.base = base
         payload = pointer(bmc.authority)
-        self.write("program/stacks/test/payload/master.ign", payload)
-        base_sha256 = hashlib.sha256(base).hexdigest()
-        self.write(f"cache/okd-baremetal/images/{base_sha256}", base)
+        for name in ("master", "worker"):
+            self.write(f"program/stacks/test/payload/{name}.ign", payload)
         path = [Path(sys.executable).parent, pulumi_dir(), installer.parent]
         self.env = {
             "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
@@ -69,28 +100,22 @@ class Project:
             "SITE": str(folder / "site.json"),
         }
         self.site: dict[str, Any] = {
-            "password": PASSWORD,
             "ca": bmc.authority.pem,
-            "hosts": {
-                name: {
-                    "bmc_url": bmc.address(uuid),
-                    "username": USER,
-                    "consent": uuid.upper(),
-                    "address": MACHINES[uuid],
-                    "uuid": uuid,
-                }
-                for name, uuid in NAMES.items()
-            },
+            "hosts": {name: host_of(bmc.address(uuid), uuid, MACHINES[uuid]) for name, uuid in NAMES.items()},
             "bmc_deadline_s": 20,
-            "provision": True,
+            "roles": {"control-plane": ROLE},
+            "reinstall": {},
             "media_port": free_port(),
-            "base_iso_sha256": base_sha256,
-            "ignition_sha256": "first",
-            "ours": '{"ignition":{"version":"3.2.0"},"secret":"content-of-ours"}',
-            "keyfiles": {"eth0.nmconnection": "[connection]\nid=content-of-a-keyfile\n"},
+            "base_iso_sha256": self.base_iso(base),
             "payload_sha256": hashlib.sha256(payload).hexdigest(),
         }
         self.pulumi("stack", "init", "test")
+
+    def base_iso(self, content: bytes) -> str:
+        """Put a base ISO where it is looked for; its digest."""
+        digest = hashlib.sha256(content).hexdigest()
+        self.write(f"cache/okd-baremetal/images/{digest}", content)
+        return digest
 
     def write(self, name: str, content: bytes) -> None:
         path = self.folder / name
@@ -129,8 +154,11 @@ class Project:
                 if mark in (process / "environ").read_bytes():
                     os.kill(int(process.name), signal.SIGKILL)
 
-    def state(self) -> str:
-        return self.pulumi("stack", "export")
+    def outputs(self, name: str) -> dict[str, Any]:
+        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
+        (found,) = [each["outputs"] for each in resources if each["urn"].endswith(f"::{name}")]
+        outputs: dict[str, Any] = found
+        return outputs
 
 
 @pytest.fixture
@@ -158,59 +186,45 @@ def free_port() -> int:
 @pytest.mark.slow
 def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
     first = len(bmc.writes)
+    bmc.guest.systems.set_boot_device(NAMES["okd-master-1"], "Pxe")
     shown = project.pulumi("up", "--yes", "--skip-preview")
-    for name in NAMES:
+    outs = project.outputs("control-plane")
+    for name, uuid in NAMES.items():
         assert re.search(rf"baremetal:BmcHost {name} .*installed; \d+ s spent, \d+ s left", shown)
-    assert {uuid: bmc.guest.installs[uuid] for uuid in MACHINES} == dict.fromkeys(MACHINES, 1)
-    for uuid in MACHINES:
-        mine = [line for line in bmc.writes[first:] if uuid in line]
-        kinds = [line.rsplit(".", 1)[-1] if "Actions" in line else "Boot" for line in mine]
-        # Off, then: media, Cd, On; and when it is done: eject, Hdd, On.
-        assert kinds == ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Reset"]
+        assert bmc.guest.installs[uuid] == 1
+        assert bmc.writes_to(uuid, first) == INSTALLED
+        assert {"media", "installing from ISO", "booting from disk"} <= outs["steps"][name].keys()
+        assert outs["requests"][name] > len(INSTALLED)
 
     project.pulumi("preview", "--expect-no-changes")
-    project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
-    project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    for _ in range(2):
+        refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+        assert re.search("okd-master-0 .*power On; virtual CD empty; boot override Hdd Continuous", refreshed)
+        assert "not as it was left" not in refreshed
 
-    asked = len(bmc.requests)
-    project.site["ignition_sha256"] = "second"
-    project.site["keyfiles"] = {"eth0.nmconnection": "[connection]\nid=content-of-another-keyfile\n"}
-    preview = project.pulumi("preview", "--diff")
-    assert "second" in preview
-    shown += preview + project.pulumi("up", "--yes", "--skip-preview")
-    assert bmc.requests[asked:] == []
-    project.pulumi("preview", "--expect-no-changes")
-
-    state = project.state()
-    for secret in (PASSWORD, "content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile"):
-        assert secret not in state
-        assert secret not in shown
-
-    project.pulumi("destroy", "--yes", "--skip-preview")
-    for uuid in MACHINES:
+    shown += project.pulumi("destroy", "--yes", "--skip-preview")
+    for name, uuid in NAMES.items():
         assert bmc.guest.systems.get_power_state(uuid) == "Off"
-        assert bmc.guest.systems.get_boot_device(uuid) == "Hdd"
+        assert bmc.guest.systems.get_boot_device(uuid) == ("Pxe" if name == "okd-master-1" else "Hdd")
         assert not bmc.guest.systems.get_boot_image(uuid, "Cd")[0]
+    assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
 
 
 @pytest.mark.slow
 def test_a_killed_run_lets_go_and_the_next_one_takes_over(project: Project, bmc: Emulator) -> None:
     bmc.guest.patience.clear()
     with project.start("up", "--yes", "--skip-preview") as killed:
-        eventually(lambda: set(bmc.guest.looks) == set(MACHINES) and min(bmc.guest.looks.values()) > 1)
+        eventually(lambda: set(bmc.guest.looks) == set(NAMES.values()) and min(bmc.guest.looks.values()) > 1)
         killed.kill()
     project.pulumi("cancel", "--yes")
     before = len(bmc.writes)
     with project.start("up", "--yes", "--skip-preview") as second:
         # The installers were running: each is switched off and on again.
-        eventually(lambda: len(bmc.writes) >= before + 2 * len(MACHINES))
+        eventually(lambda: len(bmc.writes) >= before + 2 * len(NAMES))
         bmc.guest.patience.set()
         assert second.wait(COMMAND_S) == 0
-    for uuid in MACHINES:
-        kinds = [
-            line.rsplit(".", 1)[-1] if "Actions" in line else "Boot" for line in bmc.writes[before:] if uuid in line
-        ]
-        assert kinds == ["Reset", "Reset", "EjectMedia", "Boot", "Reset"]
+    for uuid in NAMES.values():
+        assert bmc.writes_to(uuid, before) == INTERRUPTED
         assert bmc.guest.installs[uuid] == 1
         assert bmc.guest.is_ready(uuid)
     project.pulumi("preview", "--expect-no-changes")
@@ -239,16 +253,191 @@ def test_a_missing_consent_fails_the_preview_without_a_bmc(project: Project, bmc
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ca": ""}, "bmc_ca"),
+        ({"trust": {"ca": ""}}, "bmc_ca"),
+        ({"trust": {"fingerprint": "ab" * 32}}, "bmc_trust"),
         ({"password": "wrong-of-somebody"}, "HTTP 401, the BMC refuses the credentials"),
     ],
-    ids=["untrusted", "wrong-password"],
+    ids=["untrusted", "another-fingerprint", "wrong-password"],
 )
 def test_what_an_operator_can_set_wrong_is_said_at_once(
-    project: Project, bmc: Emulator, change: dict[str, str], message: str
+    project: Project, change: dict[str, Any], message: str
 ) -> None:
-    project.site |= {**change, "provision": False}
+    project.site["hosts"] = {"okd-master-0": {**project.site["hosts"]["okd-master-0"], **change}}
+    project.site["roles"] = {}
     text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
     assert message in text
     assert "wrong-of-somebody" not in text
     assert 'File "' not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "trust",
+    [{"ca": "", "fingerprint": True}, {"ca": "", "verify": False}],
+    ids=["pinned", "unchecked"],
+)
+def test_a_bmc_is_trusted_as_its_own_host_says(project: Project, bmc: Emulator, trust: dict[str, Any]) -> None:
+    pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(bmc.certificate)).hexdigest()
+    host = project.site["hosts"]["okd-master-0"]
+    host["trust"] = {**trust, **({"fingerprint": pin} if "fingerprint" in trust else {})}
+    project.site |= {"hosts": {"okd-master-0": host}, "roles": {}}
+    warning = "any certificate is taken for that of its BMC"
+    for words in (["preview"], ["preview", "--diff"], ["up", "--yes", "--skip-preview"]):
+        stays = project.pulumi(*words).rpartition("Diagnostics:")[2]  # a row repeats what is below in full
+        assert stays.count(warning) == (0 if "fingerprint" in trust else 1)
+
+
+def roles(project: Project) -> dict[str, Any]:
+    found: dict[str, Any] = project.site["roles"]
+    return found
+
+
+def never_again(project: Project, bmc: Emulator, role: str, third: dict[str, Any], port: int) -> None:
+    """Change all that may change, at hosts that are installed; then add one."""
+    project.pulumi("up", "--yes", "--skip-preview")
+    first, asked = len(bmc.writes), len(bmc.requests)
+    roles(project)[role] = {
+        "ignition_sha256": "second",
+        "ours": ROLE["ours"] + " ",
+        "keyfiles": {"eth0.nmconnection": "[connection]\nid=content-of-another-keyfile\n"},
+    }
+    project.site["media_port"] = free_port()
+    project.site["base_iso_sha256"] = project.base_iso(project.base + bytes(2048))
+    shown = project.pulumi("preview", "--diff")
+    assert "second" in shown
+    assert "not touched by this change: okd-0, okd-1" in shown
+    shown += project.pulumi("up", "--yes", "--skip-preview")
+    assert bmc.requests[asked:] == []
+    project.pulumi("preview", "--expect-no-changes")
+
+    project.site["hosts"]["okd-2"] = third
+    shown += project.pulumi("up", "--yes", "--skip-preview")
+    assert bmc.writes_to(THIRD, first) == INSTALLED
+    assert [line for line in bmc.writes[first:] if THIRD not in line] == []
+
+    asked = len(bmc.requests)
+    for uuid, name in zip(MACHINES, ("okd-0", "okd-1"), strict=False):
+        project.site["hosts"][name]["bmc_url"] = bmc.address(uuid, port)
+        project.site["hosts"][name]["username"] = SECOND_USER
+        project.site["hosts"][name]["password"] = SECOND_PASSWORD
+    shown += project.pulumi("preview", "--diff") + project.pulumi("up", "--yes", "--skip-preview")
+    assert len(bmc.requests) > asked
+    assert bmc.writes_to(THIRD, first) == INSTALLED
+    assert [line for line in bmc.writes[first:] if THIRD not in line] == []
+    state = project.pulumi("stack", "export")
+    assert not [secret for secret in (PASSWORD, SECOND_PASSWORD, *SECRETS) if secret in shown + state]
+
+
+@pytest.mark.slow
+def test_installed_control_plane_is_never_written_to_again(project: Project, bmc: Emulator) -> None:
+    made = [host_of(bmc.address(uuid), uuid, address) for uuid, address in MACHINES.items()]
+    project.site["hosts"] = {"okd-0": made[0], "okd-1": made[1]}
+    with bmc.another_port() as port:
+        never_again(project, bmc, "control-plane", made[2], port)
+
+
+@needs_root
+@pytest.mark.slow
+def test_installed_compute_is_never_written_to_again(project: Project, bmc: Emulator) -> None:
+    """On a segment of its own, where a real kernel answers ARP for the installed systems."""
+
+    def inside() -> None:
+        ip("link add lan type bridge")
+        ip(f"address add {LAN}.1/24 dev lan")
+        ip("link set lan up")
+        addresses = [f"{LAN}.{31 + number}" for number in range(len(MACHINES))]
+        answers = [f"{address}/24" for address in addresses]
+        with neighbour("lan", "port", "52:54:00:00:00:31", *answers), bmc.another_port() as port:
+            made = [
+                host_of(bmc.address(uuid, port), uuid, address, "compute")
+                for uuid, address in zip(MACHINES, addresses, strict=True)
+            ]
+            project.site["hosts"] = {"okd-0": made[0], "okd-1": made[1]}
+            project.site["roles"] = {"compute": ROLE}
+            with bmc.another_port() as other:
+                never_again(project, bmc, "compute", made[2], other)
+
+    in_own_network(inside)
+
+
+@pytest.mark.slow
+def test_one_host_is_installed_anew_and_no_other(project: Project, bmc: Emulator) -> None:
+    again, other = NAMES.values()
+    bmc.labels[again] = {"SerialNumber": "SN-1"}
+    project.pulumi("up", "--yes", "--skip-preview")
+    first, asked = len(bmc.writes), len(bmc.requests)
+    project.site["reinstall"] = {"okd-master-0": other}
+    assert "reinstall.okd-master-0 names" in project.pulumi("preview", fails=True)
+    assert bmc.requests[asked:] == []
+
+    project.site["reinstall"] = {"okd-master-0": again}
+    note = "installed anew, its disk wiped, as `reinstall` says: okd-master-0"
+    assert note in project.pulumi("preview")
+    assert bmc.requests[asked:] == []
+    for _ in range(2):  # left in, the line means nothing
+        project.pulumi("up", "--yes", "--skip-preview")
+        assert (bmc.writes_to(again, first), bmc.writes_to(other, first)) == (INSTALLED, [])
+    assert bmc.guest.installs == {again: 2, other: 1}
+
+    second = len(bmc.writes)
+    project.site["reinstall"] = {"okd-master-0": "SN-1"}
+    project.pulumi("up", "--yes", "--skip-preview")
+    project.site["reinstall"] = {}
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert (bmc.writes_to(again, second), bmc.writes_to(other, first)) == (INSTALLED, [])
+    assert bmc.guest.installs == {again: 3, other: 1}
+
+
+@pytest.mark.slow
+def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project: Project, bmc: Emulator) -> None:
+    project.site |= {"roles": {}, "hosts": {"okd-master-0": project.site["hosts"]["okd-master-0"]}}
+    uuid = NAMES["okd-master-0"]
+    bmc.labels[uuid] = {"Manufacturer": "Acme", "Model": "R650", "SerialNumber": "SN-1", "BiosVersion": "1.2"}
+    project.pulumi("up", "--yes", "--skip-preview")
+    outs = project.outputs("okd-master-0")
+    assert {key: outs[key] for key in ("manufacturer", "model", "serial", "bios_version")} == {
+        "manufacturer": "Acme", "model": "R650", "serial": "SN-1", "bios_version": "1.2"
+    }  # fmt: skip
+    assert outs["bmc_version"]
+
+    first = len(bmc.writes)
+    bmc.labels[uuid] = {"Manufacturer": "Other", "Model": "DL380", "SerialNumber": "SN-2", "UUID": THIRD}
+    project.site["hosts"]["okd-master-0"]["password"] = PASSWORD
+    project.site["bmc_deadline_s"] = 21
+    both = (
+        f"the record is of Acme R650, UUID {uuid}, serial SN-1; the BMC is that of Other DL380, UUID {THIRD}, serial"
+    )
+    for words in (["refresh"], ["up"], ["destroy"]):
+        text = " ".join(project.pulumi(*words, "--yes", "--skip-preview", fails=True).split())
+        assert both in text
+        assert f"name its UUID: pulumi config set --path 'consent.okd-master-0' {THIRD}" in text
+    assert bmc.writes[first:] == []
+
+    project.site["hosts"]["okd-master-0"]["consent"] = "SN-2"
+    assert "which is left as it is: switch it off" in project.pulumi("up", "--yes", "--skip-preview")
+    assert project.outputs("okd-master-0")["uuid"] == THIRD
+    project.pulumi("preview", "--expect-no-changes")
+
+
+@pytest.mark.slow
+def test_a_refresh_tells_what_somebody_has_changed(project: Project, bmc: Emulator) -> None:
+    project.site |= {"roles": {}, "hosts": {"okd-master-0": project.site["hosts"]["okd-master-0"]}}
+    project.pulumi("up", "--yes", "--skip-preview")
+    first, uuid = len(bmc.writes), NAMES["okd-master-0"]
+    bmc.guest.systems.set_boot_device(uuid, "Pxe")
+    text = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    assert "not as it was left: boot override Pxe Continuous, found Hdd Continuous" in text
+    assert bmc.writes[first:] == []
+
+
+def test_more_servers_than_four_are_asked_at_once(project: Project, bmc: Emulator) -> None:
+    """The BMCs answer nobody before all are asked: with four at a time that would be never."""
+    bmc.meeting = threading.Barrier(len(CROWD))
+    with ExitStack() as ports:
+        project.site |= {"roles": {}, "hosts": {}}
+        for number, (uuid, address) in enumerate(CROWD.items()):
+            port = ports.enter_context(bmc.another_port())  # a BMC is asked one thing at a time
+            project.site["hosts"][f"okd-{number}"] = host_of(bmc.address(uuid, port), uuid, address)
+        project.pulumi("up", "--yes", "--skip-preview", "--parallel", str(len(CROWD)))
+    assert not bmc.meeting.broken
+    assert bmc.met == set(CROWD)

@@ -4,13 +4,14 @@ One per process: the emulator keeps its state in its module.
 """
 
 import http.server
+import json
 import logging
 import ssl
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -26,6 +27,8 @@ from assets.ignition import Config, Resource
 from lab.certificates import Authority
 
 USER, PASSWORD = "admin", "s3cret-of-the-BMC"
+SECOND_USER, SECOND_PASSWORD = "operator", "another-s3cret"
+MEETING_S = 20
 LOOKS = 2  # how often a BMC is asked for a power-on system before its installer is done
 
 
@@ -80,7 +83,14 @@ class Emulator:
     port: int
     authority: Authority
     guest: FakeGuest
+    context: ssl.SSLContext
+    certificate: str
     requests: list[str] = field(default_factory=list)
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What a server says of itself, by system UUID, before what the emulator knows."""
+    meeting: threading.Barrier | None = None
+    """Where there is one, the first look at each server is answered when all are looked at."""
+    met: set[str] = field(default_factory=set)
 
     @property
     def writes(self) -> list[str]:
@@ -98,10 +108,26 @@ class Emulator:
         self.guest.installs.clear()
         self.guest.looks.clear()
         self.guest.patience.set()
+        self.labels.clear()
+        self.meeting = None
+        self.met.clear()
 
-    def address(self, uuid: str) -> str:
+    def address(self, uuid: str, port: int = 0) -> str:
         """BMC address, as an install-config has it."""
-        return f"redfish-virtualmedia+https://127.0.0.1:{self.port}/redfish/v1/Systems/{uuid}"
+        return f"redfish-virtualmedia+https://127.0.0.1:{port or self.port}/redfish/v1/Systems/{uuid}"
+
+    @contextmanager
+    def another_port(self) -> Iterator[int]:
+        """Be there at a second port, in the network of this thread."""
+        with ExitStack() as stack:
+            server = make_server("127.0.0.1", 0, emulator.app, threaded=True, ssl_context=self.context)
+            _serve(stack, server)
+            yield server.port
+
+    def writes_to(self, uuid: str, since: int = 0) -> list[str]:
+        """What was changed at one server, the first `since` of all writes left out: the action, or Boot."""
+        mine = [line for line in self.writes[since:] if uuid in line]
+        return [line.rsplit(".", 1)[-1] if "Actions" in line else "Boot" for line in mine]
 
 
 @contextmanager
@@ -118,7 +144,9 @@ def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
     certificate.write_text(pair.certificate)
     key.write_text(pair.key)
     passwords = folder / "htpasswd"
-    passwords.write_text(f"{USER}:{bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()}\n")
+    logins = {USER: PASSWORD, SECOND_USER: SECOND_PASSWORD}
+    hashed = {user: bcrypt.hashpw(word.encode(), bcrypt.gensalt(4)).decode() for user, word in logins.items()}
+    passwords.write_text("".join(f"{user}:{digest}\n" for user, digest in hashed.items()))
     systems = [{"uuid": uuid, "name": f"host-{uuid[:4]}", "power_state": "On", "nics": []} for uuid in machines]
     options = {
         "SUSHY_EMULATOR_FAKE_DRIVER": True,
@@ -140,7 +168,7 @@ def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         server = make_server("127.0.0.1", 0, emulator.app, threaded=True, ssl_context=context)
-        bmc = Emulator(server.port, authority, guest)
+        bmc = Emulator(server.port, authority, guest, context, pair.certificate)
         _watch(bmc)
         _serve(stack, server)
         for uuid, address in machines.items():
@@ -159,11 +187,22 @@ def _watch(bmc: Emulator) -> None:
 
     def note() -> None:
         bmc.requests.append(f"{flask.request.method} {flask.request.path}")
+        uuid = looked_at()
+        if bmc.meeting and uuid and uuid not in bmc.met:
+            bmc.met.add(uuid)
+            with suppress(threading.BrokenBarrierError):
+                bmc.meeting.wait(MEETING_S)
+
+    def looked_at() -> str:
+        parts = flask.request.path.split("/")
+        is_look = flask.request.method == "GET" and parts[:-1] == ["", "redfish", "v1", "Systems"]
+        return parts[-1] if is_look else ""
 
     def looked(response: flask.Response) -> flask.Response:
-        parts = flask.request.path.split("/")
-        if flask.request.method == "GET" and parts[:-1] == ["", "redfish", "v1", "Systems"]:
-            bmc.guest.seen(parts[-1])
+        if uuid := looked_at():
+            bmc.guest.seen(uuid)
+            if response.is_json and (said := bmc.labels.get(uuid)):
+                response.set_data(json.dumps({**response.get_json(), **said}))
         return response
 
     emulator.app.before_request(note)

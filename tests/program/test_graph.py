@@ -250,13 +250,13 @@ def test_what_is_said_of_one_bmc_reaches_both_who_log_in_to_it() -> None:
     trust = {"okd-master-0": {"sha256": "AB" * 32}, "okd-master-1": {"ca": "its own PEM"}}
     graph = run(bmc_credentials={"okd-master-2": login}, bmc_trust=trust)
     targets = graph.one("HostProvisioning").inputs["hosts"]
-    said = {
+    said: dict[str, dict[str, object]] = {
         "okd-master-0": {"fingerprint": "ab" * 32},
         "okd-master-1": {"ca": "its own PEM"},
         "okd-master-2": {"session": True},
     }
     for name, own in said.items():
-        unsaid = {"ca": "a PEM", "fingerprint": "", "session": False, "verify": True}
+        unsaid: dict[str, object] = {"ca": "a PEM", "fingerprint": "", "session": False, "verify": True}
         assert {key: graph.resources[name].inputs[key] for key in unsaid} == {**unsaid, **own}
         assert {key: targets[name][key] for key in unsaid.keys() & targets[name].keys()} == {"verify": True, **own}
     assert graph.one("HostProvisioning").inputs["ca"] == "a PEM"

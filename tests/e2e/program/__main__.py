@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pulumi
 
@@ -16,7 +17,7 @@ def urn(kind: str, name: str) -> str:
 
 
 site = json.loads(Path(os.environ["SITE"]).read_text())
-password = pulumi.Output.secret(site["password"])
+hosts: dict[str, dict[str, Any]] = site["hosts"]
 servers = {
     name: BmcHost(
         name,
@@ -24,47 +25,49 @@ servers = {
             host=name,
             bmc_url=host["bmc_url"],
             username=host["username"],
-            password=password,
-            ca=site["ca"],
+            password=pulumi.Output.secret(host["password"]),
+            **{"ca": site["ca"], **host["trust"]},
             consent=host["consent"],
             deadline_s=site["bmc_deadline_s"],
             urn=urn("BmcHost", name),
         ),
     )
-    for name, host in site["hosts"].items()
+    for name, host in hosts.items()
 }
-if site["provision"]:
-    rollout = HostProvisioning(
-        "control-plane",
+for role, said in site["roles"].items():
+    mine = {name: host for name, host in hosts.items() if host["role"] == role}
+    HostProvisioning(
+        role,
         HostProvisioningArgs(
-            role="control-plane",
+            role=role,
             hosts={
                 name: {
                     "bmc_url": host["bmc_url"],
                     "username": host["username"],
-                    "verify": True,
+                    **host["trust"],
                     "address": host["address"],
                     "root_device": "/dev/vda",
-                    "uuid": host["uuid"],
+                    "uuid": servers[name].uuid,
+                    "serial": servers[name].serial,
                 }
-                for name, host in site["hosts"].items()
+                for name, host in mine.items()
             },
-            passwords=dict.fromkeys(site["hosts"], password),
+            passwords={name: pulumi.Output.secret(host["password"]) for name, host in mine.items()},
             ca=site["ca"],
             media_address="127.0.0.1",
             media_port=site["media_port"],
             base_iso_sha256=site["base_iso_sha256"],
-            ignition_sha256=dict.fromkeys(site["hosts"], site["ignition_sha256"]),
-            ours={name: pulumi.Output.secret(site["ours"]) for name in site["hosts"]},
-            keyfiles=pulumi.Output.secret({name: site["keyfiles"] for name in site["hosts"]}),
+            ignition_sha256=dict.fromkeys(mine, said["ignition_sha256"]),
+            ours={name: pulumi.Output.secret(said["ours"]) for name in mine},
+            keyfiles=pulumi.Output.secret({name: said["keyfiles"] for name in mine}),
             payload_sha256=site["payload_sha256"],
+            reinstall=site["reinstall"],
             stack="test",
             api_name="api.okd.lab.test",
-            deadline_s=60,
-            rows={name: urn("BmcHost", name) for name in site["hosts"]},
-            urn=urn("HostProvisioning", "control-plane"),
+            deadline_s=site.get("host_deadline_s", 60),
+            rows={name: urn("BmcHost", name) for name in mine},
+            urn=urn("HostProvisioning", role),
         ),
         # A host is installed after everybody has consented.
         pulumi.ResourceOptions(depends_on=list(servers.values())),
     )
-    pulumi.export("installed", rollout.installed)
