@@ -158,7 +158,7 @@ def _resources(planned: list[dict[str, Any]], goals: dict[str, Any]) -> list[dic
     resources = []
     for each in [first, *planned]:
         inputs = goals[each["urn"]]["inputDiff"].get("adds", {})
-        done = {"id": KNOWN, "outputs": {**inputs, "uuid": KNOWN}} if each["custom"] else {}
+        done = {"id": KNOWN, "outputs": {**inputs, "uuid": KNOWN, "serial": KNOWN}} if each["custom"] else {}
         resources.append({**each, "inputs": inputs, **done})
     return resources
 

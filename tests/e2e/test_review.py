@@ -279,7 +279,7 @@ CHANGES = {
         # A preview cannot know that the BMC will name the same machine.
         {
             "update BmcHost okd-master-1": {"password"},
-            CONTROL_PLANE: {"passwords", 'hosts["okd-master-1"].uuid'},
+            CONTROL_PLANE: {"passwords", *(f'hosts["okd-master-1"].{key}' for key in ("uuid", "serial"))},
         },
     ),
 }

@@ -3,11 +3,16 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from unittest.mock import Mock
+from weakref import ref
 
 import pytest
 
 from providers.asset.provider import AssetProvider
 from providers.workers import WORKERS, widen
+
+OTHER_POOL = Mock(_max_workers=4)
 
 
 def configured() -> None:
@@ -29,17 +34,17 @@ def test_a_wider_pool_keeps_its_width() -> None:
         assert pool._max_workers == WORKERS + 1
 
 
-@pytest.mark.parametrize("arguments", [(), ("no reference",)], ids=["none", "others"])
-def test_a_thread_of_no_pool_is_left_as_it_is(arguments: tuple[str, ...]) -> None:
-    failed: list[BaseException] = []
-
-    def work(*_: str) -> None:
-        try:
-            widen()
-        except BaseException as error:  # noqa: BLE001  (a thread's own would only be printed)
-            failed.append(error)
-
-    thread = threading.Thread(target=work, args=arguments)
-    thread.start()
-    thread.join()
-    assert failed == []
+@pytest.mark.parametrize(
+    "thread",
+    [
+        object(),
+        SimpleNamespace(_args=()),
+        SimpleNamespace(_args=("word",)),
+        SimpleNamespace(_args=(ref(OTHER_POOL),)),
+    ],
+    ids=["without-arguments", "none", "no-reference", "of-something-else"],
+)
+def test_a_thread_of_another_make_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, thread: object) -> None:
+    monkeypatch.setattr(threading, "current_thread", lambda: thread)
+    widen()
+    assert OTHER_POOL._max_workers == 4
