@@ -1,8 +1,10 @@
 """RPC shell of `HostProvisioning`."""
 
 from collections.abc import Callable, Iterator, Mapping, Set
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from pulumi.dynamic import DiffResult
@@ -13,17 +15,17 @@ from providers import lock, progress
 from providers.bmc_host.machine import is_shared, named, usable
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
-from providers.errors import ProvisioningError
+from providers.errors import OkdBaremetalError, ProvisioningError
 from providers.probe.https import Endpoint
 from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import Report
 from providers.provisioning.engine import Host, Installation, World
 from providers.provisioning.isos import IsoMedia, Recipe, Shelf
 from providers.provisioning.media import MediaServer
-from providers.provisioning.rollout import roll_out
+from providers.provisioning.rollout import THREADS, roll_out
 from providers.provisioning.web import WebServer
 from providers.redfish.access import Access
-from providers.redfish.bmc import Identity
+from providers.redfish.bmc import Identity, Power
 from providers.redfish.sushy_bmc import SushyBmc
 
 PAYLOAD_NAMES = {"control-plane": "master", "compute": "worker"}
@@ -114,6 +116,16 @@ class HostProvisioningProvider(Provider):
 
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
         return _provision(HostProvisioningSpec.model_validate(news), olds, _named_anew(olds, news))
+
+    def _read(self, id_: str, props: Props) -> Props | None:
+        """Warn of what is installed and does not run; `BmcHost` cannot know that it should."""
+        spec = HostProvisioningSpec.model_validate(props)
+        installed = [name for name in spec.hosts if name in (props.get("installed") or {})]
+        with ThreadPoolExecutor(THREADS) as pool:
+            powers = list(pool.map(partial(_power, spec), installed))
+        if off := [name for name, power in zip(installed, powers, strict=True) if power is Power.OFF]:
+            progress.warnings(spec.urn)(f"installed, and off: {', '.join(off)}")
+        return {}
 
 
 def _strangers(olds: Props, news: Props) -> Iterator[tuple[str, str]]:
@@ -220,6 +232,18 @@ def _bmc(spec: HostProvisioningSpec, name: str) -> SushyBmc:
             host.session,
         )
     )
+
+
+def _power(spec: HostProvisioningSpec, name: str) -> Power | None:
+    """None: it cannot be seen, which the host's own refresh says."""
+    bmc = _bmc(spec, name)
+    try:
+        with lock.held(bmc.url):
+            return bmc.power()
+    except OkdBaremetalError:
+        return None
+    finally:
+        bmc.close()
 
 
 def _row(spec: HostProvisioningSpec, name: str) -> Report:

@@ -201,6 +201,11 @@ def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
         refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
         assert re.search("okd-master-0 .*power On; virtual CD empty; boot override Hdd Continuous", refreshed)
         assert "not as it was left" not in refreshed
+    bmc.guest.systems.set_power_state(NAMES["okd-master-1"], "ForceOff")
+    refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    assert re.search("okd-master-1 .*power Off; virtual CD empty", refreshed)
+    assert "installed, and off: okd-master-1\n" in refreshed
+    assert bmc.writes_to(NAMES["okd-master-1"], first) == INSTALLED
 
     shown += project.pulumi("destroy", "--yes", "--skip-preview")
     for name, uuid in NAMES.items():

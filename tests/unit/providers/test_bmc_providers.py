@@ -1,7 +1,7 @@
 """The RPC shells against BMCs that do not answer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -9,10 +9,12 @@ from pulumi.output import Unknown
 
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.provider import BmcHostProvider
-from providers.errors import BmcTimeoutError, ProvisioningError
+from providers.errors import BmcTimeoutError, OkdBaremetalError, ProvisioningError
 from providers.provisioning import provider as provisioning
 from providers.provisioning.engine import Host, Installation
 from providers.provisioning.provider import HostProvisioningProvider
+from providers.redfish.access import Access
+from providers.redfish.sushy_bmc import SushyBmc
 
 DEAD = "redfish-virtualmedia+http://127.0.0.1:1/redfish/v1/Systems/{}"
 HOST: dict[str, Any] = {
@@ -121,6 +123,45 @@ def updated(olds: dict[str, Any], **changes: Any) -> dict[str, Any]:
     answer = HostProvisioningProvider().update("test-compute", olds, {**ROLE, **changes})
     outs: dict[str, Any] = answer.outs or {}
     return outs
+
+
+def test_a_refresh_of_hosts_that_do_not_answer_says_nothing_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = HostProvisioningProvider().read("test-compute", RAN)
+    assert answer.outs == RAN
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", ["BmcHost", "HostProvisioning"])
+@pytest.mark.parametrize(
+    ("own", "reached"),
+    [
+        pytest.param({}, ("of all", "", False), id="nothing"),
+        pytest.param({"ca": "its own"}, ("its own", "", False), id="ca"),
+        pytest.param({"fingerprint": "ab"}, ("of all", "ab", False), id="fingerprint"),
+        pytest.param({"session": True}, ("of all", "", True), id="session"),
+    ],
+)
+def test_a_bmc_is_reached_as_its_own_host_says(
+    monkeypatch: pytest.MonkeyPatch, kind: str, own: dict[str, Any], reached: tuple[str, str, bool]
+) -> None:
+    asked: list[Access] = []
+
+    def bmc_at(access: Access) -> SushyBmc:
+        asked.append(access)
+        return SushyBmc(replace(access, ca="", fingerprint="", session=False))
+
+    monkeypatch.setattr(bmc_host, "SushyBmc", bmc_at)
+    monkeypatch.setattr(provisioning, "SushyBmc", bmc_at)
+    deeds: dict[str, Callable[[], object]] = {
+        "BmcHost": lambda: BmcHostProvider().create({**HOST, "ca": "of all", **own}),
+        "HostProvisioning": lambda: HostProvisioningProvider().create(
+            {**ROLE, "ca": "of all", "hosts": {"w0": {**HOSTS["w0"], **own}}}
+        ),
+    }
+    with pytest.raises(OkdBaremetalError):
+        deeds[kind]()
+    (access,) = asked
+    assert (access.ca, access.fingerprint, access.session) == reached
 
 
 @pytest.mark.parametrize(
