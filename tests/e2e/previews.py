@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from tests import plans
-from tests.e2e.test_hosts import COMMAND_S, pulumi_dir
+from tests.e2e.project import COMMAND_S, pulumi_dir
 from tests.e2e.test_provisioner import PROGRAM
 
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"

@@ -1,36 +1,21 @@
 """The real Pulumi engine, our providers, and sushy-tools' emulator with its fake driver, over loopback."""
 
 import hashlib
-import json
-import os
 import re
-import shutil
-import signal
-import socket
 import ssl
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assets.iso import cache_dir
-from tests import live_iso
-from tests.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER, Emulator, pointer, running
+from tests.e2e.project import COMMAND_S, MACHINES, NAMES, ROLE, Project, free_port, host_of
+from tests.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, Emulator, running
 from tests.namespaces import in_own_network, ip, needs_root, neighbour
 
-ROOT = Path(__file__).parents[2]
-MACHINES = {
-    "11111111-1111-4111-8111-111111111111": "127.0.77.1",
-    "22222222-2222-4222-8222-222222222222": "127.0.77.2",
-    "33333333-3333-4333-8333-333333333333": "127.0.77.3",
-}
-NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=False))
 THIRD = "33333333-3333-4333-8333-333333333333"
 CROWD = {f"44444444-4444-4444-8444-{number:012}": f"127.0.77.{100 + number}" for number in range(12)}
 INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Reset"]
@@ -38,127 +23,13 @@ INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Res
 INTERRUPTED = ["Reset", "EjectMedia", "InsertMedia", "Reset", "EjectMedia", "Boot", "Reset"]
 """The same to one that an earlier run has booted from media."""
 LAN = "192.0.2"
-COMMAND_S = 120
 SECRETS = ("content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile", "Authorization", "Basic ")
-
-
-def pulumi_dir() -> Path:
-    if found := shutil.which("pulumi"):
-        return Path(found).resolve().parent
-    for cli in sorted(cache_dir().glob("*/pulumi")):
-        return cli.parent
-    pytest.skip("no pulumi on PATH, and none built by tools/pulumi")
 
 
 @pytest.fixture(scope="module")
 def bmc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
     with running(tmp_path_factory.mktemp("bmc"), MACHINES | CROWD) as emulator:
         yield emulator
-
-
-ROLE: dict[str, Any] = {
-    "ignition_sha256": "first",
-    "ours": '{"ignition":{"version":"3.2.0"},"secret":"content-of-ours"}',
-    "keyfiles": {"eth0.nmconnection": "[connection]\nid=content-of-a-keyfile\n"},
-}
-
-
-def host_of(bmc_url: str, uuid: str, address: str, role: str = "control-plane") -> dict[str, Any]:
-    return {
-        "role": role,
-        "bmc_url": bmc_url,
-        "username": USER,
-        "password": PASSWORD,
-        "trust": {},
-        "consent": uuid.upper(),
-        "address": address,
-    }
-
-
-class Project:
-    """A Pulumi project with one stack in a folder of its own."""
-
-    def __init__(self, folder: Path, bmc: Emulator) -> None:
-        self.folder = folder
-        shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
-        installer, base = live_iso.installer(), live_iso.live_iso()
-        self.base = base
-        payload = pointer(bmc.authority)
-        for name in ("master", "worker"):
-            self.write(f"program/stacks/test/payload/{name}.ign", payload)
-        path = [Path(sys.executable).parent, pulumi_dir(), installer.parent]
-        self.env = {
-            "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
-            "HOME": str(folder),
-            "PYTHONPATH": str(ROOT),
-            "XDG_CACHE_HOME": str(folder / "cache"),
-            "PULUMI_HOME": str(folder / "pulumi"),
-            "PULUMI_BACKEND_URL": f"file://{folder}",
-            "PULUMI_CONFIG_PASSPHRASE": "x",
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
-            "SITE": str(folder / "site.json"),
-        }
-        self.site: dict[str, Any] = {
-            "ca": bmc.authority.pem,
-            "hosts": {name: host_of(bmc.address(uuid), uuid, MACHINES[uuid]) for name, uuid in NAMES.items()},
-            "bmc_deadline_s": 20,
-            "roles": {"control-plane": ROLE},
-            "reinstall": {},
-            "media_port": free_port(),
-            "base_iso_sha256": self.base_iso(base),
-            "payload_sha256": hashlib.sha256(payload).hexdigest(),
-        }
-        self.pulumi("stack", "init", "test")
-
-    def base_iso(self, content: bytes) -> str:
-        """Put a base ISO where it is looked for; its digest."""
-        digest = hashlib.sha256(content).hexdigest()
-        self.write(f"cache/okd-baremetal/images/{digest}", content)
-        return digest
-
-    def write(self, name: str, content: bytes) -> None:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-    def pulumi(self, *words: str, fails: bool = False) -> str:
-        (self.folder / "site.json").write_text(json.dumps(self.site))
-        done = subprocess.run(
-            ["pulumi", *words, "--non-interactive"],
-            cwd=self.folder / "program",
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_S,
-            check=False,
-        )
-        text = done.stdout + done.stderr
-        assert (done.returncode != 0) is fails, text
-        return text
-
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
-        (self.folder / "site.json").write_text(json.dumps(self.site))
-        quiet = subprocess.DEVNULL
-        command = ["pulumi", *words, "--non-interactive"]
-        path = shutil.which("pulumi", path=self.env["PATH"])
-        return subprocess.Popen(
-            command, executable=path, cwd=self.folder / "program", env=self.env, stdout=quiet, stderr=quiet
-        )
-
-    def end(self) -> None:
-        """End what a killed engine left behind: its language host and provider processes wait for it for ever."""
-        mark = f"SITE={self.folder}/".encode()
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mark in (process / "environ").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
-
-    def outputs(self, name: str) -> dict[str, Any]:
-        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
-        (found,) = [each["outputs"] for each in resources if each["urn"].endswith(f"::{name}")]
-        outputs: dict[str, Any] = found
-        return outputs
 
 
 @pytest.fixture
@@ -174,13 +45,6 @@ def eventually(is_so: Callable[[], bool], within_s: float = 30) -> None:
     while not is_so():
         assert time.monotonic() < until
         time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.mark.slow

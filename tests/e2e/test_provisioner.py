@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests import plans
-from tests.e2e.test_hosts import COMMAND_S, pulumi_dir
+from tests.e2e.project import COMMAND_S, pulumi_dir
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "assets", "cluster", "components", "providers", "stacks")
 MANAGED = {
