@@ -5,7 +5,7 @@ from typing import Any
 
 from providers.bmc_host.machine import is_shared, named, same, usable
 from providers.clock import Clock
-from providers.errors import BmcIdentityError
+from providers.errors import BmcError, BmcIdentityError
 from providers.progress import Report
 from providers.redfish.bmc import Bmc, BootOverride, Identity, Power
 from providers.redfish.steps import HDD, ONCE, Steps, Waits, drive
@@ -64,8 +64,11 @@ class BmcHostEngine:
         return seen
 
     def bmc_version(self) -> str:
-        """Firmware version of the BMC; empty where it does not say."""
-        return drive(self._steps().value("the BMC's version", self.bmc.bmc_version), self.clock)
+        """Firmware version of the BMC; empty where it does not say, or not to this login: nothing hangs on it."""
+        try:
+            return drive(self._steps().value("the BMC's version", self.bmc.bmc_version), self.clock)
+        except BmcError:
+            return ""
 
     def is_replaced(self) -> bool:
         """Whether the consent names the machine that answers, and that is not the recorded one."""

@@ -179,6 +179,20 @@ def test_release_of_what_is_off_and_as_found_writes_nothing() -> None:
     assert fake.writes == []
 
 
+@pytest.mark.parametrize(
+    ("refusal", "version"), [(None, "7.10"), (BmcAuthError("HTTP 403"), ""), (BmcTransientError("HTTP 503"), "")]
+)
+def test_a_bmc_that_hides_its_version_is_taken_as_it_is(refusal: Exception | None, version: str) -> None:
+    fake = bmc()
+
+    def refuse(_: str) -> None:
+        if refusal:
+            raise refusal
+
+    fake.fault = refuse
+    assert engine(fake).bmc_version() == version
+
+
 def test_a_wrong_password_is_tried_once() -> None:
     fake = bmc()
 
