@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 
-from assets.payload import PayloadError, payload_folder
+from assets.payload import PayloadError, payload_ca, payload_folder
 from providers.probe.kubernetes import KubeApi
 
 
@@ -69,6 +69,14 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
     except (yaml.YAMLError, ValidationError, ValueError, ssl.SSLError):  # their texts have the key
         what = f"{path}: not one cluster's CA with one user's client certificate and key"
         raise PayloadError(what, "take the file that openshift-install wrote, or remove it") from None
+
+
+def api_ca(payload: bytes, kubeconfig: Kubeconfig | None) -> str:
+    """PEM of who signs the API's certificates: the CA of the payload, and those of the kubeconfig.
+
+    OKD's own signs the config server alone.
+    """
+    return payload_ca(payload) + (kubeconfig.ca_pem if kubeconfig else "")
 
 
 def _context(ca_pem: str, client_pem: bytes) -> ssl.SSLContext:

@@ -10,13 +10,13 @@ from typing import Literal
 from pulumi.dynamic import DiffResult
 from pydantic import BaseModel, ConfigDict
 
-from assets.payload import payload_ca
 from providers import lock, progress
 from providers.bmc_host.machine import is_shared, named, usable
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
 from providers.errors import OkdBaremetalError, ProvisioningError
 from providers.probe.https import Endpoint
+from providers.probe.kubeconfig import api_ca, read_kubeconfig
 from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import Report
 from providers.provisioning.engine import Host, Installation, World
@@ -255,7 +255,8 @@ def _row(spec: HostProvisioningSpec, name: str) -> Report:
 
 
 def _api_probe(spec: HostProvisioningSpec, recipe: Recipe) -> Callable[[Host], bool]:
-    ready = Endpoint(API_PORT, "/readyz", spec.api_name, payload_ca(recipe.payload), PROBE_S)
+    ca_pem = api_ca(recipe.payload, read_kubeconfig(spec.stack))
+    ready = Endpoint(API_PORT, "/readyz", spec.api_name, ca_pem, PROBE_S)
     return lambda host: ready.is_ready(host.address)
 
 

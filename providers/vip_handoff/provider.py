@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from assets.payload import payload_ca, read_payload
+from assets.payload import read_payload
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
 from providers.errors import OkdBaremetalError
@@ -16,7 +16,7 @@ from providers.lock import held
 from providers.probe.api import API_PORT, Api
 from providers.probe.client import VipClient
 from providers.probe.https import connect_problem
-from providers.probe.kubeconfig import Kubeconfig, read_kubeconfig
+from providers.probe.kubeconfig import api_ca, read_kubeconfig
 from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import row
 from providers.vip_handoff.checks import holder_of
@@ -181,17 +181,12 @@ def _cluster(props: Props) -> Cluster:
 def _engine(props: Props) -> HandoffEngine:
     cluster = _cluster(props)
     kubeconfig = read_kubeconfig(props["stack"])
-    api = Api(props["domain"], _ca(props, kubeconfig))
+    payload = read_payload(props["stack"], "master", props["payload_sha256"])
+    api = Api(props["domain"], api_ca(payload, kubeconfig))
     signal = Okd(kubeconfig.api(props["domain"])).missing if kubeconfig else None
     client = partial(measuring, cluster.vips, api)
     lan, guest = Lan(cluster.vips, api), _guest(props)
     return HandoffEngine(cluster, lan, guest, signal, client, SYSTEM_CLOCK, row(props["urn"]))
-
-
-def _ca(props: Props, kubeconfig: Kubeconfig | None) -> str:
-    """The root CA of the payload; OKD's signs the config server alone, and a kubeconfig has those of its API."""
-    root = payload_ca(read_payload(props["stack"], "master", props["payload_sha256"]))
-    return root + (kubeconfig.ca_pem if kubeconfig else "")
 
 
 def _guest(props: Props) -> BootstrapGuest:
