@@ -81,7 +81,8 @@ def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
         devices={server.name: server.root_device_hints.device_name},
     )
     with MediaServer("127.0.0.1", 0) as media, IsoMedia(media, recipe, print) as made:
-        made.publish(server.name)
+        while made.publish(server.name) is None:
+            pass
         return project.out / made.digest(server.name) / f"{server.name}.iso"
 
 
