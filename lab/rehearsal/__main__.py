@@ -1,9 +1,13 @@
-"""`python -m lab.rehearsal`: from nothing to production and away again, as root. KEEP=1 leaves the cluster up."""
+"""From nothing to production and away again, as root; KEEP=1 leaves the cluster up.
+
+`python -m lab.rehearsal` takes the whole road; with `faults`, what can go wrong before production goes wrong.
+"""
 
 import hashlib
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from cluster.options import read_stack_file
@@ -12,6 +16,7 @@ from lab import site
 from lab.images import Images, ensure_images
 from lab.inventory import load_site
 from lab.payload import write_payload
+from lab.rehearsal.faults import Faults, make_deaf
 from lab.rehearsal.own_address import give_own_address
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
 from lab.rehearsal.report import RehearsalError, Report, say
@@ -23,20 +28,25 @@ PROJECT = Path("/var/lib/okd-lab/operator/project")
 CONSOLE_LINES = 20
 
 
-def main() -> int:
-    """Run it all; exit 1 when a step fails or a proof does not hold."""
+def main(arguments: Sequence[str]) -> int:
+    """Run it; exit 1 when a step fails or a proof does not hold, 2 for another word than `faults`."""
+    if arguments not in ([], ["faults"]):
+        say("usage: python -m lab.rehearsal [faults]")
+        return 2
+    walk = _faults if arguments else _whole
     keep = bool(os.environ.get("KEEP"))
     report = Report()
     failed = True
     try:
         images = _lab_up(report)
         with inside_the_site():
-            _cluster(report, images, keep=keep)
+            walk(_prepared(report, images, deaf=walk is _faults), keep=keep)
         failed = False
     except (RehearsalError, LabError) as error:
         say(f"\nFAILED: {error}")
         _consoles(f"{error.machine} {error}" if isinstance(error, RehearsalError) else str(error))
     finally:
+        Stack(PROJECT).kill()
         if keep:
             say(f"\n{keep_note()}")
         else:
@@ -58,13 +68,15 @@ def _lab_up(report: Report) -> Images:
     return images
 
 
-def _cluster(report: Report, images: Images, *, keep: bool) -> None:
+def _prepared(report: Report, images: Images, *, deaf: bool) -> Rehearsal:
     stack = Stack(PROJECT)
     with report.step("payload and stack"):
         stack.prepare()
         give_own_address(stack, load_site())
         payload = PROJECT / "stacks" / STACK / "payload"
         write_payload(load_site(), payload)
+        if deaf:
+            make_deaf(payload / "bootstrap.ign")
         digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
         with images.base_volume.open("rb") as volume:
             base = {"base_sha256": hashlib.file_digest(volume, "sha256").hexdigest()}
@@ -74,7 +86,10 @@ def _cluster(report: Report, images: Images, *, keep: bool) -> None:
         stack.preview()
         report.measure("preview of 3+2 servers, s", goal="under 3", seen=f"{time.monotonic() - began:.1f}")
     plan = _plan(PROJECT)
-    rehearsal = Rehearsal(Provisioner(plan, images), stack, plan, report)
+    return Rehearsal(Provisioner(plan, images), stack, plan, report)
+
+
+def _whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     rehearsal.preflight()
     rehearsal.refusals()
     rehearsal.bootstrap()
@@ -86,6 +101,12 @@ def _cluster(report: Report, images: Images, *, keep: bool) -> None:
     if not keep:
         rehearsal.provisioner_away()
         rehearsal.destroy()
+
+
+def _faults(rehearsal: Rehearsal, *, keep: bool) -> None:
+    Faults(rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report).run()
+    if not keep:
+        rehearsal.stack.run("destroy", "--yes", "--skip-preview")
 
 
 def _plan(project: Path) -> ClusterPlan:
@@ -104,4 +125,4 @@ def _consoles(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

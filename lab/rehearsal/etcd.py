@@ -91,6 +91,11 @@ class Writer:
             if self._thread.is_alive():
                 raise RehearsalError("the writer's last key was not acknowledged within 60 s")
 
+    def lost(self) -> list[str]:
+        """Keys that were acknowledged, and are not there."""
+        there = self.etcd.keys()
+        return [key for key in self.acknowledged if key not in there]
+
     def _write(self) -> None:
         number = 0
         while not self._over.is_set():

@@ -46,6 +46,15 @@ class Proofs:
         self._serves(vip, bootstrap.name)
         self._names(str(bootstrap.address), bootstrap.name)
 
+    def seconds_until_the_bootstrap_answers(self, deadline_s: float = 60) -> float:
+        """How long nobody else, and it, takes to answer the API VIP from now on; `deadline_s`: it did not."""
+        vip, began = str(self.plan.api.address), time.monotonic()
+        interface = interface_to(vip)
+        self._settle(
+            lambda: answering_macs(interface, vip, wait_s=POLL_S), {self.plan.bootstrap.mac}.__eq__, deadline_s
+        )
+        return time.monotonic() - began
+
     def control_plane_joined(self) -> None:
         """Phase 1: four etcd members, all of which may vote."""
         wanted = sorted([self.plan.bootstrap.name, *(server.name for server in self.plan.control_plane)])

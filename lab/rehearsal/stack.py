@@ -1,10 +1,13 @@
 """The operator's side: the same program, in a copy of the project, driven by the real Pulumi CLI."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,10 @@ from lab.rehearsal.report import RehearsalError, say
 STACK = "rehearsal"
 PROGRAM = ("Pulumi.yaml", "__main__.py", "cluster", "assets", "components", "providers", "stacks")
 CHECKOUT = Path(__file__).parents[2]
+
+
+OnLine = Callable[[str, int], None]
+"""Takes a line of a running command, and the command's pid."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Stack:
             raise RehearsalError(f"`pulumi {' '.join(words)}` ended with {outcome.code}{said}", outcome.text)
         return outcome.text
 
-    def try_run(self, *words: str, quiet: bool = False) -> Outcome:
+    def try_run(self, *words: str, quiet: bool = False, on_line: OnLine = lambda *_: None) -> Outcome:
         """A command; its lines are shown as they come, unless `quiet`."""
         command, env = site.exec_command(["pulumi", *words, "--non-interactive"])
         lines = []
@@ -74,9 +81,19 @@ class Stack:
         ) as process:
             for line in process.stdout or ():
                 lines.append(line)
+                on_line(line, process.pid)
                 if not quiet and line.strip():
                     say(f"    {line.rstrip()}")
         return Outcome(process.returncode, "".join(lines))
+
+    def kill(self, program: bytes = b"") -> None:
+        """Kill what commands run or have left behind: the processes with `program` in their command line."""
+        home = f"PULUMI_HOME={self.project.parent}/".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                ours = home in (process / "environ").read_bytes()
+                if ours and program in (process / "cmdline").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
 
     def configure(self, **values: object) -> None:
         """Set config values as an operator does, all in one command; a mapping is set leaf by leaf."""

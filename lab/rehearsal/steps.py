@@ -209,8 +209,7 @@ class Rehearsal:
         if self.writer is None:
             raise RehearsalError("the writer was never started")
         self.writer.stop()
-        keys = self.writer.etcd.keys()
-        lost = [key for key in self.writer.acknowledged if key not in keys]
+        lost = self.writer.lost()
         what = f"acknowledged writes lost, of {len(self.writer.acknowledged)} ({self.writer.retries} retries)"
         self.report.prove(what, wanted=0, seen=len(lost))
 

@@ -1,0 +1,152 @@
+"""What goes wrong on the way to production, on the machines: each time the update fails, and the next one goes on."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+
+from lab.rehearsal.etcd import Writer
+from lab.rehearsal.proofs import Proofs
+from lab.rehearsal.provisioner import Provisioner
+from lab.rehearsal.report import Report
+from lab.rehearsal.stack import Outcome, Stack
+
+POWER_BUTTON = "guest-power-button.service"
+PROVIDERS = b"pulumi.dynamic"
+SHUTDOWN_S = 5
+HOST_S = 100
+"""For a server: more than its installation takes here, and what the frozen one costs this rehearsal."""
+Deed = Callable[[int], object]
+"""Done to a running `pulumi up`, with the pid of its CLI."""
+
+
+def make_deaf(bootstrap_ign: Path) -> None:
+    """Have the bootstrap VM ignore its power button."""
+    config = json.loads(bootstrap_ign.read_text())
+    config["systemd"]["units"].append({"name": POWER_BUTTON, "mask": True})
+    bootstrap_ign.write_text(json.dumps(config))
+
+
+@dataclass
+class Faults:
+    """One run, from a stack that was prepared."""
+
+    provisioner: Provisioner
+    stack: Stack
+    proofs: Proofs
+    report: Report
+
+    def run(self) -> None:
+        """All of them, in the order in which they can happen."""
+        with self.report.step("pulumi up, phase bootstrap"):
+            self.stack.configure(handoff={"shutdown_s": SHUTDOWN_S}, deadlines={"host_s": HOST_S})
+            self.stack.run("up", "--yes", "--skip-preview")
+        writer = Writer(self.proofs.etcd())
+        writer.start()
+        self.stack.configure(phase="production")
+        self._killed_at_the_gate()
+        self._nodes_die_after_the_release()
+        self._provider_killed_in_the_watch()
+        self._killed_as_it_lets_go()
+        self._a_worker_fails()
+        self._goes_through()
+        self._written(writer)
+
+    def _killed_at_the_gate(self) -> None:
+        with self.report.step("kill -9 of the CLI at the gate"):
+            self._kill_the_cli_in("gate")
+            self.proofs.bootstrap_holds_the_vip()
+
+    def _nodes_die_after_the_release(self) -> None:
+        """Their etcd was most of the cluster's, so the bootstrap's API ends as well: only the VIP comes back."""
+        nodes = [server.name for server in self.proofs.plan.control_plane]
+        with self.report.step("all control-plane nodes die right after the release"):
+            took: list[float] = []
+
+            def die(_: int) -> None:
+                for node in nodes:
+                    self.provisioner.suspend(node)
+                look.start()
+
+            look = Thread(target=lambda: took.append(self.proofs.seconds_until_the_bootstrap_answers()))
+            outcome = self._up_with("VipHandoff .* soak", die)
+            look.join()
+            for node in nodes:
+                self.provisioner.resume(node)
+            self._failed(outcome, "HandoffUnsafeError")
+            self._vm(runs=True)
+            self.report.measure("VIP answered by the bootstrap again, s", goal="under 5", seen=f"{took[0]:.1f}")
+            self.proofs.control_plane_joined()
+
+    def _provider_killed_in_the_watch(self) -> None:
+        with self.report.step("kill -9 of the provider in the watch"):
+            outcome = self._up_with("VipHandoff .* watch", lambda _: self.stack.kill(PROVIDERS))
+            self._failed(outcome, "")
+            self._vm(runs=True)
+            self.proofs.control_plane_holds_the_vip()
+
+    def _killed_as_it_lets_go(self) -> None:
+        with self.report.step("kill -9 of the CLI as the VM is let go"):
+            self._kill_the_cli_in("let go")
+            self.proofs.control_plane_holds_the_vip()
+
+    def _a_worker_fails(self) -> None:
+        """The VM ignores its power button, so it is forced off; it is kept, since the update fails later."""
+        frozen = self.proofs.plan.compute[0].name
+        with self.report.step("the VM ignores its power button, and a worker fails later in the same update"):
+            outcome = self._up_with(rf"{frozen} .* installing from ISO", lambda _: self.provisioner.suspend(frozen))
+            self._failed(outcome, frozen)
+            self._vm(runs=False)
+            self.provisioner.resume(frozen)
+
+    def _goes_through(self) -> None:
+        with self.report.step("pulumi up goes through"):
+            self.stack.run("up", "--yes", "--skip-preview")
+            there = self._bootstrap in self.provisioner.domains()
+            self.report.prove("bootstrap VM is there", wanted=False, seen=there)
+            self.proofs.control_plane_holds_the_vip()
+            self.proofs.compute_holds_the_ingress_vip()
+            self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
+            self.report.prove("second up", wanted="no changes", seen="no changes")
+
+    def _written(self, writer: Writer) -> None:
+        writer.stop()
+        lost = writer.lost()
+        self.report.prove(f"acknowledged writes lost, of {len(writer.acknowledged)}", wanted=0, seen=len(lost))
+
+    @property
+    def _bootstrap(self) -> str:
+        return self.proofs.plan.bootstrap.name
+
+    def _vm(self, *, runs: bool) -> None:
+        self.report.prove("bootstrap VM was kept", wanted=True, seen=self._bootstrap in self.provisioner.domains())
+        running = self._bootstrap in self.provisioner.running()
+        self.report.prove("bootstrap VM runs", wanted=runs, seen=running)
+
+    def _failed(self, outcome: Outcome, named: str) -> None:
+        holds = outcome.code != 0 and named in outcome.text and "Traceback" not in outcome.text
+        self.report.prove("the update failed", wanted="with an error that says why", seen=outcome.code, holds=holds)
+
+    def _kill_the_cli_in(self, state: str) -> None:
+        outcome = self._up_with(f"VipHandoff .* {state}", lambda pid: os.kill(pid, signal.SIGKILL))
+        self.report.prove("the CLI was killed", wanted=-signal.SIGKILL, seen=outcome.code)
+        # Its provider may be alive yet, and must leave the VIP to the next run.
+        self.stack.run("cancel", "--yes", quiet=True)
+        self._vm(runs=True)
+
+    def _up_with(self, when: str, deed: Deed) -> Outcome:
+        """`pulumi up`, and a deed as soon as it shows such a line."""
+        waiting = [re.compile(when)]
+
+        def look(line: str, pid: int) -> None:
+            if waiting and waiting[0].search(line):
+                waiting.clear()
+                deed(pid)
+
+        outcome = self.stack.try_run("up", "--yes", "--skip-preview", on_line=look)
+        self.report.prove(f"`pulumi up` came to {when.rpartition('* ')[2]}", wanted=True, seen=not waiting)
+        return outcome
