@@ -22,7 +22,7 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test rehearsal bench accept clean lock _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,10 +47,15 @@ test: check _readers ## check, then the tiers unit, program, plugin, wire, and t
 	$(PY) -m pytest -q -n 4 --dist worksteal tests/wire
 	$(PY) -m pytest -q tests/e2e
 
-rehearsal: ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
+rehearsal: _lab ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
+	$(PY) -m lab.rehearsal
+
+faults: _lab ## The way to production where it goes wrong, on virtual machines, as root
+	$(PY) -m lab.rehearsal faults
+
+_lab:
 	@tools/packages $(wildcard lab/packages.txt)
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _nmstatectl _lab-binaries
-	$(PY) -m lab.rehearsal
 
 bench: setup ## Measure; the figures belong into bench/README.md
 	$(PY) -m bench

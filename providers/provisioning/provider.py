@@ -19,7 +19,7 @@ from providers.probe.https import Endpoint
 from providers.probe.kubeconfig import api_ca, read_kubeconfig
 from providers.probe.neighbours import answering_macs, interface_to
 from providers.progress import Report
-from providers.provisioning.engine import Host, Installation, World
+from providers.provisioning.engine import HEARTBEAT_S, Host, Installation, World
 from providers.provisioning.isos import IsoMedia, Recipe, Shelf
 from providers.provisioning.media import MediaServer
 from providers.provisioning.rollout import THREADS, roll_out
@@ -216,7 +216,8 @@ def _installation(
     world = World(bmc, SYSTEM_CLOCK, media, is_up, _row(spec, name), lock.held(bmc.url))
     # The disk of a host that runs is wiped for the machine alone that the operator names.
     host = Host(name, anew.get(name, wanted.machine), wanted.address, anew=name in anew)
-    return Installation(host, world, spec.deadline_s)
+    # A thousand servers tell as much as a hundred.
+    return Installation(host, world, spec.deadline_s, max(HEARTBEAT_S, len(spec.hosts) / 10))
 
 
 def _bmc(spec: HostProvisioningSpec, name: str) -> SushyBmc:
