@@ -64,12 +64,18 @@ class ServerUnderTest:
     media: ServedMedia
     clock: MovedClock = field(default_factory=MovedClock)
     session: bool = False
+    fingerprint: str = ""
     lines: list[str] = field(default_factory=list)
 
     def bmc(self) -> SushyBmc:
         options = self.fleet.options
         access = Access(
-            self.fleet.address(0), options.username, options.password, ca=self.fleet.ca, session=self.session
+            self.fleet.address(0),
+            options.username,
+            options.password,
+            ca=self.fleet.ca,
+            fingerprint=self.fingerprint,
+            session=self.session,
         )
         return SushyBmc(access, QUICK)
 

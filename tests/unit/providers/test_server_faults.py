@@ -1,6 +1,8 @@
 """What a BMC does wrong, and how it ends: each row is one of docs/explanation/servers.md."""
 
+import hashlib
 import re
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,6 +202,21 @@ def test_a_refused_login_is_tried_once_and_works_when_mended(it: ServerUnderTest
     assert it.fleet.figures().requests.total() == 1
     it.from_start_to_end()
     assert it.is_installed()
+
+
+def test_a_pinned_certificate_is_trusted_whoever_signed_it(it: ServerUnderTest) -> None:
+    it.fleet.change(0, certificate="other authority")
+    pem = ssl.get_server_certificate((it.fleet.node(0), it.fleet.port))
+    it.fingerprint = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+    it.from_start_to_end()
+    assert it.is_installed()
+
+
+def test_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
+    it.fingerprint = "ab" * 32
+    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out who answers"):
+        it.take_over()
+    assert it.fleet.figures().requests.total() == 0
 
 
 def test_retry_after_is_kept(it: ServerUnderTest) -> None:
