@@ -10,6 +10,8 @@ from providers.progress import Report
 from providers.redfish.bmc import Bmc, BootOverride, Identity, Power
 from providers.redfish.steps import HDD, ONCE, Steps, Waits, drive
 
+VERSION_S = 10.0
+
 
 @dataclass(frozen=True)
 class Found:
@@ -66,7 +68,8 @@ class BmcHostEngine:
     def bmc_version(self) -> str:
         """Firmware version of the BMC; empty where it does not say, or not to this login: nothing hangs on it."""
         try:
-            return drive(self._steps().value("the BMC's version", self.bmc.bmc_version), self.clock)
+            version = self._steps().value("the BMC's version", self.bmc.bmc_version, within_s=VERSION_S)
+            return drive(version, self.clock)
         except BmcError:
             return ""
 
