@@ -75,7 +75,7 @@ class Stack:
         self._env = {
             "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
             "HOME": str(folder),
-            "PYTHONPATH": os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONPATH": str(CHECKOUT),
             "XDG_CACHE_HOME": str(folder / "cache"),
             "PULUMI_HOME": str(folder / "pulumi"),
             "PULUMI_BACKEND_URL": f"file://{folder}",
