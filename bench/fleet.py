@@ -1,0 +1,182 @@
+"""`python -m bench.fleet [N ...]`: how long N servers take to be installed, against the slowest of them alone.
+
+Each runs the real engine on BMCs of the fake fleet, over TLS, each with a certificate of its own.
+"""
+
+import os
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import slots
+from bench.stack import Stack, Update
+from tests.fakes.fleet.fetch import fetch
+from tests.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
+from tests.fakes.fleet.machine import Machine
+from tests.fakes.fleet.vendors import GENERIC
+
+SIZES = (1, 10, 100, 1000)
+PACE = Pace(by_looks=False, power=(5, 30), install=(5, 10), boot=(5, 10), latency_s=(0.05, 0.3))
+"""Seconds; each host draws its own by its number, and its latency anew for each request."""
+PARALLEL = 1000
+MOST_WITH_SERVERS = 100
+"""Beyond that the engine's own slots are all that is measured."""
+SLOT_SIZES = (10, 20)
+INSTALLED = Counter({"On": 2})
+OFF = {"power": "Off", "running": False, "disk": "", "image": "", "target": "None", "enabled": "Disabled"}
+RUNNING = {**OFF, "power": "On", "running": True, "disk": "something of before"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One update, and what is known beside it.
+
+    Args:
+        wrong: Hosts that were not reset as wanted, or not installed once.
+    """
+
+    update: Update
+    preview_s: float
+    state_bytes: int
+    requests: int
+    connections: int
+    wrong: list[int]
+
+
+@dataclass
+class Bench:
+    """Measures on one fleet, one thing after the other."""
+
+    fleet: Fleet
+    _alone: dict[tuple[int, bool, bool], float] = field(default_factory=dict)
+
+    def install(self, hosts: list[int], *words: str, with_servers: bool = False, running: bool = False) -> Measured:
+        """Have hosts installed by one `pulumi up`.
+
+        Args:
+            hosts: Their numbers.
+            words: Options of the command.
+            with_servers: Each has a `BmcHost`, which goes first.
+            running: As they are found.
+        """
+        fleet = self.fleet
+        fleet.change(**RUNNING if running else OFF)
+        fleet.forget()
+        with tempfile.TemporaryDirectory() as folder:
+            stack = Stack(Path(folder), fleet, hosts, with_servers=with_servers)
+            preview_s = stack.preview_s()
+            update = stack.up(*words)
+            wanted = INSTALLED + Counter({"ForceOff": int(running)})
+            figures = {host: fleet.figures(host) for host in hosts}
+            wrong = [host for host, seen in figures.items() if seen.resets != wanted or seen.installs != 1]
+            total = fleet.total()
+            return Measured(update, preview_s, stack.state_bytes(), total.requests, total.connections, wrong)
+
+    def alone_s(self, hosts: int, *, with_servers: bool = False, running: bool = False) -> float:
+        """Seconds that the slowest of the first `hosts` takes alone."""
+        key = slowest(hosts), with_servers, running
+        if key not in self._alone:
+            measured = self.install([key[0]], with_servers=with_servers, running=running)
+            self._alone[key] = measured.update.work_s
+        return self._alone[key]
+
+
+def slowest(hosts: int) -> int:
+    """The host, of the first `hosts`, that needs the longest by what it draws."""
+
+    def needs_s(index: int) -> float:
+        drawn = Machine(index, GENERIC, PACE, lambda machine, url: fetch(machine, url, "", 0, 0))
+        return 2 * drawn._power_s + drawn._install_s + drawn._boot_s
+
+    return max(range(hosts), key=needs_s)
+
+
+def table(title: str, *columns: str) -> None:
+    """Begin a table."""
+    print(f"\n{title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+
+
+def row(*cells: object) -> None:
+    """Another row of it, and how busy the machine was in the last minute."""
+    texts = [f"{cell:,.2f}" if isinstance(cell, float) else str(cell) for cell in (*cells, os.getloadavg()[0])]
+    print(f"| {' | '.join(texts)} |", flush=True)
+
+
+def rollouts(bench: Bench, sizes: list[int]) -> None:
+    """`HostProvisioning` alone."""
+    columns = ["hosts", "slowest alone, s", "rollout, s", "ratio", "pulumi up, s", "CPU ms/host: plugin", "the rest"]
+    columns += ["plugin's peak, MiB", "preview, s", "state bytes/host", "requests/host", "connections/host"]
+    table("HostProvisioning", *columns, "hosts not reset exactly as wanted", "load")
+    for hosts in sizes:
+        alone_s, seen = bench.alone_s(hosts), bench.install(list(range(hosts)))
+        took, plugin = seen.update, seen.update.costs["plugin"]
+        rest_s = sum(cost.cpu_s for cost in took.costs.values()) - plugin.cpu_s
+        times = f"{alone_s:.1f}", f"{took.work_s:.1f}", took.work_s / alone_s, f"{took.whole_s:.1f}"
+        cpu_ms = [round(1000 * cpu_s / hosts) for cpu_s in (plugin.cpu_s, rest_s)]
+        each = [round(count / hosts, 1) for count in (seen.state_bytes, seen.requests, seen.connections)]
+        row(
+            hosts,
+            *times,
+            *cpu_ms,
+            round(plugin.peak_mib),
+            f"{seen.preview_s:.1f}",
+            *map(str, each),
+            seen.wrong or "none",
+        )
+
+
+def with_servers(bench: Bench, hosts: int) -> None:
+    """A `BmcHost` for each before it, as the real graph has it."""
+    columns = "hosts", "servers", "--parallel", "slowest alone, s", "BmcHosts, s", "rollout, s", "ratio"
+    table("BmcHost and HostProvisioning", *columns, "pulumi up, s", "hosts not reset exactly as wanted", "load")
+    for running in (False, True):
+        for words in ((), ("--parallel", str(PARALLEL))):
+            alone_s = bench.alone_s(hosts, with_servers=True, running=running)
+            seen = bench.install(list(range(hosts)), *words, with_servers=True, running=running)
+            took = seen.update
+            servers_s = took.work_s - took.rollout_s
+            times = f"{alone_s:.1f}", f"{servers_s:.1f}", f"{took.rollout_s:.1f}", took.work_s / alone_s
+            kind, parallel = "running" if running else "off", words[-1] if words else "default"
+            row(hosts, kind, parallel, *times, f"{took.whole_s:.1f}", seen.wrong or "none")
+
+
+def in_slots(bench: Bench, sizes: list[int]) -> None:
+    """A host per slot, by sushy with its defaults; what is not among SLOT_SIZES is their last, scaled up."""
+    columns = (
+        "hosts",
+        "slowest alone, s",
+        "sushy's defaults in four slots, s",
+        "ratio",
+        "requests/host",
+        "connections/host",
+    )
+    table("A host per slot", *columns, "load")
+    each_s = 0.0
+    for hosts in SLOT_SIZES:
+        alone_s = bench.alone_s(hosts)
+        bench.fleet.change(**OFF)
+        bench.fleet.forget()
+        with tempfile.TemporaryDirectory() as folder:
+            took_s = slots.install_all(bench.fleet, hosts, Path(folder))
+        total, each_s = bench.fleet.total(), took_s / hosts
+        counts = f"{total.requests / hosts:.1f}", f"{total.connections / hosts:.1f}"
+        row(hosts, f"{alone_s:.1f}", f"{took_s:.1f}", took_s / alone_s, *counts)
+    for hosts in (size for size in sizes if size > max(SLOT_SIZES)):
+        alone_s = bench.alone_s(hosts)
+        row(hosts, f"{alone_s:.1f}", f"{each_s * hosts:,.0f} (extrapolated)", each_s * hosts / alone_s, "", "")
+
+
+def main() -> None:
+    """All of it, on one fleet."""
+    sizes = [int(word) for word in sys.argv[1:]] or list(SIZES)
+    with running_apart(Options(hosts=max(*sizes, *SLOT_SIZES), pace=PACE)) as fleet:
+        bench = Bench(fleet)
+        rollouts(bench, sizes)
+        with_servers(bench, min(max(sizes), MOST_WITH_SERVERS))
+        in_slots(bench, sizes)
+
+
+if __name__ == "__main__":
+    main()

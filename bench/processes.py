@@ -1,0 +1,87 @@
+"""What the processes of a Pulumi command cost, by what they are."""
+
+import os
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SAMPLE_S = 0.25
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+KINDS = {"pulumi.dynamic": "plugin", "pulumi-language-python": "program", "pulumi ": "engine"}
+"""What a command line holds, and what that process is, first come; others are helpers of the plugin, and its cost."""
+
+
+@dataclass
+class Cost:
+    """Of all processes of one kind."""
+
+    cpu_s: float = 0.0
+    peak_mib: float = 0.0
+    """Of the largest."""
+
+
+@dataclass
+class Watch:
+    """Looks at a process and at all below it until it is told to stop; a process' last moments are not seen."""
+
+    root: int
+    _cpu_s: dict[int, tuple[str, float]] = field(default_factory=dict)
+    _peaks: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> "Watch":
+        """In a thread."""
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        return self
+
+    def stop(self) -> dict[str, Cost]:
+        """The cost by kind."""
+        self._stop.set()
+        self._thread.join()
+        costs: dict[str, Cost] = defaultdict(Cost)
+        for kind, cpu_s in self._cpu_s.values():
+            costs[kind].cpu_s += cpu_s
+        for kind, peak_mib in self._peaks.items():
+            costs[kind].peak_mib = peak_mib
+        return costs
+
+    def _run(self) -> None:
+        while not self._stop.wait(SAMPLE_S):
+            for pid in _below(self.root):
+                try:
+                    self._look(pid)
+                except (OSError, IndexError):  # it has ended meanwhile
+                    continue
+
+    def _look(self, pid: int) -> None:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        kind = next((kind for mark, kind in KINDS.items() if mark in line), "")
+        if not kind:
+            return
+        times = _fields(pid)[11:15]  # its own, and those of the children that have ended
+        own = 4 if kind == "plugin" else 2
+        self._cpu_s[pid] = kind, sum(map(int, times[:own])) / TICKS_PER_S
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                self._peaks[kind] = max(self._peaks[kind], int(line.split()[1]) / 1024)
+
+
+def _fields(pid: int) -> list[str]:
+    """Those of /proc/<pid>/stat after the name, which may hold anything."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def _below(root: int) -> list[int]:
+    """A process and all below it."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            children[int(_fields(int(entry.name))[1])].append(int(entry.name))
+        except OSError:
+            continue
+    found = [root]
+    for pid in found:
+        found += children[pid]
+    return found

@@ -1,0 +1,143 @@
+"""A stack of `bench/program` in a folder of its own, and what its commands take."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from assets.ignition import Config, Resource
+from bench.processes import Cost, Watch
+from tests import live_iso
+from tests.fakes.fleet.certificates import API_NAME
+from tests.fakes.fleet.fleet import Fleet, uuid_of
+
+CHECKOUT = Path(__file__).parents[1]
+STACK = "bench"
+OURS = "baremetal:"
+ROLLOUT = f"{OURS}HostProvisioning control-plane"
+MARKS = OURS, f"{ROLLOUT} creating", f"{ROLLOUT} created"
+"""What the engine prints when the work begins, and when the rollout begins and ends."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one `pulumi up` took.
+
+    Args:
+        work_s: From the engine's first "creating" of a resource of ours to the "created" of the rollout.
+        rollout_s: Of the rollout alone.
+        whole_s: Of the command.
+        costs: By kind of process.
+    """
+
+    work_s: float
+    rollout_s: float
+    whole_s: float
+    costs: dict[str, Cost]
+
+
+class Stack:
+    """Installs hosts of a fleet.
+
+    Args:
+        hosts: Their numbers.
+        with_servers: With a `BmcHost` for each, as the real graph has it.
+    """
+
+    def __init__(self, folder: Path, fleet: Fleet, hosts: list[int], *, with_servers: bool) -> None:
+        self._folder = folder
+        shutil.copytree(CHECKOUT / "bench" / "program", folder / "program")
+        payload = Config(certificate_authorities=(Resource.inline(fleet.ca),)).to_json().encode()
+        base = live_iso.live_iso()
+        base_sha256 = hashlib.sha256(base).hexdigest()
+        self._write(f"program/stacks/{STACK}/payload/master.ign", payload)
+        self._write(f"cache/okd-baremetal/images/{base_sha256}", base)
+        site = {
+            "username": fleet.options.username,
+            "password": fleet.options.password,
+            "ca": fleet.ca,
+            "api_name": API_NAME,
+            "with_servers": with_servers,
+            "base_iso_sha256": base_sha256,
+            "payload_sha256": hashlib.sha256(payload).hexdigest(),
+            "hosts": {
+                f"host-{host}": {"bmc_url": fleet.address(host), "address": fleet.node(host), "uuid": uuid_of(host)}
+                for host in hosts
+            },
+        }
+        self._write("site.json", json.dumps(site).encode())
+        path = [Path(sys.executable).parent, live_iso.installer().parent]
+        self._env = {
+            "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
+            "HOME": str(folder),
+            "PYTHONPATH": str(CHECKOUT),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "PULUMI_HOME": str(folder / "pulumi"),
+            "PULUMI_BACKEND_URL": f"file://{folder}",
+            "PULUMI_CONFIG_PASSPHRASE": "bench",
+            "PULUMI_STACK": STACK,
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
+            "SITE": str(folder / "site.json"),
+        }
+        self._run("stack", "init", STACK)
+
+    def preview_s(self) -> float:
+        """Seconds that a preview takes."""
+        began = time.monotonic()
+        self._run("preview")
+        return time.monotonic() - began
+
+    def up(self, *words: str) -> Update:
+        """Install the hosts.
+
+        Raises:
+            RuntimeError: The engine says no; the message ends with what it printed.
+        """
+        lines, seen, began = [], dict[str, float](), time.monotonic()
+        with self._start("up", "--yes", "--skip-preview", *words) as command:
+            watch = Watch(command.pid).start()
+            assert command.stdout is not None  # noqa: S101  (a pipe was asked for)
+            for line in command.stdout:
+                lines.append(line)
+                for mark in MARKS:
+                    if mark in line:
+                        seen.setdefault(mark, time.monotonic())
+            costs = watch.stop()
+        whole_s = time.monotonic() - began
+        if command.returncode:
+            raise RuntimeError(f"pulumi up: {''.join(lines[-40:])}")
+        first, creating, created = (seen[mark] for mark in MARKS)
+        return Update(created - first, created - creating, whole_s, costs)
+
+    def state_bytes(self) -> int:
+        """Of the state file."""
+        return next(self._folder.glob(f".pulumi/stacks/**/{STACK}.json")).stat().st_size
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def _run(self, *words: str) -> str:
+        with self._start(*words) as command:
+            said, _ = command.communicate()
+        if command.returncode:
+            raise RuntimeError(f"pulumi {words[0]}: {said}")
+        return said
+
+    def _start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["pulumi", *words, "--non-interactive"],
+            executable=shutil.which("pulumi", path=self._env["PATH"]),
+            cwd=self._folder / "program",
+            env=self._env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
