@@ -88,7 +88,7 @@ def slowest(hosts: int) -> int:
 
     def needs_s(index: int) -> float:
         drawn = Machine(index, GENERIC, PACE, lambda machine, url: fetch(machine, url, "", 0, 0))
-        return 2 * drawn._power_s + drawn._install_s + drawn._boot_s
+        return 2 * drawn.power_s + drawn.install_s + drawn.boot_s
 
     return max(range(hosts), key=needs_s)
 

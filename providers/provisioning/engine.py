@@ -28,6 +28,7 @@ from providers.redfish.steps import CD, HDD, Steps, Waits
 HEARTBEAT_S = 10.0
 INSERT_S = 300.0  # a BMC that downloads the whole ISO at the insert does so within its own HTTP time-out
 UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD
+UNSEEN_S = 60.0  # who has read the ISO since On, and is still or again Off after that time, has booted it
 ADOPTED = ""
 ADOPTING = "adopting: it runs from its disk"
 
@@ -173,7 +174,7 @@ class Installation:
         # A BMC that restarted meanwhile has dropped the image.
         yield from self._insert(steps, url)
         self._enter("starting the installer")
-        yield from steps.power(Power.ON)
+        yield from steps.ensure("power On", self._has_started(url), partial(self.world.bmc.request_power, Power.ON))
         self._enter("installing from ISO")
         what = "power Off (the sign that the installation is done)"
         self._url = url
@@ -189,6 +190,16 @@ class Installation:
             if self.world.media.sent(url) != 0:
                 raise
             raise self._never_fetched(url, INSERT_S, error.what) from None
+
+    def _has_started(self, url: str) -> Callable[[], bool]:
+        """Whether it is on, or was: an installation may end while its BMC is away."""
+        asked, before = self.world.clock.now(), self.world.media.sent(url) or 0
+
+        def has_started() -> bool:
+            was_on = self.world.clock.now() - asked >= UNSEEN_S and (self.world.media.sent(url) or 0) > before
+            return was_on or self.world.bmc.power() is Power.ON
+
+        return has_started
 
     def _is_done(self, url: str) -> Callable[[], bool]:
         started = self.world.clock.now()

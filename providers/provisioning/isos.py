@@ -1,5 +1,7 @@
 """Boot ISOs of a role's hosts, made when the first host needs one."""
 
+import os
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -58,18 +60,27 @@ class Shelf(Protocol):
         ...
 
 
+HOSTS_PER_MAKER, MAKERS = 100, 4
+"""A maker has a copy of the base, which is not worth its while for few hosts."""
+
+
 @dataclass
 class IsoMedia:
-    """Makes them, one after the other, and has them served; `engine.Media` is its protocol."""
+    """Makes them and has them served; `engine.Media` is its protocol."""
 
     shelf: Shelf
     recipe: Recipe
     report: Report
-    _maker: IsoMaker | None = None
+    _makers: list[IsoMaker] = field(default_factory=list)
     _orders: dict[str, Future[str]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
-    # A tool of 60 ms per host: its own thread, so that a fleet's calls to BMCs do not stand in line behind it.
-    _workshop: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _own: threading.local = field(default_factory=threading.local)
+
+    def __post_init__(self) -> None:
+        # The tool takes 60 ms per host: threads of its own, or a fleet's calls to BMCs would stand in line behind it.
+        makers = min(MAKERS, os.cpu_count() or 1, 1 + len(self.recipe.devices) // HOSTS_PER_MAKER)
+        self._workshop = ThreadPoolExecutor(makers)
+        self._first = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -78,8 +89,8 @@ class IsoMedia:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self._workshop.shutdown(cancel_futures=True)
-        if self._maker is not None:
-            self._maker.close()
+        for maker in self._makers:
+            maker.close()
 
     def publish(self, host: str) -> str | None:
         """Have the host's ISO made and served; its URL, or None: not yet.
@@ -95,17 +106,25 @@ class IsoMedia:
 
     def _make(self, host: str) -> str:
         recipe = self.recipe
-        if self._maker is None:
-            tool = find_installer()
-            base = ensure_base(recipe.base_sha256, recipe.base_url, self.report)
-            self._maker = IsoMaker(base, recipe.base_sha256, tool)
-        made = self._maker.make(
+        made = self._maker().make(
             ignition=compose(recipe.payload, recipe.ours[host]),
             keyfiles=recipe.keyfiles.get(host, {}),
             root_device=recipe.devices[host],
         )
         self._digests[host] = made.sha256
         return self.shelf.publish(host, made)
+
+    def _maker(self) -> IsoMaker:
+        """This thread's."""
+        recipe = self.recipe
+        if not hasattr(self._own, "maker"):
+            tool = find_installer()
+            with self._first:  # downloads, the others find it in the cache
+                base = ensure_base(recipe.base_sha256, recipe.base_url, self.report)
+            self._own.maker = IsoMaker(base, recipe.base_sha256, tool)
+            self._makers.append(self._own.maker)
+        maker: IsoMaker = self._own.maker
+        return maker
 
     def is_ours(self, url: str, host: str) -> bool:
         """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""

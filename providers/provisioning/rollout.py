@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,9 +10,11 @@ from assets.errors import AssetError
 from providers.clock import Clock
 from providers.errors import EngineGoneError, OkdBaremetalError
 from providers.provisioning.engine import Installation
-from providers.redfish.steps import Waits
+from providers.redfish.steps import Waits, jittered
 
 THREADS = 256  # a call holds one as long as its BMC takes; 200 kept 1000 BMCs of 50 to 300 ms busy (measured 2026-11)
+LOOKS_PER_S = 300.0  # a look is 2 ms of CPU, and one process has one core
+SWITCH_S = 0.1  # threads that take turns less often, 12 % less CPU for 300 hosts (measured 2026-11, Python 3.11)
 WATCH_S = 0.5
 
 HostError = OkdBaremetalError | AssetError
@@ -31,10 +34,13 @@ def roll_out(
     """
     ways = {name: installation.run() for name, installation in hosts.items()}
     allow_open_files()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
     try:
         with ThreadPoolExecutor(max(1, min(THREADS, len(ways)))) as pool:
             return asyncio.run(_all(ways, pool, clock, pause))
     finally:
+        sys.setswitchinterval(before)
         for way in ways.values():
             way.close()
 
@@ -59,7 +65,12 @@ async def _all(
 
 
 async def _each(ways: Mapping[str, Waits], pool: ThreadPoolExecutor, pause: Pause) -> dict[str, HostError]:
-    ends = await asyncio.gather(*(_one(way, pool, pause) for way in ways.values()))
+    least_s = len(ways) / LOOKS_PER_S
+
+    async def paced(seconds: float) -> None:
+        await pause(max(seconds, jittered(least_s)))
+
+    ends = await asyncio.gather(*(_one(way, pool, paced) for way in ways.values()))
     return {name: error for name, error in zip(ways, ends, strict=True) if error is not None}
 
 

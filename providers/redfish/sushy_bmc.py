@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
@@ -21,7 +20,7 @@ from providers.redfish.refusals import NOT_NOW_WORDS, Refusals
 
 SYSTEMS = "/redfish/v1/Systems"
 MANAGERS = "/redfish/v1/Managers"
-POWER = {sushy.PowerState.ON: Power.ON, sushy.PowerState.OFF: Power.OFF}
+POWER = {power.value: power for power in (Power.ON, Power.OFF)}
 RESET = {
     Power.ON: (sushy.ResetType.ON, sushy.ResetType.FORCE_ON),
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
@@ -45,6 +44,8 @@ class SushyBmc:
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
         self._refusals = Refusals(self.url, access, limits, self._http.adapter)
         self._seen: Any = None
+        self._managers_seen: list[Any] = []
+        self._quirks_seen: Quirks | None = None
         self._was_read = False
         self._drives: list[Any] = []
         """Those that take a disc; the one in use is the first."""
@@ -76,8 +77,10 @@ class SushyBmc:
             return next((manager.firmware_version or "" for manager in self._managers), "")
 
     def power(self) -> Power:
-        """Power, read now."""
-        return POWER.get(self._system().power_state, Power.CHANGING)
+        """Power, read now; of all looks the most frequent, so that the rest of the System is not parsed."""
+        with self._our_errors("read the power"):
+            said = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
+            return POWER.get(said["PowerState"], Power.CHANGING)
 
     def boot_override(self) -> BootOverride:
         """Boot override, read now."""
@@ -193,23 +196,27 @@ class SushyBmc:
             raise BmcError(f"it has {len(paths)} systems, and the address names none", where=self.url, hint=hint)
         return str(paths[0])
 
-    @cached_property
+    # No cached_property: before Python 3.12 all hosts of a fleet would wait for each other at its one lock.
+    @property
     def _managers(self) -> list[Any]:
-        try:
-            return list(self._known().managers)
-        except sushy.exceptions.MissingAttributeError:
-            # Huawei 1288H links none (badfish's emulator of an iDRAC neither).
-            return list(ManagerCollection(self._http, MANAGERS).get_members())
+        if not self._managers_seen:
+            try:
+                self._managers_seen = list(self._known().managers)
+            except sushy.exceptions.MissingAttributeError:
+                # Huawei 1288H links none (badfish's emulator of an iDRAC neither).
+                self._managers_seen = list(ManagerCollection(self._http, MANAGERS).get_members())
+        return self._managers_seen
 
-    @cached_property
+    @property
     def _quirks(self) -> Quirks:
-        def bmc() -> str:
-            return next((f"{each.model or '?'} {each.firmware_version or ''}" for each in self._managers), "")
+        if self._quirks_seen is None:
+            self._quirks_seen = quirks_of(self._known().manufacturer or "", self._bmc_kind)
+            if not self._quirks_seen.keep_alive:
+                self._http.close_each()
+        return self._quirks_seen
 
-        quirks = quirks_of(self._known().manufacturer or "", bmc)
-        if not quirks.keep_alive:
-            self._http.close_each()
-        return quirks
+    def _bmc_kind(self) -> str:
+        return next((f"{each.model or '?'} {each.firmware_version or ''}" for each in self._managers), "")
 
     @property
     def _attributes(self) -> str:
@@ -233,7 +240,7 @@ class SushyBmc:
     def _forget_paths(self) -> None:
         """Find System, Managers and drives anew: after a restart of the BMC they may be others."""
         self._seen, self._drives = None, []
-        self.__dict__.pop("_managers", None)
+        self._managers_seen = []
 
     @contextmanager
     def _our_errors(self, deed: str) -> Iterator[None]:

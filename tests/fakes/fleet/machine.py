@@ -130,9 +130,9 @@ class Machine:
         self.fetching: asyncio.Future[None] | None = None
         self._fetch = fetch
         self._random = random.Random(index)  # noqa: S311 - the same for each run, and no secret
-        self._power_s = self._random.uniform(*pace.power)
-        self._install_s = self._random.uniform(*pace.install)
-        self._boot_s = self._random.uniform(*pace.boot)
+        self.power_s = self._random.uniform(*pace.power)
+        self.install_s = self._random.uniform(*pace.install)
+        self.boot_s = self._random.uniform(*pace.boot)
         self._looks = 0
         self._changed_at = float("-inf")
         self._life = 0
@@ -165,11 +165,11 @@ class Machine:
         if kind in OFF_TYPES:
             self._life += 1
             self.power = "PoweringOff"
-            self._then(self._power_s, self._off)
+            self._then(self.power_s, self._off)
         else:
             self._off()
             self.power = "PoweringOn"
-            self._then(self._power_s, self._on)
+            self._then(self.power_s, self._on)
 
     def state(self) -> State:
         """How it is now; that is no look."""
@@ -247,7 +247,7 @@ class Machine:
             self.fetching.add_done_callback(lambda fetched: self._fetched(fetched, image))
         elif self.disk:
             self.figures.booted.append("disk")
-            self._then(self._boot_s, self._ready)
+            self._then(self.boot_s, self._ready)
         else:
             self.figures.booted.append("nothing")
 
@@ -265,7 +265,7 @@ class Machine:
         if self.fetching is fetched:
             self.fetching = None
         if not failed:
-            self._then(self._install_s, lambda: self._installed(image))
+            self._then(self.install_s, lambda: self._installed(image))
 
     def _installed(self, image: str) -> None:
         self.disk = image

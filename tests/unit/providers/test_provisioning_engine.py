@@ -121,6 +121,33 @@ def test_a_host_sees_its_drive_before_it_is_started() -> None:
     assert round(moments["On"] - moments[f"insert {NAME}.iso"]) >= 90
 
 
+def test_an_installation_that_nobody_saw_is_not_waited_for() -> None:
+    rig = Rig()
+    away_until = float("inf")
+
+    def note(write: str) -> None:
+        nonlocal away_until
+        if write == "On" and rig.bmc.installs == 0:
+            rig.media.read[OURS] = 37_000_000
+            away_until = rig.clock.now() + 2 * rig.bmc.install_s
+
+    def away(_: str) -> None:
+        if rig.bmc.writes.count("On") == 1 and rig.clock.now() < away_until:
+            raise BmcTransientError("HTTP 503")
+
+    rig.bmc.lost, rig.bmc.fault = note, away
+    rig.run()
+    assert rig.is_installed()
+    assert rig.bmc.writes == [*INSERTED, "On", *FROM_DISK]
+
+
+def test_off_after_on_without_a_read_of_the_iso_is_no_installation() -> None:
+    rig = Rig()
+    rig.bmc.change_s = 400
+    rig.run()
+    assert rig.bmc.installs == 1
+
+
 def test_running_from_somebodys_image_is_left_alone() -> None:
     rig = running("nfs://x/rescue.iso")
     with pytest.raises(BmcError, match=r"rescue\.iso.*Eject that"):
