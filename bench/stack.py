@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +13,8 @@ from bench.processes import Cost, Watch
 from tests import live_iso
 from tests.fakes.fleet.certificates import API_NAME
 from tests.fakes.fleet.fleet import Fleet, uuid_of
+from tests.pulumi_env import ROOT, pulumi_env
 
-CHECKOUT = Path(__file__).parents[1]
 STACK = "bench"
 OURS = "baremetal:"
 ROLLOUT = f"{OURS}HostProvisioning control-plane"
@@ -51,7 +49,7 @@ class Stack:
 
     def __init__(self, folder: Path, fleet: Fleet, hosts: list[int], *, with_servers: bool) -> None:
         self._folder = folder
-        shutil.copytree(CHECKOUT / "bench" / "program", folder / "program")
+        shutil.copytree(ROOT / "bench" / "program", folder / "program")
         payload = Config(certificate_authorities=(Resource.inline(fleet.ca),)).to_json().encode()
         base = live_iso.live_iso()
         base_sha256 = hashlib.sha256(base).hexdigest()
@@ -71,20 +69,7 @@ class Stack:
             },
         }
         self._write("site.json", json.dumps(site).encode())
-        path = [Path(sys.executable).parent, live_iso.installer().parent]
-        self._env = {
-            "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
-            "HOME": str(folder),
-            "PYTHONPATH": str(CHECKOUT),
-            "XDG_CACHE_HOME": str(folder / "cache"),
-            "PULUMI_HOME": str(folder / "pulumi"),
-            "PULUMI_BACKEND_URL": f"file://{folder}",
-            "PULUMI_CONFIG_PASSPHRASE": "bench",
-            "PULUMI_STACK": STACK,
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
-            "SITE": str(folder / "site.json"),
-        }
+        self._env = pulumi_env(folder) | {"PULUMI_STACK": STACK}
         self._run("stack", "init", STACK)
 
     def preview_s(self) -> float:

@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ import pytest
 from assets.iso import cache_dir
 from tests import live_iso
 from tests.fakes.emulator import PASSWORD, USER, Emulator, pointer
+from tests.pulumi_env import ROOT, pulumi_env
 
-ROOT = Path(__file__).parents[2]
 MACHINES = {
     "11111111-1111-4111-8111-111111111111": "127.0.77.1",
     "22222222-2222-4222-8222-222222222222": "127.0.77.2",
@@ -61,24 +60,11 @@ class Project:
     def __init__(self, folder: Path, bmc: Emulator) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
-        installer, base = live_iso.installer(), live_iso.live_iso()
-        self.base = base
+        self.base = base = live_iso.live_iso()
         payload = pointer(bmc.authority)
         for name in ("master", "worker"):
             self.write(f"program/stacks/test/payload/{name}.ign", payload)
-        path = [Path(sys.executable).parent, pulumi_dir(), installer.parent]
-        self.env = {
-            "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
-            "HOME": str(folder),
-            "PYTHONPATH": str(ROOT),
-            "XDG_CACHE_HOME": str(folder / "cache"),
-            "PULUMI_HOME": str(folder / "pulumi"),
-            "PULUMI_BACKEND_URL": f"file://{folder}",
-            "PULUMI_CONFIG_PASSPHRASE": "x",
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
-            "SITE": str(folder / "site.json"),
-        }
+        self.env = pulumi_env(folder, pulumi_dir())
         self.site: dict[str, Any] = {
             "ca": bmc.authority.pem,
             "hosts": {name: host_of(bmc.address(uuid), uuid, MACHINES[uuid]) for name, uuid in NAMES.items()},
