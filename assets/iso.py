@@ -13,8 +13,8 @@ import tempfile
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -146,11 +146,13 @@ class IsoMaker:
                 self._size = _copy(base, self._work)
             except OSError as error:
                 raise AssetError(f"{base}: cannot be copied into its folder ({error.strerror})") from None
+            folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="okd-baremetal-"))  # mode 0700
+            self._power_off = _private(folder, "poweroff.sh", POWER_OFF)
             self._offset, length = self._embed_area()
             self._free = os.pread(self._work.fileno(), length, self._offset)
             self._patches(TRIAL, {}, "/dev/null")
             self._compare()
-            undo.pop_all()
+            self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -162,14 +164,15 @@ class IsoMaker:
 
     def close(self) -> None:
         """Let go of the copy."""
-        self._work.close()
+        self._undo.close()
 
     def make(self, *, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> Iso:
         """A host's boot ISO: it installs to `root_device` with `ignition`, and powers off.
 
         Args:
-            ignition: What the installed system applies on its first boot; secret, on disk only while the tool runs.
-            keyfiles: NetworkManager's, text by file name, for the live system and the installed one; secret as well.
+            ignition: What the installed system applies on its first boot; secret, and never on a disk.
+            keyfiles: NetworkManager's, text by file name, for the live system and the installed one; secret, on disk
+                only while the tool runs, which takes their names from there.
             root_device: Disk that is wiped, as `/dev/…`.
 
         Raises:
@@ -183,17 +186,17 @@ class IsoMaker:
         return Iso(self._base, self._size, patches, digest.hexdigest())
 
     def _patches(self, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> tuple[Patch, ...]:
+        # Few system calls: in a fleet each one waits for its turn among the threads that talk to BMCs.
+        command: list[str | Path] = ["customize", "--dest-device", root_device, "--post-install", self._power_off]
         try:
-            with tempfile.TemporaryDirectory(prefix="okd-baremetal-") as folder:  # mode 0700
-                config = _private(folder, "dest.ign", ignition)
-                power_off = _private(folder, "poweroff.sh", POWER_OFF.encode())
-                command: list[str | Path] = ["customize", "--dest-ignition", config, "--dest-device", root_device]
-                command += ["--post-install", power_off]
-                network = Path(folder, "network")
-                network.mkdir()
-                for name, text in keyfiles.items():
-                    command += ["--network-keyfile", _private(network, name, text.encode())]
-                self._run("iso", *command)
+            with ExitStack() as undo:
+                config = undo.enter_context(_in_memory(ignition))
+                command += ["--dest-ignition", _path(config)]
+                if keyfiles:
+                    folder = undo.enter_context(tempfile.TemporaryDirectory(dir=self._power_off.parent))
+                    for name, text in keyfiles.items():
+                        command += ["--network-keyfile", _private(folder, name, text)]
+                self._run("iso", *command, open_files=[config])
             after = os.pread(self._work.fileno(), len(self._free), self._offset)
         finally:
             os.pwrite(self._work.fileno(), self._free, self._offset)
@@ -221,17 +224,19 @@ class IsoMaker:
         what = f"wrote beside the embed area of {self._base}; take version {INSTALLER_VERSION}"
         raise AssetError(f"{self._tool}: {what}")
 
-    def _run(self, *words: str | Path) -> bytes:
+    def _run(self, *words: str | Path, open_files: Sequence[IO[bytes]] = ()) -> bytes:
         """Standard output of the tool, which works on the copy."""
         command = [self._tool, *words, _path(self._work)]
-        try:
-            done = subprocess.run(command, capture_output=True, check=False, pass_fds=[self._work.fileno()])  # noqa: S603
-        except OSError as error:
-            raise AssetError(f"{self._tool}: cannot be run ({error.strerror})") from None
-        if done.returncode:
-            said = " ".join(done.stderr.decode(errors="replace").split())
-            raise AssetError(f"coreos-installer refuses to customize {self._base}: {said[:400]}")
-        return done.stdout
+        kept = [file.fileno() for file in (self._work, *open_files)]
+        with _in_memory() as said, _in_memory() as complaint:
+            try:
+                code = subprocess.call(command, stdout=said, stderr=complaint, pass_fds=kept)  # noqa: S603
+            except OSError as error:
+                raise AssetError(f"{self._tool}: cannot be run ({error.strerror})") from None
+            if code:
+                text = " ".join(os.pread(complaint.fileno(), CHUNK, 0).decode(errors="replace").split())
+                raise AssetError(f"coreos-installer refuses to customize {self._base}: {text[:400]}")
+            return os.pread(said.fileno(), CHUNK, 0)
 
 
 def _differences(offset: int, before: bytes, after: bytes) -> Iterator[Patch]:
@@ -261,10 +266,18 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _private(folder: str | Path, name: str, content: bytes) -> Path:
-    path = Path(folder, name)
-    with open(path, "xb", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
+@contextmanager
+def _in_memory(content: bytes = b"") -> Iterator[IO[bytes]]:
+    """A file on no disk."""
+    with open(os.memfd_create("okd-baremetal"), "w+b", buffering=0) as file:
         file.write(content)
+        yield file
+
+
+def _private(folder: str | Path, name: str, text: str) -> Path:
+    path = Path(folder, name)
+    with open(path, "x", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
+        file.write(text)
     return path
 
 
