@@ -59,6 +59,17 @@ def test_a_web_server_is_asked_for_what_would_be_served_here(recipe: Recipe) -> 
         assert [elsewhere.sent(url) for url in urls.values()] == [None] * len(HOSTS)
 
 
+def test_several_makers_make_what_one_makes(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made() -> dict[str, str]:
+        with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+            return {host: published(media, host).partition(str(server.port))[2] for host in HOSTS}
+
+    by_one = made()
+    monkeypatch.setattr("providers.provisioning.isos.HOSTS_PER_MAKER", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert made() == by_one
+
+
 def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
     """What the tool finds of them; it fails where there are none."""
     folder.mkdir()
