@@ -7,6 +7,7 @@ server can answer from base plus patches and store nothing per host.
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,14 +15,14 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from assets.errors import AssetError
+from assets.memory import in_memory, path_of
 
 INSTALLER_VERSION = "0.27.0"
 BLOCK = 4096
@@ -47,6 +48,10 @@ class Iso:
     sha256: str
     """Digest over the base's digest and the patches: names the ISO."""
 
+    def place(self, host: str) -> str:
+        """Path of the host's ISO below the folder that a server has them in; without the ISO it cannot be guessed."""
+        return f"{self.sha256}/{host}.iso"
+
     def write(self, path: Path) -> None:
         """Write it in full, readable by its owner alone, or not at all.
 
@@ -61,6 +66,11 @@ class Iso:
                 Path(part.name).replace(path)
             finally:
                 Path(part.name).unlink(missing_ok=True)
+
+
+def place_pattern(host: str) -> str:
+    """What the `place` of any ISO of the host looks like, whatever its digest."""
+    return rf"[0-9a-f]{{64}}/{re.escape(host)}\.iso"
 
 
 def cache_dir() -> Path:
@@ -157,9 +167,7 @@ class IsoMaker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -190,8 +198,8 @@ class IsoMaker:
         command: list[str | Path] = ["customize", "--dest-device", root_device, "--post-install", self._power_off]
         try:
             with ExitStack() as undo:
-                config = undo.enter_context(_in_memory(ignition))
-                command += ["--dest-ignition", _path(config)]
+                config = undo.enter_context(in_memory(ignition))
+                command += ["--dest-ignition", path_of(config)]
                 if keyfiles:
                     folder = undo.enter_context(tempfile.TemporaryDirectory(dir=self._power_off.parent))
                     for name, text in keyfiles.items():
@@ -216,7 +224,7 @@ class IsoMaker:
 
     def _compare(self) -> None:
         """The copy is the base again, and the base is the wanted one."""
-        if _sha256(_path(self._work)) == self._sha256:
+        if _sha256(path_of(self._work)) == self._sha256:
             return
         if (seen := _sha256(self._base)) != self._sha256:
             what = f"sha256 is {seen}, the stack wants {self._sha256} (media.base_iso.sha256); remove the file"
@@ -226,9 +234,9 @@ class IsoMaker:
 
     def _run(self, *words: str | Path, open_files: Sequence[IO[bytes]] = ()) -> bytes:
         """Standard output of the tool, which works on the copy."""
-        command = [self._tool, *words, _path(self._work)]
+        command = [self._tool, *words, path_of(self._work)]
         kept = [file.fileno() for file in (self._work, *open_files)]
-        with _in_memory() as said, _in_memory() as complaint:
+        with in_memory() as said, in_memory() as complaint:
             try:
                 code = subprocess.call(command, stdout=said, stderr=complaint, pass_fds=kept)  # noqa: S603
             except OSError as error:
@@ -256,22 +264,9 @@ def _copy(source: Path, target: IO[bytes]) -> int:
         return os.lseek(file.fileno(), 0, os.SEEK_CUR)
 
 
-def _path(file: IO[bytes]) -> Path:
-    """Of a file without a name, for who has it open."""
-    return Path(f"/proc/self/fd/{file.fileno()}")
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _in_memory(content: bytes = b"") -> Iterator[IO[bytes]]:
-    """A file on no disk."""
-    with open(os.memfd_create("okd-baremetal"), "w+b", buffering=0) as file:
-        file.write(content)
-        yield file
 
 
 def _private(folder: str | Path, name: str, text: str) -> Path:

@@ -72,7 +72,7 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
                 keyfiles=keyfiles_in(folders[own]),
                 root_device=server.root_device_hints.device_name,
             )
-            target = out / iso.sha256 / f"{server.name}.iso"
+            target = out / iso.place(server.name)
             try:
                 out.mkdir(mode=0o700, parents=True, exist_ok=True)
                 target.parent.mkdir(mode=0o700, exist_ok=True)

@@ -16,7 +16,7 @@ from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Outcome, Stack
 
 POWER_BUTTON = "guest-power-button.service"
-PROVIDERS = b"pulumi.dynamic"
+PROVIDERS = "pulumi.dynamic"
 SHUTDOWN_S = 5
 FROZEN_HOST_S = 150
 """For the frozen server; an installation takes less here."""

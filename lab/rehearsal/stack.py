@@ -1,19 +1,17 @@
 """The operator's side: the same program, in a copy of the project, driven by the real Pulumi CLI."""
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab import site
 from lab.rehearsal.report import RehearsalError, say
+from lab.shell import kill
 
 STACK = "rehearsal"
 PROGRAM = ("Pulumi.yaml", "__main__.py", "cluster", "assets", "components", "providers", "stacks")
@@ -86,14 +84,9 @@ class Stack:
                     say(f"    {line.rstrip()}")
         return Outcome(process.returncode, "".join(lines))
 
-    def kill(self, program: bytes = b"") -> None:
+    def kill(self, program: str = "") -> None:
         """Kill what commands run or have left behind: the processes with `program` in their command line."""
-        home = f"PULUMI_HOME={self.project.parent}/".encode()
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                ours = home in (process / "environ").read_bytes()
-                if ours and program in (process / "cmdline").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
+        kill(f"PULUMI_HOME={self.project.parent}/", program)
 
     def configure(self, **values: object) -> None:
         """Set config values as an operator does, all in one command; a mapping is set leaf by leaf."""

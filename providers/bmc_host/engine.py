@@ -7,8 +7,8 @@ from providers.bmc_host.machine import is_shared, named, same, usable
 from providers.clock import Clock
 from providers.errors import BmcError, BmcIdentityError
 from providers.progress import Report
-from providers.redfish.bmc import Bmc, BootOverride, Identity, Power
-from providers.redfish.steps import HDD, ONCE, Steps, Waits, drive
+from providers.redfish.bmc import HDD, ONCE, Bmc, BootOverride, Identity, Power
+from providers.redfish.steps import Steps, Waits, drive
 
 VERSION_S = 10.0
 

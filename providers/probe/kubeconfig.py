@@ -1,13 +1,12 @@
 """The kubeconfig that openshift-install writes beside the Ignition configs, where the site has put it."""
 
-import os
 import ssl
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 
+from assets.memory import in_memory, path_of
 from assets.payload import PayloadError, payload_ca, payload_folder
 from providers.probe.kubernetes import KubeApi
 
@@ -81,9 +80,6 @@ def api_ca(payload: bytes, kubeconfig: Kubeconfig | None) -> str:
 
 def _context(ca_pem: str, client_pem: bytes) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=ca_pem)
-    # Python's ssl reads a key from a file alone: this one is in memory and ends with the block.
-    with open(os.memfd_create("client"), "wb") as file:
-        file.write(client_pem)
-        file.flush()
-        context.load_cert_chain(Path(f"/proc/self/fd/{file.fileno()}"))
+    with in_memory(client_pem) as file:  # Python's ssl reads a key from a file alone
+        context.load_cert_chain(path_of(file))
     return context

@@ -22,8 +22,8 @@ from typing import Protocol
 from providers.clock import Clock
 from providers.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
 from providers.progress import Report
-from providers.redfish.bmc import Bmc, Power
-from providers.redfish.steps import CD, HDD, Steps, Waits
+from providers.redfish.bmc import CD, HDD, Bmc, Power
+from providers.redfish.steps import Steps, Waits
 
 HEARTBEAT_S = 10.0
 INSERT_S = 300.0  # a BMC that downloads the whole ISO at the insert does so within its own HTTP time-out
@@ -174,7 +174,7 @@ class Installation:
         # A BMC that restarted meanwhile has dropped the image.
         yield from self._insert(steps, url)
         self._enter("starting the installer")
-        yield from steps.ensure("power On", self._has_started(url), partial(self.world.bmc.request_power, Power.ON))
+        yield from self._start(steps, url)
         self._enter("installing from ISO")
         what = "power Off (the sign that the installation is done)"
         self._url = url
@@ -191,15 +191,21 @@ class Installation:
                 raise
             raise self._never_fetched(url, INSERT_S, error.what) from None
 
-    def _has_started(self, url: str) -> Callable[[], bool]:
-        """Whether it is on, or was: an installation may end while its BMC is away."""
-        asked, before = self.world.clock.now(), self.world.media.sent(url) or 0
+    def _start(self, steps: Steps, url: str) -> Waits:
+        """Until it is on, or was: an installation may end while its BMC is away."""
+        clock, media, bmc = self.world.clock, self.world.media, self.world.bmc
+        asked, before = math.inf, 0
+
+        def switch_on() -> None:
+            nonlocal asked, before
+            asked, before = clock.now(), media.sent(url) or 0
+            bmc.request_power(Power.ON)
 
         def has_started() -> bool:
-            was_on = self.world.clock.now() - asked >= UNSEEN_S and (self.world.media.sent(url) or 0) > before
-            return was_on or self.world.bmc.power() is Power.ON
+            was_on = clock.now() - asked >= UNSEEN_S and (media.sent(url) or 0) > before
+            return was_on or bmc.power() is Power.ON
 
-        return has_started
+        yield from steps.ensure("power On", has_started, switch_on)
 
     def _is_done(self, url: str) -> Callable[[], bool]:
         started = self.world.clock.now()

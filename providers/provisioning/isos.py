@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import TracebackType
 from typing import Protocol, Self
 
 from assets.ignition import compose
@@ -85,9 +84,7 @@ class IsoMedia:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._workshop.shutdown(cancel_futures=True)
         for maker in self._makers:
             maker.close()

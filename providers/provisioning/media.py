@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import IO, Any, Self
 
-from assets.iso import Iso
+from assets.iso import Iso, place_pattern
 from providers.errors import ProvisioningError
 
 CHUNK = 1024 * 1024  # of one system call
@@ -87,9 +86,7 @@ class MediaServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def publish(self, host: str, iso: Iso) -> str:
@@ -98,7 +95,7 @@ class MediaServer:
         Raises:
             ProvisioningError: The address or port cannot be had.
         """
-        path = f"/{iso.sha256}/{host}.iso"
+        path = f"/{iso.place(host)}"
         with self._lock:
             if self._server is None:
                 self._server = self._listen()
@@ -107,9 +104,7 @@ class MediaServer:
 
     def is_ours(self, url: str, host: str) -> bool:
         """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
-        return bool(
-            re.fullmatch(rf"http://{re.escape(self.address)}(:\d+)?/[0-9a-f]{{64}}/{re.escape(host)}\.iso", url)
-        )
+        return bool(re.fullmatch(rf"http://{re.escape(self.address)}(:\d+)?/{place_pattern(host)}", url))
 
     def sent(self, url: str) -> int:
         """Bytes sent of the ISO at `url`, headers not counted, and what was sent twice counted twice."""

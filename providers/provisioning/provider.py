@@ -15,6 +15,7 @@ from providers.bmc_host.machine import is_shared, named, usable
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider, is_known
 from providers.errors import OkdBaremetalError, ProvisioningError
+from providers.probe.api import API_PORT
 from providers.probe.https import Endpoint
 from providers.probe.kubeconfig import api_ca, read_kubeconfig
 from providers.probe.neighbours import answering_macs, interface_to
@@ -29,7 +30,6 @@ from providers.redfish.bmc import Identity, Power
 from providers.redfish.sushy_bmc import SushyBmc
 
 PAYLOAD_NAMES = {"control-plane": "master", "compute": "worker"}
-API_PORT = 6443
 PROBE_S = 3.0
 NEIGHBOUR_S = 1.0
 INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_address", "media_port", "media_url")

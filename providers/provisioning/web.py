@@ -5,7 +5,7 @@ import re
 import urllib.error
 import urllib.request
 
-from assets.iso import Iso
+from assets.iso import Iso, place_pattern
 from providers.errors import ProvisioningError
 
 ANSWER_S = 30.0
@@ -28,7 +28,7 @@ class WebServer:
         Raises:
             ProvisioningError: It does not, or has another one; with the command that makes it.
         """
-        url = f"{self.url}/{iso.sha256}/{host}.iso"
+        url = f"{self.url}/{iso.place(host)}"
         try:
             length = _length(url)
         except urllib.error.HTTPError as error:
@@ -46,7 +46,7 @@ class WebServer:
 
     def is_ours(self, url: str, host: str) -> bool:
         """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
-        return bool(re.fullmatch(rf"{re.escape(self.url)}/[0-9a-f]{{64}}/{re.escape(host)}\.iso", url))
+        return bool(re.fullmatch(rf"{re.escape(self.url)}/{place_pattern(host)}", url))
 
     def sent(self, url: str) -> int | None:
         """Bytes sent of the ISO at `url`: nobody here can know."""

@@ -29,6 +29,12 @@ class Identity:
         return bool(name) and name.strip().lower() in {self.uuid.lower(), self.serial.lower()}
 
 
+CD, HDD, ONCE = "Cd", "Hdd", "Once"
+"""Redfish's words for boot targets, and for how long an override holds."""
+STANDS_FOR = {CD: (CD, "UsbCd")}
+"""Targets that stand for one, best first, where that is not alone: Supermicro's virtual CD is a UsbCd."""
+
+
 @dataclass(frozen=True)
 class BootOverride:
     """Redfish's BootSourceOverride{Target,Enabled,Mode}, in its own words; empty where unreported."""

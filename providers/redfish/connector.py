@@ -66,30 +66,33 @@ class BmcConnector(Connector):  # type: ignore[misc]
         if self._token_path:
             # A session that cannot be ended now is ended by the BMC; the work is done either way.
             with suppress(sushy.exceptions.SushyError, BmcError):
-                super()._op("DELETE", self._token_path, server_side_retries_left=0)
+                self._once("DELETE", self._token_path)
             self._token_path = ""
         super().close()
 
     def _op(self, method: str, path: str = "", **kwargs: Any) -> Any:
-        """One request; sushy would send some again on its own, also ones that are no GET."""
-        kwargs["server_side_retries_left"] = 0
+        """What sushy asks for."""
         if self._login is None:
-            return super()._op(method, path, **kwargs)
+            return self._once(method, path, **kwargs)
         fresh = TOKEN not in self._session.headers
         if fresh:
             self._log_in()
         try:
-            return super()._op(method, path, **kwargs)
+            return self._once(method, path, **kwargs)
         except sushy.exceptions.AccessError as error:
             if fresh or error.status_code != HTTPStatus.UNAUTHORIZED:
                 raise
         # The session has expired: what was refused for that was not done.
         self._log_in()
-        return super()._op(method, path, **kwargs)
+        return self._once(method, path, **kwargs)
+
+    def _once(self, method: str, path: str, **kwargs: Any) -> Any:
+        """One request; sushy would send some again on its own, also ones that are no GET."""
+        return super()._op(method, path, **{**kwargs, "server_side_retries_left": 0})
 
     def _log_in(self) -> None:
         self._session.headers.pop(TOKEN, None)
-        answer = super()._op("POST", SESSIONS, data=self._login, server_side_retries_left=0)
+        answer = self._once("POST", SESSIONS, data=self._login)
         if TOKEN not in answer.headers:
             raise sushy.exceptions.MissingXAuthToken("POST", SESSIONS, answer)
         self._token_path = answer.headers.get("Location", "")

@@ -78,10 +78,10 @@ class Refusals:
         if isinstance(cause, AnswerTooLongError):
             hint = "Compare bmc.address with the BMC's: no Redfish service answers like that"
             return BmcError(f"{what}: {cause}", where=self.where, hint=hint)
-        connected = not isinstance(cause, requests_errors.ConnectTimeout)
-        reason = self._reason(cause)
-        undone = self.wire.only_looked or not connected or reason.capitalize() in UNCONNECTED
-        return BmcTransientError(f"{what}: {reason}", where=self.where, undone=undone)
+        timed_out = isinstance(cause, requests_errors.ConnectTimeout)
+        unconnected = timed_out or any(words in str(cause) for words in UNCONNECTED)
+        undone = self.wire.only_looked or unconnected
+        return BmcTransientError(f"{what}: {self._reason(cause)}", where=self.where, undone=undone)
 
     def _reason(self, cause: BaseException | None) -> str:
         text = str(cause)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from providers.clock import Clock
 from providers.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
-from providers.redfish.bmc import Bmc, Power
+from providers.redfish.bmc import ONCE, STANDS_FOR, Bmc, Power
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
@@ -27,10 +27,6 @@ BACK_OFF_S = 2.0, 30.0
 """After the first transient error, and at most; doubled with each in a row."""
 EJECT_AGAIN_S = 5.0  # sushy tells no refused eject from an accepted one
 UNSURE_S = 60.0  # an answer that was lost may be a deed that is slow; slower than any accepted change seen
-CD = "Cd"
-HDD = "Hdd"
-ONCE = "Once"
-CD_NAMES = frozenset({CD, "UsbCd"})  # Supermicro's virtual CD is a UsbCd, which sushy sets there by itself
 
 
 def drive(waits: Generator[float, None, T], clock: Clock) -> T:
@@ -168,7 +164,7 @@ class Steps:
 
     def override(self, target: str, enabled: str = ONCE) -> Waits:
         """Point the boot override at `target`; only the target is verified (sushy-tools reads Once as Continuous)."""
-        wanted = CD_NAMES if target == CD else {target}
+        wanted = STANDS_FOR.get(target, (target,))
 
         def is_so() -> bool:
             seen = self.bmc.boot_override()

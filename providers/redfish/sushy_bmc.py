@@ -12,7 +12,7 @@ from sushy.resources.system.system import System, SystemCollection
 from cluster.bmc_url import parse_virtual_media_url
 from providers.errors import BmcError, BmcTransientError
 from providers.redfish.access import LIMITS, Access, Limits
-from providers.redfish.bmc import BootOverride, Identity, Power
+from providers.redfish.bmc import CD, ONCE, STANDS_FOR, BootOverride, Identity, Power
 from providers.redfish.connector import BmcConnector
 from providers.redfish.drives import disc_drives, enabling_action, image_in
 from providers.redfish.quirks import Quirks, quirks_of
@@ -26,8 +26,6 @@ RESET = {
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
 """What to ask for, best first. ForceRestart cannot be verified, and is unreliable on some servers."""
-TARGETS = {"Cd": (sushy.BootSource.CD, sushy.BootSource.USB_CD)}
-"""What stands for a boot target, best first, where it is not itself alone."""
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
 FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
 VIRTUAL_CD = "VCD-DVD"
@@ -89,7 +87,7 @@ class SushyBmc:
         seen = BootOverride(*(word.value if word else "" for word in words))
         with self._our_errors("read the boot attributes"):
             if self._quirks.boots_by_attributes and self._first_boot_is_the_virtual_cd():
-                return BootOverride("Cd", "Once", seen.mode)
+                return BootOverride(CD, ONCE, seen.mode)
         return seen
 
     def media(self) -> str | None:
@@ -151,10 +149,10 @@ class SushyBmc:
         """Set the boot override; the boot mode stays as it is (on iDRAC a change of it is a BIOS job)."""
         with self._our_errors(f"set the boot override to {target}"):
             system = self._known()
-            if self._quirks.boots_by_attributes and target == "Cd":
+            if self._quirks.boots_by_attributes and target == CD:
                 self._boot_the_virtual_cd_once()
                 return
-            wanted = TARGETS.get(target, (sushy.BootSource(target),))
+            wanted = tuple(map(sushy.BootSource, STANDS_FOR.get(target, (target,))))
             offered = system.get_allowed_system_boot_source_values()
             system.set_system_boot_options(
                 target=self._first(wanted, offered, "boot override"),

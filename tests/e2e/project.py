@@ -2,18 +2,16 @@
 
 import hashlib
 import json
-import os
 import shutil
-import signal
 import socket
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assets.iso import cache_dir
+from lab.shell import kill
 from tests import live_iso
 from tests.fakes.emulator import PASSWORD, USER, Emulator, pointer
 from tests.pulumi_env import ROOT, pulumi_env
@@ -114,11 +112,7 @@ class Project:
 
     def end(self) -> None:
         """End what a killed engine left behind: its language host and provider processes wait for it for ever."""
-        mark = f"SITE={self.folder}/".encode()
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mark in (process / "environ").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
+        kill(f"SITE={self.folder}/")
 
     def outputs(self, name: str) -> dict[str, Any]:
         resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
