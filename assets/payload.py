@@ -168,6 +168,17 @@ def payload_folder(stack: str) -> Path:
     return Path("stacks", stack, "payload")
 
 
+def stored_file(bootstrap: bytes, path: str) -> bytes | None:
+    """A file that a payload's bootstrap.ign writes; None: it writes none there.
+
+    Raises:
+        PayloadError: It cannot be read.
+    """
+    where = Path("bootstrap.ign")
+    found = _parse(where, bootstrap).contents(path).get(path)
+    return _data(where, path, found) if found else None
+
+
 def payload_ca(pointer: bytes) -> str:
     """PEM of the CA in a payload's master.ign or worker.ign, which signed the cluster's API.
 

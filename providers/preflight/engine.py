@@ -14,6 +14,7 @@ from assets.payload import PayloadError, check_payload, payload_folder
 from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, Pool, Volume
 from providers.preflight.verdict import Caution, Finding, Note, Unseen, Verdict, dotted
+from providers.probe.kubeconfig import Kubeconfig, kubeconfig_problem
 
 HOW_TO = "docs/how-to/prepare-a-provisioner.md"
 GIB = 1024**3
@@ -119,6 +120,14 @@ class Looks(Protocol):
 
         Raises:
             PayloadError: Missing, or another one.
+        """
+        ...
+
+    def kubeconfig(self, stack: str) -> Kubeconfig | None:
+        """The one beside a stack's payload.
+
+        Raises:
+            PayloadError: It is of no use.
         """
         ...
 
@@ -336,8 +345,18 @@ def _payload(spec: Spec, looks: Looks) -> Iterator[Note]:
         except PayloadError as error:
             wrong.append(error)
     wrong += check_payload(payload_folder(spec.stack), contents, spec.domain, looks.now())
+    wrong += _kubeconfig(spec, looks, None if wrong else contents.get("bootstrap"))
     for each in wrong:
         yield Finding(each.what, each.mend)
+
+
+def _kubeconfig(spec: Spec, looks: Looks, bootstrap: bytes | None) -> Iterator[PayloadError]:
+    try:
+        problem = kubeconfig_problem(spec.stack, looks.kubeconfig(spec.stack), bootstrap, spec.domain)
+    except PayloadError as error:
+        problem = error
+    if problem:
+        yield problem
 
 
 def _digest(looks: Looks, what: str, path: Path, wanted: str, option: str) -> Iterator[Note]:

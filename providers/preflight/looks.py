@@ -17,6 +17,7 @@ from assets.payload import read_payload
 from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, host_facts
 from providers.preflight.engine import Bridge, Installer
+from providers.probe.kubeconfig import Kubeconfig, read_kubeconfig
 from providers.progress import Report
 
 IFF_UP = 0x1
@@ -102,6 +103,10 @@ class HostLooks:
     def payload(self, stack: str, name: str, sha256: str) -> bytes:
         """See `Looks`."""
         return read_payload(stack, name, sha256)
+
+    def kubeconfig(self, stack: str) -> Kubeconfig | None:
+        """See `Looks`."""
+        return read_kubeconfig(stack)
 
     def now(self) -> datetime:
         """See `Looks`."""

@@ -2,16 +2,23 @@
 
 import ssl
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
+from cryptography import x509
 from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 
 from assets.memory import in_memory, path_of
-from assets.payload import PayloadError, payload_ca, payload_folder
+from assets.payload import PayloadError, payload_ca, payload_folder, stored_file
 from providers.probe.kubernetes import KubeApi
+
+INSIDE = "/opt/openshift/auth/kubeconfig"
+"""The bootstrap's own, in the bootstrap.ign of openshift-install: another server, the same CAs."""
 
 
 class _Cluster(BaseModel):
+    server: str
     ca: Base64Bytes = Field(alias="certificate-authority-data")
 
 
@@ -28,10 +35,13 @@ class _NamedUser(BaseModel):
     user: _User
 
 
-class _Config(BaseModel):
+class _Clusters(BaseModel):
+    clusters: tuple[_NamedCluster]
+
+
+class _Config(_Clusters):
     """One cluster and one user, as the installer writes them."""
 
-    clusters: tuple[_NamedCluster]
     users: tuple[_NamedUser]
 
 
@@ -39,6 +49,8 @@ class _Config(BaseModel):
 class Kubeconfig:
     """Its key is in `tls` alone."""
 
+    host: str
+    """Of its API."""
     ca_pem: str
     """Those that sign the API's certificates."""
     tls: ssl.SSLContext
@@ -54,7 +66,7 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
     Raises:
         PayloadError: It is there, and of no use.
     """
-    path = payload_folder(stack) / "auth" / "kubeconfig"
+    path = _path(stack)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -63,11 +75,41 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         raise PayloadError(f"{path}: cannot be read ({error.strerror})", "make it readable, or remove it") from None
     try:
         config = _Config.model_validate(yaml.safe_load(content))
-        user, ca_pem = config.users[0].user, config.clusters[0].cluster.ca.decode()
-        return Kubeconfig(ca_pem, _context(ca_pem, user.certificate + b"\n" + user.key))
+        user, cluster = config.users[0].user, config.clusters[0].cluster
+        ca_pem = cluster.ca.decode()
+        tls = _context(ca_pem, user.certificate + b"\n" + user.key)
+        return Kubeconfig(urlsplit(cluster.server).hostname or "", ca_pem, tls)
     except (yaml.YAMLError, ValidationError, ValueError, ssl.SSLError):  # their texts have the key
         what = f"{path}: not one cluster's CA with one user's client certificate and key"
         raise PayloadError(what, "take the file that openshift-install wrote, or remove it") from None
+
+
+def kubeconfig_problem(
+    stack: str, found: Kubeconfig | None, bootstrap: bytes | None, domain: str
+) -> PayloadError | None:
+    """Why the API of a payload cannot be known by its kubeconfig; None: it can, or needs none.
+
+    Args:
+        stack: Whose payload it is.
+        found: What `read_kubeconfig` found.
+        bootstrap: The payload's bootstrap.ign, where the phase reads it.
+        domain: The cluster's.
+
+    Raises:
+        PayloadError: bootstrap.ign cannot be read.
+    """
+    path, mend = _path(stack), "put auth/kubeconfig of the same run of openshift-install there"
+    inside = stored_file(bootstrap, INSIDE) if bootstrap else None
+    if found is None:
+        what = f"{path}: not there; this payload's API has CAs of its own, and is known by that file alone"
+        return None if inside is None else PayloadError(what, mend)
+    if found.host != (wanted := f"api.{domain}"):
+        return PayloadError(
+            f"{path}: of another cluster: it names {found.host or 'no host'}, the plan {wanted}", mend
+        )
+    if inside is not None and not _authorities(found.ca_pem.encode()) & _authorities_of(inside):
+        return PayloadError(f"{path}: of another run than bootstrap.ign: they have no CA in common", mend)
+    return None
 
 
 def api_ca(payload: bytes, kubeconfig: Kubeconfig | None) -> str:
@@ -76,6 +118,22 @@ def api_ca(payload: bytes, kubeconfig: Kubeconfig | None) -> str:
     OKD's own signs the config server alone.
     """
     return payload_ca(payload) + (kubeconfig.ca_pem if kubeconfig else "")
+
+
+def _path(stack: str) -> Path:
+    return payload_folder(stack) / "auth" / "kubeconfig"
+
+
+def _authorities_of(inside: bytes) -> frozenset[x509.Certificate]:
+    try:
+        return _authorities(_Clusters.model_validate(yaml.safe_load(inside)).clusters[0].cluster.ca)
+    except (yaml.YAMLError, ValueError):  # their texts have the key
+        what = f"bootstrap.ign: {INSIDE} in it is no kubeconfig"
+        raise PayloadError(what, "take the file that openshift-install wrote") from None
+
+
+def _authorities(pem: bytes) -> frozenset[x509.Certificate]:
+    return frozenset(x509.load_pem_x509_certificates(pem))
 
 
 def _context(ca_pem: str, client_pem: bytes) -> ssl.SSLContext:

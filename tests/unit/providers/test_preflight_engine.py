@@ -1,127 +1,32 @@
 """The judgement of the provisioner: each finding with what mends it, all of them at once, and what stays unseen."""
 
 import errno
-import os
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assets.iso import INSTALLER_VERSION
-from assets.payload import PayloadError
 from providers.errors import HypervisorError, PreflightError
-from providers.hypervisor.facts import HostFacts, Pool, Volume
-from providers.preflight.engine import GIB, IGNITION_ROOM, Bridge, Installer, Spec, judge
-from providers.preflight.verdict import Verdict
-from tests import payloads
-
-SSH = "qemu+ssh://root@kvm.example.com/system"
-BASE, ISO, IMAGE = "/pool/base.qcow2", "/cache/iso", "/images/base.qcow2"
-SPEC = Spec(
-    phase="bootstrap",
-    stack="prod",
-    payload={"bootstrap": "f0", "master": "f1", "worker": "f2"},
-    domain=payloads.DOMAIN,
-    libvirt_uri="qemu:///system",
-    bridges={"externalBridge": "baremetal"},
-    vm="okd-bootstrap",
-    emulated=False,
-    pool="default",
-    base_volume="base.qcow2",
-    base_sha256="b0",
-    disk_gib=32,
-    manage=False,
-    image_source="",
-    image_sha256="",
-    media_address="192.0.2.1",
-    media_port=8080,
-    base_iso_sha256="d3",
-    base_iso_url="",
+from providers.preflight.engine import GIB, Bridge, Installer, judge
+from tests.fakes.provisioner import (
+    BASE,
+    DOWN,
+    HOST,
+    IMAGE,
+    ISO,
+    MANAGED,
+    POOL,
+    SPEC,
+    SSH,
+    VOLUME,
+    World,
+    files,
+    seen,
+    with_base,
+    with_pool,
 )
-MANAGED: dict[str, Any] = {
-    "manage": True,
-    "base_volume": "",
-    "base_sha256": "",
-    "image_source": IMAGE,
-    "image_sha256": "e4",
-}
-VOLUME = Volume(path=BASE, format="qcow2", capacity=10 * GIB, allocation=GIB)
-POOL = Pool(active=True, path="/pool", free=32 * GIB + IGNITION_ROOM, volumes={"base.qcow2": VOLUME})
-HOST = HostFacts(version=(9, 0, 0), kvm=True, pool=POOL)
-DOWN = HypervisorError("libvirt is not reachable: no such file", where="qemu:///system", hint="not shown")
-
-
-@dataclass
-class World:
-    """A provisioner on which all is well, until a test changes it."""
-
-    host: HostFacts | HypervisorError = HOST
-    bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": Bridge(True, True, True)})
-    files: dict[str, str | int] = field(default_factory=lambda: {BASE: "b0", ISO: "d3", IMAGE: "e4"})
-    """Digest by path, or the errno that reading it gives."""
-    tool: Installer | None = field(default_factory=lambda: Installer(Path("/bin/tool"), INSTALLER_VERSION))
-    port: int = 0
-    """The errno that listening gives."""
-    contents: dict[str, bytes] = field(default_factory=payloads.payload)
-    time: datetime = payloads.NOW
-    asked: list[tuple[str, str | None, frozenset[str]]] = field(default_factory=list)
-
-    def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
-        self.asked.append((uri, pool, volumes))
-        if isinstance(self.host, HypervisorError):
-            raise self.host
-        return self.host
-
-    def bridge(self, name: str) -> Bridge | None:
-        return self.bridges.get(name)
-
-    def read(self, path: Path) -> None:
-        self.sha256(path)
-
-    def sha256(self, path: Path) -> str:
-        found = self.files.get(str(path), errno.ENOENT)
-        if isinstance(found, int):
-            raise OSError(found, os.strerror(found))
-        return found
-
-    def base_iso(self, sha256: str) -> Path:
-        return Path(ISO)
-
-    def installer(self) -> Installer | None:
-        return self.tool
-
-    def payload(self, stack: str, name: str, sha256: str) -> bytes:
-        assert stack == SPEC.stack
-        if name not in self.contents:
-            raise PayloadError(f"{name} is not {sha256}", "bring it")
-        return self.contents[name]
-
-    def now(self) -> datetime:
-        return self.time
-
-    def listen(self, address: str, port: int) -> None:
-        if self.port:
-            raise OSError(self.port, os.strerror(self.port))
-
-
-def seen(spec: dict[str, Any] | None = None, **world: Any) -> Verdict:
-    return judge(replace(SPEC, **(spec or {})), World(**world))
-
-
-def with_pool(**changes: Any) -> HostFacts:
-    return replace(HOST, pool=replace(POOL, **changes))
-
-
-def with_base(**changes: Any) -> HostFacts:
-    return with_pool(volumes={"base.qcow2": replace(VOLUME, **changes)})
-
-
-def files(**changes: str | int) -> dict[str, str | int]:
-    return {BASE: "b0", ISO: "d3", IMAGE: "e4"} | {
-        {"base": BASE, "iso": ISO, "image": IMAGE}[k]: v for k, v in changes.items()
-    }
 
 
 def test_nothing_is_found_where_all_is_well() -> None:
@@ -371,29 +276,6 @@ def test_a_managed_pool_is_not_looked_for() -> None:
     verdict.refuse()
     ((_, pool, _),) = world.asked
     assert pool is None
-
-
-def test_what_is_there_of_the_payload_is_judged_though_a_file_is_missing() -> None:
-    contents = payloads.payload()
-    del contents["master"]
-    missing, useless = seen(contents=contents, time=payloads.NOW + timedelta(days=1)).findings
-    assert str(missing) == "master is not f1; mend: bring it"
-    assert useless.what.startswith("stacks/prod/payload/bootstrap.ign: useless since 2026-11-21 14:03 UTC")
-    assert useless.mend.startswith("generate the payload anew")
-
-
-def test_a_payload_of_another_cluster_is_told_file_by_file() -> None:
-    found = seen({"domain": "other.example.com"}).findings
-    assert [each.what.partition(": ")[0] for each in found] == [
-        f"stacks/prod/payload/{name}.ign" for name in ("bootstrap", "master", "worker")
-    ]
-
-
-def test_production_reads_the_pointers_alone() -> None:
-    pointers = payloads.payload(lambda files: files.pop("bootstrap"))
-    later = payloads.NOW + timedelta(days=300)
-    assert seen({"phase": "production"}, contents=pointers, time=later).lines() == []
-    assert len(seen({"phase": "production"}, contents={}).findings) == 2
 
 
 def test_production_needs_nothing_of_the_vm() -> None:
