@@ -16,6 +16,7 @@ import pytest
 
 T = TypeVar("T")
 CLONE_NEWNET = 0x40000000
+CAPABILITY_VERSION, CAP_NET_RAW = 0x20080522, 13
 SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # What a script leaves running ends with it.
@@ -35,6 +36,16 @@ def in_own_network(work: Callable[[], T]) -> T:
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(inside).result()
+
+
+def give_up_raw_sockets() -> None:
+    """In this thread and those that it starts, as a user has none; programs that it starts keep them."""
+    libc, header = ctypes.CDLL(None, use_errno=True), (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    libc.capget(header, sets)
+    sets[0] &= ~(1 << CAP_NET_RAW)
+    if libc.capset(header, sets):
+        raise OSError(ctypes.get_errno(), "capset")
 
 
 def ip(command: str) -> str:

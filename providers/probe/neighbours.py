@@ -1,11 +1,18 @@
 """Who answers an address on the segment: ARP for IPv4, neighbour discovery for IPv6."""
 
+import socket
 from ipaddress import ip_address
 
 from cluster.addresses import IPV4
 from providers.errors import OkdBaremetalError
 from providers.probe import arp, nd
+from providers.probe.reached import reached_macs
 from providers.probe.routes import route_to
+
+UNPROVEN = (
+    "raw sockets are not permitted, so machines were known by whom a TCP connection reaches: that nobody else"
+    " answers a VIP was not proven. Run as root, or give the process CAP_NET_RAW"
+)
 
 
 def answering_macs(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[str]:
@@ -24,6 +31,27 @@ def answering_macs(interface: str, address: str, *, wait_s: float = 0.3) -> froz
     """
     ask = arp.answering_macs if ip_address(address).version == IPV4 else nd.answering_macs
     return ask(interface, address, wait_s)
+
+
+def unproven() -> str | None:
+    """What `macs_at` cannot see from this process; None: it sees all that answers."""
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
+    except PermissionError:
+        return UNPROVEN
+    return None
+
+
+def macs_at(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
+    """MACs that answer an address: all of them, or where raw sockets are not permitted, the one that is reached.
+
+    Raises:
+        OkdBaremetalError: This machine is not on that network, or the address is its own.
+    """
+    interface = interface_to(address)
+    if unproven():
+        return reached_macs(interface, address, wait_s)
+    return answering_macs(interface, address, wait_s=wait_s)
 
 
 def interface_to(address: str) -> str:

@@ -18,7 +18,7 @@ from providers.errors import OkdBaremetalError, ProvisioningError
 from providers.probe.api import API_PORT
 from providers.probe.https import Endpoint
 from providers.probe.kubeconfig import api_ca, read_kubeconfig
-from providers.probe.neighbours import answering_macs, interface_to
+from providers.probe.neighbours import macs_at
 from providers.progress import Report
 from providers.provisioning.engine import HEARTBEAT_S, Host, Installation, World
 from providers.provisioning.isos import IsoMedia, Recipe, Shelf
@@ -262,7 +262,7 @@ def _api_probe(spec: HostProvisioningSpec, recipe: Recipe) -> Callable[[Host], b
 
 
 def _answers(host: Host) -> bool:
-    return bool(answering_macs(interface_to(host.address), host.address, wait_s=NEIGHBOUR_S))
+    return bool(macs_at(host.address, wait_s=NEIGHBOUR_S))
 
 
 def _summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception], done: Set[str]) -> ProvisioningError:

@@ -17,8 +17,8 @@ from providers.probe.api import API_PORT, Api
 from providers.probe.client import VipClient
 from providers.probe.https import connect_problem
 from providers.probe.kubeconfig import api_ca, read_kubeconfig
-from providers.probe.neighbours import answering_macs, interface_to
-from providers.progress import row
+from providers.probe.neighbours import macs_at, unproven
+from providers.progress import row, warnings
 from providers.vip_handoff.checks import holder_of
 from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import UNMEASURED, Cluster
@@ -37,11 +37,11 @@ class Lan:
 
     def vip_macs(self) -> tuple[frozenset[str], ...]:
         """See `Segment`."""
-        return tuple(answering_macs(interface_to(vip), vip) for vip in self.vips)
+        return tuple(map(macs_at, self.vips))
 
     def macs_of(self, address: str) -> frozenset[str]:
         """See `Segment`."""
-        return answering_macs(interface_to(address), address, wait_s=0.1)
+        return macs_at(address, wait_s=0.1)
 
     def problem(self, address: str) -> str | None:
         """See `Segment`."""
@@ -130,19 +130,20 @@ class VipHandoffProvider(Provider):
         return []
 
     def _create(self, props: Props) -> tuple[str, Props]:
-        engine = _engine(props)
-        with held(_name(props)):
-            outs = engine.prove_bootstrap() if props["phase"] == "bootstrap" else engine.prove_control_plane()
-        return ",".join(props["vips"]), outs
+        return ",".join(props["vips"]), self._update("", {"phase": props["phase"]}, props)
 
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
         engine = _engine(news)
+        if said := unproven():
+            warnings(news["urn"])(said)
         with held(_name(news)):
             if news["phase"] == "bootstrap":
-                return engine.prove_bootstrap()
-            if olds["phase"] == "production":
-                return {**engine.prove_control_plane(), **{name: olds.get(name) for name in MEASURED}}
-            return engine.move()
+                outs = engine.prove_bootstrap()
+            elif olds["phase"] == "production":
+                outs = engine.prove_control_plane() | {name: olds[name] for name in MEASURED if name in olds}
+            else:
+                outs = engine.move()
+        return {**outs, "unproven": said}
 
     def _delete(self, id_: str, props: Props) -> None:
         """In phase `bootstrap` the cluster is ended: nobody shall take the VIP, so that the VM may be deleted."""
@@ -152,8 +153,8 @@ class VipHandoffProvider(Provider):
     def _read(self, id_: str, props: Props) -> Props:
         # A refresh needs no payload at hand: it asks the wire alone.
         try:
-            seen = tuple(_macs_of(vip, wait_s=1) for vip in props["vips"])
-            holder = holder_of(seen, _cluster(props), _macs_of)
+            seen = tuple(macs_at(vip, wait_s=1) for vip in props["vips"])
+            holder = holder_of(seen, _cluster(props), macs_at)
         except OkdBaremetalError as error:
             print(f"{_name(props)}: not seen: {error}; kept what was known", flush=True)
             return {}
@@ -167,10 +168,6 @@ class VipHandoffProvider(Provider):
 
 def _name(props: Props) -> str:
     return f"VIP {' and '.join(props['vips'])}"
-
-
-def _macs_of(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
-    return answering_macs(interface_to(address), address, wait_s=wait_s)
 
 
 def _cluster(props: Props) -> Cluster:

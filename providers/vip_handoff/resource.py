@@ -41,6 +41,7 @@ OUTPUTS = (
     "holder",
     "mac",
     "macs",
+    "unproven",
     "completion",
     "gap_ms",
     "gap_at_s",
@@ -63,6 +64,8 @@ class VipHandoff(Resource, module="baremetal", name="VipHandoff"):
     """Its MAC."""
     macs: pulumi.Output[list[str]]
     """Every MAC that answers them."""
+    unproven: pulumi.Output[str | None]
+    """What could not be seen of who answers them, and why; None: all was seen."""
     completion: pulumi.Output[str | None]
     """What the payload itself said before the VM was let go: `complete`, or why it was not asked."""
     gap_ms: pulumi.Output[int | None]

@@ -2,8 +2,8 @@
 
 from providers.clock import SYSTEM_CLOCK
 from providers.dynamic import Props, Provider
-from providers.probe.neighbours import answering_macs, interface_to
-from providers.progress import row
+from providers.probe.neighbours import macs_at, unproven
+from providers.progress import row, warnings
 from providers.vip_held.engine import VipHeldEngine
 
 
@@ -14,8 +14,10 @@ class VipHeldProvider(Provider):
         return props["vip"], self._update("", {}, props)
 
     def _update(self, id_: str, olds: Props, news: Props) -> Props:
+        if said := unproven():
+            warnings(news["urn"])(said)
         holder, macs = _engine(news).prove(deadline_s=news["deadline_s"])
-        return {"holder": holder, "macs": macs}
+        return {"holder": holder, "macs": macs, "unproven": said}
 
     def _read(self, id_: str, props: Props) -> Props:
         holder, macs = _engine(props).holder()
@@ -26,11 +28,4 @@ class VipHeldProvider(Provider):
 
 
 def _engine(props: Props) -> VipHeldEngine:
-    interface = interface_to(props["vip"])
-    return VipHeldEngine(
-        props["vip"],
-        props["nodes"],
-        lambda address: answering_macs(interface, address),
-        SYSTEM_CLOCK,
-        row(props["urn"]),
-    )
+    return VipHeldEngine(props["vip"], props["nodes"], macs_at, SYSTEM_CLOCK, row(props["urn"]))

@@ -20,6 +20,9 @@ class VipHeldArgs:
     urn: pulumi.Input[str]
 
 
+OUTPUTS = ("holder", "macs", "unproven")
+
+
 class VipHeld(Resource, module="baremetal", name="VipHeld"):
     """The holder of a VIP."""
 
@@ -27,6 +30,8 @@ class VipHeld(Resource, module="baremetal", name="VipHeld"):
     """Name of the one machine that answers the VIP."""
     macs: pulumi.Output[list[str]]
     """Every MAC that answers it."""
+    unproven: pulumi.Output[str | None]
+    """What could not be seen of who answers it, and why; None: all was seen."""
 
     def __init__(self, name: str, args: VipHeldArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(VipHeldProvider(), name, {**vars(args), "holder": None, "macs": None}, opts)
+        super().__init__(VipHeldProvider(), name, {**vars(args), **dict.fromkeys(OUTPUTS)}, opts)

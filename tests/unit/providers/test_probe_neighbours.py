@@ -7,17 +7,20 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
 
 from providers.errors import OkdBaremetalError
 from providers.probe import arp, nd
-from providers.probe.neighbours import answering_macs, interface_to
-from tests import plans
-from tests.namespaces import in_own_network, ip, needs_root, neighbour
+from providers.probe.neighbours import answering_macs, interface_to, macs_at, unproven
+from providers.probe.packets import QUEUED, frames
+from providers.probe.reached import reached_macs
+from tests.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
 
 pytestmark = needs_root
 
+LISTEN = "import socket; s = socket.create_server(('', 9)); print(flush=True); s.accept()"
 MACS = ("52:54:00:00:00:21", "52:54:00:00:00:22")
 
 
@@ -139,19 +142,56 @@ def test_an_interface_that_is_not_there_is_one_clean_line(family: Family) -> Non
 
 @both
 def test_without_the_permission_it_says_what_is_not_seen(family: Family) -> None:
-    """In a process of its own, which gives its rights up."""
-    program = (
-        "import os\n"
-        "from providers.errors import OkdBaremetalError\n"
-        "from providers.probe.neighbours import answering_macs\n"
-        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        f"try: answering_macs('lo', '{family.vip}')\n"
-        "except OkdBaremetalError as error: print(error)\n"
-    )
-    command = [sys.executable, "-c", program]
-    said = subprocess.run(command, cwd=plans.ROOT, capture_output=True, text=True, check=True).stdout
-    assert said.startswith("lo: raw sockets are not permitted, so nobody's ")
-    assert "CAP_NET_RAW" in said
+    def work() -> object:
+        give_up_raw_sockets()
+        return answering_macs("lo", family.vip)
+
+    with pytest.raises(OkdBaremetalError, match=r"^lo: raw sockets are not permitted, so nobody's .*CAP_NET_RAW"):
+        in_own_network(work)
+
+
+@both
+@pytest.mark.parametrize("holders", [(), MACS[:1], MACS], ids=["nobody", "one", "two"])
+def test_without_the_permission_the_one_that_is_reached_is_seen(family: Family, holders: tuple[str, ...]) -> None:
+    def work() -> object:
+        give_up_raw_sockets()
+        assert unproven()
+        return macs_at(family.vip)
+
+    seen = cast("frozenset[str]", family.on_a_bridge(work, holders))
+    assert seen <= set(holders)
+    assert len(seen) == min(len(holders), 1)
+
+
+@both
+def test_without_the_permission_one_that_has_gone_is_seen_no_more(family: Family) -> None:
+    def work() -> object:
+        with neighbour("baremetal", "port", MACS[0], f"{family.vip}{family.prefix}"):
+            before = reached_macs("baremetal", family.vip, 1)
+            ip("link set port down")
+            return before, reached_macs("baremetal", family.vip, 0.2)
+
+    assert family.on_a_bridge(work) == ({MACS[0]}, frozenset())
+
+
+def test_a_machine_that_takes_the_connection_is_seen_as_well() -> None:
+    def work() -> object:
+        with neighbour("baremetal", "port", MACS[0], f"{FOUR.vip}{FOUR.prefix}") as inside:
+            command = [*inside, sys.executable, "-c", LISTEN]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as listener:
+                assert listener.stdout
+                listener.stdout.readline()
+                seen = reached_macs("baremetal", FOUR.vip, 1)
+                listener.kill()
+            return seen
+
+    assert FOUR.on_a_bridge(work) == {MACS[0]}
+
+
+@both
+def test_with_the_permission_all_that_answer_are_seen(family: Family) -> None:
+    assert unproven() is None
+    assert family.on_a_bridge(lambda: macs_at(family.vip), MACS) == set(MACS)
 
 
 def test_what_else_is_on_the_wire_is_not_counted() -> None:
@@ -170,6 +210,24 @@ def test_what_else_is_on_the_wire_is_not_counted() -> None:
     ]
     with wire_with(frames) as wire:
         assert arp._answers(wire, socket.inet_aton(FOUR.vip), 0.05) == {"04:04:04:04:04:04"}
+
+
+def test_what_has_come_in_time_is_read_though_the_time_is_over() -> None:
+    with wire_with([b"a", b"b"]) as wire:
+        assert list(frames(wire, 0)) == [b"a", b"b"]
+
+
+class Flood:
+    """A socket with ever more to read."""
+
+    def settimeout(self, left: float) -> None: ...
+
+    def recv(self, size: int) -> bytes:
+        return b"a"
+
+
+def test_what_never_ends_is_left() -> None:
+    assert list(frames(cast("socket.socket", Flood()), 0)) == [b"a"] * QUEUED
 
 
 @contextmanager

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from lab.payload.ignition import pointer
-from providers.dynamic import Props
+from providers.dynamic import Props, Provider
+from providers.probe.neighbours import UNPROVEN
 from providers.vip_handoff.provider import Lan, VipHandoffProvider, _engine
+from providers.vip_held.provider import VipHeldProvider
 from tests.certificates import authority
 from tests.fakes.lan import BOOTSTRAP, CLUSTER, MACS, NODES, STRANGER, VIP
 from tests.kubeconfigs import write_kubeconfig
-from tests.namespaces import in_own_network, ip, needs_root, neighbour
+from tests.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
 
 pytestmark = needs_root
 KNOWN = {"holder": "okd-bootstrap", "mac": BOOTSTRAP, "macs": [BOOTSTRAP], "gap_ms": 31}
@@ -29,9 +31,7 @@ def segment(answers: dict[str, list[str]]) -> Iterator[None]:
     ip("address add 192.0.2.1/24 dev baremetal")
     with ExitStack() as stack:
         for number, (mac, addresses) in enumerate(answers.items()):
-            stack.enter_context(neighbour("baremetal", f"p{number}", mac, f"{addresses[0]}/24"))
-            for address in addresses[1:]:
-                stack.enter_context(neighbour("baremetal", f"p{number}-{address[-1]}", mac, f"{address}/24"))
+            stack.enter_context(neighbour("baremetal", f"p{number}", mac, *(f"{each}/24" for each in addresses)))
         yield
 
 
@@ -79,6 +79,24 @@ def test_a_machine_that_is_not_on_the_segment_keeps_what_was_known_and_says_so(
     assert "not seen: " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("provider", [VipHandoffProvider(), VipHeldProvider()], ids=["handoff", "held"])
+@pytest.mark.parametrize("raw", [True, False], ids=["raw", "no-raw"])
+def test_what_cannot_be_proven_without_raw_sockets_is_an_output_and_a_warning(
+    provider: Provider, raw: bool, payload: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    props = {**inputs(payload), "phase": "production", "import_production": True, "vip": VIP}
+
+    def work() -> Props:
+        with segment({MACS[NODE]: [VIP, NODE]}):
+            if not raw:
+                give_up_raw_sockets()
+            return provider.create(props).outs or {}
+
+    outs = in_own_network(work)
+    assert (outs["holder"], outs["unproven"]) == ("master-0", None if raw else UNPROVEN)
+    assert (f"api: {UNPROVEN}" in capsys.readouterr().err) != raw
+
+
 @pytest.mark.parametrize(("phase", "ended"), [("bootstrap", ["test"]), ("production", [])])
 def test_who_ends_a_cluster_in_phase_bootstrap_ends_its_vm_before_the_vm_is_deleted(
     phase: str, ended: list[str], monkeypatch: pytest.MonkeyPatch
@@ -91,21 +109,23 @@ def test_who_ends_a_cluster_in_phase_bootstrap_ends_its_vm_before_the_vm_is_dele
     assert asked == ended
 
 
-@pytest.mark.parametrize("there", [True, False], ids=["kubeconfig", "none"])
-def test_with_a_kubeconfig_okd_is_asked_and_its_own_cas_are_trusted(
-    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    payload = tmp_path / "stacks" / "prod" / "payload"
+def inputs(payload: Path) -> Props:
+    """Of a stack whose payload is there now."""
     payload.mkdir(parents=True)
-    root, signer = authority("other-ca").pem, authority("test-ca").pem
-    master = pointer("https://api-int.okd.lab.test:22623/config/master", root)
+    master = pointer("https://api-int.okd.lab.test:22623/config/master", authority("other-ca").pem)
     (payload / "master.ign").write_text(master)
+    machine = {"libvirt_uri": "test:///default", "urn": "urn::api", "shutdown_s": 5.0}
+    props: dict[str, Any] = {**vars(CLUSTER), **machine, "stack": "prod", "domain": "okd.lab.test"}
+    return {**props, "payload_sha256": hashlib.sha256(master.encode()).hexdigest()}
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["kubeconfig", "none"])
+def test_with_a_kubeconfig_okd_is_asked_and_its_own_cas_are_trusted(there: bool, payload: Path) -> None:
+    props = inputs(payload)
     if there:
         write_kubeconfig(payload)
-    machine = {"libvirt_uri": "test:///default", "urn": "", "shutdown_s": 5.0}
-    props: dict[str, Any] = {**vars(CLUSTER), **machine, "stack": "prod", "domain": "okd.lab.test"}
-    engine = _engine({**props, "payload_sha256": hashlib.sha256(master.encode()).hexdigest()})
+    engine = _engine(props)
     assert isinstance(engine.segment, Lan)
+    root, signer = authority("other-ca").pem, authority("test-ca").pem
     assert engine.segment.api.ca_pem == root + (signer if there else "")
     assert (engine.signal is not None) == there
