@@ -11,7 +11,7 @@ from providers.errors import HandoffUnsafeError, OkdBaremetalError
 from providers.progress import Report
 from providers.vip_handoff.checks import Look
 from providers.vip_handoff.model import UNMEASURED, Client, Cluster, Guest, Segment, Signal
-from providers.vip_handoff.states import ENDS, TABLE, Row, State, seconds
+from providers.vip_handoff.states import ENDS, TABLE, Row, State, seconds, was_released
 
 POLL_S = 0.5
 HEARTBEAT_S = 5.0
@@ -96,7 +96,7 @@ class HandoffEngine:
             if row.does:
                 row.does(self.guest)
             late = self._missing(state, row, look)
-            moved = row.moved if not late and row.moved and look.control_plane_holds() is None else None
+            moved = None if late else self._moved(row, look)
         except OkdBaremetalError as error:
             self._blame(state, error.what, error.hint or row.hint, error)
             return row.failure
@@ -104,6 +104,12 @@ class HandoffEngine:
             self._blame(state, f"{late}, after {seconds(self.cluster, row.within):g} s", row.hint, None)
             return row.late
         return moved or row.success
+
+    def _moved(self, row: Row, look: Look) -> State | None:
+        """Where it leads that the VIPs have moved already; None: they have not."""
+        if row.moved is None or look.control_plane_holds() is not None:
+            return None
+        return row.resumed if was_released(self.guest) else row.moved
 
     def _missing(self, state: State, row: Row, look: Look) -> str | None:
         """Poll until nothing has been missing for long enough; by the deadline, what was missing last."""

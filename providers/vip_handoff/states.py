@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from providers.errors import HandoffUnsafeError
+from providers.errors import HandoffUnsafeError, OkdBaremetalError
 from providers.vip_handoff.checks import Look
 from providers.vip_handoff.model import Cluster, Guest
 
@@ -55,7 +55,9 @@ class Row:
     """The deadline of it."""
     success: State
     moved: State | None = None
-    """Where success leads when the control plane holds the VIPs already."""
+    """Where success leads when the control plane took the VIPs by itself."""
+    resumed: State | None = None
+    """Where success leads when it has them by the `release` of a run that was ended."""
     failure: State = State.REFUSED
     """Where an error leads."""
     late: State = State.REFUSED
@@ -76,16 +78,21 @@ def _release(guest: Guest) -> None:
 
 
 def _hold(guest: Guest) -> None:
-    """Says `hold`, if the bootstrap's own API is ready: a payload that has ended it made its choice."""
-    answer = _answered(guest, "status", "held|released")
-    if not answer.endswith("api=yes"):
-        raise HandoffUnsafeError(f"the bootstrap's own API is down ({answer}), so the VIP was left where it is")
+    """Says `hold`."""
     _answered(guest, "hold", "held")
 
 
 def _let_go(guest: Guest) -> None:
     """Presses the VM's power button, and pulls its plug after `shutdown_s`."""
     guest.stop()
+
+
+def was_released(guest: Guest) -> bool:
+    """Whether the bootstrap has let go because it was told to; a guest that is gone was not."""
+    try:
+        return _answered(guest, "status", "held|released").startswith("released")
+    except OkdBaremetalError:
+        return False
 
 
 def _answered(guest: Guest, word: str, wanted: str) -> str:
@@ -116,6 +123,7 @@ TABLE = {
         within="deadline_s",
         success=State.ASK,
         moved=State.WATCH,
+        resumed=State.SOAK,
         hint="See why it is not ready, then run `pulumi up` again",
     ),
     State.ASK: Row(does=_ask, success=State.RELEASE),

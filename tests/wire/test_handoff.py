@@ -1,126 +1,26 @@
 """Faults while the VIP moves: the rows of the table in docs/explanation/handoff.md, each met for real."""
 
-import json
 import os
 import re
 import signal
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from providers.probe.kubeconfig import read_kubeconfig
-from providers.vip_handoff.okd import CONFIG_MAP, ETCD, REMOVED, Okd
 from tests.documents import table
-from tests.kubeconfigs import write_kubeconfig
-from tests.namespaces import in_own_network, ip, needs_root, neighbour, until_it_forwards
-from tests.wire.cluster import DOMAIN, Segment, segment
-from tests.wire.live import Live, live
-from tests.wire.segment import BRIDGE, RESOURCES, Machine, until
+from tests.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
+from tests.wire.cluster import segment
+from tests.wire.live import live
+from tests.wire.scene import ASKED, NODES, RELEASED, UNTOUCHED, Measured, Scene, behind_an_uplink, filtered
+from tests.wire.segment import BRIDGE, until
 
 pytestmark = needs_root
 STRANGER = "0a:00:00:00:00:01"
-NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
-UNTOUCHED: list[str] = []
-RELEASED = ["status", "release"]
-Measured = Callable[[str], None]
-
-
-@dataclass
-class Scene:
-    """A fault about to be met."""
-
-    net: Segment
-    live: Live
-    stack: ExitStack
-    measured: Measured
-
-    @property
-    def nodes(self) -> list[Machine]:
-        return list(self.net.nodes.values())
-
-    @property
-    def vip(self) -> str:
-        return str(self.net.vips[0])
-
-    def start(self, *healthy: str) -> None:
-        """All machines; the API runs on the nodes that are named, and their keepalived has all that it can have."""
-        self.net.start_bootstrap()
-        self.net.until_held_by("okd-bootstrap")
-        for name in NODES:
-            self.net.start_node(name, healthy=name in healthy)
-        self.net.until_healthy(*healthy)
-
-    def sees_the_payload(self, *, status: str, removed: str) -> None:
-        """The API serves OKD's two signals to the client certificate of a kubeconfig, which is there."""
-        folder = self.net.bootstrap.folder.parent
-        etcd = {"conditions": [{"type": REMOVED, "status": removed}]}
-        for path, resource in ((CONFIG_MAP, {"data": {"status": status}}), (ETCD, {"status": etcd})):
-            file = folder / RESOURCES / path[1:]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.with_suffix(".new").write_text(json.dumps(resource))
-            file.with_suffix(".new").rename(file)
-        write_kubeconfig(folder / "payload")
-        # An absolute path is no stack's name, and stays itself where it is joined to those of all stacks.
-        kubeconfig = read_kubeconfig(str(folder))
-        assert kubeconfig
-        self.live.signal = Okd(kubeconfig.api(DOMAIN)).missing
-
-    def refused(self, *words: str) -> dict[str, Any]:
-        """The outcome of a move that is refused: an error with these words, and nothing was moved."""
-        self.live.deadline_s = 6
-        outs = self.live.move()
-        assert all(word in outs["error"] for word in words), outs
-        assert "VIP and VM are untouched" in outs["error"]
-        assert not self.live.stopped
-        return outs
-
-    def done(self, said: list[str] | None) -> dict[str, Any]:
-        """The outcome of a move that is made, with these words to the guest (None: whichever)."""
-        outs = self.live.move()
-        assert outs.get("holder") in NODES, outs
-        assert said is None or self.live.said == said
-        assert self.live.stopped
-        assert self.live.prove_control_plane()["holder"] == outs["holder"], "later runs agree"
-        return outs
-
-    def move_killed(self, line: str) -> None:
-        """Make a move in a process of its own, and kill it when it has said a line that begins so."""
-        reached, reach = os.pipe()
-        with warnings.catch_warnings(action="ignore"):  # from Python 3.12 on: a fork may meet locks of other threads
-            mover = os.fork()
-        if not mover:
-
-            def stand_still() -> None:
-                os.write(reach, b".")
-                signal.pause()
-
-            self.live.when[line] = stand_still
-            try:
-                self.live.move()
-            finally:
-                os._exit(1)
-        os.close(reach)
-        with open(reached, "rb") as end:
-            said = end.read(1)
-        os.kill(mover, signal.SIGKILL)
-        os.waitpid(mover, 0)
-        assert said, f"the move ended without the line {line!r}"
-
-    def returned(self, *words: str) -> dict[str, Any]:
-        """The outcome of a move that is taken back."""
-        outs = self.live.move()
-        assert all(word in outs["error"] for word in words), outs
-        assert self.live.said[-2:] == ["status", "hold"]
-        assert not self.live.stopped
-        assert self.net.bootstrap.holds(self.net.vips[0])
-        return outs
 
 
 def none(scene: Scene) -> dict[str, Any]:
@@ -199,7 +99,7 @@ def own_api_torn_down(scene: Scene) -> dict[str, Any]:
     scene.net.bootstrap.kill("api.py")
     scene.net.until_held_by(*NODES)
     held = scene.live.prove_bootstrap()["holder"]
-    outs = scene.done(UNTOUCHED)
+    outs = scene.done(ASKED)
     assert (outs["holder"], scene.live.states) == (held, ["gate", "watch", "await", "let go", "done"])
     return outs
 
@@ -207,7 +107,7 @@ def own_api_torn_down(scene: Scene) -> dict[str, Any]:
 def vm_killed_at_gate(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES)
     scene.live.when["gate"] = scene.net.bootstrap.die
-    return scene.done(UNTOUCHED)
+    return scene.done(ASKED)
 
 
 def vm_killed_in_soak(scene: Scene) -> dict[str, Any]:
@@ -219,7 +119,7 @@ def vm_killed_in_soak(scene: Scene) -> dict[str, Any]:
 def keepalived_stopped(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES)
     scene.net.bootstrap.stop_keepalived(scene.net.bootstrap_keepalived)
-    return scene.done(UNTOUCHED)
+    return scene.done(ASKED)
 
 
 def two_macs(scene: Scene) -> dict[str, Any]:
@@ -244,6 +144,23 @@ def not_through_the_vip(scene: Scene) -> dict[str, Any]:
         filtered(node, "tcp dport 9445 drop")
     scene.start(*NODES)
     return scene.returned("at soak", "okd-master-0 holds it; its API is not ready")
+
+
+def own_api_ends_in_soak(scene: Scene) -> dict[str, Any]:
+    for node in scene.nodes:
+        filtered(node, "tcp dport 9445 drop")
+    scene.start(*NODES)
+    bootstrap = scene.net.bootstrap
+
+    def has_seen_it() -> None:
+        until("its rank without an API", lambda: bootstrap.priorities()[-1:] == [30])
+
+    scene.live.when |= {"soak": partial(bootstrap.kill, "api.py"), "back": has_seen_it}
+    outs = scene.live.move()
+    assert "giving it back failed: at back: answered by okd-master-0" in outs["error"]
+    assert (scene.live.said, scene.live.stopped) == ([*RELEASED, "hold"], False)
+    assert scene.net.holders() == {"okd-master-0"}
+    return outs
 
 
 def multicast_filtered(scene: Scene) -> dict[str, Any]:
@@ -280,7 +197,14 @@ def preempt(scene: Scene) -> dict[str, Any]:
     scene.start(*NODES)
     scene.net.until_held_by(*NODES)
     assert scene.live.prove_bootstrap()["holder"] in NODES
-    return scene.done(UNTOUCHED)
+    return scene.done(ASKED)
+
+
+def without_raw_sockets(scene: Scene) -> dict[str, Any]:
+    scene.start(*NODES)
+    give_up_raw_sockets()
+    assert scene.live.prove_bootstrap()["holder"] == "okd-bootstrap"
+    return scene.done(RELEASED)
 
 
 def payload_completes_late(scene: Scene) -> dict[str, Any]:
@@ -341,7 +265,7 @@ def killed_after_let_go(scene: Scene) -> dict[str, Any]:
     scene.move_killed("done")
     assert vm.wait(5) == -signal.SIGKILL
     scene.live.when.clear()
-    return scene.done(UNTOUCHED)
+    return scene.done(ASKED)
 
 
 def killed_in_watch(scene: Scene) -> dict[str, Any]:
@@ -350,7 +274,7 @@ def killed_in_watch(scene: Scene) -> dict[str, Any]:
     scene.net.until_held_by(*NODES)
     scene.move_killed("watch: ")
     assert scene.live.channel("status") == "held vip=no api=no"
-    return scene.done(UNTOUCHED)
+    return scene.done(ASKED)
 
 
 def killed_in_back(scene: Scene) -> dict[str, Any]:
@@ -358,10 +282,7 @@ def killed_in_back(scene: Scene) -> dict[str, Any]:
         filtered(node, "tcp dport 9445 drop")
     scene.start(*NODES)
     scene.move_killed("back")
-    outs = scene.live.move()
-    assert "at watch: okd-master-0 holds it; its API is not ready" in outs["error"]
-    assert (scene.live.said, scene.live.stopped) == (UNTOUCHED, False)
-    return outs
+    return scene.returned("at soak: okd-master-0 holds it; its API is not ready")
 
 
 def killed(scene: Scene, line: str, status: str) -> dict[str, Any]:
@@ -373,24 +294,6 @@ def killed(scene: Scene, line: str, status: str) -> dict[str, Any]:
     scene.move_killed(line)
     assert re.fullmatch(status, scene.live.channel("status"))
     return scene.done(None)
-
-
-def filtered(machine: Machine, rule: str) -> None:
-    """A filter on what comes in."""
-    hook = "type filter hook input priority 0;"
-    machine.run("nft", f"table inet broken {{ chain input {{ {hook} iifname eth0 {rule}; }}; }}")
-
-
-def behind_an_uplink(machines: list[Machine]) -> None:
-    """Put machines on a switch of their own, which a cable joins to the provisioner's bridge."""
-    ip("link add switch type bridge")
-    ip("link add uplink type veth peer name downlink")
-    for command in ("switch up", f"uplink master {BRIDGE} up", "downlink master switch up"):
-        ip(f"link set {command}")
-    for machine in machines:
-        ip(f"link set p{machine.pid} master switch")
-    for bridge, port in ((BRIDGE, "uplink"), ("switch", "downlink")):
-        until_it_forwards(bridge, port)
 
 
 SCENES: dict[str, Callable[[Scene], dict[str, Any]]] = {
@@ -410,9 +313,11 @@ SCENES: dict[str, Callable[[Scene], dict[str, Any]]] = {
         two_macs,
         foreign_device,
         not_through_the_vip,
+        own_api_ends_in_soak,
         multicast_filtered,
         own_link_drops,
         preempt,
+        without_raw_sockets,
         payload_completes_late,
         payload_never_complete,
         killed_at_gate,
