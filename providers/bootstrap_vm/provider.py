@@ -12,7 +12,7 @@ from providers.hypervisor.libvirt_wire import connected
 from providers.lock import held
 from providers.probe.api import API_PORT
 from providers.probe.https import connect_problem
-from providers.probe.neighbours import macs_at
+from providers.probe.neighbours import macs_on
 from providers.progress import row
 
 
@@ -53,7 +53,7 @@ class BootstrapVmProvider(Provider):
 def _segment(props: Props) -> Segment:
     return Segment(
         vip=props["vip"],
-        vip_macs=lambda: macs_at(props["vip"]),
+        vip_macs=lambda: macs_on(props["bridge"], props["vip"]),
         answering_node=lambda: _answering(props["nodes"]),
     )
 

@@ -43,12 +43,20 @@ def unproven() -> str | None:
 
 
 def macs_at(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
-    """MACs that answer an address: all of them, or where raw sockets are not permitted, the one that is reached.
+    """As `macs_on`, wherever the address is.
 
     Raises:
         OkdBaremetalError: This machine is not on that network, or the address is its own.
     """
-    interface = interface_to(address)
+    return macs_on(interface_to(address), address, wait_s=wait_s)
+
+
+def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[str]:
+    """MACs that answer an address: all of them, or where raw sockets are not permitted, the one that is reached.
+
+    Raises:
+        OkdBaremetalError: The interface is not there.
+    """
     if unproven():
         return reached_macs(interface, address, wait_s)
     return answering_macs(interface, address, wait_s=wait_s)

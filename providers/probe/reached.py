@@ -25,8 +25,8 @@ def reached_macs(interface: str, address: str, wait_s: float) -> frozenset[str]:
 
 def _last_sent_to(interface: str, address: str) -> frozenset[str]:
     """By the kernel's table of neighbours, which follows gratuitous answers as any client's does."""
-    head = NEIGHBOUR.pack(netlink.family_of(address), socket.if_nametoindex(interface), 0, 0, 0)
     try:
+        head = NEIGHBOUR.pack(netlink.family_of(address), socket.if_nametoindex(interface), 0, 0, 0)
         body = netlink.ask(RTM_GETNEIGH, head, NDA_DST, address)
     except OSError:  # none, or the interface has gone
         return frozenset()
