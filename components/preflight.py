@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from cluster.plan import ClusterPlan
 from cluster.plan.model import Machine, Vip
-from providers.preflight.engine import Spec
+from providers.preflight.model import Spec
 from providers.wire_preflight.engine import Claim, WireSpec
 
 

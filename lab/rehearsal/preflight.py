@@ -23,8 +23,9 @@ from lab.rehearsal.report import RehearsalError, Report, say
 from lab.shell import run
 from lab.site import libvirtd
 from lab.site.paths import BASE_VOLUME, POOL
-from providers.preflight.engine import Spec, judge
+from providers.preflight.engine import judge
 from providers.preflight.looks import HostLooks
+from providers.preflight.model import Spec
 
 CHECKOUT = Path(__file__).parents[2]
 SILENCE_S = 1.0  # in place of the program's own patience, where libvirtd is silent

@@ -2,19 +2,17 @@
 
 import errno
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from assets.iso import INSTALLER_VERSION
 from assets.payload import PayloadError, check_payload, payload_folder
 from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, Pool, Volume
+from providers.preflight.model import Bridge, Looks, Spec
 from providers.preflight.verdict import Caution, Finding, Note, Unseen, Verdict, dotted
-from providers.probe.kubeconfig import Kubeconfig, kubeconfig_problem
+from providers.probe.kubeconfig import kubeconfig_problem
 
 HOW_TO = "docs/how-to/prepare-a-provisioner.md"
 GIB = 1024**3
@@ -22,126 +20,6 @@ IGNITION_ROOM = 16 * 1024**2  # bytes; a bootstrap's config has 0.3 to 1.4 MB
 OLDEST_LIBVIRT = (9, 0, 0)  # the oldest that this program was tried with
 # Debian 12, QEMU 7.2, systemd in 256 MiB on one of two cores, from power on to multi-user: n=5 and n=2, 2026.
 EMULATION_COSTS = "a small system took 6 s to boot on two cores, 28 s beside five others; a real one was not tried"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spec:
-    """What is wanted of the provisioner."""
-
-    phase: str
-    """In `production` nothing of the VM is needed any more."""
-    stack: str
-    payload: Mapping[str, str]
-    """SHA-256 of each file, by `bootstrap`, `master`, `worker`."""
-    domain: str
-    """The cluster's."""
-    libvirt_uri: str
-    bridges: Mapping[str, str]
-    """Bridge by the key of platform.baremetal that names it."""
-    vm: str
-    """Name of the bootstrap VM: room that its own volumes take is room for it."""
-    emulated: bool
-    pool: str
-    base_volume: str
-    base_sha256: str
-    """Empty: not compared."""
-    disk_gib: int
-    manage: bool
-    """True: pool and base volume are made later in the same run, of `image_source`."""
-    image_source: str
-    image_sha256: str
-    media_address: str
-    media_port: int
-    base_iso_sha256: str
-    base_iso_url: str
-
-
-@dataclass(frozen=True)
-class Bridge:
-    """A network interface that shall be a bridge."""
-
-    is_bridge: bool
-    up: bool
-    """Switched on."""
-    linked: bool
-    """At least one port has a link."""
-
-
-@dataclass(frozen=True)
-class Installer:
-    """coreos-installer."""
-
-    path: Path
-    version: str
-    """Empty: it cannot be run."""
-
-
-class Looks(Protocol):
-    """What the judgement asks of the world; nothing is changed."""
-
-    def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
-        """What libvirt says of its host.
-
-        Raises:
-            HypervisorError: Not reachable, silent, or it refuses.
-        """
-        ...
-
-    def bridge(self, name: str) -> Bridge | None:
-        """An interface of this host."""
-        ...
-
-    def read(self, path: Path) -> None:
-        """Read a byte of a file of this host.
-
-        Raises:
-            OSError: It cannot be read.
-        """
-        ...
-
-    def sha256(self, path: Path) -> str:
-        """Digest of a file of this host.
-
-        Raises:
-            OSError: It cannot be read.
-        """
-        ...
-
-    def base_iso(self, sha256: str) -> Path:
-        """Where the cache has the base ISO, when it has it."""
-        ...
-
-    def installer(self) -> Installer | None:
-        """coreos-installer; None: there is none."""
-        ...
-
-    def payload(self, stack: str, name: str, sha256: str) -> bytes:
-        """A file of the stack's payload.
-
-        Raises:
-            PayloadError: Missing, or another one.
-        """
-        ...
-
-    def kubeconfig(self, stack: str) -> Kubeconfig | None:
-        """The one beside a stack's payload.
-
-        Raises:
-            PayloadError: It is of no use.
-        """
-        ...
-
-    def now(self) -> datetime:
-        """The time, with its zone."""
-        ...
-
-    def listen(self, address: str, port: int) -> None:
-        """Take a TCP port for a moment.
-
-        Raises:
-            OSError: It cannot be had.
-        """
-        ...
 
 
 def judge(spec: Spec, looks: Looks) -> Verdict:

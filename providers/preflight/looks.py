@@ -16,7 +16,7 @@ from assets.errors import AssetError
 from assets.payload import read_payload
 from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, host_facts
-from providers.preflight.engine import Bridge, Installer
+from providers.preflight.model import Bridge, Installer
 from providers.probe.kubeconfig import Kubeconfig, read_kubeconfig
 from providers.progress import Report
 
@@ -26,7 +26,7 @@ TOOL_S = 10
 
 @dataclass(frozen=True)
 class HostLooks:
-    """`engine.Looks` at the machine that this process runs on."""
+    """`model.Looks` at the machine that this process runs on."""
 
     report: Report
     interfaces: Path = Path("/sys/class/net")

@@ -3,8 +3,9 @@
 from dataclasses import fields
 
 from providers.dynamic import Props, Provider
-from providers.preflight.engine import Spec, judge
+from providers.preflight.engine import judge
 from providers.preflight.looks import HostLooks
+from providers.preflight.model import Spec
 from providers.preflight.verdict import Verdict
 from providers.progress import row, warnings
 

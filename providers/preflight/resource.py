@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi.dynamic import Resource
 
-from providers.preflight.engine import Spec
+from providers.preflight.model import Spec
 from providers.preflight.provider import PreflightProvider
 
 

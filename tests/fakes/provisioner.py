@@ -11,7 +11,8 @@ from assets.iso import INSTALLER_VERSION
 from assets.payload import PayloadError
 from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, Pool, Volume
-from providers.preflight.engine import GIB, IGNITION_ROOM, Bridge, Installer, Spec, judge
+from providers.preflight.engine import GIB, IGNITION_ROOM, judge
+from providers.preflight.model import Bridge, Installer, Spec
 from providers.preflight.verdict import Verdict
 from providers.probe.kubeconfig import Kubeconfig
 from tests import payloads
@@ -54,7 +55,7 @@ DOWN = HypervisorError("libvirt is not reachable: no such file", where="qemu:///
 
 @dataclass
 class World:
-    """Implements `providers.preflight.engine.Looks`."""
+    """Implements `providers.preflight.model.Looks`."""
 
     host: HostFacts | HypervisorError = HOST
     bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": Bridge(True, True, True)})

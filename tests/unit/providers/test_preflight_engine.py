@@ -9,7 +9,8 @@ import pytest
 
 from assets.iso import INSTALLER_VERSION
 from providers.errors import HypervisorError, PreflightError
-from providers.preflight.engine import GIB, Bridge, Installer, judge
+from providers.preflight.engine import GIB, judge
+from providers.preflight.model import Bridge, Installer
 from tests.fakes.provisioner import (
     BASE,
     DOWN,

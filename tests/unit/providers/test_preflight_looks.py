@@ -10,8 +10,8 @@ import pytest
 
 from assets.iso import base_path, cache_dir
 from providers.errors import HypervisorError
-from providers.preflight.engine import Bridge, Installer
 from providers.preflight.looks import HostLooks
+from providers.preflight.model import Bridge, Installer
 
 CONTENT = b"an image" * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
