@@ -119,6 +119,18 @@ def _payload_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
         away.rename(path)
 
 
+@contextmanager
+def _kubeconfig_torn(spec: Spec) -> Iterator[Mapping[str, Any]]:
+    path = payload_folder(spec.stack) / "auth" / "kubeconfig"
+    path.parent.mkdir()
+    path.write_text("clusters:\n")
+    try:
+        yield {}
+    finally:
+        path.unlink()
+        path.parent.rmdir()
+
+
 def _wanted(**changes: Any) -> Made:
     """Something that this host does not have."""
     return lambda _: nullcontext(changes)
@@ -167,6 +179,7 @@ ONE_BY_ONE = (
     Case("media address of another machine", (_FOREIGN,), (_no_address,)),
     Case("payload incomplete", ("worker.ign: cannot be read",), (_payload_gone,)),
     Case("payload of another cluster", _ALL_OF_ANOTHER, (_wanted(domain="another.lab.test"),)),
+    Case("kubeconfig torn", ("auth/kubeconfig: not one cluster's CA with one user's",), (_kubeconfig_torn,)),
     Case("libvirtd stopped", (_REFUSED,), (_libvirtd_stopped,)),
     Case("libvirtd silent", ("no answer within 1 s",), (_libvirtd_silent,), SILENCE_S),
 )
