@@ -74,7 +74,7 @@ class FakeLan:
 
     def vip_macs(self) -> tuple[frozenset[str], ...]:
         if self.second >= self.blind_s:
-            raise OkdBaremetalError("raw sockets are not permitted", where="bridge", hint="Run as root")
+            raise OkdBaremetalError("no ARP here: Network is down", where="bridge", hint="Is the bridge up?")
         return tuple(self._now(macs) for macs in (self.macs, self.second_macs) if macs)
 
     def macs_of(self, address: str) -> frozenset[str]:

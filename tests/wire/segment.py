@@ -76,8 +76,10 @@ class Machine:
         running.wait()
 
     def kill(self, pattern: str) -> None:
-        """End what runs on it under a command line, at once."""
-        self.run("kill", "-KILL", *self.run("pgrep", "-f", pattern).split())
+        """End what runs on it under a command line, all at once: keepalived's child tidies up after its parent."""
+        pids = self.run("pgrep", "-f", pattern).split()
+        for signal in ("STOP", "KILL"):
+            self.run("kill", f"-{signal}", *pids)
 
     @property
     def mac(self) -> str:
