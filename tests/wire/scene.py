@@ -105,11 +105,11 @@ class Scene:
         os.waitpid(mover, 0)
         assert said, f"the move ended without the line {line!r}"
 
-    def returned(self, *words: str) -> dict[str, Any]:
-        """The outcome of a move that is taken back."""
+    def returned(self, said: list[str], *words: str) -> dict[str, Any]:
+        """The outcome of a move that is taken back after these words to the guest: an error with these words."""
         outs = self.live.move()
         assert all(word in outs["error"] for word in words), outs
-        assert self.live.said[-1] == "hold"
+        assert self.live.said == [*said, "hold"]
         assert not self.live.stopped
         assert self.net.bootstrap.holds(self.net.vips[0])
         return outs

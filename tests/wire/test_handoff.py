@@ -79,7 +79,7 @@ def nodes_die_after_release(scene: Scene) -> dict[str, Any]:
         answered.append(until("the VIP answered again", lambda: scene.net.bootstrap.holds(scene.net.vips[0])))
 
     scene.live.when["soak"] = die
-    outs = scene.returned("at soak", "answered by okd-bootstrap", "the VIP is on the bootstrap again")
+    outs = scene.returned(RELEASED, "at soak", "answered by okd-bootstrap", "the VIP is on the bootstrap again")
     assert answered[0] < 5
     scene.measured(f"all nodes die after the release: the VIP is answered again after {answered[0]:.1f} s")
     return outs
@@ -143,7 +143,7 @@ def not_through_the_vip(scene: Scene) -> dict[str, Any]:
     for node in scene.nodes:
         filtered(node, "tcp dport 9445 drop")
     scene.start(*NODES)
-    return scene.returned("at soak", "okd-master-0 holds it; its API is not ready")
+    return scene.returned(RELEASED, "at soak", "okd-master-0 holds it; its API is not ready")
 
 
 def own_api_ends_in_soak(scene: Scene) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def killed_in_back(scene: Scene) -> dict[str, Any]:
         filtered(node, "tcp dport 9445 drop")
     scene.start(*NODES)
     scene.move_killed("back")
-    return scene.returned("at soak: okd-master-0 holds it; its API is not ready")
+    return scene.returned(ASKED, "at soak: okd-master-0 holds it; its API is not ready")
 
 
 def killed(scene: Scene, line: str, status: str) -> dict[str, Any]:
