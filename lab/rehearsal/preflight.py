@@ -26,6 +26,7 @@ from lab.site.paths import BASE_VOLUME, POOL
 from providers.preflight.engine import judge
 from providers.preflight.looks import HostLooks
 from providers.preflight.model import Spec
+from providers.probe.kubeconfig import kubeconfig_path
 
 CHECKOUT = Path(__file__).parents[2]
 SILENCE_S = 1.0  # in place of the program's own patience, where libvirtd is silent
@@ -121,7 +122,7 @@ def _payload_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
 
 @contextmanager
 def _kubeconfig_torn(spec: Spec) -> Iterator[Mapping[str, Any]]:
-    path = payload_folder(spec.stack) / "auth" / "kubeconfig"
+    path = kubeconfig_path(spec.stack)
     path.parent.mkdir()
     path.write_text("clusters:\n")
     try:

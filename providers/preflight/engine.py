@@ -12,7 +12,7 @@ from providers.errors import HypervisorError
 from providers.hypervisor.facts import HostFacts, Pool, Volume
 from providers.preflight.model import Bridge, Looks, Spec
 from providers.preflight.verdict import Caution, Finding, Note, Unseen, Verdict, dotted
-from providers.probe.kubeconfig import kubeconfig_problem
+from providers.probe.kubeconfig import check_kubeconfig
 
 HOW_TO = "docs/how-to/prepare-a-provisioner.md"
 GIB = 1024**3
@@ -230,11 +230,9 @@ def _payload(spec: Spec, looks: Looks) -> Iterator[Note]:
 
 def _kubeconfig(spec: Spec, looks: Looks, bootstrap: bytes | None) -> Iterator[PayloadError]:
     try:
-        problem = kubeconfig_problem(spec.stack, looks.kubeconfig(spec.stack), bootstrap, spec.domain)
+        check_kubeconfig(spec.stack, bootstrap, spec.domain, looks.kubeconfig(spec.stack))
     except PayloadError as error:
-        problem = error
-    if problem:
-        yield problem
+        yield error
 
 
 def _digest(looks: Looks, what: str, path: Path, wanted: str, option: str) -> Iterator[Note]:

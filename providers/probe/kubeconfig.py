@@ -60,13 +60,18 @@ class Kubeconfig:
         return KubeApi(f"api.{domain}", self.tls)
 
 
+def kubeconfig_path(stack: str) -> Path:
+    """Where it is, seen from the project, when it is there."""
+    return payload_folder(stack) / "auth" / "kubeconfig"
+
+
 def read_kubeconfig(stack: str) -> Kubeconfig | None:
     """`stacks/<stack>/payload/auth/kubeconfig`; None: it is not there.
 
     Raises:
         PayloadError: It is there, and of no use.
     """
-    path = _path(stack)
+    path = kubeconfig_path(stack)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -84,32 +89,29 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         raise PayloadError(what, "take the file that openshift-install wrote, or remove it") from None
 
 
-def kubeconfig_problem(
-    stack: str, found: Kubeconfig | None, bootstrap: bytes | None, domain: str
-) -> PayloadError | None:
-    """Why the API of a payload cannot be known by its kubeconfig; None: it can, or needs none.
+def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, found: Kubeconfig | None) -> None:
+    """The API of a stack's payload can be known by its kubeconfig, or needs none.
 
     Args:
         stack: Whose payload it is.
-        found: What `read_kubeconfig` found.
         bootstrap: The payload's bootstrap.ign, where the phase reads it.
         domain: The cluster's.
+        found: What `read_kubeconfig` found.
 
     Raises:
-        PayloadError: bootstrap.ign cannot be read.
+        PayloadError: It is missing, or of another cluster or run; or bootstrap.ign cannot be read.
     """
-    path, mend = _path(stack), "put auth/kubeconfig of the same run of openshift-install there"
+    path, mend = kubeconfig_path(stack), "put auth/kubeconfig of the same run of openshift-install there"
     inside = stored_file(bootstrap, INSIDE) if bootstrap else None
     if found is None:
+        if inside is None:
+            return
         what = f"{path}: not there; this payload's API has CAs of its own, and is known by that file alone"
-        return None if inside is None else PayloadError(what, mend)
+        raise PayloadError(what, mend)
     if found.host != (wanted := f"api.{domain}"):
-        return PayloadError(
-            f"{path}: of another cluster: it names {found.host or 'no host'}, the plan {wanted}", mend
-        )
+        raise PayloadError(f"{path}: of another cluster: it names {found.host or 'no host'}, the plan {wanted}", mend)
     if inside is not None and not _authorities(found.ca_pem.encode()) & _authorities_of(inside):
-        return PayloadError(f"{path}: of another run than bootstrap.ign: they have no CA in common", mend)
-    return None
+        raise PayloadError(f"{path}: of another run than bootstrap.ign: they have no CA in common", mend)
 
 
 def api_ca(payload: bytes, kubeconfig: Kubeconfig | None) -> str:
@@ -118,10 +120,6 @@ def api_ca(payload: bytes, kubeconfig: Kubeconfig | None) -> str:
     OKD's own signs the config server alone.
     """
     return payload_ca(payload) + (kubeconfig.ca_pem if kubeconfig else "")
-
-
-def _path(stack: str) -> Path:
-    return payload_folder(stack) / "auth" / "kubeconfig"
 
 
 def _authorities_of(inside: bytes) -> frozenset[x509.Certificate]:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from ipaddress import ip_address
 
+from cluster.addresses import IPV4
+
 HEADER = struct.Struct("=IHHII")
 """nlmsghdr: length, type, flags, sequence, port."""
 ATTRIBUTE = struct.Struct("=HH")
@@ -16,7 +18,7 @@ NLM_F_REQUEST, NLMSG_ERROR = 1, 2
 
 def family_of(address: str) -> int:
     """AF_INET or AF_INET6."""
-    return socket.AF_INET if ip_address(address).version == 4 else socket.AF_INET6  # noqa: PLR2004
+    return socket.AF_INET if ip_address(address).version == IPV4 else socket.AF_INET6
 
 
 def ask(kind: int, head: bytes, attribute: int, address: str) -> bytes:

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from providers.errors import OkdBaremetalError
 
 SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1
-QUEUED = 1000
-"""More than a queue of Linux's default size has; others come while it is emptied."""
 PROMISCUOUS, ALL_MULTICAST = 1, 2
 """PACKET_MR_…: what an interface lets through beside what is its own."""
+QUEUED = 1000
+"""More than a queue of Linux's default size has; others come while it is emptied."""
 
 
 def let_through(wire: socket.socket, interface: str, what: int) -> None:
