@@ -6,14 +6,12 @@ from typing import Any
 import pulumi
 from pulumi.runtime.config import is_config_secret
 
-from assets.errors import AssetError
-from assets.network_config import check_network_configs
-from assets.priorities import check_policy
-from cluster.errors import ConfigError
+from boot_media.keyfiles import check_network_configs
 from cluster.options import Options
 from cluster.plan import ClusterPlan, load_plan
+from cluster.plan.limits import check_installable
 from components.cluster import Cluster, ClusterArgs
-from components.limits import check_installable
+from providers.base.errors import AssetError, ConfigError
 
 LOGINS = "bmc_credentials"
 
@@ -35,7 +33,6 @@ def plan() -> ClusterPlan:
     try:
         wanted = load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options())
         check_network_configs(wanted)
-        check_policy(wanted)
         check_installable(wanted)
         return wanted
     except (AssetError, ConfigError) as error:

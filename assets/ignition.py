@@ -17,8 +17,8 @@ from typing import Any, Literal, Self
 
 from pydantic import SecretBytes, SecretStr
 
-from assets.errors import AssetError
 from assets.render import UNITS, RenderedFile
+from providers.base.errors import AssetError
 
 SPEC = "3.2.0"  # what openshift-install 4.16 to 4.23 writes; read by Ignition 2.7 and newer
 

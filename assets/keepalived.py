@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cluster.addresses import IPV4, Address
 from cluster.plan import Intent, Role, Server
 from cluster.plan.model import Machine, Vip
-from cluster.vrrp import Policy
+from cluster.values.address import IPV4, Address
+from cluster.values.vrrp import Policy
 
 OKD_CHECK = "/usr/local/bin/okd-check.sh"
 MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a control-plane node serves"}

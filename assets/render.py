@@ -6,11 +6,11 @@ from pathlib import Path
 
 from assets import keepalived
 from assets.keepalived import Keepalived, host_route
-from assets.network_config import CONNECTIONS, find_nmstatectl, keyfiles
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
 from assets.templates import templates_in
-from cluster.addresses import IPV4, IPV6, Address
+from boot_media.keyfiles import CONNECTIONS, find_nmstatectl, keyfiles
 from cluster.plan import Intent, Role, Server
+from cluster.values.address import IPV4, IPV6, Address
 
 CONF = "/etc/okd-baremetal"
 BIN = "/usr/local/bin"
@@ -72,7 +72,6 @@ def render_bootstrap(plan: Intent) -> Files:
         _script("bootstrap/okd-own-api.sh"),
         _script("bootstrap/okd-vip-channel.sh.j2", **channel),
         _unit("bootstrap/okd-vip-channel.service"),
-        _script("bootstrap/okd-fletcher8.sh"),
         *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
         *_dns(plan, bootstrap=True),
         _dhclient(plan),
@@ -101,7 +100,7 @@ def render_server(plan: Intent, server: Server) -> Files:
     """Files of one server alone: keepalived with its peers and its rank, and its network.
 
     Raises:
-        AssetError: Its networkConfig cannot be had; see `assets.network_config.check_network_configs`.
+        AssetError: Its networkConfig cannot be had; see `boot_media.keyfiles.check_network_configs`.
     """
     if not _has_its_own(plan, server):
         return _network(server)

@@ -5,10 +5,10 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from assets.errors import AssetError
 from assets.ignition import compose, own_config
 from assets.render import RenderedFile, render_bootstrap, render_role, render_server
 from cluster.plan import Intent, Role
+from providers.base.errors import AssetError
 
 BOOTSTRAP = "bootstrap"
 SECRET = 0o600

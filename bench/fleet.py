@@ -12,10 +12,10 @@ from pathlib import Path
 
 from bench import slots
 from bench.stack import Stack, Update
-from tests.fakes.fleet.fetch import fetch
-from tests.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
-from tests.fakes.fleet.machine import Machine
-from tests.fakes.fleet.vendors import GENERIC
+from testing.fakes.fleet.fetch import fetch
+from testing.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
+from testing.fakes.fleet.machine import Machine
+from testing.fakes.fleet.vendors import GENERIC
 
 SIZES = (1, 10, 100, 1000)
 PACE = Pace(by_looks=False, power=(5, 30), install=(5, 10), boot=(5, 10), latency_s=(0.05, 0.3))

@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from providers.probe.api import Api
 from providers.vip_handoff.provider import MeasuringClient, measuring
-from tests.certificates import authority
-from tests.namespaces import in_own_network, ip
-from tests.wire.cluster import DOMAIN, Segment, segment
-from tests.wire.segment import until, vip_channel
+from testing.certificates import authority
+from testing.namespaces import in_own_network, ip
+from testing.scene.cluster import DOMAIN, Segment, segment
+from testing.scene.segment import until, vip_channel
+from wires.api.api import Api
 
 RUNS = 20
 ANSWERS_MS = (5, 50)

@@ -15,8 +15,8 @@ from typing import Any
 
 import sushy
 
-from tests.fakes.fleet.fleet import Fleet
-from tests.fakes.fleet.server import API_PORT
+from testing.fakes.fleet.fleet import Fleet
+from testing.fakes.fleet.server import API_PORT
 
 SLOTS = 4
 """Worker threads of Pulumi's Python plugin."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from assets.ignition import Config, Resource
 from bench.processes import Cost, Watch
-from tests import live_iso
-from tests.fakes.fleet.certificates import API_NAME
-from tests.fakes.fleet.fleet import Fleet, uuid_of
-from tests.pulumi_env import ROOT, pulumi_env
+from testing import live_iso
+from testing.fakes.fleet.certificates import API_NAME
+from testing.fakes.fleet.fleet import Fleet, uuid_of
+from testing.pulumi_env import ROOT, pulumi_env
 
 STACK = "bench"
 OURS = "baremetal:"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from cluster.errors import ConfigError
+from providers.base.errors import ConfigError
 
 
 def read_text(path: Path) -> str:

@@ -16,9 +16,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from cluster.errors import ConfigError
 from cluster.files import read_text, yaml_place
-from cluster.vrrp import HIGHEST_ROUTER_ID, Policy
+from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
+from providers.base.errors import ConfigError
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
@@ -216,7 +216,7 @@ class Placement(BaseModel, frozen=True):
 class Options(Placement, frozen=True, extra="forbid"):
     """The stack's config."""
 
-    phase: Literal["bootstrap", "production"] = "bootstrap"
+    phase: Phase = Phase.BOOTSTRAP
     payload: PayloadDigests
     consent: dict[str, str] = {}
     bmc_credentials: dict[str, Login] = {}

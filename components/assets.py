@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pulumi
 
 from assets.render import RenderedFile
-from providers.asset.resource import RenderedAsset, RenderedAssetArgs
+from providers.rendered_asset.resource import RenderedAsset, RenderedAssetArgs
 
 
 def rendered(prefix: str, files: Iterable[RenderedFile], opts: pulumi.ResourceOptions) -> list[RenderedAsset]:

@@ -11,10 +11,10 @@ from components.component import Component
 from components.preflight import wanted_of, wire_wanted_of
 from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs
-from providers.preflight.resource import ProvisionerPreflight, ProvisionerPreflightArgs
+from providers.network_preflight.resource import WirePreflight, WirePreflightArgs
+from providers.provisioner_preflight.resource import ProvisionerPreflight, ProvisionerPreflightArgs
 from providers.vip_handoff.resource import VipHandoff, VipHandoffArgs
 from providers.vip_held.resource import VipHeld, VipHeldArgs
-from providers.wire_preflight.resource import WirePreflight, WirePreflightArgs
 
 
 @dataclass(frozen=True)

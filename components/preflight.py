@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from cluster.plan import ClusterPlan
 from cluster.plan.model import Machine, Vip
-from providers.preflight.model import Spec
-from providers.wire_preflight.engine import Claim, WireSpec
+from providers.network_preflight.engine import Claim, WireSpec
+from providers.provisioner_preflight.model import Spec
 
 
 def wanted_of(plan: ClusterPlan, stack: str) -> Spec:

@@ -7,13 +7,13 @@ from typing import Any
 import pulumi
 
 from assets.ignition import composed_sha256, own_config
-from assets.isos import keyfiles_in
 from assets.render import render_role, render_server
+from cli.isos import keyfiles_in
 from cluster.plan import ClusterPlan, Role, Server
 from components.assets import rendered
 from components.component import Component
 from providers.bmc_host.resource import BmcHost, BmcHostArgs
-from providers.provisioning.resource import HostProvisioning, HostProvisioningArgs
+from providers.host_provisioning.resource import HostProvisioning, HostProvisioningArgs
 
 
 @dataclass(frozen=True)

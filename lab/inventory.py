@@ -7,11 +7,11 @@ from typing import Literal
 
 import yaml
 
-from cluster.bmc_url import parse_virtual_media_url
-from cluster.errors import ConfigError
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import Host
+from cluster.values.bmc_url import parse_virtual_media_url
 from lab.shell import LabError
+from providers.base.errors import ConfigError
 
 STACKS = Path(__file__).parent.parent / "stacks"
 STACK = "rehearsal"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cluster.plan import ClusterPlan
-from tests import plans
-from tests.certificates import authority
+from testing import plans
+from testing.certificates import authority
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,6 @@ only: they must be written), and random MACs of the bootstrap VM (`plan` derives
 
 from typing import Any
 
-from cluster.addresses import Network, parse_cidr
 from cluster.install_config.platform import DISABLED, MANAGED, BareMetal, Host
 from cluster.install_config.schema import (
     ClusterNetwork,
@@ -17,6 +16,7 @@ from cluster.install_config.schema import (
     Networking,
     with_baremetal,
 )
+from cluster.values.address import Network, parse_cidr
 
 REPLICAS = 3
 PROVISIONING_NETWORK = "172.22.0.0/24"

@@ -2,12 +2,9 @@
 
 import hashlib
 
-from cluster.addresses import Address, Network, in_any, networks, parse_address
-from cluster.bmc_url import parse_virtual_media_url
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, BareMetal, RootDeviceHints
 from cluster.install_config.platform import Host as WantedHost
-from cluster.macs import parse_mac
 from cluster.options import Placement
 from cluster.plan.model import (
     ApiVip,
@@ -22,14 +19,17 @@ from cluster.plan.model import (
     StaticNetwork,
 )
 from cluster.plan.static_addresses import static_addresses
-from cluster.vrrp import auth_pass, router_ids
+from cluster.values.address import Address, Network, in_any, networks, parse_address
+from cluster.values.bmc_url import parse_virtual_media_url
+from cluster.values.mac import parse_mac
+from cluster.values.vrrp import router_ids
 
 UNPLACED = Placement()
-"""What holds where the stack's options say nothing."""
+"""The options' defaults."""
 
 
 def intent_of(config: InstallConfig) -> Intent:
-    """What a config says that has no problems, and nothing that is unsupported but a provisioning network."""
+    """Build the intent of a judged config: one without faults, and without anything that `refusals` refuses."""
     bare, name = config.baremetal, config.metadata.name
     base_domain = config.base_domain.removesuffix(".")
     machine_networks = tuple(networks([each.cidr for each in config.networking.machine_network]))
@@ -43,7 +43,6 @@ def intent_of(config: InstallConfig) -> Intent:
             addresses=api,
             networks=_homes(api, machine_networks),
             router_id=ids.api,
-            auth_pass=auth_pass(name, "api"),
             transport=UNPLACED.vrrp.api,
             policy=UNPLACED.vrrp.policy,
         ),
@@ -51,7 +50,6 @@ def intent_of(config: InstallConfig) -> Intent:
             addresses=ingress,
             networks=_homes(ingress, machine_networks),
             router_id=ids.ingress,
-            auth_pass=auth_pass(name, "ingress"),
             transport=UNPLACED.vrrp.ingress,
         ),
         provisioning=_provisioning(bare, f"{name}.{base_domain}"),

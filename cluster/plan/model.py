@@ -5,11 +5,18 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from cluster.addresses import Address, Network
-from cluster.bmc_url import BmcUrl
 from cluster.install_config.platform import RootDeviceHints
 from cluster.options import Images, Options, Runtime, Transport
-from cluster.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
+from cluster.values.address import Address, Network
+from cluster.values.bmc_url import BmcUrl
+from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
+
+
+class Phase(StrEnum):
+    """How far a stack has come."""
+
+    BOOTSTRAP = "bootstrap"
+    PRODUCTION = "production"
 
 
 class Role(StrEnum):
@@ -39,8 +46,6 @@ class Vip(Planned):
     """The machine network of each: it lives on the interface that has an address in it."""
     router_id: int
     """virtual_router_id, 1-255."""
-    auth_pass: str
-    """What keepalived would read of upstream's password: 8 characters."""
     transport: Transport
     """unicast: every holder lists all others; multicast: on the VIP's network."""
 
@@ -112,6 +117,16 @@ class Machine(Planned):
         return next(address for address in self.addresses if address.version == version)
 
 
+class Keyfile(Planned):
+    """A connection profile of NetworkManager."""
+
+    name: str
+    """Of the file, such as `eth0.nmconnection`."""
+    text: str = Field(repr=False)
+    secret: bool = False
+    """Whether the `networkConfig` that it is made of holds a secret."""
+
+
 class Host(Machine):
     """One host of the install-config; a spare one, unless it is a `Server`."""
 
@@ -124,6 +139,8 @@ class Host(Machine):
     root_device_hints: RootDeviceHints
     network_config: dict[str, Any] | None = Field(repr=False)
     """nmstate; it may hold secrets."""
+    keyfiles: tuple[Keyfile, ...] = ()
+    """What that makes, by name."""
     bmc: Bmc
 
 

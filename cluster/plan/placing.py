@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from cluster.addresses import Address, in_any
 from cluster.options import Placement
 from cluster.plan.model import BootstrapHost, Host, Intent
-from cluster.problems import Problem
+from providers.base.errors import Fault
+from cluster.values.address import Address, in_any
 
+CONFIG = "config"
+"""Where a fault of the stack's options is."""
 M = TypeVar("M", Host, BootstrapHost)
 
 
@@ -15,12 +17,12 @@ class _Claim(NamedTuple):
     """One address of one machine, and where that is said."""
 
     source: str
-    """`config`, or the install-config's own path."""
+    """`config`, or the path of the install-config."""
     path: str
     address: Address
 
 
-def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[str]]:
+def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[Fault]]:
     """The intent with what the options say of its files.
 
     Args:
@@ -29,13 +31,13 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
         file: The install-config's path, for the lines.
 
     Returns:
-        The intent, and a line per problem.
+        The intent, and what is wrong with the options.
     """
     api_id = placement.vrids.api or intent.api.router_id
     ingress_id = placement.vrids.ingress or intent.ingress.router_id
-    found = [f"config: {problem}" for problem in _contradictions(intent, placement)]
+    found = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
     if api_id == ingress_id:
-        found.append(f"config: vrids: {api_id} would be API's and Ingress's; write two that differ")
+        found.append(Fault(f"{CONFIG}: vrids", f"{api_id} would be API's and Ingress's", "write two that differ"))
     found += _misplaced(intent, list(_claims(intent, placement, file)))
     primary, vrrp = intent.api.address.version, placement.vrrp
     api = {"router_id": api_id, "transport": vrrp.api, "policy": vrrp.policy}
@@ -57,48 +59,49 @@ def _at(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
     return machine.model_copy(update={"addresses": tuple(addresses)})
 
 
-def _contradictions(intent: Intent, placement: Placement) -> Iterator[Problem]:
+def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
     """Options against what the install-config says of the same machine."""
     known = {host.name: host for host in intent.hosts}
     for name, given in placement.node_addresses.items():
         path = f"node_addresses.{name}"
         if name not in known:
-            yield Problem(path, "no such host")
+            yield Fault(path, "no such host", "take it out, or write the name of a host")
         elif (own := known[name].addresses) and (other := [address for address in given if address not in own]):
-            text = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}; keep one of the two"
-            yield Problem(path, text)
+            what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}"
+            yield Fault(path, what, "keep one of the two")
     static = intent.bootstrap.static
     for address in placement.bootstrap.address:
         if static and address.version == static.address.version and address != static.address:
-            text = f"{address}, but bootstrapExternalStaticIP is {static.address}; keep one of the two"
-            yield Problem("bootstrap.address", text)
+            what = f"{address}, but bootstrapExternalStaticIP is {static.address}"
+            yield Fault("bootstrap.address", what, "keep one of the two")
 
 
 def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Claim]:
     for index, host in enumerate(intent.hosts):
         if given := placement.node_addresses.get(host.name):
             path = f"node_addresses.{host.name}"
-            yield from (_Claim("config", f"{path}[{number}]", address) for number, address in enumerate(given))
+            yield from (_Claim(CONFIG, f"{path}[{number}]", address) for number, address in enumerate(given))
         else:
             path = f"platform.baremetal.hosts[{index}].networkConfig"
             yield from (_Claim(file, path, address) for address in host.addresses)
     if given := placement.bootstrap.address:
-        yield from (_Claim("config", "bootstrap.address", address) for address in given)
+        yield from (_Claim(CONFIG, "bootstrap.address", address) for address in given)
     else:
         path = "platform.baremetal.bootstrapExternalStaticIP"
         yield from (_Claim(file, path, address) for address in intent.bootstrap.addresses)
 
 
-def _misplaced(intent: Intent, claims: list[_Claim]) -> Iterator[str]:
+def _misplaced(intent: Intent, claims: list[_Claim]) -> Iterator[Fault]:
     """Addresses that the machines cannot reach each other at."""
     networks = list(intent.machine_networks)
     taken = dict.fromkeys(intent.api.addresses, "the API VIP")
     taken.update(dict.fromkeys(intent.ingress.addresses, "the Ingress VIP"))
     for source, path, address in claims:
         if not in_any(address, networks):
-            yield f"{source}: {path}: {address} is outside machineNetwork {_listed(networks)}"
+            what = f"{address} is outside machineNetwork {_listed(networks)}"
+            yield Fault(f"{source}: {path}", what, "write an address of that network")
         if address in taken:
-            yield f"{source}: {path}: {address} is {taken[address]} already"
+            yield Fault(f"{source}: {path}", f"{address} is {taken[address]} already", "write another one")
         taken.setdefault(address, path)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from cluster.addresses import Address, parse_address
-from cluster.macs import parse_mac
+from cluster.values.address import Address, parse_address
+from cluster.values.mac import parse_mac
 
 
 def static_addresses(network_config: dict[str, Any] | None, boot_mac: str) -> tuple[Address, ...]:

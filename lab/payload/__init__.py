@@ -12,11 +12,11 @@ from pathlib import Path
 from pydantic import SecretBytes, SecretStr
 
 from assets.ignition import SPEC, Config, File, Unit, User, pack
-from lab.certificates import Authority, Pair
 from lab.inventory import Site
 from lab.payload import ignition
 from lab.shell import LabError
 from lab.templates import render
+from testing.certificates import Authority, Pair
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s, after which the VM takes some to shut down
 

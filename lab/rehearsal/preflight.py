@@ -17,16 +17,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assets.payload import payload_folder
 from lab import site
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.shell import run
 from lab.site import libvirtd
 from lab.site.paths import BASE_VOLUME, POOL
-from providers.preflight.engine import judge
-from providers.preflight.looks import HostLooks
-from providers.preflight.model import Spec
-from providers.probe.kubeconfig import kubeconfig_path
+from payload.checks import payload_folder
+from payload.kubeconfig import kubeconfig_path
+from providers.provisioner_preflight.engine import judge
+from providers.provisioner_preflight.looks import HostLooks
+from providers.provisioner_preflight.model import Spec
 
 CHECKOUT = Path(__file__).parents[2]
 SILENCE_S = 1.0  # in place of the program's own patience, where libvirtd is silent

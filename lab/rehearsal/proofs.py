@@ -15,8 +15,8 @@ import dns.rdatatype
 from cluster.plan import ClusterPlan, Server
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.report import Report
-from providers.probe.api import Api
-from providers.probe.neighbours import answering_macs, interface_to
+from wires.api.api import Api
+from wires.segment.neighbours import answering_macs, interface_to
 
 POLL_S = 0.25
 Seen = TypeVar("Seen")

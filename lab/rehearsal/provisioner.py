@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.bmc_url import parse_bmc_url
 from cluster.plan import ClusterPlan, Server
+from cluster.values.bmc_url import parse_bmc_url
 from lab import site
 from lab.images import Images
 from lab.rehearsal.report import say

@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assets.payload import payload_ca
 from assets.render import render_bootstrap
+from cli import chart
 from cluster.plan import ClusterPlan
 from components.preflight import wanted_of
 from lab import site
@@ -18,7 +18,7 @@ from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import STACK, Stack
 from lab.site.paths import DNS
-from providers.vip_handoff import chart
+from payload.checks import payload_ca
 from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")

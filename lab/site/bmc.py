@@ -9,13 +9,13 @@ from pathlib import Path
 
 import bcrypt
 
-from lab.certificates import Authority
 from lab.inventory import BmcAccess, Site
 from lab.shell import LabError, run
 from lab.site.network import is_listening
 from lab.site.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.site.processes import Daemon, wait_until
 from lab.templates import render
+from testing.certificates import Authority
 
 CA = BMC / "ca.crt"
 

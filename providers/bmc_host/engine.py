@@ -3,12 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from providers.bmc_host.machine import is_shared, named, same, usable
-from providers.clock import Clock
-from providers.errors import BmcError, BmcIdentityError
-from providers.progress import Report
-from providers.redfish.bmc import HDD, ONCE, Bmc, BootOverride, Identity, Power
-from providers.redfish.steps import Steps, Waits, drive
+from providers.base.clock import Clock
+from providers.base.errors import BmcError, BmcIdentityError
+from providers.base.progress import Report
+from wires.redfish.bmc import HDD, ONCE, Bmc, BootOverride, Identity, Power
+from wires.redfish.identity import is_shared, named, same, usable
+from wires.redfish.steps import Steps, Waits, drive
 
 VERSION_S = 10.0
 
@@ -156,8 +156,8 @@ class BmcHostEngine:
             return f"name its {kind}: {consent_command(self.host, value)}"
         return "set a serial number in its firmware first: neither that nor the UUID is its own"
 
-    def _another(self, what: str, hint: str) -> BmcIdentityError:
-        return BmcIdentityError(what, where=f"{self.host} ({self.bmc.url})", hint=f"Nothing was changed. {hint}")
+    def _another(self, what: str, fix: str) -> BmcIdentityError:
+        return BmcIdentityError(what, where=f"{self.host} ({self.bmc.url})", fix=f"Nothing was changed. {fix}")
 
 
 def consent_command(host: str, value: str) -> str:

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from cluster.bmc_url import BmcUrlError, parse_virtual_media_url
-from providers import lock, progress
+from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
+from providers.base import lock, progress
+from providers.base.clock import SYSTEM_CLOCK
+from providers.base.dynamic import Props, Provider, is_known
+from providers.base.errors import BmcTimeoutError, BmcTransientError, BusyError
 from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
-from providers.bmc_host.machine import named, usable
-from providers.clock import SYSTEM_CLOCK
-from providers.dynamic import Props, Provider, is_known
-from providers.errors import BmcTimeoutError, BmcTransientError, BusyError
-from providers.redfish.access import Access
-from providers.redfish.bmc import Identity
-from providers.redfish.sushy_bmc import SushyBmc
+from wires.redfish.access import Access
+from wires.redfish.bmc import Identity
+from wires.redfish.identity import named, usable
+from wires.redfish.sushy_bmc import SushyBmc
 
 READ_DEADLINE_S = 30.0  # of a refresh: an unreachable BMC must not hold up the others
 

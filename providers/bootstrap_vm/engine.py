@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-from providers.clock import Clock
-from providers.errors import HypervisorError
-from providers.hypervisor.libvirt_wire import CHANNEL, OWNER, Found, Hypervisor
-from providers.hypervisor.shutdown import stop
-from providers.progress import Report
+from providers.base.clock import Clock
+from providers.base.errors import HypervisorError
+from providers.base.progress import Report
+from wires.libvirt.connection import CHANNEL, OWNER, Found, Hypervisor
+from wires.libvirt.shutdown import stop
 
 FW_CFG = "opt/com.coreos/config"  # where Ignition's qemu platform reads its config
 
@@ -93,7 +93,7 @@ class BootstrapVmEngine:
         self._refuse_foreign_vip(spec, segment)
         if found and (node := segment.answering_node()):
             what = f"its configuration has changed, and {node} of the control plane answers already"
-            raise HypervisorError(what, where=spec.name, hint="Revert the change, or `pulumi destroy` first")
+            raise HypervisorError(what, where=spec.name, fix="Revert the change, or `pulumi destroy` first")
         # What can be missing is looked for before the VM that is there is ended.
         base, config = self._base(spec, sources.base_sha256), sources.ignition()
         if found:
@@ -112,8 +112,8 @@ class BootstrapVmEngine:
         # `--continue-on-error` deletes what is declared no more, also where the handoff was skipped (Pulumi 3.259).
         if found and found.running and spec.mac in segment.vip_macs() and (node := segment.answering_node()):
             what = f"it holds the API VIP, and {node} of the control plane answers already"
-            hint = "Run `pulumi up` without --continue-on-error, or `pulumi destroy`"
-            raise HypervisorError(what, where=spec.name, hint=hint)
+            fix = "Run `pulumi up` without --continue-on-error, or `pulumi destroy`"
+            raise HypervisorError(what, where=spec.name, fix=fix)
         if found:
             stop(self.hypervisor, spec.name, deadline_s=deadline_s, clock=self.clock, report=self.report)
             self.hypervisor.undefine(spec.name)
@@ -126,7 +126,7 @@ class BootstrapVmEngine:
         if found and found.owner != spec.owner:
             what = f"a domain of this name belongs to {found.owner or 'somebody else'}, wanted {spec.owner}"
             raise HypervisorError(
-                what, where=spec.name, hint=f"Remove it: virsh undefine {spec.name}; or rename the cluster"
+                what, where=spec.name, fix=f"Remove it: virsh undefine {spec.name}; or rename the cluster"
             )
         return found
 
@@ -137,15 +137,15 @@ class BootstrapVmEngine:
             self.report("comparing the base volume's digest")
             seen = self.hypervisor.volume_sha256(spec.pool, spec.base_volume)
             if seen != sha256:
-                where, hint = f"base volume {spec.base_volume} of pool {spec.pool}", "Mend the image, or its digest"
-                raise HypervisorError(f"sha256 is {seen}, wanted {sha256}", where=where, hint=hint)
+                where, fix = f"base volume {spec.base_volume} of pool {spec.pool}", "Mend the image, or its digest"
+                raise HypervisorError(f"sha256 is {seen}, wanted {sha256}", where=where, fix=fix)
         return path
 
     def _refuse_foreign_vip(self, spec: VmSpec, segment: Segment) -> None:
         if others := segment.vip_macs() - {spec.mac}:
             what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {spec.mac}"
-            hint = "A cluster that is in production cannot go back to a bootstrap; else free the address"
-            raise HypervisorError(what, where=f"API VIP {segment.vip}", hint=hint)
+            fix = "A cluster that is in production cannot go back to a bootstrap; else free the address"
+            raise HypervisorError(what, where=f"API VIP {segment.vip}", fix=fix)
 
     def _build(self, spec: VmSpec, base: str, ignition: bytes) -> None:
         self.report("making its volumes")

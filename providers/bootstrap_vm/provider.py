@@ -4,16 +4,16 @@ from dataclasses import fields
 from datetime import UTC, datetime
 
 from assets.ignition import compose
-from assets.payload import read_bootstrap
+from payload.checks import read_bootstrap
+from providers.base.clock import SYSTEM_CLOCK
+from providers.base.dynamic import Props, Provider
+from providers.base.lock import held
+from providers.base.progress import row
 from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, Sources, VmSpec
-from providers.clock import SYSTEM_CLOCK
-from providers.dynamic import Props, Provider
-from providers.hypervisor.libvirt_wire import connected
-from providers.lock import held
-from providers.probe.api import API_PORT
-from providers.probe.https import connect_problem
-from providers.probe.neighbours import macs_on
-from providers.progress import row
+from wires.api.api import API_PORT
+from wires.api.https import connect_problem
+from wires.libvirt.connection import connected
+from wires.segment.neighbours import macs_on
 
 
 class BootstrapVmProvider(Provider):

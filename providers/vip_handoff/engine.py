@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from providers.clock import Clock
-from providers.errors import HandoffUnsafeError, OkdBaremetalError
-from providers.progress import Report
+from providers.base.clock import Clock
+from providers.base.errors import HandoffUnsafeError, OkdBaremetalError
+from providers.base.progress import Report
 from providers.vip_handoff.checks import Look
 from providers.vip_handoff.model import UNMEASURED, Client, Cluster, Guest, Segment, Signal
 from providers.vip_handoff.states import ENDS, TABLE, Row, State, seconds, was_released
@@ -98,10 +98,10 @@ class HandoffEngine:
             late = self._missing(state, row, look)
             moved = None if late else self._moved(row, look)
         except OkdBaremetalError as error:
-            self._blame(state, error.what, error.hint or row.hint, error)
+            self._blame(state, error.what, error.fix or row.fix, error)
             return row.failure
         if late:
-            self._blame(state, f"{late}, after {seconds(self.cluster, row.within):g} s", row.hint, None)
+            self._blame(state, f"{late}, after {seconds(self.cluster, row.within):g} s", row.fix, None)
             return row.late
         return moved or row.success
 
@@ -145,8 +145,8 @@ class HandoffEngine:
     def _at_s(self) -> float:
         return round(self.clock.now() - self._started, 2)
 
-    def _blame(self, state: State, what: str, hint: str, cause: OkdBaremetalError | None) -> None:
-        fault = HandoffUnsafeError(f"at {state}: {what}", hint=hint)
+    def _blame(self, state: State, what: str, fix: str, cause: OkdBaremetalError | None) -> None:
+        fault = HandoffUnsafeError(f"at {state}: {what}", fix=fix)
         fault.__cause__ = cause
         self._faults.append(fault)
 
@@ -154,7 +154,7 @@ class HandoffEngine:
         first, *later = self._faults
         outcome = "giving it back failed: " + "; ".join(fault.what for fault in later) if later else ENDS[end]
         where = f"API VIP {' and '.join(self.cluster.vips)}"
-        error = HandoffUnsafeError(f"{first.what}; {outcome}", where=where, hint=first.hint)
+        error = HandoffUnsafeError(f"{first.what}; {outcome}", where=where, fix=first.fix)
         error.__cause__ = first
         return error
 

@@ -38,7 +38,7 @@ class Guest(Protocol):
 
 
 class Client(Protocol):
-    """A client of the VIPs; see providers.probe.client."""
+    """A client of the VIPs; see wires.api.client."""
 
     def figures(self, started: float) -> dict[str, Any]:
         """What it met so far: the keys of `UNMEASURED`.

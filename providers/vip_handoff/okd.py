@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from providers.probe.kubernetes import KubeApi
+from wires.api.kubernetes import KubeApi
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"

@@ -6,23 +6,23 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from assets.payload import read_payload
-from providers.clock import SYSTEM_CLOCK
-from providers.dynamic import Props, Provider, is_known
-from providers.errors import OkdBaremetalError
-from providers.hypervisor.libvirt_wire import connected
-from providers.hypervisor.shutdown import stop
-from providers.lock import held
-from providers.probe.api import API_PORT, Api
-from providers.probe.client import VipClient
-from providers.probe.https import connect_problem
-from providers.probe.kubeconfig import api_ca, read_kubeconfig
-from providers.probe.neighbours import macs_at, unproven
-from providers.progress import row, warnings
+from payload.checks import read_payload
+from payload.kubeconfig import api_ca, read_kubeconfig
+from providers.base.clock import SYSTEM_CLOCK
+from providers.base.dynamic import Props, Provider, is_known
+from providers.base.errors import OkdBaremetalError
+from providers.base.lock import held
+from providers.base.progress import row, warnings
 from providers.vip_handoff.checks import holder_of
 from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import UNMEASURED, Cluster
 from providers.vip_handoff.okd import Okd
+from wires.api.api import API_PORT, Api
+from wires.api.client import VipClient
+from wires.api.https import connect_problem
+from wires.libvirt.connection import connected
+from wires.libvirt.shutdown import stop
+from wires.segment.neighbours import macs_at, unproven
 
 MEASURED = ("completion", "timeline", "holders", "seconds", *UNMEASURED)
 """Outputs that tell of the move, and stay as they are after it."""

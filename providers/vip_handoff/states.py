@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from providers.errors import HandoffUnsafeError, OkdBaremetalError
+from providers.base.errors import HandoffUnsafeError, OkdBaremetalError
 from providers.vip_handoff.checks import Look
 from providers.vip_handoff.model import Cluster, Guest
 
@@ -64,7 +64,7 @@ class Row:
     """Where the deadline leads."""
     measured: bool = False
     """Whether a client measures meanwhile."""
-    hint: str = ""
+    fix: str = ""
 
 
 def _ask(guest: Guest) -> None:
@@ -99,8 +99,8 @@ def _answered(guest: Guest, word: str, wanted: str) -> str:
     answer = guest.say(word)
     said = ANSWER.fullmatch(answer)
     if not said or said[1] not in wanted.split("|"):
-        hint = "Look at the console of the bootstrap VM: does okd-vip-channel.service run?"
-        raise HandoffUnsafeError(f"the bootstrap answered {answer!r}, wanted {wanted}", hint=hint)
+        fix = "Look at the console of the bootstrap VM: does okd-vip-channel.service run?"
+        raise HandoffUnsafeError(f"the bootstrap answered {answer!r}, wanted {wanted}", fix=fix)
     return answer
 
 
@@ -109,13 +109,13 @@ TABLE = {
         check=Look.vips_served,
         within="bootstrap_s",
         success=State.DONE,
-        hint="Look at the console of the bootstrap VM, then run `pulumi up` again",
+        fix="Look at the console of the bootstrap VM, then run `pulumi up` again",
     ),
     State.CONFIRM: Row(
         check=Look.control_plane_holds,
         within="deadline_s",
         success=State.DONE,
-        hint="Look at keepalived on the control plane",
+        fix="Look at keepalived on the control plane",
     ),
     State.GATE: Row(
         check=Look.control_plane_ready,
@@ -124,7 +124,7 @@ TABLE = {
         success=State.ASK,
         moved=State.WATCH,
         resumed=State.SOAK,
-        hint="See why it is not ready, then run `pulumi up` again",
+        fix="See why it is not ready, then run `pulumi up` again",
     ),
     State.ASK: Row(does=_ask, success=State.RELEASE),
     State.RELEASE: Row(
@@ -135,7 +135,7 @@ TABLE = {
         failure=State.BACK,
         late=State.BACK,
         measured=True,
-        hint="Look at keepalived on the control plane",
+        fix="Look at keepalived on the control plane",
     ),
     State.SOAK: Row(
         check=Look.control_plane_serves,
@@ -145,7 +145,7 @@ TABLE = {
         failure=State.BACK,
         late=State.BACK,
         measured=True,
-        hint="Look at the API of the control plane",
+        fix="Look at the API of the control plane",
     ),
     State.WATCH: Row(
         check=Look.control_plane_serves,
@@ -155,7 +155,7 @@ TABLE = {
         failure=State.LEFT,
         late=State.LEFT,
         measured=True,
-        hint="Look at the API of the control plane",
+        fix="Look at the API of the control plane",
     ),
     State.AWAIT: Row(
         check=Look.payload_complete,
@@ -163,7 +163,7 @@ TABLE = {
         success=State.LET_GO,
         failure=State.LEFT,
         late=State.LEFT,
-        hint="See what `openshift-install wait-for bootstrap-complete` says, then run `pulumi up` again",
+        fix="See what `openshift-install wait-for bootstrap-complete` says, then run `pulumi up` again",
     ),
     State.LET_GO: Row(does=_let_go, success=State.DONE, failure=State.LEFT),
     State.BACK: Row(
@@ -174,7 +174,7 @@ TABLE = {
         failure=State.LEFT,
         late=State.LEFT,
         measured=True,
-        hint="Look at keepalived on the bootstrap",
+        fix="Look at keepalived on the bootstrap",
     ),
 }
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from providers.clock import Clock
-from providers.errors import HandoffUnsafeError
-from providers.progress import Report
+from providers.base.clock import Clock
+from providers.base.errors import HandoffUnsafeError
+from providers.base.progress import Report
 
 POLL_S = 0.5
 
@@ -46,7 +46,7 @@ class VipHeldEngine:
                 seen = " and ".join(macs) or "nobody"
                 what = f"answered by {seen}, wanted exactly one of {', '.join(self.nodes)}, after {deadline_s:g} s"
                 raise HandoffUnsafeError(
-                    what, where=f"VIP {self.vip}", hint="Look at the routers and keepalived there"
+                    what, where=f"VIP {self.vip}", fix="Look at the routers and keepalived there"
                 )
             if macs != told:
                 self.report(f"answered by {' and '.join(macs) or 'nobody'}; {until - self.clock.now():.0f} s left")

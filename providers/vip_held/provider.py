@@ -1,10 +1,10 @@
 """RPC shell of `VipHeld`."""
 
-from providers.clock import SYSTEM_CLOCK
-from providers.dynamic import Props, Provider
-from providers.probe.neighbours import macs_at, unproven
-from providers.progress import row, warnings
+from providers.base.clock import SYSTEM_CLOCK
+from providers.base.dynamic import Props, Provider
+from providers.base.progress import row, warnings
 from providers.vip_held.engine import VipHeldEngine
+from wires.segment.neighbours import macs_at, unproven
 
 
 class VipHeldProvider(Provider):

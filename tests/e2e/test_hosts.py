@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.project import COMMAND_S, MACHINES, NAMES, ROLE, Project, free_port, host_of
-from tests.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, Emulator, running
-from tests.namespaces import in_own_network, ip, needs_root, neighbour
+from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, Emulator, running
+from testing.namespaces import in_own_network, ip, needs_root, neighbour
+from testing.project import COMMAND_S, MACHINES, NAMES, ROLE, Project, free_port, host_of
 
 THIRD = "33333333-3333-4333-8333-333333333333"
 CROWD = {f"44444444-4444-4444-8444-{number:012}": f"127.0.77.{100 + number}" for number in range(12)}

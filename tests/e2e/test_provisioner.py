@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests import plans
-from tests.e2e.project import COMMAND_S, pulumi_dir
+from testing import plans
+from testing.project import COMMAND_S, pulumi_dir
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "assets", "cluster", "components", "providers", "stacks")
 MANAGED = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.previews import INSTALL_CONFIG, Lines, Project, Review, settled
+from testing.previews import INSTALL_CONFIG, Lines, Project, Review, settled
 
 OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
 PULL_SECRET = "cmVoZWFyc2FsOm9ubHk="

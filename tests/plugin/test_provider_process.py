@@ -19,14 +19,14 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 ROOT = Path(__file__).parents[2]
 PROVIDERS = [
-    "providers.asset.provider.AssetProvider",
+    "providers.rendered_asset.provider.AssetProvider",
     "providers.bmc_host.provider.BmcHostProvider",
     "providers.bootstrap_vm.provider.BootstrapVmProvider",
-    "providers.preflight.provider.PreflightProvider",
-    "providers.provisioning.provider.HostProvisioningProvider",
+    "providers.provisioner_preflight.provider.PreflightProvider",
+    "providers.host_provisioning.provider.HostProvisioningProvider",
     "providers.vip_handoff.provider.VipHandoffProvider",
     "providers.vip_held.provider.VipHeldProvider",
-    "providers.wire_preflight.provider.WirePreflightProvider",
+    "providers.network_preflight.provider.WirePreflightProvider",
 ]
 RPC_S = 30
 

@@ -16,15 +16,15 @@ from pulumi.runtime.settings import SETTINGS
 from pulumi.runtime.stack import run_pulumi_func
 from pulumi.runtime.sync_await import _sync_await
 
-from providers.asset.provider import AssetProvider
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
-from providers.preflight.provider import PreflightProvider
-from providers.provisioning.provider import HostProvisioningProvider
+from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.network_preflight.provider import WirePreflightProvider
+from providers.provisioner_preflight.provider import PreflightProvider
+from providers.rendered_asset.provider import AssetProvider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
-from providers.wire_preflight.provider import WirePreflightProvider
-from tests import plans
+from testing import plans
 
 PROVIDERS: dict[str, type[ResourceProvider]] = {
     "RenderedAsset": AssetProvider,

@@ -9,9 +9,9 @@ import yaml
 
 from assets.render import render_bootstrap, render_role, render_server
 from cluster.plan import Role
-from tests import plans
+from testing import plans
+from testing.install_configs import Change, bare
 from tests.program.graph import Declared, Graph, run
-from tests.unit.cluster.install_config.cases import Change, bare
 
 CONTROL_PLANE, COMPUTE = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"

@@ -7,7 +7,7 @@ import pytest
 
 from cluster.plan.model import Provisioning
 from components.provisioner import Provisioner, ProvisionerArgs
-from tests import plans
+from testing import plans
 from tests.program.graph import Graph, run
 
 SHA256 = "0123456789ab" + "c" * 52

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from components.cluster import Cluster, ClusterArgs
-from tests import clusters, plans
+from testing import clusters, plans
 from tests.program.graph import Graph, run
 
 Run = Callable[..., Graph]

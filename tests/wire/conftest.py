@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.certificates import authority
+from testing.certificates import authority
 
 MEASURED = pytest.StashKey[list[str]]()
 

@@ -12,12 +12,12 @@ import dns.rcode
 import dns.rdatatype
 import pytest
 
-from assets.iso import cache_dir
 from assets.render import render_bootstrap, render_role
+from boot_media.iso import cache_dir
 from cluster.plan import Intent, Role
-from tests import clusters
-from tests.namespaces import SBIN, in_own_network, needs_root
-from tests.wire.segment import Machine, bridge, machine, until
+from testing import clusters
+from testing.namespaces import SBIN, in_own_network, needs_root
+from testing.scene.segment import Machine, bridge, machine, until
 
 COREDNS = cache_dir() / "bin" / "coredns"
 SITE = """site.test {

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.documents import table
-from tests.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
-from tests.wire.cluster import segment
-from tests.wire.live import live
-from tests.wire.scene import ASKED, NODES, RELEASED, UNTOUCHED, Measured, Scene, behind_an_uplink, filtered
-from tests.wire.segment import BRIDGE, until
+from testing.documents import table
+from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
+from testing.scene.cluster import segment
+from testing.scene.live import live
+from testing.scene.scene import ASKED, NODES, RELEASED, UNTOUCHED, Measured, Scene, behind_an_uplink, filtered
+from testing.scene.segment import BRIDGE, until
 
 pytestmark = needs_root
 STRANGER = "0a:00:00:00:00:01"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from providers.probe.client import Felt
-from tests.namespaces import in_own_network, needs_root
-from tests.wire.cluster import felt_by_a_client, segment
-from tests.wire.segment import until, vip_channel
+from testing.namespaces import in_own_network, needs_root
+from testing.scene.cluster import felt_by_a_client, segment
+from testing.scene.segment import until, vip_channel
+from wires.api.client import Felt
 
 pytestmark = needs_root
 Measured = Callable[[str], None]

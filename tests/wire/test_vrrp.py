@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from providers.probe.vrrp import Advert, adverts
-from tests.namespaces import in_own_network, ip, needs_root, neighbour
-from tests.wire.segment import until
-from tests.wire.strangers import MAC, Router, stranger
+from testing.namespaces import in_own_network, ip, needs_root, neighbour
+from testing.scene.segment import until
+from testing.scene.strangers import MAC, Router, stranger
+from wires.segment.vrrp import Advert, adverts
 
 pytestmark = needs_root
 

@@ -7,11 +7,11 @@ from base64 import b64decode
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
 
-from cluster.addresses import in_any, networks, parse_address, parse_cidr
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
 from cluster.problems import Problem
+from cluster.values.address import in_any, networks, parse_address, parse_cidr
 
 SSH_KEYS = {
     "ssh-rsa": (0, 0),

@@ -4,13 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
 
-from cluster.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
 from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
-from cluster.macs import mac_fault, parse_mac
 from cluster.problems import Problem
+from cluster.values.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
+from cluster.values.mac import mac_fault, parse_mac
 
 HOSTS = "platform.baremetal.hosts"
 ROLES = ("master", "arbiter", "worker")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cluster.addresses import IPV4, IPV6, Interface, Network, networks, overlap, parse_cidr
 from cluster.install_config.schema import InstallConfig, Networking
 from cluster.problems import Problem
+from cluster.values.address import IPV4, IPV6, Interface, Network, networks, overlap, parse_cidr
 
 OVN = "OVNKubernetes"
 REMOVED_TYPES = ("kuryr", "openshiftsdn")

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from cluster.install_config.platform import Platform
 from cluster.install_config.rules.access import parse_url
 from cluster.install_config.schema import FencingCredential, InstallConfig, MachinePool
-from cluster.macs import mac_fault, parse_mac
 from cluster.problems import Problem
+from cluster.values.mac import mac_fault, parse_mac
 
 BAREMETAL = "baremetal"
 SWITCH = ("Enabled", "Disabled")

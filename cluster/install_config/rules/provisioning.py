@@ -4,13 +4,23 @@ import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs
 
-from cluster.addresses import IPV6, Address, Interface, Network, in_any, networks, overlap, parse_address, parse_cidr
 from cluster.install_config.platform import DISABLED, MANAGED, PROVISIONING_MODES, UNMANAGED
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import lists, versions
 from cluster.install_config.schema import InstallConfig
-from cluster.macs import mac_fault, parse_mac
 from cluster.problems import Problem
+from cluster.values.address import (
+    IPV6,
+    Address,
+    Interface,
+    Network,
+    in_any,
+    networks,
+    overlap,
+    parse_address,
+    parse_cidr,
+)
+from cluster.values.mac import mac_fault, parse_mac
 
 DNSMASQ_PREFIX = 64
 """dnsmasq serves no larger IPv6 network."""

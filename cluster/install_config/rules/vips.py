@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cluster.addresses import IPV4, Address, Network, in_any, networks, parse_address
 from cluster.install_config.rules.networks import lists, versions
 from cluster.install_config.schema import InstallConfig
 from cluster.problems import Problem
+from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
 
 MOST = 2
 DEFAULT_BALANCER = "OpenShiftManagedDefault"

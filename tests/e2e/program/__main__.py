@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 
 from providers.bmc_host.resource import BmcHost, BmcHostArgs
-from providers.provisioning.resource import HostProvisioning, HostProvisioningArgs
+from providers.host_provisioning.resource import HostProvisioning, HostProvisioningArgs
 
 
 def urn(kind: str, name: str) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assets.priorities import check_policy, parse
-from assets.readers import ask_readers
 from assets.tree import BOOTSTRAP, folders_of, own_configs
 from cluster.plan import ClusterPlan
-from tests import clusters, plans
-from tests.unit.cluster.plan.files import Files
+from providers.rendered_asset.readers import ask_readers
+from testing import clusters, plans
+from testing.plan_files import Files
+from tests.unit.assets.priorities import check_policy, parse
 
 NETWORKS = {4: ip_network("10.0.0.0/16"), 6: ip_network("fd00:1234::/64")}
 FAMILIES = {

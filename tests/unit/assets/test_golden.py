@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assets.readers import ask_readers
 from assets.tree import folders_of, own_configs
-from tests import clusters, plans
+from providers.rendered_asset.readers import ask_readers
+from testing import clusters, plans
 
 GOLDEN = plans.ROOT / "tests" / "golden"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import SecretBytes, SecretStr
 
-from assets.errors import AssetError
 from assets.ignition import Config, Content, File, Resource, Unit, User, compose, composed_sha256, own_config
 from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
 from cluster.plan import ClusterPlan
-from tests.ignition_validate import needs_validate, validate
+from providers.base.errors import AssetError
+from testing.ignition_validate import needs_validate, validate
 
 PAYLOAD = b'{"ignition": {"version": "3.2.0"}, "passwd": {"users": [{"name": "core"}]}}'
 INSTALL = "[Install]\nWantedBy=multi-user.target\n"

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.render import render_bootstrap
-from cluster.node_address import NodeAddress, Route, vip_interface
-from cluster.vrrp import router_ids
-from tests import plans
-from tests.namespaces import SBIN, needs_root, run_on_a_machine
+from cluster.values.vrrp import router_ids
+from testing import plans
+from testing.namespaces import SBIN, needs_root, run_on_a_machine
+from tests.unit.assets.node_address import NodeAddress, Route, vip_interface
 
 LINKS = """
     ip link add lan0 type veth peer name lan0p; ip link set lan0 up; ip link set lan0p up

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from assets.errors import AssetError
-from assets.priorities import Instance, check_policy, judge, parse
 from assets.render import render_bootstrap, render_server
 from cluster.plan import ClusterPlan
-from tests import clusters, plans
+from providers.base.errors import AssetError
+from testing import clusters, plans
+from tests.unit.assets.priorities import Instance, check_policy, judge, parse
 
 HOLDER = "192.0.2.10"
 NODES = ("192.0.2.11", "192.0.2.12", "192.0.2.13")

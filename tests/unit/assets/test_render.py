@@ -9,7 +9,7 @@ from assets import render
 from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
 from assets.tree import folders_of
 from cluster.plan import ClusterPlan, Role
-from tests import clusters
+from testing import clusters
 
 
 def everything(plan: ClusterPlan) -> list[RenderedFile]:

@@ -12,9 +12,9 @@ import pytest
 
 from assets.render import render_role
 from cluster.plan import ClusterPlan, Role
-from cluster.vrrp import API
-from tests.fakes.virtio_port import PORT, VirtioPort, virtio_port
-from tests.namespaces import SBIN, needs_root, run_on_a_machine
+from cluster.values.vrrp import API
+from testing.fakes.virtio_port import PORT, VirtioPort, virtio_port
+from testing.namespaces import SBIN, needs_root, run_on_a_machine
 
 pytestmark = needs_root
 

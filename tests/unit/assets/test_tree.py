@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from assets.errors import AssetError
 from assets.ignition import own_config
 from assets.tree import compose_all, folders_of, own_configs, write_tree
 from cluster.plan import ClusterPlan
-from tests import plans
+from providers.base.errors import AssetError
+from testing import plans
 
 GOLDEN = plans.ROOT / "tests" / "golden" / plans.STACK
 PAYLOAD = {name: json.dumps({"ignition": {"version": "3.2.0"}, "of": name}).encode() for name in plans.PAYLOAD}

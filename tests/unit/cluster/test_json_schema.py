@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from cluster.json_schema import schemas
 from cluster.options import read_stack_file
-from tests import plans
+from testing import plans
 
 Change = Callable[[dict[str, Any]], object]
 SCHEMAS = schemas()

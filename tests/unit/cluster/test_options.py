@@ -10,10 +10,10 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from cluster.errors import ConfigError
 from cluster.options import BaseImage, Options, Trust, read_stack_file
 from cluster.problems import shape_problems
-from tests import plans
+from providers.base.errors import ConfigError
+from testing import plans
 
 SECURE = {"secure": "v1:ciphertext"}
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from assets.payload import PLATFORM_MANIFEST, ROOT_CA, check_payload
 from lab.inventory import load_site
 from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
-from tests.ignition_validate import needs_validate, validate
+from payload.checks import PLATFORM_MANIFEST, ROOT_CA, check_payload
+from testing.ignition_validate import needs_validate, validate
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
 READ_BY_THE_PROGRAM = (PLATFORM_MANIFEST, ROOT_CA)

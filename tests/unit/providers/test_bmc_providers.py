@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pulumi.output import Unknown
 
+from providers.base.errors import BmcTimeoutError, OkdBaremetalError, ProvisioningError
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.provider import BmcHostProvider
-from providers.errors import BmcTimeoutError, OkdBaremetalError, ProvisioningError
-from providers.provisioning import provider as provisioning
-from providers.provisioning.engine import Host, Installation
-from providers.provisioning.provider import HostProvisioningProvider
-from providers.redfish.access import Access
-from providers.redfish.sushy_bmc import SushyBmc
+from providers.host_provisioning import provider as provisioning
+from providers.host_provisioning.engine import Host, Installation
+from providers.host_provisioning.provider import HostProvisioningProvider
+from wires.redfish.access import Access
+from wires.redfish.sushy_bmc import SushyBmc
 
 DEAD = "redfish-virtualmedia+http://127.0.0.1:1/redfish/v1/Systems/{}"
 HOST: dict[str, Any] = {

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from cluster.install_config import InstallConfig, Reading, read
-from tests import plans
-from tests.unit.cluster.install_config.cases import Change, bare, refused
+from testing import plans
+from testing.install_configs import Change, bare, refused
 
 AT = "platform.baremetal"
 NETWORK = "192.168.111.0/24"

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from cluster.errors import ConfigError
 from cluster.install_config import Credentials, InstallConfig, Reading, read
-from tests import plans
-from tests.unit.cluster.install_config.cases import Change, bare, fine, host, refused
+from providers.base.errors import ConfigError
+from testing import plans
+from testing.install_configs import Change, bare, fine, host, refused
 
 TEXT = plans.INSTALL_CONFIG.read_text()
 ONE = ": a second document, or an anchor that is not there; keep one document"

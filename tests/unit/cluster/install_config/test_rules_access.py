@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.serialization import (
     SSHCertificateType,
 )
 
-from tests.certificates import authority
-from tests.unit.cluster.install_config.cases import Change, bare, fine, lines, refused
+from testing.certificates import authority
+from testing.install_configs import Change, bare, fine, lines, refused
 
 SECRET = "proxy-secret"
 SIGNER = Ed25519PrivateKey.generate()

@@ -6,7 +6,7 @@ import pytest
 from cluster.install_config import InstallConfig
 from cluster.install_config.rules.features import enabled_capabilities
 from cluster.install_config.schema import Capabilities
-from tests.unit.cluster.install_config.cases import Change, bare, fine, refused
+from testing.install_configs import Change, bare, fine, refused
 
 ADDITIONAL = "capabilities.additionalEnabledCapabilities"
 BASELINE = "capabilities.baselineCapabilitySet"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cluster.install_config.cases import Change, bare, fine, host, refused
+from testing.install_configs import Change, bare, fine, host, refused
 
 AT = "platform.baremetal.hosts"
 ADDRESS, BOOT_MODE, BOOT_MAC = f"{AT}[0].bmc.address", f"{AT}[0].bootMode", f"{AT}[0].bootMACAddress"

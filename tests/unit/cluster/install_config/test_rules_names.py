@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.cluster.install_config.cases import Change, fine, lines, refused
+from testing.install_configs import Change, fine, lines, refused
 
 
 def version(value: object) -> Change:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.cluster.install_config.cases import Change, bare, fine, lines, refused
+from testing.install_configs import Change, bare, fine, lines, refused
 
 AT = "networking"
 TYPE = f"{AT}.networkType"

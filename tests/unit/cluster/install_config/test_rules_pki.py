@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cluster.install_config.cases import Change, fine, refused
+from testing.install_configs import Change, fine, refused
 
 KEY = "pki.signerCertificates.key"
 

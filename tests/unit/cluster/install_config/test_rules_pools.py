@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cluster.install_config.cases import Change, bare, fine, lines, refused
+from testing.install_configs import Change, bare, fine, lines, refused
 
 CREDENTIALS = "controlPlane.fencing.credentials"
 

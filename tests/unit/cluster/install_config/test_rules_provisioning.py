@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cluster.install_config.cases import Change, bare, fine, refused
+from testing.install_configs import Change, bare, fine, refused
 
 AT = "platform.baremetal"
 CIDR, RANGE = f"{AT}.provisioningNetworkCIDR", f"{AT}.provisioningDHCPRange"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cluster.install_config.cases import Change, bare, host, lines, refused
+from testing.install_configs import Change, bare, host, lines, refused
 
 HOST = "platform.baremetal.hosts[0]"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cluster.plan.files import Files
+from testing.plan_files import Files
 
 
 @pytest.fixture

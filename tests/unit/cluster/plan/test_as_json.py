@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from cluster.plan import ClusterPlan, plan_json
-from tests import plans
-from tests.unit.cluster.install_config.cases import SECRETS, bare, host
-from tests.unit.cluster.plan.files import Files
+from testing import plans
+from testing.install_configs import SECRETS, bare, host
+from testing.plan_files import Files
 
 BMC = {
     "driver": "redfish",

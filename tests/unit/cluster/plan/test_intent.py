@@ -9,10 +9,10 @@ import yaml
 from cluster.install_config import read
 from cluster.plan import Intent
 from cluster.plan.intent import intent_of
-from cluster.vrrp import API, INGRESS
-from tests import plans
-from tests.unit.cluster.install_config.cases import Change, bare, host
-from tests.unit.cluster.plan.files import Files, as_it_is
+from cluster.values.vrrp import API, INGRESS
+from testing import plans
+from testing.install_configs import Change, bare, host
+from testing.plan_files import Files, as_it_is
 
 
 def judged(change: Change) -> Intent:

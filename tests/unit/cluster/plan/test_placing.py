@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests import clusters, plans
-from tests.unit.cluster.install_config.cases import Change, bare, host
-from tests.unit.cluster.plan.files import Files, addresses
+from testing import clusters, plans
+from testing.install_configs import Change, bare, host
+from testing.plan_files import Files, addresses
 
 BOOTSTRAP = plans.options()["bootstrap"]
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.errors import ConfigError
 from cluster.install_config import read
 from cluster.plan import ClusterPlan, Role, load_plan
-from tests import plans
-from tests.certificates import authority
-from tests.unit.cluster.install_config.cases import Change, bare, host
-from tests.unit.cluster.plan.files import Files, addresses, as_it_is
+from providers.base.errors import ConfigError
+from testing import plans
+from testing.certificates import authority
+from testing.install_configs import Change, bare, host
+from testing.plan_files import Files, addresses, as_it_is
 
 BOOTSTRAP = plans.options()["bootstrap"]
 ADDRESS = {"address": BOOTSTRAP["address"]}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cluster.install_config.cases import Change, bare, fine, host
-from tests.unit.cluster.plan.files import Files
+from testing.install_configs import Change, bare, fine, host
+from testing.plan_files import Files
 
 BARE = "platform.baremetal"
 FENCES = [

@@ -1,0 +1,1 @@
+"""The command line, `okd-baremetal`: everything that can be known offline."""

@@ -1,0 +1,24 @@
+"""`payload-config`: the install-config of platform none that the payload is generated from."""
+
+import argparse
+import sys
+
+from cli.check import judge
+from cli.command_line import GOOD
+from cluster.install_config.read import mapping
+from cluster.install_config.rules.hosts import LOGIN
+from payload.payload_config import payload_config as payload_text
+from providers.base.errors import ConfigError
+
+
+def payload_config(options: argparse.Namespace) -> int:
+    """Print it. It is a secret, so no terminal gets it."""
+    if sys.stdout.isatty():
+        command = f"okd-baremetal payload-config {options.file} > DIR/install-config.yaml"
+        raise ConfigError([f"it holds the pull secret, which no terminal should show: {command}"])
+    file = judge(options.file)
+    # Logins may be secrets of the stack instead, and the payload has no use for them.
+    if found := [problem for problem in file.problems if not LOGIN.fullmatch(problem.path)]:
+        raise ConfigError([f"{file.file}: {problem}" for problem in found])
+    print(payload_text(mapping(file.text), file.config.networking), end="")
+    return GOOD

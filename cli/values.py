@@ -1,0 +1,44 @@
+"""`vrid` and `bmc-url`: how a name and an address are read."""
+
+import argparse
+import json
+import re
+from dataclasses import asdict
+from typing import Any
+
+from cli.command_line import GOOD, REFUSED
+from cluster.install_config.rules.names import name_fault
+from cluster.problems import Problem
+from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.values.vrrp import router_ids
+from providers.base.errors import ConfigError
+
+
+def vrid(options: argparse.Namespace) -> int:
+    """The router ids of each name."""
+    faults = {name: fault for name in options.names if (fault := name_fault(name))}
+    for name in options.names:
+        if name not in faults:
+            print(name, *router_ids(name))
+    if faults:
+        raise ConfigError([str(Problem("", fault)) for fault in faults.values()])
+    return GOOD
+
+
+def bmc_url(options: argparse.Namespace) -> int:
+    """How each address is read."""
+    code = GOOD
+    for url in options.urls:
+        found: dict[str, Any]
+        try:
+            found = asdict(parse_bmc_url(url))
+        except BmcUrlError as error:
+            code = REFUSED
+            found = {"url": _without_login(url), "error": str(error)}
+        print(json.dumps(found))
+    return code
+
+
+def _without_login(url: str) -> str:
+    """A URL that may be none; all before its last @ goes, since passwords may hold any character."""
+    return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)?.*@", r"\1", url, flags=re.DOTALL)

@@ -1,0 +1,181 @@
+"""Clusters that share one layer-2 network: what two of them must not both have."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from cluster.install_config import InstallConfig
+from cluster.install_config.platform import DISABLED
+from cluster.install_config.rules.names import name_fault
+from cluster.install_config.rules.vips import user_managed
+from cluster.problems import Problem
+from cluster.values.address import Network, overlap, parse_address, parse_cidr
+from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.values.mac import parse_mac
+from cluster.values.vrrp import free_router_ids, router_ids
+
+NAMED = 3
+"""Earlier holders of a value that its line names."""
+
+
+class Cluster(NamedTuple):
+    """One cluster of the clusters."""
+
+    file: str
+    """As the user wrote it."""
+    config: InstallConfig
+
+
+class _Claim(NamedTuple):
+    """What one cluster wants for itself."""
+
+    number: int
+    """Of the cluster, in the clusters."""
+    key: Hashable
+    path: str
+    what: str
+    """The value as the file says it; for VRIDs, whose it is."""
+
+
+_Found = Iterator[tuple[int, Problem]]
+
+
+def clashes_between(clusters: Sequence[Cluster]) -> list[list[Problem]]:
+    """Of each cluster in turn, what an earlier one has as well.
+
+    Values that make no sense are left to the file's own check. A cluster whose name an earlier one has gets no line
+    about its VRIDs: they follow from the name.
+    """
+    found: list[list[Problem]] = [[] for _ in clusters]
+    for family in (_names, _router_ids, _vips, _macs, _bmcs, _networks):
+        for index, problem in family(clusters):
+            found[index].append(problem)
+    return found
+
+
+def _names(clusters: Sequence[Cluster]) -> _Found:
+    for claim, earlier in _shared(_name_claims(clusters)):
+        text = f"{claim.key} is the name of {_files(clusters, earlier)} too, and so are its VRIDs"
+        yield claim.number, Problem(claim.path, f"{text}; choose another")
+
+
+def _router_ids(clusters: Sequence[Cluster]) -> _Found:
+    kept_alive = [claim for claim in _distinct_names(clusters) if not user_managed(clusters[claim.number].config)]
+    free = iter(free_router_ids({router_id for claim in kept_alive for router_id in router_ids(claim.what)}))
+    claims = (
+        _Claim(claim.number, router_id, claim.path, vip)
+        for claim in kept_alive
+        for vip, router_id in router_ids(claim.what)._asdict().items()
+    )
+    for claim, earlier in _shared(claims):
+        owners = _listed(f"{each.what} VRID of {clusters[each.number].file}" for each in earlier)
+        instead = next(free, None)
+        remedy = (
+            "none is free; put this cluster into another network"
+            if instead is None
+            else f"set vrids: {{{claim.what}: {instead}}}, which is free, in its stack's options"
+        )
+        yield claim.number, Problem(claim.path, f"its {claim.what} VRID {claim.key} is the {owners} too; {remedy}")
+
+
+def _vips(clusters: Sequence[Cluster]) -> _Found:
+    claims = (
+        _Claim(index, parse_address(text), f"platform.baremetal.{key}[{place}]", text)
+        for index, cluster in enumerate(clusters)
+        for key, texts in (
+            ("apiVIPs", cluster.config.baremetal.api_vips),
+            ("ingressVIPs", cluster.config.baremetal.ingress_vips),
+        )
+        for place, text in enumerate(texts)
+    )
+    return _taken(clusters, claims, "choose another")
+
+
+def _macs(clusters: Sequence[Cluster]) -> _Found:
+    claims = (
+        _Claim(index, parse_mac(text), f"platform.baremetal.{key}", text)
+        for index, cluster in enumerate(clusters)
+        for key, text in _cards(cluster.config)
+    )
+    return _taken(clusters, claims, "each network card has its own")
+
+
+def _cards(config: InstallConfig) -> Iterator[tuple[str, str]]:
+    yield "externalMACAddress", config.baremetal.external_mac_address
+    yield "provisioningMACAddress", config.baremetal.provisioning_mac_address
+    for index, host in enumerate(config.baremetal.hosts or ()):
+        yield f"hosts[{index}].bootMACAddress", host.boot_mac_address
+
+
+def _bmcs(clusters: Sequence[Cluster]) -> _Found:
+    claims = (
+        _Claim(index, _server(host.bmc.address), f"platform.baremetal.hosts[{place}].bmc.address", host.bmc.address)
+        for index, cluster in enumerate(clusters)
+        for place, host in enumerate(cluster.config.baremetal.hosts or ())
+    )
+    return _taken(clusters, claims, "a server belongs to one cluster")
+
+
+def _server(address: str) -> Hashable:
+    try:
+        return parse_bmc_url(address).server
+    except BmcUrlError:
+        return None
+
+
+def _networks(clusters: Sequence[Cluster]) -> _Found:
+    path = "platform.baremetal.provisioningNetworkCIDR"
+    seen: dict[Network, list[_Claim]] = defaultdict(list)
+    for index, cluster in enumerate(clusters):
+        text = cluster.config.baremetal.provisioning_network_cidr
+        cidr = parse_cidr(text)
+        if cidr is None or cluster.config.baremetal.provisioning_network == DISABLED:
+            continue
+        touched = [network for network in seen if overlap(network, cidr.network)]
+        if owners := [
+            f"{each.what} of {clusters[each.number].file}" for network in touched for each in seen[network]
+        ]:
+            remedy = f"write a network of its own, or provisioningNetwork: {DISABLED}"
+            yield index, Problem(path, f"{text} overlaps {_listed(owners)}; {remedy}")
+        seen[cidr.network].append(_Claim(index, cidr.network, path, text))
+
+
+def _name_claims(clusters: Sequence[Cluster]) -> Iterator[_Claim]:
+    for index, (_, config) in enumerate(clusters):
+        if not name_fault(config.metadata.name):
+            yield _Claim(index, config.metadata.name, "metadata.name", config.metadata.name)
+
+
+def _distinct_names(clusters: Sequence[Cluster]) -> list[_Claim]:
+    """The first claim to each name."""
+    firsts: dict[Hashable, _Claim] = {}
+    for claim in _name_claims(clusters):
+        firsts.setdefault(claim.key, claim)
+    return list(firsts.values())
+
+
+def _shared(claims: Iterable[_Claim]) -> Iterator[tuple[_Claim, list[_Claim]]]:
+    """Each claim to what earlier clusters have, with theirs."""
+    holders: dict[Hashable, list[_Claim]] = defaultdict(list)
+    for claim in claims:
+        if earlier := [each for each in holders[claim.key] if each.number != claim.number]:
+            yield claim, earlier
+        holders[claim.key].append(claim)
+
+
+def _taken(clusters: Sequence[Cluster], claims: Iterable[_Claim], remedy: str) -> _Found:
+    """A line per claim to what an earlier cluster has at a path of its file."""
+    for claim, earlier in _shared(claim for claim in claims if claim.key is not None):
+        owners = _listed(f"{each.path} of {clusters[each.number].file}" for each in earlier)
+        yield claim.number, Problem(claim.path, f"{claim.what} is {owners} already; {remedy}")
+
+
+def _files(clusters: Sequence[Cluster], claims: Iterable[_Claim]) -> str:
+    return _listed(clusters[claim.number].file for claim in claims)
+
+
+def _listed(owners: Iterable[str]) -> str:
+    """As many as a line can hold."""
+    texts = list(owners)
+    more = len(texts) - NAMED
+    return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")

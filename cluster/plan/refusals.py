@@ -1,0 +1,181 @@
+"""Everything that a good install-config may say, or a stack's options may leave out, and this release refuses.
+
+The one room of such rules: the command line and the program ask the same functions. `check`, the installer's own
+verdict, asks none of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cluster.install_config import InstallConfig
+from cluster.install_config.platform import DISABLED
+from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED, user_managed
+from cluster.options import Options
+from cluster.plan.intent import replicas, roles
+from cluster.plan.model import BootstrapHost, Intent, Phase, Role, Server
+from cluster.values.address import IPV4
+from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
+from providers.base.errors import Fault
+
+BARE = "platform.baremetal"
+
+
+@dataclass(frozen=True)
+class Missing(Fault):
+    """An address of one machine, or the container image of one service; `where` is the option that would name it."""
+
+    version: int | None = None
+    """4 or 6, of an address; None: an image."""
+
+
+def unsupported(config: InstallConfig) -> Iterator[Fault]:
+    """Each setting of an install-config that nothing can be rendered for, with the one that works."""
+    yield from _networks(config)
+    yield from _pools(config)
+    yield from _hosts(config)
+
+
+def missing(intent: Intent) -> list[Missing]:
+    """What files cannot be rendered without: an address per machine and family of the API VIP; images for podman."""
+    found = [each for server in intent.servers for each in _addresses(intent, server)]
+    return [*found, *_addresses(intent, intent.bootstrap), *_images(intent)]
+
+
+def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
+    """What the options leave out, or contradict, of what `up` needs."""
+    yield from missing(intent)
+    yield from _consents(intent, options)
+    yield from _reinstalls(intent, options)
+    yield from _base_of_the_bootstrap(options)
+    yield from _quorum(intent, options)
+
+
+def not_installable(intent: Intent) -> Iterator[Fault]:
+    """Each setting that files are rendered for, and that has not been installed from end to end."""
+    for path, values in ((f"{BARE}.apiVIPs", intent.api.addresses), (f"{BARE}.ingressVIPs", intent.ingress.addresses)):
+        if [value.version for value in values] != [IPV4]:
+            what = f"{', '.join(map(str, values))}: only IPv4 was installed from end to end yet"
+            yield Fault(path, what, "write one of IPv4, or look with `okd-baremetal render`")
+    for index, host in enumerate(intent.hosts):
+        if isinstance(host, Server):
+            yield from _server(f"{BARE}.hosts[{index}]", host)
+
+
+def option_of(machine: Server | BootstrapHost) -> str:
+    """The option that names a machine's addresses."""
+    return "bootstrap.address" if isinstance(machine, BootstrapHost) else f"node_addresses.{machine.name}"
+
+
+def _networks(config: InstallConfig) -> Iterator[Fault]:
+    mode = config.baremetal.provisioning_network
+    if mode != DISABLED:
+        yield Fault(f"{BARE}.provisioningNetwork", f"{mode}: hosts boot from virtual media only", f"write {DISABLED}")
+    if user_managed(config):
+        what = f"{USER_MANAGED}: this program brings the load balancer"
+        yield Fault(f"{BARE}.loadBalancer.type", what, f"write {DEFAULT_BALANCER}")
+
+
+def _pools(config: InstallConfig) -> Iterator[Fault]:
+    pools = {f"compute[{index}]": pool for index, pool in enumerate(config.compute)}
+    for path, pool in {"controlPlane": config.control_plane, **pools}.items():
+        if pool.architecture != "amd64":
+            yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", "write amd64")
+    if config.control_plane.fencing is not None:
+        what = "a control plane of two is not supported yet"
+        yield Fault("controlPlane.fencing", what, "take it out, and have one host or three")
+    if config.arbiter is not None:
+        yield Fault("arbiter", "not supported yet", "take it out, and have three control-plane hosts")
+    if config.bootstrap_in_place is not None:
+        yield Fault("bootstrapInPlace", "not supported: this program starts a bootstrap VM", "take it out")
+
+
+def _hosts(config: InstallConfig) -> Iterator[Fault]:
+    for index, host in enumerate(config.baremetal.hosts or ()):
+        try:
+            parse_virtual_media_url(host.bmc.address)
+        except BmcUrlError as error:
+            yield error.fault.within(f"{BARE}.hosts[{index}].bmc.address")
+        if host.role == "arbiter":
+            yield Fault(f"{BARE}.hosts[{index}].role", "arbiter: not supported yet", "write master or worker")
+    for role, wanted in replicas(config).items():
+        if (seen := roles(config).count(role)) > wanted:
+            pool = "controlPlane" if role is Role.CONTROL_PLANE else "compute"
+            what = f"{seen} with role {role.pool}, but {pool} wants {wanted}"
+            yield Fault(f"{BARE}.hosts", what, "take hosts out, or raise its replicas")
+
+
+def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Missing]:
+    mac = machine.mac if isinstance(machine, BootstrapHost) else machine.boot_mac
+    named = {address.version for address in machine.addresses}
+    for vip in intent.api.addresses:
+        if vip.version not in named:
+            fix = f"name the one that DHCP reserves for {mac}"
+            yield Missing(option_of(machine), f"no IPv{vip.version} address", fix, vip.version)
+
+
+def _images(intent: Intent) -> Iterator[Missing]:
+    if intent.runtime == "podman":
+        for service, image in intent.images:
+            if not image:
+                yield Missing(f"images.{service}", "no container image", "name one, or write `runtime: host`")
+
+
+def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
+    for server in intent.servers:
+        if not options.consent.get(server.name):
+            fix = "name the serial or system UUID of the one machine whose disk may be wiped"
+            yield Fault(f"consent.{server.name}", "missing", fix)
+    names = [host.name for host in intent.hosts]
+    for option in ("consent", "bmc_credentials", "bmc_trust", "reinstall"):
+        for name in getattr(options, option):
+            if name not in names:
+                yield Fault(f"{option}.{name}", "no such host", "take it out, or write the name of a host")
+
+
+def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
+    """Which hosts `reinstall` may not name."""
+    for host in intent.hosts:
+        if host.name not in options.reinstall:
+            continue
+        if not options.consent.get(host.name):
+            fix = f"name it in consent.{host.name} as well, which allows to wipe its disk"
+            yield Fault(f"reinstall.{host.name}", "not without consent", fix)
+        elif options.phase is Phase.PRODUCTION and host.role is Role.CONTROL_PLANE:
+            yield Fault(f"reinstall.{host.name}", "it holds the API and a copy of etcd in production", "take it out")
+
+
+def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:
+    """The base volume is either named, or made of an image."""
+    vm, provisioner = options.bootstrap, options.provisioner
+    if not provisioner.manage:
+        if not vm.base_volume:
+            fix = "name a qcow2 volume of the pool, or have one made with provisioner.manage: true"
+            yield Fault("bootstrap.base_volume", "missing", fix)
+        return
+    if provisioner.base_image is None:
+        fix = "name source and sha256 of the bootstrap's image"
+        yield Fault("provisioner.base_image", "missing with provisioner.manage: true", fix)
+    if vm.base_volume:
+        what = f"{vm.base_volume} is not used: provisioner.manage: true makes a volume of base_image"
+        yield Fault("bootstrap.base_volume", what, "take it out")
+    if vm.base_sha256:
+        what = "not used: with provisioner.manage: true, provisioner.base_image.sha256 has it"
+        yield Fault("bootstrap.base_sha256", what, "take it out")
+
+
+def _quorum(intent: Intent, options: Options) -> Iterator[Fault]:
+    """When the bootstrap's etcd member is gone, a majority of the others must be there."""
+    wanted, members = options.handoff.min_ready, len(intent.control_plane)
+    least = members // 2 + 1
+    if wanted is not None and not least <= wanted <= members:
+        what = f"{wanted}: a majority of the {members} control-plane hosts is wanted"
+        yield Fault("handoff.min_ready", what, f"write {least} to {members}")
+
+
+def _server(path: str, server: Server) -> Iterator[Fault]:
+    hints = server.root_device_hints.model_dump(by_alias=True, exclude_defaults=True)
+    if hints.keys() != {"deviceName"}:
+        what = f"{', '.join(hints)}: only" if hints else "missing: only"
+        yield Fault(f"{path}.rootDeviceHints", f"{what} deviceName is supported yet", "write that one alone")
+    if server.boot_mode == "UEFISecureBoot":
+        yield Fault(f"{path}.bootMode", "UEFISecureBoot: not switched on by this program yet", "write UEFI")

@@ -1,0 +1,66 @@
+"""Made-up values for a look at the files, in place of addresses and images that nothing names."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from cluster.options import Images
+from cluster.plan import Intent
+from cluster.plan.refusals import Missing, missing, option_of
+from cluster.plan.model import BootstrapHost, Host, Server
+from cluster.values.address import Address, Network, parse_address
+from providers.base.errors import ConfigError, Fault
+
+M = TypeVar("M", Server, BootstrapHost)
+IMAGES = "registry.example.com/sample"
+
+
+def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
+    """The intent with all that is missing made up, the same for the same input.
+
+    Returns:
+        The intent, and what was made up.
+
+    Raises:
+        ConfigError: A machine network has too few addresses left.
+    """
+    homes: dict[int, Network] = {network.version: network for network in intent.api.networks}
+    free = {version: _free(intent, network) for version, network in homes.items()}
+    made = dict[Missing, str]()
+    new = dict[str, list[Address]]()
+    for each in missing(intent):
+        if each.version is None:
+            made[each] = f"{IMAGES}/{each.option.removeprefix('images.')}"
+            continue
+        address = next(free[each.version], None)
+        if address is None:
+            raise ConfigError([Fault(each.where, f"{homes[each.version]} has no address left for a sample", "name it")])
+        made[each] = str(address)
+        new.setdefault(each.where, []).append(address)
+    images = {each.where.removeprefix("images."): text for each, text in made.items() if each.version is None}
+    changes = {
+        "hosts": tuple(_host(host, new, list(homes)) for host in intent.hosts),
+        "bootstrap": _with(intent.bootstrap, new, list(homes)),
+        "images": Images(**{**dict(intent.images), **images}),
+    }
+    return intent.model_copy(update=changes), made
+
+
+def _host(host: Host, new: dict[str, list[Address]], families: list[int]) -> Host:
+    return _with(host, new, families) if isinstance(host, Server) else host
+
+
+def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
+    """The machine with its new addresses; the primary family, which is the first one, stays first."""
+    addresses = (*machine.addresses, *new.get(option_of(machine), ()))
+    ordered = sorted(addresses, key=lambda each: families.index(each.version))
+    return machine.model_copy(update={"addresses": tuple(ordered)})
+
+
+def _free(intent: Intent, network: Network) -> Iterator[Address]:
+    """Addresses of a network that nothing in the install-config or the options has, the lowest first."""
+    taken: set[Address | None] = {*intent.api.addresses, *intent.ingress.addresses, *intent.bootstrap.addresses}
+    if static := intent.bootstrap.static:
+        taken |= {static.gateway, static.dns}
+    for host in intent.hosts:
+        taken |= {*host.addresses, parse_address(host.bmc.url.host)}
+    return (address for address in network.hosts() if address not in taken)

@@ -1,0 +1,201 @@
+"""The BMC address of an install-config, as metal3's baremetal-operator reads it.
+
+Forms and verdicts: metal3-io/baremetal-operator 137d8726384c, pkg/hardwareutils/bmc, over Go's net/url. Stricter: no
+credentials, query, fragment or unprintable character; a host that is there and no mistyped IPv4; a port that exists.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from urllib.parse import quote, unquote
+
+from cluster.values.address import parse_address
+
+Transport = Literal["https", "http"]
+PORTS: dict[Transport, int] = {"https": 443, "http": 80}
+
+
+class _Kind(NamedTuple):
+    driver: str
+    virtual_media: bool = False
+    needs_provisioning_network: bool = False
+
+
+KINDS = {
+    "redfish": _Kind("redfish", needs_provisioning_network=True),
+    "redfish-virtualmedia": _Kind("redfish", virtual_media=True),
+    "redfish-uefihttp": _Kind("redfish"),
+    "idrac-redfish": _Kind("idrac", needs_provisioning_network=True),
+    "idrac-virtualmedia": _Kind("idrac", virtual_media=True),
+    "ilo5-redfish": _Kind("redfish", needs_provisioning_network=True),
+    "ilo5-virtualmedia": _Kind("redfish", virtual_media=True),
+}
+SCHEMES: dict[str, tuple[str, Transport]] = {
+    **{kind: (kind, "https") for kind in KINDS},
+    **{f"{kind}+{transport}": (kind, transport) for kind in KINDS for transport in PORTS},
+}
+PXE_ONLY = ("ipmi", "libvirt")
+REMOVED = ("ilo4", "ilo4-virtualmedia", "ilo5", "irmc", "ibmc", "idrac")
+"""Types that metal3 drove once (`idrac` by WSMAN); older releases of OKD still take them."""
+FOREIGN = {*PXE_ONLY, *REMOVED, *(f"{family}+{transport}" for family in REMOVED for transport in PORTS)}
+INSTEAD = "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
+
+_URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(//)?([^/?#]*)([^?#]*)(.*)")
+_AUTHORITY = re.compile(r"(?:\[([^\]]*:[^\]]*)\]|([^:\[\]]*))(?::([0-9]*))?")
+_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_NAME = re.compile(rf"(?![0-9.]+\Z){_LABEL}(?:\.{_LABEL})*")
+
+
+class BmcUrlError(ValueError):
+    """An address that cannot be used. The message is for the operator, and holds no credentials."""
+
+
+class ForeignBmc(BmcUrlError):  # noqa: N818 (it says what the BMC is)
+    """A type that metal3 knows, or knew, and that is not Redfish."""
+
+    def __init__(self, family: str) -> None:
+        self.family = family
+        """One of `PXE_ONLY` or `REMOVED`."""
+        why = "needs a provisioning network" if family in PXE_ONLY else "is supported by metal3 no more"
+        what = "ipmi (meant where no type is named)" if family == "ipmi" else family
+        super().__init__(f"{what} {why}; use {INSTEAD}")
+
+
+@dataclass(frozen=True)
+class BmcUrl:
+    """Where a Redfish BMC answers, which of its systems is the server, and how that one boots.
+
+    `str()` of it parses back to an equal one.
+    """
+
+    url: str = field(compare=False)
+    """As given."""
+    driver: str
+    """Ironic's: `redfish` or `idrac`."""
+    scheme: str
+    """As written, in lower case: `redfish-virtualmedia+https`."""
+    host: str
+    """Name or address as written, IPv6 without brackets."""
+    port: int
+    system_id: str | None
+    """Path, `/redfish/v1/Systems/<id>`; None means the only system that the BMC has."""
+    transport: Transport
+    virtual_media: bool
+    needs_provisioning_network: bool
+
+    @property
+    def kind(self) -> str:
+        """The scheme without its transport: `redfish-virtualmedia`."""
+        return self.scheme.partition("+")[0]
+
+    @property
+    def base(self) -> str:
+        """`https://host[:port]`; a default port is left out."""
+        return f"{self.transport}://{self._authority}"
+
+    @property
+    def instead(self) -> str:
+        """The kind of the same vendor that boots from virtual media."""
+        return f"{self.kind.partition('-')[0]}-virtualmedia"
+
+    @property
+    def server(self) -> tuple[object, ...]:
+        """The same for each spelling of one server's address."""
+        return parse_address(self.host) or self.host.lower(), self.port, self.system_id
+
+    @property
+    def _authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.transport] else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self._authority}{quote(self.system_id or '')}"
+
+
+def parse_bmc_url(address: str) -> BmcUrl:
+    """Read `redfish-virtualmedia+https://host:port/redfish/v1/Systems/id`, and all else that metal3 reads.
+
+    Raises:
+        ForeignBmc: It is of another family: `ipmi` (also a bare host), `libvirt`, or a type that metal3 removed.
+        BmcUrlError: It is no BMC's address.
+    """
+    scheme, authority, path, rest = _parts(address)
+    if scheme not in SCHEMES and scheme not in FOREIGN:
+        near = difflib.get_close_matches(scheme, SCHEMES, n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"use {INSTEAD}"
+        raise BmcUrlError(f"BMC type {scheme} is unknown; {remedy}")
+    host, port = _host_and_port(address, authority)
+    system_id = _system_id(address, path)
+    if scheme in FOREIGN:
+        raise ForeignBmc(scheme.partition("+")[0])
+    if rest:
+        raise BmcUrlError(f"{address} goes on after its path; take {rest[0]} and what follows out")
+    kind, transport = SCHEMES[scheme]
+    return BmcUrl(
+        url=address,
+        driver=KINDS[kind].driver,
+        scheme=scheme,
+        host=host,
+        port=PORTS[transport] if port is None else port,
+        system_id=system_id,
+        transport=transport,
+        virtual_media=KINDS[kind].virtual_media,
+        needs_provisioning_network=KINDS[kind].needs_provisioning_network,
+    )
+
+
+def parse_virtual_media_url(address: str) -> BmcUrl:
+    """The address of a server that boots from virtual media: what this program can install.
+
+    Raises:
+        BmcUrlError: As of `parse_bmc_url`; or it boots in another way.
+    """
+    found = parse_bmc_url(address)
+    if not found.virtual_media:
+        raise BmcUrlError(f"{found.kind} boots from the network; use {found.instead}")
+    return found
+
+
+def _parts(address: str) -> tuple[str, str, str, str]:
+    """Scheme in lower case, authority, path, and what follows the path."""
+    if not address:
+        raise BmcUrlError(f"missing; write an address of type {INSTEAD}")
+    # Before the others, whose messages repeat the address; a password with a slash in it is found here as well.
+    if "@" in address:
+        raise BmcUrlError("credentials do not belong into the URL; use bmc.username and bmc.password")
+    found = _URL.fullmatch(address)
+    if found is None or not address.isprintable():
+        raise BmcUrlError("holds a character that cannot be printed; take it out")
+    scheme, slashes, authority, path, rest = found.groups()
+    if scheme:
+        return scheme.lower(), authority, path, rest
+    # Go's net/url takes no bare host:port; metal3 then reads the whole text as one, and wants the port if it is IPv6.
+    if slashes or (":" in authority and (path or rest or authority.endswith("]"))):
+        raise BmcUrlError(f"{address!r} names no type; use {INSTEAD}")
+    return "ipmi", authority, path, rest
+
+
+def _host_and_port(address: str, authority: str) -> tuple[str, int | None]:
+    found = _AUTHORITY.fullmatch(authority)
+    if found is None:
+        raise BmcUrlError(f"{address!r} has no <host> or <host>:<port>, IPv6 in brackets, where one is wanted")
+    ipv6, name, port = found.groups()
+    host = name if ipv6 is None else ipv6
+    if not host:
+        raise BmcUrlError(f"{address!r} names no host")
+    if parse_address(host) is None and (ipv6 or not _NAME.fullmatch(host)):
+        raise BmcUrlError(f"host {host!r} is neither an address nor a DNS name")
+    if port and (len(port) > len("65535") or not 1 <= int(port) <= 65535):  # noqa: PLR2004
+        raise BmcUrlError(f"port {port} does not exist; write 1 to 65535")
+    return host, int(port) if port else None
+
+
+def _system_id(address: str, path: str) -> str | None:
+    try:
+        plain = unquote(path, errors="strict")
+    except UnicodeDecodeError:
+        plain = "\0"
+    if re.search("%(?![0-9A-Fa-f]{2})", path) or not plain.isprintable():
+        raise BmcUrlError(f"{address} has a percent sign that encodes no character of a path; write %25 for itself")
+    return None if plain.strip("/") in ("", "redfish/v1") else plain.rstrip("/")

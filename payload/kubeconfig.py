@@ -1,0 +1,151 @@
+"""The kubeconfig that openshift-install writes beside the Ignition configs, where the site has put it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
+
+from payload.reading import TAKE, payload_ca, payload_folder, stored_file
+from providers.base.errors import PayloadError
+
+INSIDE = "/opt/openshift/auth/kubeconfig"
+"""The bootstrap's own, in the bootstrap.ign of openshift-install: another server, the same CAs."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+
+class _Cluster(_Part):
+    server: str
+    ca: Base64Bytes = Field(alias="certificate-authority-data")
+
+
+class _User(_Part):
+    certificate: Base64Bytes = Field(alias="client-certificate-data")
+    key: Base64Bytes = Field(alias="client-key-data", repr=False)
+
+
+class _NamedCluster(_Part):
+    cluster: _Cluster
+
+
+class _NamedUser(_Part):
+    user: _User
+
+
+class _Clusters(_Part):
+    clusters: tuple[_NamedCluster]
+
+
+class _Config(_Clusters):
+    """One cluster and one user, as the installer writes them."""
+
+    users: tuple[_NamedUser]
+
+
+@dataclass(frozen=True)
+class Kubeconfig:
+    """Whom to trust at the cluster's API, and who asks."""
+
+    host: str
+    """Of its API."""
+    ca_pem: str
+    """Those that sign the API's certificates."""
+    client_pem: bytes = field(repr=False)
+    """The client's certificate and its key; secret."""
+
+
+def kubeconfig_path(stack: str) -> Path:
+    """Where it is, seen from the project, when it is there."""
+    return payload_folder(stack) / "auth" / "kubeconfig"
+
+
+def read_kubeconfig(stack: str) -> Kubeconfig | None:
+    """`stacks/<stack>/payload/auth/kubeconfig`; None: it is missing.
+
+    Raises:
+        PayloadError: It is of no use.
+    """
+    path = kubeconfig_path(stack)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = f"cannot be read ({error.strerror})"
+        raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
+    try:
+        config = _Config.model_validate(yaml.safe_load(content))
+        user, cluster = config.users[0].user, config.clusters[0].cluster
+        _check_pair(user)
+        x509.load_pem_x509_certificates(cluster.ca)
+        host = urlsplit(cluster.server).hostname or ""
+        return Kubeconfig(host, cluster.ca.decode(), user.certificate + b"\n" + user.key)
+    except (yaml.YAMLError, ValidationError, ValueError, TypeError):  # their texts have the key
+        what = "not one cluster's CA with one user's client certificate and key"
+        raise PayloadError(what, where=str(path), fix=f"{TAKE}, or remove it") from None
+
+
+def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, found: Kubeconfig | None) -> None:
+    """The API of a stack's payload can be known by its kubeconfig, or needs none.
+
+    Args:
+        stack: Whose payload it is.
+        bootstrap: The payload's bootstrap.ign, where the phase reads it.
+        domain: The cluster's.
+        found: What `read_kubeconfig` found.
+
+    Raises:
+        PayloadError: It is missing, or of another cluster or run; or bootstrap.ign cannot be read.
+    """
+    where, fix = str(kubeconfig_path(stack)), "put auth/kubeconfig of the same run of openshift-install there"
+    inside = stored_file(bootstrap, INSIDE) if bootstrap else None
+    if found is None:
+        if inside is None:
+            return
+        what = "missing; this payload's API has CAs of its own, and is known by that file alone"
+        raise PayloadError(what, where=where, fix=fix)
+    if found.host != (wanted := f"api.{domain}"):
+        what = f"of another cluster: it names {found.host or 'no host'}, the plan {wanted}"
+        raise PayloadError(what, where=where, fix=fix)
+    if inside is not None and not _authorities(found.ca_pem.encode()) & _authorities_of(inside):
+        what = "of another run than bootstrap.ign: they have no CA in common"
+        raise PayloadError(what, where=where, fix=fix)
+
+
+def api_ca(pointer: bytes, kubeconfig: Kubeconfig | None) -> str:
+    """PEM of who signs the API's certificates: the CA of the payload, and those of the kubeconfig.
+
+    OKD's own signs the config server alone.
+    """
+    return payload_ca(pointer) + (kubeconfig.ca_pem if kubeconfig else "")
+
+
+def _check_pair(user: _User) -> None:
+    """The key is that of the certificate.
+
+    Raises:
+        ValueError: It is not, or one of them is none.
+    """
+    as_bytes = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    owner = x509.load_pem_x509_certificates(user.certificate)[0].public_key()
+    key = load_pem_private_key(user.key, password=None).public_key()
+    if owner.public_bytes(*as_bytes) != key.public_bytes(*as_bytes):
+        raise ValueError("the key is another certificate's")
+
+
+def _authorities_of(inside: bytes) -> frozenset[x509.Certificate]:
+    try:
+        return _authorities(_Clusters.model_validate(yaml.safe_load(inside)).clusters[0].cluster.ca)
+    except (yaml.YAMLError, ValueError):  # their texts have the key
+        what = f"{INSIDE} in it is no kubeconfig"
+        raise PayloadError(what, where="bootstrap.ign", fix=TAKE) from None
+
+
+def _authorities(pem: bytes) -> frozenset[x509.Certificate]:
+    return frozenset(x509.load_pem_x509_certificates(pem))

@@ -1,0 +1,202 @@
+"""The payload's files: found by convention, pinned by digest, and as much of their Ignition as is judged.
+
+No message repeats what they contain but names and times: they carry keys and the pull secret.
+"""
+
+import gzip
+import hashlib
+import zlib
+from base64 import b64decode
+from fnmatch import fnmatch
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from providers.base.errors import PayloadError
+
+TAKE = "take the file that openshift-install wrote"
+Certificates = tuple[x509.Certificate, ...]
+
+
+class _Part(BaseModel):
+    """What is looked at of a file; the rest is Ignition's business."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+
+class Resource(_Part):
+    """Content, as a data URL or from elsewhere."""
+
+    source: str | None = None
+    compression: str | None = None
+
+    def data(self) -> bytes:
+        """What its data URL holds.
+
+        Raises:
+            ValueError: It is no such URL, or a broken one.
+        """
+        head, comma, body = (self.source or "data:,").partition(",")
+        if not comma or not head.startswith("data:"):
+            raise ValueError("its source is no data URL")
+        raw = unquote_to_bytes(body)
+        try:
+            raw = b64decode(raw, validate=True) if head.endswith(";base64") else raw
+            return gzip.decompress(raw) if self.compression == "gzip" else raw
+        except (ValueError, OSError, EOFError, zlib.error):
+            raise ValueError("its data URL is broken") from None
+
+
+class _Tls(_Part):
+    authorities: tuple[Resource, ...] = Field((), alias="certificateAuthorities")
+
+
+class _Security(_Part):
+    tls: _Tls = _Tls()
+
+
+class _Config(_Part):
+    merge: tuple[Resource, ...] = ()
+
+
+class _Ignition(_Part):
+    version: str
+    config: _Config = _Config()
+    security: _Security = _Security()
+
+
+class _StoredFile(_Part):
+    path: str
+    contents: Resource = Resource()
+
+
+class _Storage(_Part):
+    files: tuple[_StoredFile, ...] = ()
+
+
+class _Unit(_Part):
+    name: str
+
+
+class _Systemd(_Part):
+    units: tuple[_Unit, ...] = ()
+
+
+class IgnitionFile(_Part):
+    """One of the payload's three files."""
+
+    ignition: _Ignition
+    storage: _Storage = _Storage()
+    systemd: _Systemd = _Systemd()
+
+    def contents(self, pattern: str) -> dict[str, Resource]:
+        """Files whose path is like `pattern`, by path."""
+        return {file.path: file.contents for file in self.storage.files if fnmatch(file.path, pattern)}
+
+
+def payload_folder(stack: str) -> Path:
+    """Where a stack's payload is, seen from the project."""
+    return Path("stacks", stack, "payload")
+
+
+def read_payload(stack: str, name: str, sha256: str) -> bytes:
+    """`stacks/<stack>/payload/<name>.ign`, which must be the one that the stack pins.
+
+    Raises:
+        PayloadError: Missing, or another one.
+    """
+    path = payload_folder(stack) / f"{name}.ign"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        fix = f"put the payload's {name}.ign there"
+        raise PayloadError(f"cannot be read ({error.strerror})", where=str(path), fix=fix) from None
+    if (seen := hashlib.sha256(content).hexdigest()) != sha256:
+        fix = f"put the pinned one there, or pin this one: `pulumi config set --path payload.{name} {seen}`"
+        raise PayloadError(f"sha256 is {seen}, the stack pins {sha256}", where=str(path), fix=fix)
+    return content
+
+
+def parse_ignition(where: Path, content: bytes) -> IgnitionFile:
+    """An Ignition config of spec 3.
+
+    Raises:
+        PayloadError: It is none.
+    """
+    try:
+        config = IgnitionFile.model_validate_json(content)
+    except ValidationError as error:
+        raise PayloadError(f"no Ignition config ({first_reason(error)})", where=str(where), fix=TAKE) from None
+    version = config.ignition.version
+    if not version.startswith("3."):
+        fix = "generate it with openshift-install 4.6 or newer, the release's own"
+        raise PayloadError(f"ignition.version is {version}, 3.x is wanted", where=str(where), fix=fix)
+    return config
+
+
+def stored_file(bootstrap: bytes, path: str) -> bytes | None:
+    """A file that a payload's bootstrap.ign writes; None: it writes none there.
+
+    Raises:
+        PayloadError: It cannot be read.
+    """
+    where = Path("bootstrap.ign")
+    found = parse_ignition(where, bootstrap).contents(path).get(path)
+    return data_of(where, path, found) if found else None
+
+
+def payload_ca(pointer: bytes) -> str:
+    """PEM of the CA in a payload's master.ign or worker.ign, which signed the config server's certificate.
+
+    Raises:
+        PayloadError: The config carries none.
+    """
+    where = Path("payload")
+    root = authority_of(where, parse_ignition(where, pointer))
+    return "".join(each.public_bytes(Encoding.PEM).decode() for each in root)
+
+
+def authority_of(where: Path, config: IgnitionFile) -> Certificates:
+    """The CA that a pointer config trusts.
+
+    Raises:
+        PayloadError: It carries none.
+    """
+    what = "ignition.security.tls.certificateAuthorities"
+    pem = data_of(where, what, next(iter(config.ignition.security.tls.authorities), None))
+    return certificates_in(where, what, pem)  # An empty CA would mean: trust those of this machine.
+
+
+def certificates_in(where: Path, path: str, pem: bytes) -> Certificates:
+    """Those of a PEM file of the payload.
+
+    Raises:
+        PayloadError: There is none.
+    """
+    try:
+        return tuple(x509.load_pem_x509_certificates(pem))
+    except ValueError:
+        raise PayloadError(f"no readable certificate in {path}", where=str(where), fix=TAKE) from None
+
+
+def data_of(where: Path, path: str, resource: Resource | None) -> bytes:
+    """Content of a file of the payload's Ignition config.
+
+    Raises:
+        PayloadError: It is missing or broken.
+    """
+    if resource is None:
+        raise PayloadError(f"no {path} in it", where=str(where), fix=TAKE)
+    try:
+        return resource.data()
+    except ValueError as error:
+        raise PayloadError(f"{path} in it cannot be read: {error}", where=str(where), fix=TAKE) from None
+
+
+def first_reason(error: ValidationError) -> str:
+    """Where a document does not fit its model, and why; never the value."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

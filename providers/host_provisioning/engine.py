@@ -1,0 +1,265 @@
+"""How one host gets from Off to an installed system that answers, by evidence and not by memory.
+
+| power, virtual CD | what it says | what is done |
+|---|---|---|
+| Off, whatever | left so by `BmcHost`, or a run ended before or after the installation | install, perhaps again |
+| On, an ISO of ours | a run ended in the middle of the installation | ForceOff, then as Off |
+| On, empty | runs from its disk | adopt it as soon as it answers; nothing is sent but reads |
+| On, empty, wanted anew | the operator said so | ForceOff, then as Off |
+| On, somebody's image | not understood | fail; nothing is changed |
+
+What is in the drive is ejected, also an ISO of ours: a BMC may name an image that it has dropped.
+The media are ejected before a disk is ever booted: a host that has once run from its disk is never installed again.
+"""
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from providers.base.clock import Clock
+from providers.base.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
+from providers.base.progress import Report
+from wires.redfish.bmc import CD, HDD, Bmc, Power
+from wires.redfish.steps import Steps, Waits
+
+HEARTBEAT_S = 10.0
+INSERT_S = 300.0  # a BMC that downloads the whole ISO at the insert does so within its own HTTP time-out
+UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD
+UNSEEN_S = 60.0  # who has read the ISO since On, and is still or again Off after that time, has booted it
+ADOPTED = ""
+ADOPTING = "adopting: it runs from its disk"
+
+
+class Media(Protocol):
+    """Where boot ISOs come from."""
+
+    def publish(self, host: str) -> str | None:
+        """Have the host's ISO made and served; its URL, or None: not yet."""
+        ...
+
+    def is_ours(self, url: str, host: str) -> bool:
+        """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
+        ...
+
+    def sent(self, url: str) -> int | None:
+        """Bytes sent of it; None: nobody here can know."""
+        ...
+
+    def progress(self, url: str) -> str:
+        """Who has read how much of it; empty: nothing to tell."""
+        ...
+
+    def digest(self, host: str) -> str:
+        """SHA-256 of the ISO that was published for `host`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host to install.
+
+    Args:
+        name: In the install-config.
+        uuid: System UUID that must answer; empty takes any.
+        address: Where the installed system answers.
+        anew: Install even what runs from its disk.
+    """
+
+    name: str
+    uuid: str
+    address: str
+    anew: bool = False
+
+
+@dataclass(frozen=True)
+class World:
+    """What a host's installation works with.
+
+    Args:
+        is_up: Whether the installed system answers.
+        guard: A lock on the server, held for the whole work.
+    """
+
+    bmc: Bmc
+    clock: Clock
+    media: Media
+    is_up: Callable[[Host], bool]
+    report: Report
+    guard: AbstractContextManager[None]
+
+
+@dataclass
+class Installation:
+    """One host's way. `run` is driven to its end; then `iso_sha256` and `seconds` say what was done."""
+
+    host: Host
+    world: World
+    deadline_s: float
+    heartbeat_s: float = HEARTBEAT_S
+    """From one line of progress to the next."""
+    iso_sha256: str = ADOPTED
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Per step, rounded to 0.1 s."""
+    _step: str = "BMC"
+    _step_at: float = 0.0
+    _told_at: float = 0.0
+    _until: float = 0.0
+    _url: str = ""
+    """Of the ISO that is being read."""
+
+    def run(self) -> Waits:
+        """Install the host, or adopt it.
+
+        Raises:
+            OkdBaremetalError: It did not get there; the message names host, step and time spent.
+        """
+        clock = self.world.clock
+        self._until = clock.now() + self.deadline_s
+        self._step_at = clock.now()
+        with self.world.guard:
+            try:
+                for seconds in self._way(Steps(self.world.bmc, clock, self._until)):
+                    self._heartbeat()
+                    yield seconds
+            except BmcTimeoutError as error:
+                raise self._too_late(error.what) from None
+            finally:
+                self.world.bmc.close()
+        self._enter("installed" if self.iso_sha256 else "adopted")
+
+    def _way(self, steps: Steps) -> Waits:
+        yield from self._expect_the_machine(steps)
+        power, media = yield from steps.value("power and virtual CD", self._look)
+        if power is Power.ON and media is None and not self.host.anew:
+            self._enter(ADOPTING)
+        else:
+            yield from self._install(steps, power, media)
+            yield from self._boot_from_disk(steps)
+            self._enter("booting from disk")
+        yield from self._wait_until_up(steps)
+
+    def _look(self) -> tuple[Power, str | None] | None:
+        power = self.world.bmc.power()
+        return None if power is Power.CHANGING else (power, self.world.bmc.media())
+
+    def _expect_the_machine(self, steps: Steps) -> Waits:
+        seen = yield from steps.value("an answer of the BMC", self.world.bmc.identity)
+        if self.host.uuid and not seen.answers_to(self.host.uuid):
+            what = f"the BMC is that of UUID {seen.uuid}, wanted {self.host.uuid}"
+            raise BmcIdentityError(what, where=self.world.bmc.url, fix="Nothing was changed")
+
+    def _install(self, steps: Steps, power: Power, media: str | None) -> Waits:
+        """Boot the installer from virtual CD, and wait until it has switched the server off."""
+        ours = media is None or self.world.media.is_ours(media, self.host.name)
+        if power is Power.ON and not ours:
+            what = f"it runs with {media} in its virtual CD drive"
+            fix = "Eject that, or switch the server off, then run `pulumi up` again"
+            raise BmcError(what, where=self.world.bmc.url, fix=fix)
+        if power is Power.ON:
+            self._enter("stopping what runs" if media is None else "stopping an interrupted installation")
+            yield from steps.power(Power.OFF)
+        self._enter("media")
+        publish = partial(self.world.media.publish, self.host.name)
+        url = yield from steps.value("the boot ISO", publish, within_s=math.inf)
+        self.iso_sha256 = self.world.media.digest(self.host.name)
+        yield from steps.no_media()
+        yield from self._insert(steps, url)
+        yield self.world.bmc.settle_s
+        # A run that was killed right after its last On may take effect only now; it must not count as ours.
+        yield from steps.power(Power.OFF)
+        yield from steps.override(CD)
+        # A BMC that restarted meanwhile has dropped the image.
+        yield from self._insert(steps, url)
+        self._enter("starting the installer")
+        yield from self._start(steps, url)
+        self._enter("installing from ISO")
+        what = "power Off (the sign that the installation is done)"
+        self._url = url
+        yield from steps.look(what, self._is_done(url), within_s=math.inf)
+        self._url = ""
+
+    def _insert(self, steps: Steps, url: str) -> Waits:
+        try:
+            yield from steps.media(url, within_s=INSERT_S)
+        except BmcAuthError:
+            raise
+        except BmcError as error:
+            if self.world.media.sent(url) != 0:
+                raise
+            raise self._never_fetched(url, INSERT_S, error.what) from None
+
+    def _start(self, steps: Steps, url: str) -> Waits:
+        """Until it is on, or was: an installation may end while its BMC is away."""
+        clock, media, bmc = self.world.clock, self.world.media, self.world.bmc
+        asked, before = math.inf, 0
+
+        def switch_on() -> None:
+            nonlocal asked, before
+            asked, before = clock.now(), media.sent(url) or 0
+            bmc.request_power(Power.ON)
+
+        def has_started() -> bool:
+            was_on = clock.now() - asked >= UNSEEN_S and (media.sent(url) or 0) > before
+            return was_on or bmc.power() is Power.ON
+
+        yield from steps.ensure("power On", has_started, switch_on)
+
+    def _is_done(self, url: str) -> Callable[[], bool]:
+        started = self.world.clock.now()
+
+        def is_done() -> bool:
+            if self.world.media.sent(url) == 0 and self.world.clock.now() - started >= UNREAD_S:
+                seen = self.world.bmc.boot_override()
+                raise self._never_fetched(url, UNREAD_S, f"its boot override reads {seen.target} {seen.enabled}")
+            return self.world.bmc.power() is Power.OFF
+
+        return is_done
+
+    def _boot_from_disk(self, steps: Steps) -> Waits:
+        self._enter("ejecting")
+        yield from steps.no_media()
+        # Once: the permanent boot order stays the operator's. Where Cd, Once was used up this changes nothing that
+        # matters; where Once is kept for good (sushy-tools) the CD would be booted again.
+        yield from steps.override(HDD)
+        self._enter("starting from disk")
+        yield from steps.power(Power.ON)
+
+    def _wait_until_up(self, steps: Steps) -> Waits:
+        is_up = partial(self.world.is_up, self.host)
+        yield from steps.look(f"an answer of {self.host.address}", is_up, within_s=math.inf)
+
+    def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+        server = "/".join(url.split("/")[:3])  # what follows cannot be guessed, and shall not be told
+        what = f"the BMC never fetched the boot ISO from {server} within {within_s:g} s: {why}"
+        fix = "It must reach that address (media.address, media.port, or media.url): look for a firewall or a route"
+        return ProvisioningError(what, where=self.world.bmc.url, fix=fix)
+
+    def _too_late(self, what: str) -> BmcTimeoutError:
+        spent = self.world.clock.now() - self._step_at
+        text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
+        fix = "Look at the server's console, then run `pulumi up` again"
+        if self._step == ADOPTING:
+            fix = "If it does not run this cluster, switch it off, then run `pulumi up` again: it is installed then"
+        return BmcTimeoutError(text, where=self.world.bmc.url, fix=fix)
+
+    def _enter(self, step: str) -> None:
+        now = self.world.clock.now()
+        if step != self._step:
+            self.seconds[self._step] = round(now - self._step_at, 1)
+            self._step, self._step_at = step, now
+        self._tell(now)
+
+    def _heartbeat(self) -> None:
+        now = self.world.clock.now()
+        if now - self._told_at >= self.heartbeat_s:
+            self._tell(now)
+
+    def _tell(self, now: float) -> None:
+        self._told_at = now
+        spent = self.deadline_s - (self._until - now)
+        read = self.world.media.progress(self._url) if self._url else ""
+        doing = f"{self._step}: {read}" if read else self._step
+        self.world.report(f"{doing}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")

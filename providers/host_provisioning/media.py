@@ -1,0 +1,240 @@
+"""HTTP server for boot ISOs: base plus patches, with Range, counting what each reader was sent of each path.
+
+A thread per reader: 1000 of them at once take less memory and less time than the ISOs take to send.
+"""
+
+import errno
+import os
+import re
+import select
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import IO, Any, Self
+
+from boot_media.iso import Iso, place_pattern
+from providers.base.errors import ProvisioningError
+
+CHUNK = 1024 * 1024  # of one system call
+IDLE_S = 120  # a BMC that reads nothing for so long has gone
+READERS = 1024  # that may wait to be let in: a whole fleet begins to read at once
+MB = 1_000_000
+RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+Span = tuple[int, int]
+"""First byte, and one past the last."""
+
+
+def span_of(header: str | None, size: int) -> Span | None:
+    """What a Range header asks for of `size` bytes.
+
+    A header that is no single byte range is ignored, as RFC 9110 section 14.2 allows.
+
+    Returns:
+        The span, or None where it cannot be satisfied.
+    """
+    match = _range(header)
+    if match is None:
+        return 0, size
+    first, last = match.groups()
+    if not first:
+        return (max(0, size - int(last)), size) if int(last) else None
+    end = min(int(last) + 1, size) if last else size
+    return (int(first), end) if int(first) < end else None
+
+
+def _range(header: str | None) -> re.Match[str] | None:
+    match = RANGE.fullmatch((header or "").replace(" ", ""))
+    return match if match and any(match.groups()) else None
+
+
+def pieces(iso: Iso, span: Span) -> Iterator[Span | bytes]:
+    """The span in order: bytes of a patch as they are, and spans of the base."""
+    at, end = span
+    for offset, content in iso.patches:
+        stop = offset + len(content)
+        if stop <= at or offset >= end:
+            continue
+        if at < offset:
+            yield at, offset
+            at = offset
+        yield content[at - offset : min(stop, end) - offset]
+        at = min(stop, end)
+    if at < end:
+        yield at, end
+
+
+class MediaServer:
+    """Serves published ISOs under `/<digest>/<host>.iso` from the first publication on until it is closed.
+
+    The digest covers the host's Ignition, so the path cannot be guessed without it.
+
+    Args:
+        address: Address of this machine that BMCs reach.
+        port: TCP port; 0 takes a free one.
+    """
+
+    def __init__(self, address: str, port: int) -> None:
+        self.address, self.port = address, port
+        self._published: dict[str, Iso] = {}
+        self._sent = defaultdict[str, Counter[str]](Counter)
+        self._lock = threading.Lock()
+        self._server: _Server | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def publish(self, host: str, iso: Iso) -> str:
+        """Serve `iso` for `host`; its URL.
+
+        Raises:
+            ProvisioningError: The address or port cannot be had.
+        """
+        path = f"/{iso.place(host)}"
+        with self._lock:
+            if self._server is None:
+                self._server = self._listen()
+            self._published[path] = iso
+        return f"http://{self.address}:{self.port}{path}"
+
+    def is_ours(self, url: str, host: str) -> bool:
+        """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
+        return bool(re.fullmatch(rf"http://{re.escape(self.address)}(:\d+)?/{place_pattern(host)}", url))
+
+    def sent(self, url: str) -> int:
+        """Bytes sent of the ISO at `url`, headers not counted, and what was sent twice counted twice."""
+        with self._lock:
+            return self._sent[_path(url)].total()
+
+    def progress(self, url: str) -> str:
+        """Who has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty: nobody."""
+        path = _path(url)
+        with self._lock:
+            return ", ".join(
+                f"{reader} has read {sent / MB:,.0f} of {self._published[path].size / MB:,.0f} MB"
+                for reader, sent in self._sent[path].items()
+            )
+
+    def close(self) -> None:
+        """Stop serving."""
+        with self._lock:
+            server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+
+    def find(self, path: str) -> Iso | None:
+        """The ISO published at `path`."""
+        with self._lock:
+            return self._published.get(path)
+
+    def count(self, path: str, reader: str, sent: int) -> None:
+        """Add to what `reader` was sent of `path`."""
+        with self._lock:
+            self._sent[path][reader] += sent
+
+    def _listen(self) -> "_Server":
+        where = f"media server {self.address}:{self.port}"
+        try:
+            server = _Server((self.address, self.port), self)
+        except OSError as error:
+            what, fix = str(error.strerror), ""
+            if error.errno == errno.EADDRINUSE:
+                what, fix = "the port is taken", "End what listens there, or set media.port"
+            elif error.errno == errno.EADDRNOTAVAIL:
+                what, fix = "no such address on this machine", "Set media.address to one that the BMCs reach"
+            raise ProvisioningError(what, where=where, fix=fix) from None
+        self.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+        return server
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = READERS
+
+    def __init__(self, address: tuple[str, int], media: MediaServer) -> None:
+        self.media = media
+        super().__init__(address, _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is its own affair; the counters say what it got."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    server_version = "okd-baremetal"
+    sys_version = ""
+    timeout = IDLE_S
+    disable_nagle_algorithm = True  # else the body of a small range waits for the reader's delayed ACK of the header
+
+    def do_GET(self) -> None:
+        """Send the ISO, or the part of it that is asked for."""
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        """Send what a GET would say about the ISO."""
+        self._answer(with_body=False)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing: standard error is the operator's screen, and the path is as good as a password."""
+
+    def _answer(self, *, with_body: bool) -> None:
+        iso = self.server.media.find(self.path)
+        if iso is None:
+            self._refuse(HTTPStatus.NOT_FOUND)
+            return
+        etag = f'"{iso.sha256}"'
+        asked = self.headers.get("Range") if self.headers.get("If-Range", etag) == etag else None
+        span = span_of(asked, iso.size)
+        if span is None:
+            self._refuse(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{iso.size}")
+            return
+        partial = _range(asked) is not None
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
+        if partial:
+            self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{iso.size}")
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", str(span[1] - span[0]))
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("ETag", etag)
+        self.end_headers()
+        if with_body:
+            with iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
+                for piece in pieces(iso, span):
+                    self._send(base, piece)
+
+    def _send(self, base: IO[bytes], piece: Span | bytes) -> None:
+        """Send it, counting every byte that went out, also to a reader that then goes away."""
+        at, end = (0, len(piece)) if isinstance(piece, bytes) else piece
+        writable = select.poll()
+        writable.register(self.connection, select.POLLOUT)
+        while at < end:
+            try:
+                if isinstance(piece, bytes):
+                    sent = self.connection.send(piece[at:])
+                else:
+                    sent = os.sendfile(self.connection.fileno(), base.fileno(), at, min(CHUNK, end - at))
+            except BlockingIOError:
+                if not writable.poll(IDLE_S * 1000):
+                    raise TimeoutError from None
+                continue
+            self.server.media.count(self.path, self.client_address[0], sent)
+            at += sent
+
+    def _refuse(self, status: HTTPStatus, content_range: str = "") -> None:
+        self.send_response(status)
+        if content_range:
+            self.send_header("Content-Range", content_range)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def _path(url: str) -> str:
+    return "/" + url.split("/", 3)[3]

@@ -1,0 +1,38 @@
+"""The judgement's eyes: the segment and the resolver of this machine. Nothing is changed."""
+
+import socket
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from providers.base.progress import Report
+from wires.segment import vrrp
+from wires.segment.neighbours import answering_macs, interface_to
+from wires.segment.vrrp import Advert
+
+LISTEN_S = 4.0
+"""Four adverts of a master that speaks each second, as nearly all do; a backup waits as long before it takes over."""
+QUESTIONS = 3
+FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
+
+
+@dataclass(frozen=True)
+class HostWire:
+    """`engine.Wire` from the machine that this process runs on."""
+
+    report: Report
+
+    def macs_of(self, address: str) -> frozenset[str]:
+        """See `Wire`; asked more than once, as RFC 5227 has it: here, an answer that is lost makes a stranger."""
+        interface = interface_to(address)
+        return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
+
+    def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
+        """See `Wire`."""
+        interfaces = sorted({interface_to(address) for address in addresses})
+        self.report(f"listening for VRRP on {', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s")
+        return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
+
+    def resolve(self, name: str, version: int) -> frozenset[str]:
+        """See `Wire`; one family at a time, or of /etc/hosts the first line alone would count."""
+        found = socket.getaddrinfo(name, None, FAMILY[version], socket.SOCK_STREAM)
+        return frozenset(str(each[4][0]) for each in found)

@@ -1,0 +1,122 @@
+"""The judgement's eyes: sockets, /sys, files, the tool, libvirt. Nothing is changed."""
+
+import hashlib
+import os
+import socket
+import subprocess
+import threading
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from boot_media import iso
+from payload.checks import read_payload
+from payload.kubeconfig import Kubeconfig, read_kubeconfig
+from providers.base.errors import AssetError, HypervisorError
+from providers.base.progress import Report
+from providers.provisioner_preflight.model import Bridge, Installer
+from wires.libvirt.facts import HostFacts, host_facts
+
+IFF_UP = 0x1
+TOOL_S = 10
+
+
+@dataclass(frozen=True)
+class HostLooks:
+    """`model.Looks` at the machine that this process runs on."""
+
+    report: Report
+    interfaces: Path = Path("/sys/class/net")
+    libvirt_s: float = 20
+    """How long libvirt may be silent: its library would wait for good."""
+
+    def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
+        """See `Looks`."""
+        answer = Future[HostFacts]()
+
+        def ask() -> None:
+            try:
+                answer.set_result(host_facts(uri, pool, volumes))
+            except Exception as error:
+                answer.set_exception(error)
+
+        # A daemon, since no call of the library can be ended from outside.
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            return answer.result(self.libvirt_s)
+        except TimeoutError:
+            what = f"libvirt is not reachable: no answer within {self.libvirt_s:g} s"
+            raise HypervisorError(what, where=uri) from None
+
+    def bridge(self, name: str) -> Bridge | None:
+        """See `Looks`."""
+        folder = self.interfaces / name
+        try:
+            flags = int((folder / "flags").read_text(), 16)
+        except OSError:
+            return None
+        # Not the bridge's own state: it stays "unknown" where ports forward at once.
+        linked = any(self._has_link(port.name) for port in folder.glob("brif/*"))
+        return Bridge(is_bridge=(folder / "bridge").is_dir(), up=bool(flags & IFF_UP), linked=linked)
+
+    def read(self, path: Path) -> None:
+        """See `Looks`."""
+        with path.open("rb") as file:
+            file.read(1)
+
+    def sha256(self, path: Path) -> str:
+        """See `Looks`; remembered in the cache for as long as the file is the same one, with the same time."""
+        seen = path.stat()
+        memory = iso.cache_dir() / "digests" / f"{seen.st_dev}-{seen.st_ino}-{seen.st_size}-{seen.st_mtime_ns}"
+        with path.open("rb") as file:
+            with suppress(OSError):
+                return memory.read_text()
+            self.report(f"reading {path} for its digest, {seen.st_size // 1024**2:,} MiB")
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        with suppress(OSError):  # a cache that cannot be written costs time, not the run
+            memory.parent.mkdir(parents=True, exist_ok=True)
+            fresh = memory.with_suffix(f".{os.getpid()}")
+            fresh.write_text(digest)
+            fresh.replace(memory)
+        return digest
+
+    def base_iso(self, sha256: str) -> Path:
+        """See `Looks`."""
+        return iso.base_path(sha256)
+
+    def installer(self) -> Installer | None:
+        """See `Looks`."""
+        try:
+            path = iso.find_installer()
+        except AssetError:
+            return None
+        try:
+            command = [str(path), "--version"]
+            said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TOOL_S)  # noqa: S603
+        except (OSError, subprocess.SubprocessError):
+            return Installer(path, "")
+        return Installer(path, said.stdout.strip().rpartition(" ")[2])
+
+    def payload(self, stack: str, name: str, sha256: str) -> bytes:
+        """See `Looks`."""
+        return read_payload(stack, name, sha256)
+
+    def kubeconfig(self, stack: str) -> Kubeconfig | None:
+        """See `Looks`."""
+        return read_kubeconfig(stack)
+
+    def now(self) -> datetime:
+        """See `Looks`."""
+        return datetime.now(UTC)
+
+    def listen(self, address: str, port: int) -> None:
+        """See `Looks`."""
+        socket.create_server((address, port)).close()
+
+    def _has_link(self, interface: str) -> bool:
+        try:
+            return (self.interfaces / interface / "carrier").read_text().strip() == "1"
+        except OSError:  # it is down
+            return False

@@ -1,0 +1,83 @@
+"""Private CAs of the lab: one for the BMCs, one for the payload."""
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import IPv4Address
+from typing import Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_LIFETIME = datetime.timedelta(days=30)
+_CLOCK_SKEW = datetime.timedelta(days=1)  # a guest's clock may be behind
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A certificate and its key, PEM."""
+
+    certificate: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Authority:
+    """A CA that lives as long as this process: its key is written nowhere."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @classmethod
+    def create(cls, name: str) -> Self:
+        """Make a self-signed CA."""
+        # P-256: guests under emulation pay for each handshake.
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        builder = _builder(subject, subject, key.public_key()).add_extension(x509.BasicConstraints(True, None), True)
+        return cls(builder.sign(key, hashes.SHA256()), key)
+
+    @property
+    def pem(self) -> str:
+        """The CA's certificate."""
+        return self.certificate.public_bytes(Encoding.PEM).decode()
+
+    def issue(self, names: Iterable[str], addresses: Iterable[IPv4Address] = ()) -> Pair:
+        """Issue a server certificate for `names` and `addresses`; the first name is its subject."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        alternatives = [*map(x509.DNSName, names), *map(x509.IPAddress, addresses)]
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, str(alternatives[0].value))])
+        issued = (
+            _builder(subject, self.certificate.subject, key.public_key())
+            .add_extension(x509.BasicConstraints(False, None), True)
+            .add_extension(x509.SubjectAlternativeName(alternatives), False)
+            .add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), False
+            )
+            .sign(self.key, hashes.SHA256())
+        )
+        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return Pair(issued.public_bytes(Encoding.PEM).decode(), private.decode())
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_SKEW)
+        .not_valid_after(now + _LIFETIME)
+    )
+
+
+@cache
+def authority(name: str) -> Authority:
+    """The same CA for each test of a run."""
+    return Authority.create(name)

@@ -1,0 +1,119 @@
+"""Clusters that differ from the rehearsal's in what their files are made of: each is a golden tree."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boot_media.keyfiles import find_nmstatectl
+from cluster.plan import ClusterPlan
+from providers.base.errors import AssetError
+from testing import plans
+from testing.install_configs import bare
+from testing.plan_files import Files
+
+IMAGES = {name: f"registry.example.com/okd/{name}@sha256:{'0' * 64}" for name in ("keepalived", "haproxy", "coredns")}
+BOTH = {name: [f"192.168.111.{last}", f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+SIX = {name: [f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+SWITCH_PASSWORD = "hunter2-of-the-switch"
+BASE_VOLUME = {"base_volume": "base.qcow2"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is different."""
+
+    change: Callable[[dict[str, Any]], object] = lambda _: None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def dual_stack(config: dict[str, Any]) -> None:
+    config["networking"].update(
+        machineNetwork=[{"cidr": "192.168.111.0/24"}, {"cidr": "fd2e::/64"}],
+        clusterNetwork=[{"cidr": "10.128.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
+        serviceNetwork=["172.30.0.0/16", "fd02::/112"],
+    )
+    bare(config).update(apiVIPs=["192.168.111.5", "fd2e::5"], ingressVIPs=["192.168.111.4", "fd2e::4"])
+
+
+def ipv6(config: dict[str, Any]) -> None:
+    config["networking"].update(
+        machineNetwork=[{"cidr": "fd2e::/64"}],
+        clusterNetwork=[{"cidr": "fd01::/48", "hostPrefix": 64}],
+        serviceNetwork=["fd02::/112"],
+    )
+    bare(config).update(apiVIPs=["fd2e::5"], ingressVIPs=["fd2e::4"])
+
+
+def static(config: dict[str, Any]) -> None:
+    """No address of DHCP anywhere; the first host has a bond, and a password for its ports of the switch."""
+    bare(config).update(
+        bootstrapExternalStaticIP="192.168.111.20",
+        bootstrapExternalStaticGateway="192.168.111.1",
+        bootstrapExternalStaticDNS="192.168.111.1",
+    )
+    for last, host in enumerate(bare(config)["hosts"], 21):
+        host["networkConfig"] = nmstate("bond0" if host["name"] == plans.HOSTS[0] else "eno1", f"192.168.111.{last}")
+    first = bare(config)["hosts"][0]["networkConfig"]["interfaces"]
+    first[0] |= {"type": "bond", "link-aggregation": {"mode": "active-backup", "port": ["eno1", "eno2"]}}
+    login = {"eap-methods": ["md5"], "identity": "okd", "password": SWITCH_PASSWORD}
+    first += [{"name": name, "type": "ethernet", "state": "up", "802.1x": login} for name in ("eno1", "eno2")]
+
+
+def nmstate(interface: str, address: str) -> dict[str, Any]:
+    """A host's network with one static address."""
+    ipv4 = {"enabled": True, "address": [{"ip": address, "prefix-length": 24}]}
+    route = {"destination": "0.0.0.0/0", "next-hop-address": "192.168.111.1", "next-hop-interface": interface}
+    return {
+        "interfaces": [{"name": interface, "type": "ethernet", "state": "up", "ipv4": ipv4}],
+        "routes": {"config": [route]},
+        "dns-resolver": {"config": {"server": ["192.168.111.1"]}},
+    }
+
+
+def compact(config: dict[str, Any]) -> None:
+    config["compute"][0].update(replicas=0)
+    del bare(config)["hosts"][3:]
+
+
+def _three(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: names[name] for name in plans.HOSTS[:3]}
+
+
+VARIANTS = {
+    "rehearsal": Variant(),
+    "ipv6": Variant(ipv6, {"node_addresses": SIX, "bootstrap": {**BASE_VOLUME, "address": "fd2e::20"}}),
+    "dual-stack": Variant(
+        dual_stack,
+        {"node_addresses": BOTH, "bootstrap": {**BASE_VOLUME, "address": ["192.168.111.20", "fd2e::20"]}},
+    ),
+    "preempt": Variant(options={"vrrp": {"policy": "preempt"}}),
+    "multicast": Variant(options={"vrrp": {"api": "multicast"}}),
+    "compact": Variant(
+        compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
+    ),
+    "podman": Variant(options={"runtime": "podman", "images": IMAGES}),
+    "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
+}
+
+
+def has_nmstatectl() -> bool:
+    try:
+        return bool(find_nmstatectl())
+    except AssetError:
+        return False
+
+
+needs_nmstatectl = pytest.mark.skipif(not has_nmstatectl(), reason="nmstatectl is not installed")
+NAMES = [pytest.param(name, marks=needs_nmstatectl if name == "static" else ()) for name in VARIANTS]
+"""Their names, each run where its tools are."""
+
+
+def plan(name: str, **options: Any) -> ClusterPlan:
+    """The plan of one of `VARIANTS`, with further options."""
+    variant = VARIANTS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        return Files(Path(folder)).plan(variant.change, **variant.options, **options)

@@ -1,0 +1,231 @@
+"""sushy-tools' emulator in this process, with TLS and passwords, and guests that install themselves.
+
+One per process: the emulator keeps its state in its module.
+"""
+
+import http.server
+import json
+import logging
+import ssl
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import bcrypt
+import flask
+from sushy_tools.emulator import main as emulator
+from sushy_tools.emulator.resources.systems.fakedriver import FakeDriver
+from werkzeug.serving import make_server
+
+from assets.ignition import Config, Resource
+from testing.certificates import Authority
+
+USER, PASSWORD = "admin", "s3cret-of-the-BMC"
+SECOND_USER, SECOND_PASSWORD = "operator", "another-s3cret"
+MEETING_S = 20
+LOOKS = 2  # how often a BMC is asked for a power-on system before its installer is done
+
+
+class PromptDriver(FakeDriver):  # type: ignore[misc]
+    """The fake driver without its random delays of up to 11 s."""
+
+    def set_power_state(self, identity: str, state: str) -> None:
+        super().set_power_state(identity, state)
+        if pending := self._get(identity).get("pending_power"):
+            self._update(identity, pending_power={**pending, "apply_time": 0})
+
+
+@dataclass
+class FakeGuest:
+    """What runs on the emulated servers.
+
+    Booted from virtual CD it is the installer: it writes the disk and switches the server off by the emulator's
+    driver after a few looks. Booted from a written disk it is the installed system, and answers /readyz.
+    """
+
+    systems: Any
+    looks: Counter[str] = field(default_factory=Counter)
+    installs: Counter[str] = field(default_factory=Counter)
+    disks: set[str] = field(default_factory=set)
+    patience: threading.Event = field(default_factory=threading.Event)
+    """Cleared, the installers go on for ever."""
+
+    def seen(self, uuid: str) -> None:
+        """The BMC was asked for the system."""
+        if self._from_cd(uuid):
+            self.looks[uuid] += 1
+            if self.looks[uuid] % LOOKS == 0 and self.patience.is_set():
+                self.installs[uuid] += 1
+                self.disks.add(uuid)
+                self.systems.set_power_state(uuid, "ForceOff")
+
+    def is_ready(self, uuid: str) -> bool:
+        """Whether the installed system runs."""
+        on = self.systems.get_power_state(uuid) == "On"
+        return on and not self._from_cd(uuid) and uuid in self.disks
+
+    def _from_cd(self, uuid: str) -> bool:
+        image = self.systems.get_boot_image(uuid, "Cd")[0]
+        on = self.systems.get_power_state(uuid) == "On"
+        return bool(on and image and self.systems.get_boot_device(uuid) == "Cd")
+
+
+@dataclass
+class Emulator:
+    """The running emulator."""
+
+    port: int
+    authority: Authority
+    guest: FakeGuest
+    context: ssl.SSLContext
+    certificate: str
+    requests: list[str] = field(default_factory=list)
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What a server says of itself, by system UUID, before what the emulator knows."""
+    meeting: threading.Barrier | None = None
+    """Where there is one, the first look at each server is answered when all are looked at."""
+    met: set[str] = field(default_factory=set)
+
+    @property
+    def writes(self) -> list[str]:
+        """Requests that are no GET, each as `METHOD path`."""
+        return [line for line in self.requests if not line.startswith("GET ")]
+
+    def reset(self) -> None:
+        """Have every server run something of somebody's, without media."""
+        for uuid in self.guest.systems.systems:
+            emulator.app.vmedia.eject_image(uuid, "Cd")
+            self.guest.systems.set_boot_image(uuid, "Cd")
+            self.guest.systems.set_boot_device(uuid, "Hdd")
+            self.guest.systems.set_power_state(uuid, "On")
+        self.guest.disks.clear()
+        self.guest.installs.clear()
+        self.guest.looks.clear()
+        self.guest.patience.set()
+        self.labels.clear()
+        self.meeting = None
+        self.met.clear()
+
+    def address(self, uuid: str, port: int = 0) -> str:
+        """BMC address, as an install-config has it."""
+        return f"redfish-virtualmedia+https://127.0.0.1:{port or self.port}/redfish/v1/Systems/{uuid}"
+
+    @contextmanager
+    def another_port(self) -> Iterator[int]:
+        """Be there at a second port, in the network of this thread."""
+        with ExitStack() as stack:
+            server = make_server("127.0.0.1", 0, emulator.app, threaded=True, ssl_context=self.context)
+            _serve(stack, server)
+            yield server.port
+
+    def writes_to(self, uuid: str, since: int = 0) -> list[str]:
+        """What was changed at one server, the first `since` of all writes left out: the action, or Boot."""
+        mine = [line for line in self.writes[since:] if uuid in line]
+        return [line.rsplit(".", 1)[-1] if "Actions" in line else "Boot" for line in mine]
+
+
+@contextmanager
+def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
+    """Run it.
+
+    Args:
+        folder: For its state.
+        machines: Loopback address of the installed system by system UUID.
+    """
+    authority = Authority.create("lab-bmc-ca")
+    pair = authority.issue(["api.okd.lab.test"], [IPv4Address("127.0.0.1")])
+    certificate, key = folder / "server.crt", folder / "server.key"
+    certificate.write_text(pair.certificate)
+    key.write_text(pair.key)
+    passwords = folder / "htpasswd"
+    logins = {USER: PASSWORD, SECOND_USER: SECOND_PASSWORD}
+    hashed = {user: bcrypt.hashpw(word.encode(), bcrypt.gensalt(4)).decode() for user, word in logins.items()}
+    passwords.write_text("".join(f"{user}:{digest}\n" for user, digest in hashed.items()))
+    systems = [{"uuid": uuid, "name": f"host-{uuid[:4]}", "power_state": "On", "nics": []} for uuid in machines]
+    options = {
+        "SUSHY_EMULATOR_FAKE_DRIVER": True,
+        "SUSHY_EMULATOR_FAKE_SYSTEMS": systems,
+        "SUSHY_EMULATOR_STATE_DIR": str(folder),
+        "SUSHY_EMULATOR_AUTH_FILE": str(passwords),
+    }
+    with ExitStack() as stack:
+        stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
+        tempfile.tempdir = str(folder)  # each insert leaves a copy of the image there
+        stack.callback(setattr, emulator.fakedriver, "FakeDriver", FakeDriver)
+        emulator.fakedriver.FakeDriver = PromptDriver
+        emulator.app.configure(extra_config=options)
+        logging.getLogger("werkzeug").setLevel(logging.WARNING)
+        app = emulator.app
+        # Each makes its table when it is first used; two requests that do so at once find the database locked.
+        _ = app.managers, app.chassis, app.indicators, app.vmedia
+        guest = FakeGuest(app.systems)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server = make_server("127.0.0.1", 0, emulator.app, threaded=True, ssl_context=context)
+        bmc = Emulator(server.port, authority, guest, context, pair.certificate)
+        _watch(bmc)
+        _serve(stack, server)
+        for uuid, address in machines.items():
+            _serve(stack, _api(guest, uuid, address, context))
+        yield bmc
+
+
+def _serve(stack: ExitStack, server: Any) -> None:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    stack.callback(server.server_close)
+    stack.callback(server.shutdown)
+
+
+def _watch(bmc: Emulator) -> None:
+    """Note every request, and let the guests know."""
+
+    def note() -> None:
+        bmc.requests.append(f"{flask.request.method} {flask.request.path}")
+        uuid = looked_at()
+        if bmc.meeting and uuid and uuid not in bmc.met:
+            bmc.met.add(uuid)
+            with suppress(threading.BrokenBarrierError):
+                bmc.meeting.wait(MEETING_S)
+
+    def looked_at() -> str:
+        parts = flask.request.path.split("/")
+        is_look = flask.request.method == "GET" and parts[:-1] == ["", "redfish", "v1", "Systems"]
+        return parts[-1] if is_look else ""
+
+    def looked(response: flask.Response) -> flask.Response:
+        if uuid := looked_at():
+            bmc.guest.seen(uuid)
+            if response.is_json and (said := bmc.labels.get(uuid)):
+                response.set_data(json.dumps({**response.get_json(), **said}))
+        return response
+
+    emulator.app.before_request(note)
+    emulator.app.after_request(looked)
+
+
+def _api(guest: FakeGuest, uuid: str, address: str, context: ssl.SSLContext) -> http.server.ThreadingHTTPServer:
+    """The API of one installed system."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if guest.is_ready(uuid) else 503)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer((address, 6443), Handler)
+    server.daemon_threads = True
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    return server
+
+
+def pointer(authority: Authority) -> bytes:
+    """A payload's master.ign."""
+    return Config(certificate_authorities=(Resource.inline(authority.pem),)).to_json().encode()

@@ -1,0 +1,23 @@
+"""A fleet in a process of its own: its options on the first line of stdin, and it ends with stdin."""
+
+import asyncio
+import json
+import resource
+import sys
+from asyncio import sslproto
+from typing import Any
+
+from testing.fakes.fleet.server import Options, serve
+
+
+def _ready(where: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(where) + "\n")
+    sys.stdout.flush()
+
+
+# Three sockets a host, and some.
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+# asyncio keeps a read buffer of 256 KiB for each TLS connection; no request of ours fills 16 KiB.
+sslproto.SSLProtocol.max_size = 16 * 1024
+asyncio.run(serve(Options.from_json(sys.stdin.readline()), _ready, sys.stdin.fileno()))

@@ -1,0 +1,213 @@
+"""What a BMC does wrong, by script: which requests, how often, what comes instead."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from testing.fakes.fleet.http import Answer, Connection, Request
+from testing.fakes.fleet.service import refuse
+from testing.fakes.fleet.vendors import Refusal
+
+if TYPE_CHECKING:
+    from testing.fakes.fleet.bmc import Bmc
+
+FOR_EVER = -1
+HUGE = 64 << 20
+BLOCK = 1 << 16
+PAGE = b"<html><body>The service is starting</body></html>"
+
+
+@dataclass
+class Fault:
+    """One line of the script. The first that matches a request and is not used up is played.
+
+    Args:
+        match: Regular expression, searched for in `METHOD path`.
+        kind: A name of `KINDS`.
+        times: How many requests it is played on; FOR_EVER: all.
+        skip: How many matching requests pass before it begins.
+        applied: The deed is done first, and only its answer is lost or replaced.
+        status: Of `status`, and of what a BMC answers that starts up after `reboot`.
+        headers: Of `status`.
+        body: JSON document of `status`; None: a Redfish error.
+        says: Of `says`: properties that replace those of the true answer.
+        url: Of `inserted`: what somebody else puts into the drive.
+        every_s: Of `drip`: between two bytes.
+        connections: Of `reboot`: how many are reset before it listens again.
+        looks: Of `reboot`: how many requests it answers with `status` then.
+        keeps: Of `reboot`: media and boot override outlive it.
+    """
+
+    match: str
+    kind: str
+    times: int = FOR_EVER
+    skip: int = 0
+    applied: bool = False
+    status: int = 503
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    says: dict[str, Any] = field(default_factory=dict)
+    url: str = "http://192.0.2.9/somebodys.iso"
+    every_s: float = 0.02
+    connections: int = 1
+    looks: int = 2
+    keeps: bool = True
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"no fault is called {self.kind}; there are {', '.join(KINDS)}")
+
+    def strikes(self, line: str) -> bool:
+        """Whether this request gets it."""
+        if not self.times or not re.search(self.match, line):
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        self.times -= self.times > 0
+        return True
+
+
+Play = Callable[[Fault, "Bmc", Connection, Request], None]
+
+
+def _document(bmc: "Bmc", request: Request, fault: Fault) -> bytes:
+    """Body of the true answer; a write is only done where the fault says so."""
+    if request.method == "GET" or fault.applied:
+        return bmc.service.answer(request).body() or b"{}"
+    return b"{}"
+
+
+def _apply(fault: Fault, bmc: "Bmc", request: Request) -> None:
+    if fault.applied:
+        bmc.service.answer(request)
+
+
+def _reset(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+    connection.reset()
+
+
+def _close(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+    connection.transport.close()
+
+
+def _hang(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+
+
+def _status(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+    error = refuse(Refusal(fault.status, "Base.1.8.InternalError"), "by script").document
+    connection.answer(Answer(fault.status, error if fault.body is None else fault.body, fault.headers))
+
+
+def _truncated(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    body = _document(bmc, request, fault)
+    connection.send(200, body[: len(body) // 2])
+
+
+def _short(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    body = _document(bmc, request, fault)
+    connection.send(200, body[: len(body) // 2], length=len(body))
+    connection.transport.close()
+
+
+def _malformed(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    connection.send(200, _document(bmc, request, fault).replace(b":", b"=", 1) + b"}")
+
+
+def _html(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+    connection.send(200, PAGE, {"Content-Type": "text/html"})
+
+
+def _empty(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+    connection.send(200, b"")
+
+
+def _error(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+    connection.answer(refuse(Refusal(200, "Base.1.8.GeneralError"), "by script"))
+
+
+def _ignored(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    connection.answer(Answer(204))
+
+
+def _says(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    answer = bmc.service.answer(request)
+    if answer.document is not None:
+        answer.document |= fault.says
+    connection.answer(answer)
+
+
+def _inserted(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    bmc.machine.disc_drive().load(fault.url)
+    connection.answer(bmc.service.answer(request))
+
+
+def _logout(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    bmc.machine.sessions.clear()
+    connection.answer(bmc.service.answer(request))
+
+
+def _reboot(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+    bmc.reboot(fault)
+
+
+def _drip(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    raw = connection.encoded(200, _document(bmc, request, fault))
+
+    async def send() -> None:
+        for at in range(len(raw)):
+            if connection.transport.is_closing():
+                return
+            connection.transport.write(raw[at : at + 1])
+            await asyncio.sleep(fault.every_s)
+        connection.finish()
+
+    bmc.run(send())
+
+
+def _huge(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    _apply(fault, bmc, request)
+
+    async def send() -> None:
+        connection.transport.write(connection.encoded(200, b"", length=HUGE))
+        for _ in range(HUGE // BLOCK):
+            while connection.transport.get_write_buffer_size() > BLOCK:
+                await asyncio.sleep(0.001)
+            if connection.transport.is_closing():
+                return
+            connection.transport.write(b" " * BLOCK)
+        connection.finish()
+
+    bmc.run(send())
+
+
+KINDS: dict[str, Play] = {
+    "reset": _reset,  # RST
+    "close": _close,  # no answer
+    "hang": _hang,  # no answer, and the connection stays open
+    "status": _status,
+    "truncated": _truncated,  # half a document, and an honest Content-Length
+    "short": _short,  # half of what Content-Length says
+    "malformed": _malformed,  # no JSON
+    "html": _html,  # a page, with 200
+    "empty": _empty,  # nothing, with 200
+    "error": _error,  # a Redfish error, with 200
+    "huge": _huge,  # 64 MB
+    "drip": _drip,  # a byte at a time, headers too
+    "ignored": _ignored,  # success is said, nothing is done
+    "says": _says,  # the truth, but for some properties
+    "inserted": _inserted,  # somebody else puts a medium in, just before the request is served
+    "logout": _logout,  # the BMC has forgotten its sessions
+    "reboot": _reboot,  # the BMC starts again
+}
+"""What each does with a request."""

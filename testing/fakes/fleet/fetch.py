@@ -1,0 +1,48 @@
+"""How a BMC reads its medium: some pieces by Range, from its own address."""
+
+import asyncio
+import re
+from urllib.parse import urlsplit
+
+from testing.fakes.fleet.machine import Machine
+
+LIMIT_S = 30
+BLOCK = 1 << 16
+SPAN = re.compile(rb"content-range: bytes \d+-\d+/(\d+)", re.IGNORECASE)
+
+
+async def fetch(machine: Machine, url: str, address: str, pieces: int, piece_bytes: int) -> None:
+    """Read the first pieces of the medium, a connection each; what is read is counted as it comes.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    async with asyncio.timeout(LIMIT_S):
+        for at in range(0, pieces * piece_bytes, piece_bytes):
+            if at >= await _piece(machine, url, address, at, at + piece_bytes):
+                return
+
+
+async def _piece(machine: Machine, url: str, address: str, start: int, end: int) -> int:
+    """Read a span; returns where reading on makes no sense."""
+    where = urlsplit(url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port or 80, local_addr=(address, 0))
+    try:
+        writer.write(
+            f"GET {where.path} HTTP/1.1\r\nHost: {where.netloc}\r\nRange: bytes={start}-{end - 1}\r\n"
+            "Connection: close\r\n\r\n".encode()
+        )
+        head = await reader.readuntil(b"\r\n\r\n")
+        status = head.split(b" ", 2)[1]
+        if status == b"416" and start:
+            return start
+        if status not in (b"200", b"206"):
+            raise OSError(f"{url}: {status.decode()}")
+        while block := await reader.read(BLOCK):
+            machine.figures.fetched += len(block)
+        size = SPAN.search(head)
+        return int(size[1]) if size else end
+    except asyncio.IncompleteReadError as error:
+        raise OSError(f"{url}: no answer") from error
+    finally:
+        writer.close()

@@ -1,0 +1,165 @@
+"""The client of a fleet, in a thread of this process or in a process of its own."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from http.client import HTTPConnection
+from queue import SimpleQueue
+from typing import Any
+
+from testing.fakes.fleet.faults import FOR_EVER, Fault
+from testing.fakes.fleet.machine import Figures, Pace, State, serial_of, uuid_of
+from testing.fakes.fleet.server import Options, address_of, serve
+from testing.fakes.fleet.vendors import VENDORS
+
+__all__ = [
+    "FOR_EVER",
+    "Fault",
+    "Figures",
+    "Fleet",
+    "Options",
+    "Pace",
+    "State",
+    "Total",
+    "running",
+    "running_apart",
+    "serial_of",
+    "uuid_of",
+]
+
+
+@dataclass
+class Total:
+    """What all hosts did, and what they cost."""
+
+    requests: int
+    resets: Counter[str]
+    installs: int
+    fetched: int
+    connections: int
+    connected: int
+    """Connections open now."""
+    sessions: int
+    running: int
+    """Servers whose API is ready."""
+    cpu_s: float
+    """Of the thread that plays the fleet."""
+    peak_rss_mib: float
+    """Of its process."""
+
+
+class Fleet:
+    """A running fleet. Where hosts are named, none means all."""
+
+    def __init__(self, options: Options, control: int, block: int, port: int, ca: str) -> None:
+        self.options, self.port, self.ca = options, port, ca
+        self._control, self._block = control, block
+
+    def node(self, host: int) -> str:
+        """IP address of a host."""
+        return address_of(self._block, host)
+
+    def base(self, host: int) -> str:
+        """Root URL of a BMC."""
+        return f"{'https' if self.options.tls else 'http'}://{self.node(host)}:{self.port}"
+
+    def address(self, host: int) -> str:
+        """BMC address, as an install-config has it."""
+        vendor = VENDORS[self.options.vendors[host % len(self.options.vendors)]]
+        return f"redfish-virtualmedia+{self.base(host)}{vendor.system_path}"
+
+    def figures(self, host: int = 0) -> Figures:
+        """What was counted at a host."""
+        said = self._ask("figures", host=host)
+        counted = {"requests": Counter(said["requests"]), "resets": Counter(said["resets"])}
+        return Figures(**{**said, **counted})
+
+    def state(self, host: int = 0) -> State:
+        """How a host is; that is no look."""
+        return State(**self._ask("state", host=host))
+
+    def total(self) -> Total:
+        """Of all hosts."""
+        said = self._ask("total")
+        return Total(**{**said, "resets": Counter(said["resets"])})
+
+    def fault(self, *faults: Fault, hosts: tuple[int, ...] = ()) -> None:
+        """Add to the script."""
+        self._ask("fault", hosts=self._hosts(hosts), faults=[asdict(fault) for fault in faults])
+
+    def heal(self, *hosts: int) -> None:
+        """Drop the script."""
+        self._ask("heal", hosts=self._hosts(hosts))
+
+    def change(self, *hosts: int, **state: Any) -> None:
+        """Have hosts so at once.
+
+        Args:
+            state: As `Machine.change` has it; `listening`, False: connections are refused; `certificate`: a kind of
+                `Certificates.context`.
+        """
+        self._ask("change", hosts=self._hosts(hosts), state=state)
+
+    def forget(self) -> None:
+        """Count from nothing."""
+        self._ask("forget")
+
+    def _hosts(self, hosts: tuple[int, ...]) -> list[int]:
+        return list(hosts or range(self.options.hosts))
+
+    def _ask(self, deed: str, **arguments: Any) -> Any:
+        connection = HTTPConnection("127.0.0.1", self._control, timeout=30)
+        try:
+            connection.request("POST", f"/{deed}", json.dumps(arguments))
+            response = connection.getresponse()
+            text = response.read()
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise ValueError(text.decode())
+        return json.loads(text) if text else None
+
+
+@contextmanager
+def running(options: Options) -> Iterator[Fleet]:
+    """Play a fleet in a thread of this process."""
+    reader, writer = os.pipe()
+    answers: SimpleQueue[dict[str, Any] | BaseException] = SimpleQueue()
+
+    def play() -> None:
+        try:
+            asyncio.run(serve(options, answers.put, reader))
+        except OSError as error:
+            answers.put(error)
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    try:
+        answer = answers.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        yield Fleet(options, **answer)
+    finally:
+        os.close(writer)
+        thread.join()
+        os.close(reader)
+
+
+@contextmanager
+def running_apart(options: Options) -> Iterator[Fleet]:
+    """Play a fleet in a process of its own."""
+    command = [sys.executable, "-m", "testing.fakes.fleet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(asdict(options)) + "\n")
+        process.stdin.flush()
+        yield Fleet(options, **json.loads(process.stdout.readline()))
+        process.stdin.close()

@@ -1,0 +1,276 @@
+"""One server and what its BMC knows of it."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from testing.fakes.fleet.vendors import Slot, Vendor
+
+OFF_TYPES = ("ForceOff", "GracefulShutdown")
+RESET_TYPES = ("On", "ForceRestart", "GracefulRestart", *OFF_TYPES)
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long things take, each a range from which a host draws by its own seed.
+
+    Args:
+        by_looks: Time is the number of requests to this BMC or to the API of its server, and what takes N is seen by
+            the look after the next N; else it is seconds.
+        power: From a Reset to its effect.
+        install: From the fetched medium to the power-off that ends an installation.
+        boot: From power on to an API that is ready.
+        latency_s: From the turn of a request to its answer, in seconds in any case.
+    """
+
+    by_looks: bool = True
+    power: Range = (1, 1)
+    install: Range = (2, 2)
+    boot: Range = (1, 1)
+    latency_s: Range = (0, 0)
+
+
+@dataclass
+class Figures:
+    """What was counted at one BMC."""
+
+    requests: Counter[str] = field(default_factory=Counter)
+    """By `METHOD path`."""
+    writes: list[str] = field(default_factory=list)
+    """Requests that are no GET, each as `METHOD path`, in order, whatever was answered."""
+    resets: Counter[str] = field(default_factory=Counter)
+    """Done, by type."""
+    inserts: list[str] = field(default_factory=list)
+    """URLs that were inserted through the BMC."""
+    ejects: int = 0
+    booted: list[str] = field(default_factory=list)
+    """At each power-on: URL of the image, `disk`, or `nothing`."""
+    installs: int = 0
+    fetched: int = 0
+    """Bytes read of media."""
+    connections: int = 0
+    peak: int = 0
+    """Most requests that were open at once."""
+
+
+@dataclass
+class State:
+    """How one server is now."""
+
+    power: str = "Off"
+    """On, Off, PoweringOn or PoweringOff."""
+    image: str = ""
+    """URL of what is inserted."""
+    disk: str = ""
+    """URL of what its disk was installed from."""
+    running: bool = False
+    """Whether its API is ready."""
+    target: str = "None"
+    enabled: str = "Disabled"
+    sessions: int = 0
+
+
+@dataclass
+class Drive:
+    """A virtual drive."""
+
+    slot: Slot
+    image: str = ""
+    inserted: bool = False
+
+    def load(self, image: str) -> None:
+        """Put an image in."""
+        self.image, self.inserted = image, True
+
+
+def uuid_of(index: int) -> str:
+    """System UUID of a host."""
+    return f"f1ee7000-0000-4000-8000-{index:012x}"
+
+
+def serial_of(index: int) -> str:
+    """Serial number of a host."""
+    return f"FLEET{index:04d}"
+
+
+class Machine:
+    """Server number `index` of its fleet.
+
+    Args:
+        fetch: Reads some of the medium at a URL as this BMC; returns once it has, raises OSError where it cannot.
+    """
+
+    def __init__(self, index: int, vendor: Vendor, pace: Pace, fetch: Callable[["Machine", str], Awaitable[None]]):
+        self.index, self.vendor, self.pace = index, vendor, pace
+        self.figures = Figures()
+        self.power = "Off"
+        self.boot = {
+            "BootSourceOverrideTarget": "None",
+            "BootSourceOverrideEnabled": "Disabled",
+            "BootSourceOverrideMode": "UEFI",
+        }
+        self.drives = {slot.name: Drive(slot) for slot in vendor.slots}
+        self.media_enabled = vendor.media_enabled
+        self.disk = ""
+        self.running = False
+        self.ignores_once = False
+        """Shows the override and boots the disk."""
+        self.keeps_once = False
+        """Once is not used up by a boot."""
+        self.version = 0
+        """Of its resources: changed by each write, and their ETag."""
+        self.sessions: dict[str, str] = {}
+        """Session id by token."""
+        self.session_limit = 8
+        self.fetching: asyncio.Future[None] | None = None
+        self._fetch = fetch
+        self._random = random.Random(index)  # noqa: S311 - the same for each run, and no secret
+        self.power_s = self._random.uniform(*pace.power)
+        self.install_s = self._random.uniform(*pace.install)
+        self.boot_s = self._random.uniform(*pace.boot)
+        self._looks = 0
+        self._changed_at = float("-inf")
+        self._life = 0
+        """Counts what cuts short whatever ran."""
+        self._due: list[tuple[float, Callable[[], None]]] = []
+
+    def look(self) -> None:
+        """Somebody asks: what is due happens."""
+        self._looks += 1
+        self._settle()
+
+    def latency_s(self) -> float:
+        """How long the next answer takes."""
+        return self._random.uniform(*self.pace.latency_s)
+
+    def since_change(self) -> float:
+        """Looks or seconds since the power changed."""
+        return self._now() - self._changed_at
+
+    def after(self, delay: float, deed: Callable[[], None]) -> None:
+        """Have a deed done."""
+        if self.pace.by_looks:
+            self._due.append((self._now() + delay, deed))
+        else:
+            asyncio.get_running_loop().call_later(delay, deed)
+
+    def reset(self, kind: str) -> None:
+        """Begin a change of power."""
+        self.figures.resets[kind] += 1
+        if kind in OFF_TYPES:
+            self._life += 1
+            self.power = "PoweringOff"
+            self._then(self.power_s, self._off)
+        else:
+            self._off()
+            self.power = "PoweringOn"
+            self._then(self.power_s, self._on)
+
+    def state(self) -> State:
+        """How it is now; that is no look."""
+        self._settle()
+        loaded = (drive.image for drive in self.drives.values() if drive.inserted)
+        boot = self.boot["BootSourceOverrideTarget"], self.boot["BootSourceOverrideEnabled"]
+        return State(self.power, next(loaded, ""), self.disk, self.running, *boot, len(self.sessions))
+
+    def change(self, **state: Any) -> None:
+        """Have it so at once.
+
+        Args:
+            state: `image` (empty: nothing is inserted), `target` and `enabled` of the override, or any of `power`,
+                `disk`, `running`, `ignores_once`, `keeps_once`, `session_limit`.
+        """
+        if "image" in state:
+            drive, image = self.disc_drive(), state.pop("image")
+            drive.image, drive.inserted = image, bool(image)
+        for name in ("target", "enabled"):
+            if name in state:
+                self.boot[f"BootSourceOverride{name.title()}"] = state.pop(name)
+        for name, value in state.items():
+            if not hasattr(self, name):
+                raise ValueError(f"a server has no {name}")
+            setattr(self, name, value)
+
+    def restart_bmc(self, *, keeps: bool) -> None:
+        """The BMC starts again, which its server does not notice.
+
+        Args:
+            keeps: Media and boot override outlive it.
+        """
+        self.sessions.clear()
+        if not keeps:
+            self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
+            for drive in self.drives.values():
+                drive.image, drive.inserted = "", False
+
+    def disc_drive(self) -> Drive:
+        """The drive that boots."""
+        return next(drive for drive in self.drives.values() if self._boots(drive.slot))
+
+    def _boots(self, slot: Slot) -> bool:
+        usable = slot.action or self.vendor.media_by == "patch"
+        return usable and not slot.refuses and "CD" in slot.types
+
+    def _then(self, delay: float, deed: Callable[[], None]) -> None:
+        """Have a deed done if nobody touches the power until then."""
+        life = self._life
+        self.after(delay, lambda: deed() if life == self._life else None)
+
+    def _settle(self) -> None:
+        now = self._now()
+        while ready := [event for event in self._due if event[0] < now]:
+            first = min(ready, key=lambda event: event[0])
+            self._due.remove(first)
+            first[1]()
+
+    def _now(self) -> float:
+        return self._looks if self.pace.by_looks else time.monotonic()
+
+    def _off(self) -> None:
+        self.power, self.running, self._changed_at = "Off", False, self._now()
+        self._life += 1
+        if self.fetching:
+            self.fetching.cancel()
+            self.fetching = None
+
+    def _on(self) -> None:
+        self.power, self._changed_at = "On", self._now()
+        image = self._overriding_image()
+        if image:
+            self.figures.booted.append(image)
+            self.fetching = asyncio.ensure_future(self._fetch(self, image))
+            self.fetching.add_done_callback(lambda fetched: self._fetched(fetched, image))
+        elif self.disk:
+            self.figures.booted.append("disk")
+            self._then(self.boot_s, self._ready)
+        else:
+            self.figures.booted.append("nothing")
+
+    def _overriding_image(self) -> str:
+        """What the boot override boots; it is used up."""
+        wanted, enabled = self.boot["BootSourceOverrideTarget"], self.boot["BootSourceOverrideEnabled"]
+        if enabled == "Once" and not self.keeps_once:
+            self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
+        drive = self.disc_drive()
+        follows = enabled != "Disabled" and wanted == self.vendor.cd_target and not self.ignores_once
+        return drive.image if follows and drive.inserted else ""
+
+    def _fetched(self, fetched: asyncio.Future[None], image: str) -> None:
+        failed = fetched.cancelled() or fetched.exception() is not None
+        if self.fetching is fetched:
+            self.fetching = None
+        if not failed:
+            self._then(self.install_s, lambda: self._installed(image))
+
+    def _installed(self, image: str) -> None:
+        self.disk = image
+        self.figures.installs += 1
+        self._off()
+
+    def _ready(self) -> None:
+        self.running = True

@@ -1,0 +1,250 @@
+"""The fleet's sockets: a BMC and an API on each host's address, and the control endpoint."""
+
+import asyncio
+import json
+import resource
+import socket
+import ssl
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any, Self
+
+from testing.fakes.fleet.bmc import Api, Bmc
+from testing.fakes.fleet.certificates import Certificates
+from testing.fakes.fleet.faults import Fault
+from testing.fakes.fleet.fetch import fetch
+from testing.fakes.fleet.http import Answer, Connection, Receiver, Request
+from testing.fakes.fleet.machine import Figures, Machine, Pace
+from testing.fakes.fleet.service import Service
+from testing.fakes.fleet.vendors import VENDORS
+
+API_PORT = 6443
+BLOCKS = range(9, 64)
+"""Second octets of loopback; each fleet of this machine takes the first that is free."""
+BACKLOG = 64
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a fleet is.
+
+    Args:
+        vendors: Host i is of the kind `vendors[i % len(vendors)]`.
+        pieces: How many pieces of a medium a server reads, each by a Range request.
+    """
+
+    hosts: int = 1
+    vendors: tuple[str, ...] = ("generic",)
+    tls: bool = True
+    username: str = "admin"
+    password: str = field(default="s3cret-of-the-BMC", repr=False)
+    pace: Pace = field(default_factory=Pace)
+    pieces: int = 3
+    piece_bytes: int = 1 << 16
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """As `asdict` has them, in JSON."""
+        values = json.loads(text)
+        return cls(**{**values, "pace": Pace(**values["pace"])})
+
+
+def address_of(block: int, index: int) -> str:
+    """Address of a host: of its BMC, and of its server."""
+    return f"127.{block}.{index >> 8}.{index & 255}"
+
+
+class Server:
+    """The whole fleet, on the running loop."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.certificates = Certificates()
+        self.bmcs = [self._bmc(index) for index in range(options.hosts)]
+        self.block = self.port = 0
+        self._listeners: dict[int, asyncio.Server] = {}
+        self._stack = ExitStack()
+
+    async def start(self) -> None:
+        """Listen on every address."""
+        first = self._free_block()
+        for index, bmc in enumerate(self.bmcs):
+            address = address_of(self.block, index)
+            context = self.certificates.context(address)
+            wire = _listener(address, API_PORT) if index else first
+            await self._serve(wire, Api(bmc.machine), context)
+            await self.listen(index, context)
+
+    async def listen(self, index: int, context: ssl.SSLContext) -> None:
+        """Have a BMC listen."""
+        wire = _listener(address_of(self.block, index), self.port)
+        self.port = wire.getsockname()[1]
+        tls = context if self.options.tls else None
+        self._listeners[index] = await self._serve(wire, self.bmcs[index], tls)
+
+    def silence(self, index: int) -> None:
+        """Have a BMC refuse connections, and end those it has."""
+        self._listeners[index].close()
+        self.bmcs[index].drop()
+
+    async def control(self, receiver: Receiver) -> int:
+        """Port of the control endpoint."""
+        wire = _listener("127.0.0.1", 0)
+        await self._serve(wire, receiver, None)
+        return int(wire.getsockname()[1])
+
+    async def close(self) -> None:
+        """Stop listening."""
+        self._stack.close()
+        for bmc in self.bmcs:
+            bmc.drop()
+        await asyncio.sleep(0)
+
+    def _bmc(self, index: int) -> Bmc:
+        options = self.options
+        vendor = VENDORS[options.vendors[index % len(options.vendors)]]
+        machine = Machine(index, vendor, options.pace, self._fetch)
+        return Bmc(machine, Service(machine, options.username, options.password))
+
+    async def _fetch(self, machine: Machine, url: str) -> None:
+        address = address_of(self.block, machine.index)
+        await fetch(machine, url, address, self.options.pieces, self.options.piece_bytes)
+
+    async def _serve(self, wire: socket.socket, receiver: Receiver, tls: ssl.SSLContext | None) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(partial(Connection, receiver), sock=wire, ssl=tls, backlog=BACKLOG)
+        self._stack.callback(server.close)
+        return server
+
+    def _free_block(self) -> socket.socket:
+        """Take a block by the API port of its first address."""
+        for self.block in BLOCKS:
+            try:
+                return _listener(address_of(self.block, 0), API_PORT)
+            except OSError:
+                continue
+        raise OSError(f"port {API_PORT} is taken on every loopback block that a fleet may have")
+
+
+def _listener(address: str, port: int) -> socket.socket:
+    wire = socket.socket()
+    try:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        wire.bind((address, port))
+        wire.listen(BACKLOG)
+    except OSError:
+        wire.close()
+        raise
+    return wire
+
+
+class Control:
+    """Answers `POST /<method>` with the JSON of what that method returns; its arguments are the JSON body."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def opened(self, connection: Connection) -> None:
+        """Nothing is counted."""
+
+    def closed(self, connection: Connection) -> None:
+        """Nothing is kept."""
+
+    def receive(self, connection: Connection, request: Request) -> None:
+        """Do it."""
+        task = asyncio.ensure_future(self._do(connection, request))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _do(self, connection: Connection, request: Request) -> None:
+        deeds: dict[str, Callable[..., Awaitable[Any]]] = {
+            "figures": self.figures,
+            "state": self.state,
+            "total": self.total,
+            "fault": self.fault,
+            "heal": self.heal,
+            "change": self.change,
+            "forget": self.forget,
+        }
+        name, arguments = request.path.strip("/"), json.loads(request.body)
+        try:
+            answer = await deeds[name](**arguments)
+        except (ValueError, TypeError, KeyError) as error:
+            connection.answer(Answer(400, f"{name}: {error!r}"))
+        else:
+            connection.answer(Answer(200, answer))
+
+    async def figures(self, host: int) -> dict[str, Any]:
+        """Counted at a host."""
+        return vars(self._server.bmcs[host].machine.figures)
+
+    async def state(self, host: int) -> dict[str, Any]:
+        """How a host is."""
+        return vars(self._server.bmcs[host].machine.state())
+
+    async def total(self) -> dict[str, Any]:
+        """Counted at all of them."""
+        counted = [bmc.machine.figures for bmc in self._server.bmcs]
+        return {
+            "requests": sum(figures.requests.total() for figures in counted),
+            "resets": sum((figures.resets for figures in counted), Counter[str]()),
+            "installs": sum(figures.installs for figures in counted),
+            "fetched": sum(figures.fetched for figures in counted),
+            "connections": sum(figures.connections for figures in counted),
+            "connected": sum(len(bmc.connections) for bmc in self._server.bmcs),
+            "sessions": sum(len(bmc.machine.sessions) for bmc in self._server.bmcs),
+            "running": sum(bmc.machine.running for bmc in self._server.bmcs),
+            "cpu_s": time.thread_time(),
+            "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
+
+    async def fault(self, hosts: list[int], faults: list[dict[str, Any]]) -> None:
+        """Add to the scripts of some hosts."""
+        for host in hosts:
+            self._server.bmcs[host].faults += [Fault(**fault) for fault in faults]
+
+    async def heal(self, hosts: list[int]) -> None:
+        """Drop the scripts of some hosts."""
+        for host in hosts:
+            self._server.bmcs[host].faults.clear()
+
+    async def change(self, hosts: list[int], state: dict[str, Any]) -> None:
+        """Have some hosts so at once."""
+        certificate, listening = state.pop("certificate", ""), state.pop("listening", None)
+        for host in hosts:
+            self._server.bmcs[host].machine.change(**state)
+            if certificate or listening is not None:
+                self._server.silence(host)
+            if certificate or listening:
+                address = address_of(self._server.block, host)
+                await self._server.listen(host, self._server.certificates.context(address, certificate or "good"))
+
+    async def forget(self) -> None:
+        """Count from nothing."""
+        for bmc in self._server.bmcs:
+            counted = bmc.machine.figures
+            for each in fields(Figures):
+                setattr(counted, each.name, getattr(Figures(), each.name))
+
+
+async def serve(options: Options, ready: Callable[[dict[str, Any]], None], leash: int) -> None:
+    """Run a fleet.
+
+    Args:
+        ready: Told once how it is reached.
+        leash: File descriptor; the fleet ends when its other end is closed.
+    """
+    server, end = Server(options), asyncio.Event()
+    try:
+        await server.start()
+        control = await server.control(Control(server))
+        asyncio.get_running_loop().add_reader(leash, end.set)
+        ready({"control": control, "block": server.block, "port": server.port, "ca": server.certificates.pem})
+        await end.wait()
+    finally:
+        await server.close()

@@ -1,0 +1,131 @@
+"""The cluster as the provisioner sees it, moved by a fake clock: who answers, what is ready, what was said."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from providers.base.errors import HypervisorError, OkdBaremetalError
+from providers.vip_handoff.model import Cluster
+from testing.fakes.clock import FakeClock
+
+VIP, VIP6 = "192.0.2.5", "2001:db8::5"
+BOOTSTRAP = "52:54:00:00:00:10"
+NODES = {"master-0": "192.0.2.21", "master-1": "192.0.2.22", "master-2": "192.0.2.23"}
+MACS = {address: f"52:54:00:00:00:{address[-2:]}" for address in NODES.values()}
+STRANGER = "0a:00:00:00:00:01"
+NEVER = float("inf")
+
+CLUSTER = Cluster(
+    vips=(VIP,),
+    bootstrap_name="okd-bootstrap",
+    bootstrap_mac=BOOTSTRAP,
+    nodes=NODES,
+    min_ready=3,
+    stable_s=30,
+    soak_s=20,
+    deadline_s=600,
+    bootstrap_s=300,
+)
+
+
+@dataclass
+class FakeLan:
+    """Implements the `Segment`, `Guest`, `Client` and, as `missing`, the `Signal` of `providers.vip_handoff.model`.
+
+    Args:
+        macs: Who answers the VIP, from the second (of the test) that is named.
+        outages: By address (or `config` + address): seconds between which it does not answer.
+        moves_s: How long after `release` a node answers the VIP.
+        backs_s: How long after `hold` the bootstrap does.
+        second_macs: The same of a second VIP, or nothing: it has no second VIP.
+        silent_s: From which second on the channel is dead.
+        completes_s: From which second on the payload says that its bootstrap may end.
+        blind_s: From which second on nothing can be seen of the wire.
+        stuck: Whether the VM cannot be stopped.
+        answers: What the guest says instead, by word; None: the channel is dead.
+    """
+
+    clock: FakeClock
+    macs: list[tuple[float, frozenset[str]]] = field(default_factory=lambda: [(0, frozenset({BOOTSTRAP}))])
+    second_macs: list[tuple[float, frozenset[str]]] = field(default_factory=list)
+    outages: list[tuple[str, float, float]] = field(default_factory=list)
+    moves_s: float = 4
+    backs_s: float = 2
+    completes_s: float = 0
+    silent_s: float = NEVER
+    blind_s: float = NEVER
+    stuck: bool = False
+    answers: dict[str, str | None] = field(default_factory=dict)
+    taker: str = MACS["192.0.2.22"]
+    state: str = "held"
+    said: list[str] = field(default_factory=list)
+    stopped_at: list[float] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock.now()
+
+    @property
+    def second(self) -> float:
+        """Since the test began."""
+        return self.clock.now() - self.started
+
+    def vip_macs(self) -> tuple[frozenset[str], ...]:
+        if self.second >= self.blind_s:
+            raise OkdBaremetalError("no ARP here: Network is down", where="bridge", fix="Is the bridge up?")
+        return tuple(self._now(macs) for macs in (self.macs, self.second_macs) if macs)
+
+    def macs_of(self, address: str) -> frozenset[str]:
+        return frozenset({MACS[address]} if address in MACS else ())
+
+    def problem(self, address: str) -> str | None:
+        return None if self._answers(address) else "status 500"
+
+    def serves_config(self, address: str) -> bool:
+        return self._answers(f"config {address}")
+
+    def say(self, word: str) -> str:
+        self.said.append(word)
+        self.order.append(word)
+        answer = self.answers.get(word, "released vip=yes api=yes")
+        if answer is None or self.second >= self.silent_s:
+            raise HypervisorError("no answer within 10 s", where="channel")
+        if word in self.answers and not answer.startswith("released"):
+            return answer
+        if word == "release":
+            self.state = "released"
+            self.macs.append((self.second + self.moves_s, frozenset({self.taker})))
+        if word == "hold":
+            self.state = "held"
+            self.macs.append((self.second + self.backs_s, frozenset({BOOTSTRAP})))
+        return answer if word in self.answers else answer.replace("released", self.state)
+
+    def stop(self) -> None:
+        if self.stuck:
+            raise HypervisorError("libvirt is not reachable", where="qemu:///system")
+        self.stopped_at.append(self.second)
+        self.order.append("stop")
+
+    def missing(self, address: str) -> str | None:
+        assert address == VIP
+        return None if self.second >= self.completes_s else "the ConfigMap is not there"
+
+    @contextmanager
+    def client(self) -> Iterator["FakeLan"]:
+        self.order.append("client begins")
+        try:
+            yield self
+        finally:
+            self.order.append("client ends")
+
+    def figures(self, started: float) -> dict[str, Any]:
+        figures = {"gap_ms": 31, "gap_at_s": self.started + 33.5 - started, "probes_sent": 500, "probes_failed": 0}
+        return {**figures, "felt": {"connects_tried": 450}}
+
+    def _answers(self, what: str) -> bool:
+        return not any(name == what and begin <= self.second < end for name, begin, end in self.outages)
+
+    def _now(self, macs: list[tuple[float, frozenset[str]]]) -> frozenset[str]:
+        return [each for since, each in sorted(macs, key=lambda each: each[0]) if since <= self.second][-1]

@@ -1,0 +1,43 @@
+"""A media server without a network."""
+
+from dataclasses import dataclass, field
+
+DIGEST = "ab" * 32
+
+
+@dataclass
+class FakeMedia:
+    """Implements `providers.host_provisioning.engine.Media`."""
+
+    revision: str = DIGEST
+    read: dict[str, int] = field(default_factory=dict)
+    published: list[str] = field(default_factory=list)
+
+    makes: int = 1
+    """How often it says that an ISO is not made yet."""
+
+    def publish(self, host: str) -> str | None:
+        if self.makes:
+            self.makes -= 1
+            return None
+        self.published.append(host)
+        return self.url(host)
+
+    def url(self, host: str, revision: str = "") -> str:
+        return f"http://media/{revision or self.revision}/{host}.iso"
+
+    def is_ours(self, url: str, host: str) -> bool:
+        return url.startswith("http://media/") and url.endswith(f"/{host}.iso")
+
+    def sent(self, url: str) -> int:
+        return self.read.get(url, 0)
+
+    def progress(self, url: str) -> str:
+        return ""
+
+    def digest(self, host: str) -> str:
+        return self.revision
+
+    def fetch(self, url: str) -> None:
+        """What a BMC does that downloads at the insert."""
+        self.read[url] = 1

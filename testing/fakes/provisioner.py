@@ -1,0 +1,132 @@
+"""A provisioner on which all is well, until a test changes it."""
+
+import errno
+import os
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from boot_media.iso import INSTALLER_VERSION
+from payload.checks import PayloadError
+from payload.kubeconfig import Kubeconfig
+from providers.base.errors import HypervisorError
+from providers.base.verdict import Verdict
+from providers.provisioner_preflight.engine import GIB, IGNITION_ROOM, judge
+from providers.provisioner_preflight.model import Bridge, Installer, Spec
+from testing import payloads
+from wires.libvirt.facts import HostFacts, Pool, Volume
+
+SSH = "qemu+ssh://root@kvm.example.com/system"
+BASE, ISO, IMAGE = "/pool/base.qcow2", "/cache/iso", "/images/base.qcow2"
+SPEC = Spec(
+    phase="bootstrap",
+    stack="prod",
+    payload={"bootstrap": "f0", "master": "f1", "worker": "f2"},
+    domain=payloads.DOMAIN,
+    libvirt_uri="qemu:///system",
+    bridges={"externalBridge": "baremetal"},
+    vm="okd-bootstrap",
+    emulated=False,
+    pool="default",
+    base_volume="base.qcow2",
+    base_sha256="b0",
+    disk_gib=32,
+    manage=False,
+    image_source="",
+    image_sha256="",
+    media_address="192.0.2.1",
+    media_port=8080,
+    base_iso_sha256="d3",
+    base_iso_url="",
+)
+MANAGED: dict[str, Any] = {
+    "manage": True,
+    "base_volume": "",
+    "base_sha256": "",
+    "image_source": IMAGE,
+    "image_sha256": "e4",
+}
+VOLUME = Volume(path=BASE, format="qcow2", capacity=10 * GIB, allocation=GIB)
+POOL = Pool(active=True, path="/pool", free=32 * GIB + IGNITION_ROOM, volumes={"base.qcow2": VOLUME})
+HOST = HostFacts(version=(9, 0, 0), kvm=True, pool=POOL)
+DOWN = HypervisorError("libvirt is not reachable: no such file", where="qemu:///system", fix="not shown")
+
+
+@dataclass
+class World:
+    """Implements `providers.provisioner_preflight.model.Looks`."""
+
+    host: HostFacts | HypervisorError = HOST
+    bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": Bridge(True, True, True)})
+    files: dict[str, str | int] = field(default_factory=lambda: {BASE: "b0", ISO: "d3", IMAGE: "e4"})
+    """Digest by path, or the errno that reading it gives."""
+    tool: Installer | None = field(default_factory=lambda: Installer(Path("/bin/tool"), INSTALLER_VERSION))
+    port: int = 0
+    """The errno that listening gives."""
+    contents: dict[str, bytes] = field(default_factory=payloads.payload)
+    beside: Kubeconfig | PayloadError | None = None
+    """The kubeconfig beside them."""
+    time: datetime = payloads.NOW
+    asked: list[tuple[str, str | None, frozenset[str]]] = field(default_factory=list)
+
+    def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
+        self.asked.append((uri, pool, volumes))
+        if isinstance(self.host, HypervisorError):
+            raise self.host
+        return self.host
+
+    def bridge(self, name: str) -> Bridge | None:
+        return self.bridges.get(name)
+
+    def read(self, path: Path) -> None:
+        self.sha256(path)
+
+    def sha256(self, path: Path) -> str:
+        found = self.files.get(str(path), errno.ENOENT)
+        if isinstance(found, int):
+            raise OSError(found, os.strerror(found))
+        return found
+
+    def base_iso(self, sha256: str) -> Path:
+        return Path(ISO)
+
+    def installer(self) -> Installer | None:
+        return self.tool
+
+    def payload(self, stack: str, name: str, sha256: str) -> bytes:
+        assert stack == SPEC.stack
+        if name not in self.contents:
+            raise PayloadError(f"{name} is not {sha256}", "bring it")
+        return self.contents[name]
+
+    def kubeconfig(self, stack: str) -> Kubeconfig | None:
+        assert stack == SPEC.stack
+        if isinstance(self.beside, PayloadError):
+            raise self.beside
+        return self.beside
+
+    def now(self) -> datetime:
+        return self.time
+
+    def listen(self, address: str, port: int) -> None:
+        if self.port:
+            raise OSError(self.port, os.strerror(self.port))
+
+
+def seen(spec: dict[str, Any] | None = None, **world: Any) -> Verdict:
+    return judge(replace(SPEC, **(spec or {})), World(**world))
+
+
+def with_pool(**changes: Any) -> HostFacts:
+    return replace(HOST, pool=replace(POOL, **changes))
+
+
+def with_base(**changes: Any) -> HostFacts:
+    return with_pool(volumes={"base.qcow2": replace(VOLUME, **changes)})
+
+
+def files(**changes: str | int) -> dict[str, str | int]:
+    return {BASE: "b0", ISO: "d3", IMAGE: "e4"} | {
+        {"base": BASE, "iso": ISO, "image": IMAGE}[k]: v for k, v in changes.items()
+    }

@@ -1,0 +1,49 @@
+"""A handoff engine over a fake cluster, moved by a fake clock."""
+
+from typing import Any
+
+import pytest
+
+from providers.base.errors import HandoffUnsafeError
+from providers.vip_handoff.engine import HandoffEngine
+from providers.vip_handoff.model import Cluster
+from testing.fakes.clock import FakeClock
+from testing.fakes.lan import BOOTSTRAP, CLUSTER, MACS, VIP, FakeLan
+
+FIRST, SECOND = "192.0.2.21", "192.0.2.22"
+TAKEN = frozenset({MACS[SECOND]})
+HELD = frozenset({BOOTSTRAP})
+BOTH = f"okd-bootstrap ({BOOTSTRAP}) and master-1 ({MACS[SECOND]})"
+TOOK_IT: dict[str, Any] = {"macs": [(0, TAKEN)]}
+RELEASED: dict[str, Any] = {"macs": [(0, TAKEN)], "state": "released"}
+"""Taken by the `release` of a run that was ended."""
+
+
+class Rig:
+    """One engine over one fake cluster."""
+
+    def __init__(self, cluster: Cluster = CLUSTER, *, signals: bool = False, **lan: Any) -> None:
+        self.clock = FakeClock()
+        self.lan = FakeLan(self.clock, **lan)
+        self.lines: list[str] = []
+        signal = self.lan.missing if signals else None
+        work = (self.lan.client, self.clock, self.lines.append)
+        self.engine = HandoffEngine(cluster, self.lan, self.lan, signal, *work)
+
+    def move(self) -> dict[str, Any]:
+        return self.engine.move()
+
+    def fails(self) -> HandoffUnsafeError:
+        with pytest.raises(HandoffUnsafeError) as caught:
+            self.move()
+        assert not self.lan.stopped_at, "the VM must be kept"
+        assert "\n" not in str(caught.value)
+        assert VIP in str(caught.value)
+        return caught.value
+
+    @property
+    def states(self) -> list[str]:
+        return [entry["state"] for entry in self.engine.timeline]
+
+    def at(self, state: str) -> float:
+        return float(next(entry["at_s"] for entry in self.engine.timeline if entry["state"] == state))

@@ -1,0 +1,22 @@
+"""The real judge of Ignition configs, where this machine has it."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from boot_media.iso import cache_dir
+
+_BUILT = cache_dir() / "bin"
+_PROGRAM = shutil.which("ignition-validate", path=f"{os.environ.get('PATH', '')}{os.pathsep}{_BUILT}")
+
+needs_validate = pytest.mark.skipif(
+    _PROGRAM is None, reason=f"no ignition-validate on PATH or in {_BUILT} (the rehearsal builds it)"
+)
+
+
+def validate(config: str) -> str:
+    """What it says of a config: errors and warnings; empty: nothing."""
+    run = subprocess.run([str(_PROGRAM), "-"], input=config, capture_output=True, text=True, check=False)
+    return run.stdout + run.stderr + ("" if run.returncode == 0 else f"status {run.returncode}")

@@ -1,0 +1,46 @@
+"""A valid install-config, and what a small change to it makes of the verdict."""
+
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from cluster.install_config import read
+from testing import plans
+
+Change = Callable[[dict[str, Any]], object]
+SECRETS = ("rehearsal-only", "cmVoZWFyc2FsOm9ubHk=")
+
+
+def bare(config: dict[str, Any]) -> dict[str, Any]:
+    """The section platform.baremetal."""
+    section: dict[str, Any] = config["platform"]["baremetal"]
+    return section
+
+
+def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
+    """One host."""
+    each: dict[str, Any] = bare(config)["hosts"][index]
+    return each
+
+
+def lines(change: Change) -> list[str]:
+    """`path: text` of each problem of the changed file; none of them repeats a secret."""
+    config = plans.install_config()
+    change(config)
+    found = [str(problem) for problem in read(yaml.safe_dump(config)).problems]
+    assert not any(secret in line for secret in SECRETS for line in found)
+    return found
+
+
+def refused(change: Change, *starts: str) -> None:
+    """The changed file has exactly these problems: each line starts with `path: ` and maybe the text's beginning."""
+    found = lines(change)
+    assert len(found) == len(starts), found
+    for line, start in zip(found, starts, strict=True):
+        assert line.startswith(start), (line, start)
+
+
+def fine(change: Change) -> None:
+    """The changed file has no problem."""
+    assert lines(change) == []

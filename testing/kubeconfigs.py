@@ -1,0 +1,37 @@
+"""Kubeconfigs as openshift-install writes them, with real certificates, free to be changed."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from testing.certificates import Authority, authority
+
+
+def kubeconfig(client_ca: Authority) -> dict[str, Any]:
+    """Of a client whom this CA has signed, for an API whom `test-ca` has signed."""
+    client = client_ca.issue(["system:admin"])
+    user = {"client-certificate-data": _data(client.certificate), "client-key-data": _data(client.key)}
+    cluster = {
+        "certificate-authority-data": _data(authority("test-ca").pem),
+        "server": "https://api.okd.lab.test:6443",
+    }
+    return {
+        "clusters": [{"name": "okd", "cluster": cluster}],
+        "contexts": [{"name": "admin", "context": {"cluster": "okd", "user": "admin"}}],
+        "current-context": "admin",
+        "users": [{"name": "admin", "user": user}],
+    }
+
+
+def write_kubeconfig(payload: Path, content: dict[str, Any] | None = None) -> Path:
+    """Put it beside a payload's files."""
+    path = payload / "auth" / "kubeconfig"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(content or kubeconfig(authority("test-ca"))))
+    return path
+
+
+def _data(pem: str) -> str:
+    return base64.b64encode(pem.encode()).decode()

@@ -1,0 +1,56 @@
+"""The rehearsal's install-config, changed, as a file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
+from providers.base.errors import ConfigError
+from testing import plans
+from testing.install_configs import Change
+
+
+class Files:
+    """Writes `install-config.yaml` below a directory and loads it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "install-config.yaml"
+
+    def write(self, change: Change) -> Path:
+        config = plans.install_config()
+        change(config)
+        self.path.write_text(yaml.safe_dump(config))
+        return self.path
+
+    def intent(self, change: Change, options: dict[str, Any] | None = None) -> Intent:
+        return load_intent(self.write(change), options)
+
+    def plan(self, change: Change, **options: Any) -> ClusterPlan:
+        return load_plan(self.write(change), plans.options(**options))
+
+    def refused_intent(self, change: Change, options: dict[str, Any] | None = None) -> list[str]:
+        return self._lines(lambda: self.intent(change, options))
+
+    def refused_plan(self, change: Change, **options: Any) -> list[str]:
+        return self._lines(lambda: self.plan(change, **options))
+
+    def _lines(self, load: Callable[[], object]) -> list[str]:
+        """Problems, `FILE` in place of the file's path."""
+        with pytest.raises(ConfigError) as caught:
+            load()
+        assert str(caught.value) == "\n".join(caught.value.problems)
+        assert all("\n" not in problem for problem in caught.value.problems)
+        return [problem.replace(str(self.path), "FILE") for problem in caught.value.problems]
+
+
+def as_it_is(_: dict[str, Any]) -> None:
+    """No change."""
+
+
+def addresses(**changes: Any) -> dict[str, Any]:
+    """The rehearsal's `node_addresses`, those of some hosts changed; `_` stands for `-`."""
+    known: dict[str, Any] = plans.options()["node_addresses"]
+    return {**known, **{name.replace("_", "-"): value for name, value in changes.items()}}

@@ -1,0 +1,171 @@
+"""Previews of the rehearsal's stack by the real engine, against a state that a preview of the same program planned.
+
+So every resource stands in the state with the inputs that the program gave it, and nobody was asked for anything: a
+preview only lets providers check and compare.
+"""
+
+import difflib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from testing import plans
+from testing.project import COMMAND_S, pulumi_dir
+from tests.e2e.test_provisioner import PROGRAM
+
+STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
+INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
+LOGIN = "okd-master-0"
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's word for what a preview cannot know
+KNOWN = "11111111-1111-4111-8111-111111111111"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What changes in a file, without indentation."""
+
+    removed: list[str]
+    added: list[str]
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a preview shows an operator."""
+
+    files: dict[str, Lines]
+    """By name of the `RenderedAsset`."""
+    others: dict[str, set[str]]
+    """Changed inputs by `<operation> <kind> <name>`, of all other resources."""
+    text: str
+    """All of `preview --json`."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The program, its stack, and the state of that, all in one folder."""
+
+    folder: Path
+
+    @property
+    def program(self) -> Path:
+        """Where Pulumi.yaml is."""
+        return self.folder / "program"
+
+    def pulumi(self, *words: str) -> str:
+        """Standard output of a command that must succeed."""
+        env = {
+            "PATH": os.pathsep.join([f"{sys.prefix}/bin", str(pulumi_dir()), os.environ["PATH"]]),
+            "HOME": str(self.folder),
+            "PULUMI_HOME": str(self.folder / "pulumi"),
+            "PULUMI_BACKEND_URL": f"file://{self.folder}",
+            "PULUMI_STACK": plans.STACK,
+            "PULUMI_CONFIG_PASSPHRASE": "x",
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
+        }
+        command = ["pulumi", *words, "--non-interactive"]
+        done = subprocess.run(
+            command, cwd=self.program, env=env, capture_output=True, text=True, timeout=COMMAND_S, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def preview(self) -> Review:
+        """What would change."""
+        text = self.pulumi("preview", "--json")
+        files, others = {}, {}
+        for step in json.loads(text)["steps"]:
+            kind, name = step["urn"].rsplit(":", 3)[1::2]
+            changed = set(step["detailedDiff"] or ())
+            if kind == "RenderedAsset" and step["op"] == "update" and changed == {"text"}:
+                files[name] = _lines(step["oldState"]["inputs"]["text"], step["newState"]["inputs"]["text"])
+            elif step["op"] != "same":
+                others[f"{step['op']} {kind} {name}"] = changed
+        return Review(files, others, text)
+
+    def copy(self, folder: Path) -> "Project":
+        """The same, free to be changed."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Project(folder)
+
+    def replace(self, file: str, old: str, new: str) -> None:
+        """Change the one place in a file of the program where `old` stands."""
+        path = self.program / file
+        text = path.read_text()
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new))
+
+    @contextmanager
+    def install_config(self) -> Iterator[dict[str, Any]]:
+        """The stack's install-config, to be changed in place."""
+        path = self.program / INSTALL_CONFIG
+        config = yaml.safe_load(path.read_text())
+        yield config
+        path.write_text(yaml.safe_dump(config))
+
+    def configure(self, **options: Mapping[str, Any]) -> None:
+        """Set leaves of options."""
+        path = self.program / STACK_FILE
+        stack = yaml.safe_load(path.read_text())
+        for name, values in options.items():
+            stack["config"].setdefault(f"{plans.PROJECT}:{name}", {}).update(values)
+        path.write_text(yaml.safe_dump(stack))
+
+
+def settled(folder: Path, secret: str, **options: Any) -> Project:
+    """A project whose state says that everything it declares was done.
+
+    Args:
+        folder: Where to make it.
+        secret: BMC password of `LOGIN`, a secret of the stack's config.
+        options: In place of the rehearsal's own.
+    """
+    project = Project(folder)
+    for name in PROGRAM:
+        source, target = plans.ROOT / name, project.program / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
+    (project.program / ".venv").symlink_to(sys.prefix)
+    options["bmc_credentials"] = {LOGIN: {"username": "operator"}}
+    config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**options).items()}
+    (project.program / STACK_FILE).write_text(yaml.safe_dump({"config": config}))
+    project.pulumi("stack", "init", plans.STACK)
+    project.pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{LOGIN}.password", secret)
+    steps = json.loads(project.pulumi("preview", "--json", "--save-plan", f"{folder}/plan"))["steps"]
+    # The plan has the inputs with their secrets, encrypted by the stack's own key; the steps have all the rest.
+    plan = json.loads((folder / "plan").read_text())["resourcePlans"]
+    goals = {urn: each["goal"] for urn, each in plan.items()}
+    state = json.loads(project.pulumi("stack", "export"))
+    state["deployment"]["resources"] = _resources([step["newState"] for step in steps], goals)
+    (folder / "state").write_text(json.dumps(state).replace(UNKNOWN, KNOWN))
+    project.pulumi("stack", "import", "--file", f"{folder}/state")
+    return project
+
+
+def _resources(planned: list[dict[str, Any]], goals: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a deployment says of each resource, in the order of its making; the default provider has no step."""
+    (provider,) = goals.keys() - {each["urn"] for each in planned}
+    first = {"urn": provider, "type": goals[provider]["type"], "custom": True}
+    resources = []
+    for each in [first, *planned]:
+        inputs = goals[each["urn"]]["inputDiff"].get("adds", {})
+        done = {"id": KNOWN, "outputs": {**inputs, "uuid": KNOWN, "serial": KNOWN}} if each["custom"] else {}
+        resources.append({**each, "inputs": inputs, **done})
+    return resources
+
+
+def _lines(old: str, new: str) -> Lines:
+    diff = [line for line in difflib.ndiff(old.splitlines(), new.splitlines()) if line[0] in "+-"]
+    return Lines(
+        removed=[line[1:].strip() for line in diff if line[0] == "-"],
+        added=[line[1:].strip() for line in diff if line[0] == "+"],
+    )

@@ -1,0 +1,116 @@
+"""A cluster of machines on one segment: a bootstrap and its control plane, with their rendered files."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from assets.render import render_bootstrap, render_role, render_server
+from cluster.plan import ClusterPlan, Role
+from cluster.values.address import Address
+from testing import clusters
+from testing.certificates import authority
+from testing.scene.segment import Machine, bridge, machine, until
+from wires.api.client import Felt, VipClient
+from wires.api.https import Endpoint, connect_problem
+
+DOMAIN = "okd.lab.test"
+
+
+@dataclass
+class Segment:
+    """A cluster's machines, none of whose programs runs yet."""
+
+    plan: ClusterPlan
+    bootstrap: Machine
+    nodes: dict[str, Machine]
+    certificate: str
+    bootstrap_mac: str
+    answer_ms: int
+    """How long an API server takes to answer."""
+    bootstrap_keepalived: subprocess.Popen[bytes] = field(init=False)
+
+    @property
+    def vips(self) -> tuple[Address, ...]:
+        return self.plan.api.addresses
+
+    def start_bootstrap(self) -> None:
+        self.bootstrap.start_api(self.certificate, self.answer_ms)
+        self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
+
+    def restart_bootstrap(self) -> None:
+        """As a reboot of the VM does: keepalived ends, and /run is empty."""
+        self.bootstrap.stop_keepalived(self.bootstrap_keepalived)
+        for left in (self.bootstrap.folder / "run/okd-baremetal").iterdir():
+            left.unlink()
+        self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
+
+    def start_node(self, name: str, *, healthy: bool = True) -> None:
+        node = self.nodes[name]
+        if healthy:
+            node.start_api(self.certificate, self.answer_ms)
+        node.start_haproxy()
+        node.start_keepalived([address for vip in self.plan.vips_of(Role.CONTROL_PLANE) for address in vip.addresses])
+
+    def holders(self) -> set[str]:
+        """Names of those who hold the API VIP, of either family."""
+        everybody = {self.bootstrap.name: self.bootstrap, **self.nodes}
+        return {name for name, each in everybody.items() for vip in self.vips if each.holds(vip)}
+
+    def until_held_by(self, *names: str) -> float:
+        """Seconds until one of them alone holds it, in all families; fails if it never comes to that."""
+
+        def held() -> bool:
+            found = self.holders()
+            return len(found) == 1 and found <= set(names)
+
+        return until(f"the VIP on {' or '.join(names)} alone", held)
+
+    def until_healthy(self, *names: str) -> None:
+        """Until keepalived of each node has all that its checks can give."""
+        numbers = self.plan.api.priorities
+        ranks = [server.name for server in self.plan.control_plane]
+        for name in names:
+            best = (
+                numbers.control_plane
+                - ranks.index(name)
+                + numbers.load_balancer
+                + numbers.api
+                + numbers.config_server
+            )
+            until(f"{name} at {best}", partial(self._is_at, name, best))
+
+    def _is_at(self, name: str, priority: int) -> bool:
+        return self.nodes[name].priorities()[-1:] == [priority]
+
+
+@contextmanager
+def segment(name: str, folder: Path, certificate: str, *, answer_ms: int = 0) -> Iterator[Segment]:
+    plan = clusters.plan(name)
+    shared = render_role(plan, Role.CONTROL_PLANE)
+    with ExitStack() as stack:
+        stack.enter_context(bridge(plan.machine_networks))
+        bootstrap = stack.enter_context(machine(folder, plan, plan.bootstrap, render_bootstrap(plan)))
+        nodes = {
+            server.name: stack.enter_context(machine(folder, plan, server, (*shared, *render_server(plan, server))))
+            for server in plan.control_plane
+        }
+        yield Segment(plan, bootstrap, nodes, certificate, bootstrap.mac, answer_ms)
+
+
+@contextmanager
+def felt_by_a_client(vip: Address) -> Iterator[Felt]:
+    """What a client feels that connects each 20 ms, from its first success to one after the block."""
+    ready = Endpoint(6443, "/readyz", f"api.{DOMAIN}", authority("test-ca").pem)
+    with VipClient(partial(connect_problem, str(vip), 6443), partial(ready.problem, str(vip))) as client:
+        felt = client.connects
+        _until_one_more(felt)
+        yield felt
+        _until_one_more(felt)
+
+
+def _until_one_more(felt: Felt) -> None:
+    before = felt.tried - felt.failed
+    until("a connect through the VIP", lambda: felt.tried - felt.failed > before)

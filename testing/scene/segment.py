@@ -1,0 +1,204 @@
+"""A network segment of machines with our rendered files: real keepalived, haproxy, nftables and CoreDNS on each.
+
+What stands in: Python for the API server and the config server (`api.py`), a pseudo-terminal for the virtio channel.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assets.render import UNITS, RenderedFile
+from cluster.plan import Intent, Server
+from cluster.plan.model import BootstrapHost
+from cluster.values.address import IPV6, Address, Network
+from testing.fakes.virtio_port import PORT, virtio_port
+from testing.namespaces import SBIN, ip, until_it_forwards
+
+BRIDGE = "baremetal"
+DEADLINE_S = 60
+API = Path(__file__).with_name("api.py")
+RESOURCES = "resources"
+"""Beside the machines' folders: what all their APIs serve."""
+INSIDE = """set -euo pipefail
+mount --bind "$1/etc" /etc; mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
+mount --bind "$1/lib" /var/lib
+mount -t proc proc /proc; ip link set lo up
+echo there; exec sleep infinity"""
+
+
+@dataclass
+class Machine:
+    """A machine of the segment."""
+
+    name: str
+    folder: Path
+    process: subprocess.Popen[bytes]
+    pid: int
+    """Of its first process, seen from here."""
+    addresses: tuple[Address, ...]
+    left: ExitStack = field(default_factory=ExitStack)
+
+    def start(self, name: str, *command: str | Path) -> subprocess.Popen[bytes]:
+        """Start something that runs on; its output goes to a file of that name."""
+        with (self.folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [*self._enter(), *map(str, command)], stdout=log, stderr=log, env={"PATH": SBIN}
+            )
+        self.left.callback(process.wait)
+        self.left.callback(process.kill)  # it stops itself where what it started was frozen
+        return process
+
+    def run(self, *command: str | Path) -> str:
+        """Run something to its good end; what it prints."""
+        words = [*self._enter(), *map(str, command)]
+        run = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": SBIN})
+        assert run.returncode == 0, f"{self.name}: {' '.join(map(str, command))}: {run.stderr}"
+        return run.stdout
+
+    def log(self, name: str) -> str:
+        """What something printed so far."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def start_keepalived(self, vips: Sequence[Address]) -> subprocess.Popen[bytes]:
+        """As its unit does."""
+        self.run("/usr/local/bin/okd-keepalived.sh", "5", *map(str, vips))
+        return self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
+
+    def stop_keepalived(self, running: subprocess.Popen[bytes]) -> None:
+        """As its unit does; nothing of it is left."""
+        self.run("bash", "-c", "kill $(</run/keepalived.pid)")
+        running.wait()
+
+    def kill(self, pattern: str) -> None:
+        """End what runs on it under a command line, all at once: keepalived's child tidies up after its parent."""
+        pids = self.run("pgrep", "-f", pattern).split()
+        for signal in ("STOP", "KILL"):
+            self.run("kill", f"-{signal}", *pids)
+
+    @property
+    def mac(self) -> str:
+        """Of its one interface."""
+        return self.run("ip", "-o", "link", "show", "eth0").split("link/ether ")[1].split()[0]
+
+    def freeze(self, program: str) -> None:
+        """Its connections are taken, and nothing is answered any more."""
+        self.run("bash", "-c", f"kill -STOP $(pgrep -x {program})")
+
+    def start_haproxy(self) -> None:
+        """As its unit does, for fewer clients: a unit may open more files than a test."""
+        config = self.folder / "etc/okd-baremetal/haproxy.cfg"
+        config.write_text(config.read_text().replace("maxconn 4", "maxconn "))
+        self.start("haproxy", "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg")
+        self.run("nft", "-f", "/etc/okd-baremetal/haproxy.nft")
+
+    def start_api(self, certificate: str, answer_ms: int = 0) -> None:
+        """What stands in for the API server and the config server."""
+        self.start("api", sys.executable, API, certificate, str(answer_ms), self.folder.parent / RESOURCES)
+
+    def holds(self, vip: Address) -> bool:
+        """Whether it answers for a VIP: one on lo answers nobody."""
+        listed = self.run("ip", "-o", "address", "show", "to", str(vip)).splitlines()
+        return any(line.split()[1] != "lo" for line in listed)
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether its keepalived claims VIPs."""
+        return "Entering BACKUP" in self.log("keepalived")
+
+    def priorities(self) -> list[int]:
+        """What its keepalived has changed its priority to, in turn."""
+        changes = re.findall(r"effective priority from \d+ to (\d+)", self.log("keepalived"))
+        return [int(priority) for priority in changes]
+
+    def die(self) -> None:
+        """As when its power fails."""
+        self.process.kill()
+        self.process.wait()
+        self.left.close()
+
+    def _enter(self) -> list[str]:
+        return ["nsenter", "-t", str(self.pid), "--net", "--mount", "--pid"]
+
+
+@contextmanager
+def bridge(networks: Sequence[Network]) -> Iterator[None]:
+    """The segment itself; the test is on it with the first address of each network, as the provisioner is."""
+    ip(f"link add {BRIDGE} type bridge")
+    ip(f"link set {BRIDGE} up")
+    for network in networks:
+        dad = " nodad" if network.version == IPV6 else ""
+        ip(f"address add {next(network.hosts())}/{network.prefixlen} dev {BRIDGE}{dad}")
+    yield
+
+
+@contextmanager
+def machine(
+    folder: Path, plan: Intent, which: Server | BootstrapHost, files: Sequence[RenderedFile]
+) -> Iterator[Machine]:
+    """A machine on the bridge of this network, with its files; nothing runs on it yet."""
+    folder = folder / which.name
+    _lay_out(folder, files)
+    command = ["unshare", "--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"]
+    words = [*command, "bash", "-c", INSIDE, "bash", str(folder)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"there\n"
+        pid = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+        made = Machine(which.name, folder, process, pid, which.addresses)
+        try:
+            _plug_in(made, plan.machine_networks)
+            yield made
+        finally:
+            made.die()
+
+
+def _lay_out(folder: Path, files: Sequence[RenderedFile]) -> None:
+    for name in ("etc/okd-baremetal", "run/okd-baremetal", "bin", "lib/okd-baremetal"):
+        (folder / name).mkdir(parents=True)
+    shutil.copytree("/etc/alternatives", folder / "etc/alternatives", symlinks=True)
+    shutil.copy("/etc/passwd", folder / "etc")  # keepalived looks for root
+    (folder / "lib/okd-baremetal/release").write_text("0\n")
+    for file in files:
+        if not file.path.startswith(UNITS):
+            place = "bin" if file.path.startswith("/usr/local/bin/") else str(Path(file.path).parent)[1:]
+            path = folder / place / file.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file.text)
+            path.chmod(file.mode)
+
+
+def _plug_in(made: Machine, networks: Sequence[Network]) -> None:
+    port = f"p{made.pid}"
+    ip(f"link add {port} type veth peer name eth0 netns {made.pid}")
+    ip(f"link set {port} master {BRIDGE} up")
+    made.run("ip", "link", "set", "eth0", "up")
+    for address in made.addresses:
+        network = next(each for each in networks if address in each)
+        dad = ["nodad"] if address.version == IPV6 else []
+        made.run("ip", "address", "add", f"{address}/{network.prefixlen}", "dev", "eth0", *dad)
+    until_it_forwards(BRIDGE, port)
+
+
+@contextmanager
+def vip_channel(bootstrap: Machine) -> Iterator[Callable[[str], str]]:
+    """The guest's end of the channel at work; says a word and returns the answer."""
+    with virtio_port() as port:
+        script = bootstrap.folder / "bin/okd-vip-channel.sh"
+        script.write_text(script.read_text().replace(PORT, port.name))
+        bootstrap.start("channel", "bash", "/usr/local/bin/okd-vip-channel.sh")
+        yield port.say
+
+
+def until(what: str, true: Callable[[], bool]) -> float:
+    """Poll until something is true; the seconds it took."""
+    started = time.monotonic()
+    while not true():
+        assert time.monotonic() - started < DEADLINE_S, f"not within {DEADLINE_S} s: {what}"
+        time.sleep(0.02)
+    return time.monotonic() - started

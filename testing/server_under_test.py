@@ -1,0 +1,123 @@
+"""One server of the fake fleet, and what the program does to it: taken over, then installed, over real TLS."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from boot_media.iso import Iso
+from providers.bmc_host.engine import BmcHostEngine
+from providers.host_provisioning.engine import Host, Installation, World
+from providers.host_provisioning.media import MediaServer
+from testing.fakes.clock import FakeClock
+from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
+from wires.api.https import Endpoint
+from wires.redfish.access import Access, Limits
+from wires.redfish.steps import drive
+from wires.redfish.sushy_bmc import SushyBmc
+
+NAME = "okd-master-0"
+QUICK = Limits(connect_s=5, answer_s=0.5, insert_s=0.5)
+BMC_S, HOST_S = 3600, 7200
+ISO_BYTES = 150_000
+
+
+class MovedClock(FakeClock):
+    """Tells when it is moved."""
+
+    on_sleep: Callable[[float], None] = staticmethod(lambda _: None)
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        super().sleep(seconds)
+        self.on_sleep(self.seconds)
+
+
+@dataclass
+class ServedMedia:
+    """`providers.host_provisioning.engine.Media` over the real server, with one ISO for all."""
+
+    server: MediaServer
+    iso: Iso
+
+    def publish(self, host: str) -> str:
+        return self.server.publish(host, self.iso)
+
+    def is_ours(self, url: str, host: str) -> bool:
+        return self.server.is_ours(url, host)
+
+    def sent(self, url: str) -> int:
+        return self.server.sent(url)
+
+    def progress(self, url: str) -> str:
+        return self.server.progress(url)
+
+    def digest(self, host: str) -> str:
+        return self.iso.sha256
+
+
+@dataclass
+class ServerUnderTest:
+    """The only server of a fleet, which ran something of somebody's before."""
+
+    fleet: Fleet
+    media: ServedMedia
+    clock: MovedClock = field(default_factory=MovedClock)
+    session: bool = False
+    fingerprint: str = ""
+    lines: list[str] = field(default_factory=list)
+
+    def bmc(self) -> SushyBmc:
+        options = self.fleet.options
+        access = Access(
+            self.fleet.address(0),
+            options.username,
+            options.password,
+            ca=self.fleet.ca,
+            fingerprint=self.fingerprint,
+            session=self.session,
+        )
+        return SushyBmc(access, QUICK)
+
+    def take_over(self) -> None:
+        """What `BmcHost` does at its creation."""
+        bmc = self.bmc()
+        try:
+            BmcHostEngine(bmc, self.clock, self.lines.append, NAME, uuid_of(0), BMC_S).take_over()
+        finally:
+            bmc.close()
+
+    def installation(self) -> Installation:
+        """What `HostProvisioning` does."""
+        api = Endpoint(6443, "/readyz", "api.okd.lab.test", self.fleet.ca)
+        world = World(
+            self.bmc(),
+            self.clock,
+            self.media,
+            lambda host: api.is_ready(host.address),
+            self.lines.append,
+            nullcontext(),
+        )
+        return Installation(Host(NAME, uuid_of(0), self.fleet.node(0)), world, HOST_S)
+
+    def install(self) -> None:
+        drive(self.installation().run(), self.clock)
+
+    def from_start_to_end(self) -> None:
+        self.take_over()
+        self.install()
+
+    def is_installed(self) -> bool:
+        """Whether it runs from a disk that was written from our ISO, and nothing is left behind."""
+        state = self.fleet.state()
+        return state.running and state.disk == self.media.publish(NAME) and not state.image and not state.sessions
+
+
+@contextmanager
+def server(folder: Path, vendor: str = "generic") -> Iterator[ServerUnderTest]:
+    """Have one."""
+    base = folder / "base.iso"
+    base.write_bytes(bytes(ISO_BYTES))
+    with running(Options(vendors=(vendor,))) as fleet, MediaServer("127.0.0.1", 0) as media:
+        fleet.change(0, power="On")
+        yield ServerUnderTest(fleet, ServedMedia(media, Iso(base, ISO_BYTES, (), "ab" * 32)))

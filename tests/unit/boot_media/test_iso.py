@@ -1,0 +1,261 @@
+"""Boot ISOs: what the real coreos-installer writes, as patches of the base."""
+
+import base64
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from boot_media.iso import POWER_OFF, Iso, IsoMaker, cache_dir, ensure_base
+from providers.base.errors import AssetError
+from testing import live_iso
+
+CONFIG = b'{"ignition":{"version":"3.2.0"}}'
+BIG = b'{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a","contents":{"source":"data:;base64,%s"}}]}}'
+KEYFILES = {"eth0.nmconnection": "[connection]\nid=eth0\n", "eth1.nmconnection": "[connection]\nid=eth1\n"}
+AREA = 256 * 1024
+
+
+@pytest.fixture(scope="module")
+def installer() -> Path:
+    return live_iso.installer()
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("iso") / "base.iso"
+    path.write_bytes(live_iso.live_iso())
+    return path
+
+
+@pytest.fixture(scope="module")
+def maker(base: Path, installer: Path) -> Iterator[IsoMaker]:
+    with IsoMaker(base, digest(base), installer) as maker:
+        yield maker
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def made(
+    maker: IsoMaker,
+    *,
+    ignition: bytes = CONFIG,
+    keyfiles: Mapping[str, str] | None = None,
+    root_device: str = "/dev/vda",
+) -> Iso:
+    return maker.make(ignition=ignition, keyfiles=keyfiles or {}, root_device=root_device)
+
+
+def whole(iso: Iso) -> bytes:
+    content = bytearray(iso.base.read_bytes())
+    for offset, patch in iso.patches:
+        content[offset : offset + len(patch)] = patch
+    return bytes(content)
+
+
+def written_by_the_tool(base: Path, tool: Path, folder: Path, ignition: bytes, keyfiles: Mapping[str, str]) -> bytes:
+    """What `coreos-installer iso customize` makes of an untouched base."""
+    files = {"dest.ign": ignition, "poweroff.sh": POWER_OFF.encode()}
+    for name, content in (files | {name: text.encode() for name, text in keyfiles.items()}).items():
+        (folder / name).write_bytes(content)
+    command: list[str | Path] = [
+        tool,
+        "iso",
+        "customize",
+        "--dest-ignition",
+        folder / "dest.ign",
+        "--dest-device",
+        "/dev/vda",
+    ]
+    command += ["--post-install", folder / "poweroff.sh"]
+    command += [word for name in keyfiles for word in ("--network-keyfile", folder / name)]
+    return subprocess.run([*command, "-o", "-", base], check=True, capture_output=True).stdout
+
+
+def test_each_iso_is_what_the_tool_makes_of_an_untouched_base(
+    base: Path, maker: IsoMaker, installer: Path, tmp_path: Path
+) -> None:
+    big = BIG % base64.b64encode(os.urandom(150_000))
+    for ignition, keyfiles in ((big, KEYFILES), (CONFIG, {}), (big, {}), (CONFIG, KEYFILES)):
+        iso = made(maker, ignition=ignition, keyfiles=keyfiles)
+        assert whole(iso) == written_by_the_tool(base, installer, tmp_path, ignition, keyfiles)
+        assert (iso.base, iso.size) == (base, base.stat().st_size)
+    assert 0 < sum(len(patch) for _, patch in iso.patches) < AREA / 20, "only what differs is kept"
+
+
+def test_an_iso_can_be_written_in_full(maker: IsoMaker, tmp_path: Path) -> None:
+    iso, path = made(maker, keyfiles=KEYFILES), tmp_path / "host.iso"
+    iso.write(path)
+    assert path.read_bytes() == whole(iso)
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(IsADirectoryError):
+        iso.write(tmp_path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_digest_names_the_content(maker: IsoMaker) -> None:
+    first = made(maker, keyfiles=KEYFILES).sha256
+    assert first == made(maker, keyfiles=dict(reversed(KEYFILES.items()))).sha256
+    others = (
+        made(maker, keyfiles=KEYFILES, root_device="/dev/vdb"),
+        made(maker, keyfiles=KEYFILES, ignition=b'{"ignition":{"version":"3.3.0"}}'),
+        made(maker),
+        made(maker, keyfiles={**KEYFILES, "eth1.nmconnection": "[connection]\nid=other\n"}),
+    )
+    assert len({first, *(other.sha256 for other in others)}) == 5
+
+
+def test_several_threads_get_each_their_own(base: Path, maker: IsoMaker) -> None:
+    devices = [f"/dev/vd{letter}" for letter in "abcdefgh"]
+    alone = [made(maker, root_device=device).sha256 for device in devices]
+    with ThreadPoolExecutor(len(devices)) as pool:
+        assert [*pool.map(lambda device: made(maker, root_device=device).sha256, devices)] == alone
+
+
+def test_nothing_is_left_on_disk(
+    base: Path, installer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with IsoMaker(base, digest(base), installer) as maker:
+        made(maker, keyfiles=KEYFILES)
+        with pytest.raises(AssetError):
+            made(maker, ignition=b"no json", keyfiles=KEYFILES)
+        left = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+        assert left == ["poweroff.sh"], "no secret, and the copy has no name"
+        assert list(base.parent.iterdir()) == [base]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "tool", "message"),
+    [(b"no iso", None, "refuses to customize"), (b"no iso", Path("/none"), "cannot be run")],
+    ids=["no-iso", "no-tool"],
+)
+def test_a_refusal_is_one_line(
+    installer: Path, tmp_path: Path, content: bytes, tool: Path | None, message: str
+) -> None:
+    path = tmp_path / "x.iso"
+    path.write_bytes(content)
+    with pytest.raises(AssetError, match=message) as caught:
+        IsoMaker(path, digest(path), tool or installer)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_base_than_its_digest_says_is_refused(base: Path, installer: Path) -> None:
+    with pytest.raises(AssetError, match=rf"sha256 is {digest(base)}, the stack wants {'0' * 64}.*remove the file"):
+        IsoMaker(base, "0" * 64, installer)
+
+
+def test_a_base_that_cannot_be_copied_is_one_line(installer: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        AssetError, match=r"none\.iso: cannot be copied into its folder \(No such file or directory\)"
+    ):
+        IsoMaker(tmp_path / "none.iso", "0" * 64, installer)
+
+
+class TestAnotherTool:
+    """A tool that does not do what 0.27 does: nothing wrong is ever served."""
+
+    @pytest.fixture
+    def base(self, tmp_path: Path) -> Path:
+        path = tmp_path / "base.iso"
+        path.write_bytes(bytes(200_000))
+        return path
+
+    def tool(self, folder: Path, customize: str, area: str = '{"offset": 4096, "length": 8192}') -> Path:
+        """`customize` finds the copy as $work; `at` writes a byte to it."""
+        path = folder / "tool"
+        at = 'at() { printf x | dd of="$work" bs=1 seek="$1" conv=notrunc 2>/dev/null; }'
+        path.write_text(
+            f"#!/bin/sh\nfor work; do :; done\n{at}\n[ $1 = iso ] || {{ echo '{area}'; exit; }}\n{customize}\n"
+        )
+        path.chmod(0o755)
+        return path
+
+    @pytest.mark.parametrize("place", [4095, 12_288, 199_999, 200_000])
+    def test_that_writes_beside_the_area_is_refused(self, base: Path, tmp_path: Path, place: int) -> None:
+        tool = self.tool(tmp_path, f"at 5000; at {place}")
+        with pytest.raises(AssetError, match=r"tool: wrote beside the embed area of .*; take version 0\.27\.0"):
+            IsoMaker(base, digest(base), tool)
+
+    def test_that_writes_nothing_is_refused_and_gives_no_other_host_s_iso(self, base: Path, tmp_path: Path) -> None:
+        done = tmp_path / "done"
+        tool = self.tool(tmp_path, f"[ -e {done}2 ] || at 5000; [ ! -e {done} ] || touch {done}2; touch {done}")
+        with IsoMaker(base, digest(base), tool) as maker:
+            assert made(maker).patches[0][0] == 4096
+            with pytest.raises(AssetError, match="nothing into the embed area"):
+                made(maker)
+
+    @pytest.mark.parametrize("area", ["", "null", "[]", '{"offset": 4096}'])
+    def test_that_does_not_tell_its_area_is_refused(self, base: Path, tmp_path: Path, area: str) -> None:
+        with pytest.raises(AssetError, match="does not say where the embed area is"):
+            IsoMaker(base, digest(base), self.tool(tmp_path, "at 5000", area))
+
+    def test_blocks_that_differ_are_patches(self, base: Path, tmp_path: Path) -> None:
+        area = '{"offset": 5000, "length": 100000}'
+        with IsoMaker(
+            base, digest(base), self.tool(tmp_path, "at 5000; at 9096; at 30000; at 104999", area)
+        ) as maker:
+            iso = made(maker)
+        assert [(offset, len(patch)) for offset, patch in iso.patches] == [
+            (5000, 8192),
+            (29576, 4096),
+            (103304, 1696),
+        ]
+        assert [index for index, byte in enumerate(whole(iso)) if byte] == [5000, 9096, 30000, 104999]
+
+    def test_gets_secrets_that_their_owner_alone_can_read(self, base: Path, tmp_path: Path) -> None:
+        seen = tmp_path / "modes"
+        tool = self.tool(tmp_path, f'at 5000; stat -Lc %a "${{10}}" "$(dirname "${{10}}")" "$work" >{seen}; :')
+        with IsoMaker(base, digest(base), tool) as maker:
+            made(maker, keyfiles=KEYFILES)
+        assert seen.read_text().split() == ["600", "700", "600"]
+
+
+class TestBase:
+    """The base ISO in the cache."""
+
+    content = b"iso" * 1_000_000
+    sha256 = hashlib.sha256(content).hexdigest()
+
+    @pytest.fixture(autouse=True)
+    def _own_cache(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Path:
+        path = tmp_path / "source.iso"
+        path.write_bytes(self.content)
+        return path
+
+    def test_it_is_downloaded_once(self, source: Path) -> None:
+        lines: list[str] = []
+        path = ensure_base(self.sha256, source.as_uri(), lines.append)
+        source.unlink()
+        assert ensure_base(self.sha256, source.as_uri(), lines.append) == path
+        assert path.read_bytes() == self.content
+        assert lines[-1] == "base ISO: 2 of 2 MiB"
+
+    def test_another_one_is_refused_and_not_kept(self, source: Path) -> None:
+        with pytest.raises(AssetError, match=rf"sha256 is {self.sha256}, the stack wants {'0' * 64}"):
+            ensure_base("0" * 64, source.as_uri(), lambda _: None)
+        assert list((cache_dir() / "images").iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("url", "message"),
+        [
+            ("", r"no such base ISO.*media\.base_iso\.url"),
+            ("file:///none", "cannot be downloaded"),
+            ("/x", "must start"),
+        ],
+        ids=["no-url", "missing", "no-scheme"],
+    )
+    def test_what_cannot_be_had_is_one_line(self, url: str, message: str) -> None:
+        with pytest.raises(AssetError, match=message):
+            ensure_base(self.sha256, url, lambda _: None)

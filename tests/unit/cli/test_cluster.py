@@ -1,0 +1,284 @@
+"""`python -m cluster …` as an operator, an editor or CI calls it."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from testing import plans
+from testing.install_configs import bare
+
+COMMAND = (sys.executable, "-W", "error", "-m", "cluster")
+GOOD = "stacks/rehearsal/install-config.yaml"
+
+
+def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, words)],
+        cwd=plans.ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def written(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    config = plans.install_config()
+    change(config)
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def test_check_tells_of_each_file_in_the_order_given(tmp_path: Path) -> None:
+    bad = written(tmp_path / "bad.yaml", lambda c: (c.pop("baseDomain"), c["metadata"].update(name="a b")))
+    done = run("check", bad, f"./{GOOD}")
+    lines = done.stdout.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == [f"{bad}:", f"{bad}:", f"./{GOOD}:"]
+    assert lines[0].startswith(f"{bad}: metadata.name: a b is no DNS name; ")
+    assert lines[1].startswith(f"{bad}: baseDomain: missing; ")
+    assert lines[2] == f"./{GOOD}: ok"
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+def test_check_is_done_with_good_files() -> None:
+    done = run("check", GOOD, GOOD)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{GOOD}: ok\n" * 2, "")
+
+
+def test_check_tells_of_old_spellings_beside_its_verdict(tmp_path: Path) -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["networking"]["machineCIDR"] = config["networking"].pop("machineNetwork")[0]["cidr"]
+
+    file = written(tmp_path / "old.yaml", change)
+    done = run("check", file)
+    assert (done.returncode, done.stdout) == (0, f"{file}: ok\n")
+    assert done.stderr == f"{file}: networking.machineCIDR: notice: an old spelling; write machineNetwork\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param(None, "cannot be read: No such file or directory", id="missing"),
+        pytest.param(b"a: \xff", "byte 4 is no UTF-8; save it as UTF-8 text", id="no-utf-8"),
+        pytest.param(b"a: [", "no YAML at line 2, column 1", id="no-yaml"),
+        pytest.param(b"", "no YAML mapping; an install-config starts with apiVersion: v1", id="empty"),
+    ],
+)
+def test_a_file_that_cannot_be_read_does_not_hide_the_next(tmp_path: Path, content: bytes | None, line: str) -> None:
+    file = tmp_path / "a.yaml"
+    if content is not None:
+        file.write_bytes(content)
+    done = run("check", file, GOOD)
+    assert (done.returncode, done.stdout) == (2, f"{file}: {line}\n{GOOD}: ok\n")
+
+
+def test_a_directory_is_no_file() -> None:
+    done = run("check", "stacks")
+    assert (done.returncode, done.stdout) == (2, "stacks: cannot be read: Is a directory\n")
+
+
+def test_a_problem_is_one_line_whatever_the_value_holds(tmp_path: Path) -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["platform"]["baremetal"]["hosts"][0]["bootMode"] = "\x1b[31m\nok"
+
+    file = written(tmp_path / "a.yaml", change)
+    done = run("check", file)
+    assert len(done.stdout.splitlines()) == 1
+    assert r"\x1b[31m\nok is unknown" in done.stdout
+
+
+def test_plan_prints_json_without_secrets() -> None:
+    done = run("plan", GOOD)
+    plan = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert plan["cluster"]["name"] == "okd"
+    assert plan["hosts"][0]["addresses"] is None
+    assert "rehearsal-only" not in done.stdout
+
+
+def test_plan_joins_the_stack() -> None:
+    plan = json.loads(run("plan", GOOD, "--stack", "rehearsal").stdout)
+    assert plan["hosts"][0]["addresses"] == ["192.168.111.21"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        pytest.param(("none.yaml",), "none.yaml: cannot be read: No such file or directory", id="no-file"),
+        pytest.param(
+            (GOOD, "--stack", "none"),
+            "stacks/Pulumi.none.yaml: cannot be read: No such file or directory",
+            id="no-stack",
+        ),
+    ],
+)
+def test_plan_refuses_on_stderr(words: tuple[str, ...], line: str) -> None:
+    done = run("plan", *words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{line}\n")
+
+
+def test_schema_prints_one_object_with_both() -> None:
+    done = run("schema")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout).keys() == {"install_config", "options"}
+
+
+def test_payload_config_is_written_where_stdout_goes() -> None:
+    done = run("payload-config", GOOD)
+    made = yaml.safe_load(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert made["platform"] == {"none": {}}
+    assert made["pullSecret"] == plans.install_config()["pullSecret"]
+
+
+def test_payload_config_needs_no_logins_of_bmcs(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", lambda c: [each["bmc"].pop("password") for each in bare(c)["hosts"]])
+    assert run("check", file).returncode == 2
+    assert yaml.safe_load(run("payload-config", file).stdout) == yaml.safe_load(run("payload-config", GOOD).stdout)
+
+
+def test_payload_config_refuses_what_check_refuses(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", lambda c: c.pop("baseDomain"))
+    done = run("payload-config", file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{file}: baseDomain: missing; ")
+
+
+def test_payload_config_shows_a_terminal_nothing() -> None:
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [*COMMAND, "payload-config", GOOD],
+        cwd=plans.ROOT,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(theirs)
+    with os.fdopen(ours, "rb", buffering=0) as terminal, pytest.raises(OSError, match="Input/output error"):
+        terminal.read(1)  # a terminal whose other side is gone, with nothing left to show
+    assert done.returncode == 2
+    assert f"python -m cluster payload-config {GOOD} > DIR/install-config.yaml" in done.stderr
+
+
+def test_vrid_prints_a_line_per_name_and_refuses_what_is_none() -> None:
+    done = run("vrid", "cnf10", "A b", "cnf11")
+    assert (done.returncode, done.stdout) == (2, "cnf10 147 2\ncnf11 228 147\n")
+    assert done.stderr.startswith("A b is no DNS name; ")
+    assert run("vrid", "okd").returncode == 0
+
+
+def test_bmc_url_prints_an_object_per_line() -> None:
+    good = "idrac-virtualmedia://[2001:db8::1]:8443/redfish/v1/Systems/System.Embedded.1"
+    done = run("bmc-url", good, "redfish-virtualmedia://admin:pa/ss@w0rd@10.0.0.1/redfish/v1/Systems/1", "ipmi://h")
+    parsed, login, ipmi = (json.loads(line) for line in done.stdout.splitlines())
+    assert parsed == {
+        "url": good,
+        "driver": "idrac",
+        "scheme": "idrac-virtualmedia",
+        "host": "2001:db8::1",
+        "port": 8443,
+        "system_id": "/redfish/v1/Systems/System.Embedded.1",
+        "transport": "https",
+        "virtual_media": True,
+        "needs_provisioning_network": False,
+    }
+    assert login.keys() == {"url", "error"}
+    assert login["url"] == "redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1"
+    assert not any(part in done.stdout for part in ("admin", "pa/ss", "w0rd"))
+    assert ipmi["url"] == "ipmi://h"
+    assert (done.returncode, done.stderr) == (2, "")
+    assert run("bmc-url", good).returncode == 0
+
+
+def test_fleet_adds_clashes_to_the_verdict_of_each_file(tmp_path: Path) -> None:
+    bad = written(tmp_path / "bad.yaml", lambda c: c.pop("baseDomain"))
+    done = run("fleet", GOOD, bad, "none.yaml")
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{GOOD}: ok"
+    assert lines[1].startswith(f"{bad}: baseDomain: missing; ")
+    assert lines[2].startswith(f"{bad}: metadata.name: okd is the name of {GOOD} too")
+    assert all(f" of {GOOD} " in line for line in lines[2:-1])
+    assert lines[-1] == "none.yaml: cannot be read: No such file or directory"
+    assert done.returncode == 2
+
+
+def test_fleet_of_good_neighbours_is_good(tmp_path: Path) -> None:
+    def change(config: dict[str, Any]) -> None:
+        bare = config["platform"]["baremetal"]
+        config["metadata"]["name"] = "other"
+        bare |= {
+            "apiVIPs": ["192.168.111.9"],
+            "ingressVIPs": ["192.168.111.10"],
+            "externalMACAddress": "52:54:00:33:00:ff",
+        }
+        for index, host in enumerate(bare["hosts"]):
+            host["bootMACAddress"] = f"52:54:00:33:00:{index:02x}"
+            host["bmc"]["address"] = f"redfish-virtualmedia://10.0.0.{index + 1}/redfish/v1/Systems/1"
+
+    other = written(tmp_path / "other.yaml", change)
+    done = run("fleet", GOOD, other)
+    assert (done.returncode, done.stdout) == (0, f"{GOOD}: ok\n{other}: ok\n")
+
+
+def test_fleet_says_what_it_does_not_see() -> None:
+    assert "The option `vrids` of a stack is not seen here" in " ".join(run("fleet", "--help").stdout.split())
+
+
+def test_without_a_command_it_shows_them() -> None:
+    done = run()
+    assert done.returncode == 2
+    assert all(
+        name in done.stdout for name in ("check", "plan", "schema", "payload-config", "vrid", "bmc-url", "fleet")
+    )
+
+
+def test_a_failure_of_our_own_is_one_line_without_values(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", lambda c: c["metadata"].update(name="ü"))
+    done = run("check", file, PYTHONIOENCODING="ascii:strict")
+    assert done.returncode == 1
+    assert done.stderr.startswith("python -m cluster: internal error: UnicodeEncodeError: commands.py:")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_stops_reading_ends_it_silently() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "schema"], cwd=plans.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        started.stdout.close()
+        assert started.stderr.read() == b""
+        assert started.wait(timeout=60) == -signal.SIGPIPE
+
+
+def test_it_starts_without_pulumi_cryptography_and_jinja() -> None:
+    code = "import sys, cluster.__main__; print(*sorted({'pulumi', 'cryptography', 'jinja2'} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=plans.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_two_hundred_files_take_less_than_five_seconds(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", lambda _: None)
+    done = subprocess.run(
+        [*COMMAND, "check", *[str(file)] * 200], cwd=plans.ROOT, capture_output=True, timeout=5, check=False
+    )
+    assert done.returncode == 0
+
+
+def test_a_fleet_of_a_hundred_takes_less_than_ten_seconds(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", lambda _: None)
+    done = subprocess.run(
+        [*COMMAND, "fleet", *[str(file)] * 100], cwd=plans.ROOT, capture_output=True, timeout=10, check=False
+    )
+    assert done.returncode == 2

@@ -1,0 +1,145 @@
+"""`python -m assets isos …` as an operator calls it whose BMCs fetch from a web server of the site."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assets.ignition import own_config
+from assets.render import render_role, render_server
+from cli.isos import keyfiles_in
+from cluster.plan import ClusterPlan, Server
+from providers.host_provisioning.isos import IsoMedia, Recipe
+from providers.host_provisioning.media import MediaServer
+from testing import live_iso, plans
+
+COMMAND = (sys.executable, "-W", "error", "-m", "assets", "isos")
+PAYLOAD = {name: f'{{"ignition":{{"version":"3.2.0"}},"of":"{name}"}}'.encode() for name in plans.PAYLOAD}
+
+
+class Project:
+    """A folder with one stack, `prod`: the rehearsal's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out, base = folder, folder / "out", folder / "base.iso"
+        payload = folder / "stacks" / "prod" / "payload"
+        payload.mkdir(parents=True)
+        for name, content in PAYLOAD.items():
+            (payload / f"{name}.ign").write_bytes(content)
+        (payload.parent / "install-config.yaml").write_text(plans.INSTALL_CONFIG.read_text())
+        base.write_bytes(live_iso.live_iso())
+        self.base_sha256 = hashlib.sha256(base.read_bytes()).hexdigest()
+        self.options = plans.options(
+            payload={name: hashlib.sha256(content).hexdigest() for name, content in PAYLOAD.items()},
+            media={
+                "url": "https://web.example.com/isos",
+                "base_iso": {"sha256": self.base_sha256, "url": base.as_uri()},
+            },
+        )
+        self.tool = live_iso.installer()
+
+    def run(self, stack: str = "prod", **options: Any) -> subprocess.CompletedProcess[str]:
+        config = {f"okd-baremetal:{name}": value for name, value in (self.options | options).items()}
+        (self.folder / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": config}))
+        environment = {
+            "PYTHONPATH": str(plans.ROOT),
+            "XDG_CACHE_HOME": str(self.folder),
+            "PATH": f"{self.tool.parent}:{os.environ['PATH']}",
+        }
+        return subprocess.run(
+            [*COMMAND, stack, "--out", self.out],
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
+    """Where `up` looks for the ISO of a host."""
+    own, pool = render_server(plan, server), server.role.pool
+    recipe = Recipe(
+        stack="prod",
+        payload_name=pool,
+        payload_sha256=project.options["payload"][pool],
+        base_sha256=project.base_sha256,
+        base_url="",
+        ours={server.name: own_config([*render_role(plan, server.role), *own])},
+        keyfiles={server.name: keyfiles_in(own)},
+        devices={server.name: server.root_device_hints.device_name},
+    )
+    with MediaServer("127.0.0.1", 0) as media, IsoMedia(media, recipe, print) as made:
+        while made.publish(server.name) is None:
+            pass
+        return project.out / made.digest(server.name) / f"{server.name}.iso"
+
+
+def test_each_server_s_iso_is_written_where_up_looks_for_it(
+    project: Project, plan: ClusterPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = project.run()
+    assert (done.returncode, done.stderr) == (0, "base ISO: 1 of 1 MiB\n")
+    monkeypatch.chdir(project.folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project.folder))
+    monkeypatch.setenv("PATH", str(project.tool.parent), prepend=os.pathsep)
+    paths = [wanted(project, plan, server) for server in plan.servers]
+    assert done.stdout.splitlines() == [str(path) for path in paths]
+    assert sorted(project.out.rglob("*.iso")) == sorted(paths)
+    assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (project.out, *project.out.iterdir())} == {0o700}
+    for path in paths:
+        shown = subprocess.run([project.tool, "iso", "ignition", "show", path], check=True, capture_output=True)
+        assert b"dest.ign" in shown.stdout
+
+
+def test_what_is_there_is_left_and_what_has_changed_is_written(project: Project) -> None:
+    first = project.run().stdout.splitlines()
+    before = {path: Path(path).stat().st_mtime_ns for path in first}
+    addresses = {**project.options["node_addresses"], "okd-worker-1": ["192.168.111.26"]}
+    again = project.run(node_addresses=addresses)
+    assert again.returncode == 0
+    assert {path: Path(path).stat().st_mtime_ns for path in first} == before
+    assert len({*first, *again.stdout.splitlines()}) > len(first)
+
+
+@pytest.mark.parametrize(
+    ("stack", "options", "line"),
+    [
+        pytest.param("none", {}, "stacks/Pulumi.none.yaml: cannot be read: No such file or directory", id="no-stack"),
+        pytest.param("prod", {"node_addresses": {}}, "node_addresses.okd-master-0: no IPv4 address; ", id="address"),
+        pytest.param(
+            "prod", {"media": {"secure": "cipher"}}, "stacks/Pulumi.prod.yaml: media: Field required", id="encrypted"
+        ),
+        pytest.param(
+            "prod",
+            {"payload": plans.PAYLOAD},
+            f"stacks/prod/payload/master.ign: sha256 is {hashlib.sha256(PAYLOAD['master']).hexdigest()}, the stack ",
+            id="another-payload",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_is_written(
+    project: Project, stack: str, options: dict[str, Any], line: str
+) -> None:
+    done = project.run(stack, **options)
+    assert (done.returncode, done.stdout, project.out.exists()) == (2, "", False)
+    assert done.stderr.startswith(line)
+
+
+def test_a_place_that_cannot_be_written_is_one_line(project: Project) -> None:
+    project.out.write_text("a file")
+    done = project.run()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].endswith(".iso: cannot be written (File exists)")

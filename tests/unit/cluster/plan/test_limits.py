@@ -1,0 +1,89 @@
+"""What a plan may say and cannot be installed yet: one line each, with the field's path."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.plan import ClusterPlan
+from cluster.plan.limits import check_installable
+from providers.base.errors import AssetError
+from testing import clusters
+from testing.install_configs import Change, bare, host
+from testing.plan_files import Files
+
+BARE = "platform.baremetal"
+ONLY = "only IPv4 was installed from end to end yet; write one of IPv4, or look with `python -m assets render`"
+
+
+def only_the_spare_one_says_more(config: dict[str, Any]) -> None:
+    config["compute"][0].update(replicas=1)
+    for each in bare(config)["hosts"]:
+        del each["role"]
+    del host(config, 4)["rootDeviceHints"]
+
+
+def test_the_rehearsal_can_be_installed(plan: ClusterPlan) -> None:
+    check_installable(plan)
+
+
+@pytest.mark.parametrize("name", sorted(clusters.VARIANTS.keys() - {"ipv6", "dual-stack"}))
+def test_what_a_stack_may_choose_can_be_installed(name: str) -> None:
+    check_installable(clusters.plan(name))
+
+
+def test_a_spare_host_is_not_installed(tmp_path: Path) -> None:
+    check_installable(Files(tmp_path).plan(only_the_spare_one_says_more))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "lines"),
+    [
+        pytest.param(
+            clusters.dual_stack,
+            clusters.VARIANTS["dual-stack"].options,
+            [
+                f"{BARE}.apiVIPs: 192.168.111.5, fd2e::5: {ONLY}",
+                f"{BARE}.ingressVIPs: 192.168.111.4, fd2e::4: {ONLY}",
+            ],
+            id="dual-stack",
+        ),
+        pytest.param(
+            clusters.ipv6,
+            clusters.VARIANTS["ipv6"].options,
+            [f"{BARE}.apiVIPs: fd2e::5: {ONLY}", f"{BARE}.ingressVIPs: fd2e::4: {ONLY}"],
+            id="ipv6",
+        ),
+        pytest.param(
+            lambda c: host(c, 1).pop("rootDeviceHints"),
+            {},
+            [f"{BARE}.hosts[1].rootDeviceHints: missing: only deviceName is supported yet; write that one alone"],
+            id="no-hint",
+        ),
+        pytest.param(
+            lambda c: host(c, 1)["rootDeviceHints"].update(vendor="ATA", rotational=False),
+            {},
+            [
+                f"{BARE}.hosts[1].rootDeviceHints: deviceName, vendor, rotational: "
+                "only deviceName is supported yet; write that one alone"
+            ],
+            id="more-hints",
+        ),
+        pytest.param(
+            lambda c: host(c, 3).update(bootMode="UEFISecureBoot"),
+            {},
+            [f"{BARE}.hosts[3].bootMode: UEFISecureBoot: not switched on by this program yet; write UEFI"],
+            id="secure-boot",
+        ),
+    ],
+)
+def test_what_cannot_be_installed_is_refused(
+    tmp_path: Path, change: Change, options: dict[str, Any], lines: list[str]
+) -> None:
+    plan = Files(tmp_path).plan(change, **options)
+    with pytest.raises(AssetError) as caught:
+        check_installable(plan)
+    found = str(caught.value).splitlines()
+    assert len(found) == len(lines), found
+    for seen, line in zip(found, lines, strict=True):
+        assert seen.startswith(line), seen

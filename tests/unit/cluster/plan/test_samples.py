@@ -1,0 +1,81 @@
+"""What is made up for a look: free addresses of the machine network, and images; always the same."""
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.plan import ClusterPlan
+from cluster.plan.missing import Missing, missing
+from cluster.plan.samples import with_samples
+from providers.base.errors import AssetError
+from testing import clusters, plans
+from testing.install_configs import host
+from testing.plan_files import Files
+
+ALL = [*(f"node_addresses.{name}" for name in plans.HOSTS), "bootstrap.address"]
+IMAGES = ["images.keepalived", "images.haproxy", "images.coredns"]
+
+
+def samples(made: dict[Missing, str]) -> dict[str, str]:
+    return {each.option.removeprefix("node_addresses."): value for each, value in made.items() if each.version}
+
+
+def test_a_plan_misses_none(plan: ClusterPlan) -> None:
+    assert missing(plan) == []
+    assert with_samples(plan) == (plan, {})
+
+
+def test_they_avoid_the_vips_and_follow_the_order_of_the_file() -> None:
+    assert [each.option for each in missing(plans.intent())] == [*ALL, *IMAGES]
+    placed, made = with_samples(plans.intent())
+    # .4 and .5 are the VIPs.
+    lasts = (1, 2, 3, 6, 7, 8)
+    assert list(samples(made).values()) == [f"192.168.111.{last}" for last in lasts]
+    assert [str(server.address) for server in placed.servers] == [f"192.168.111.{last}" for last in lasts[:-1]]
+    assert str(placed.bootstrap.address) == "192.168.111.8"
+    assert placed.images.coredns == "registry.example.com/sample/coredns"
+    assert missing(placed) == []
+    assert with_samples(plans.intent()) == (placed, made)
+
+
+def test_images_that_are_named_stay_and_a_host_s_own_need_none() -> None:
+    placed, made = with_samples(plans.intent({"images": {"haproxy": "x.test/haproxy"}}))
+    assert placed.images.haproxy == "x.test/haproxy"
+    assert [each.option for each in made if each.version is None] == ["images.keepalived", "images.coredns"]
+    assert [each.option for each in missing(plans.intent({"runtime": "host"}))] == ALL
+
+
+def test_what_is_named_stays_and_is_not_given_twice(tmp_path: Path) -> None:
+    def bmc_in_the_machine_network(config: dict[str, Any]) -> None:
+        host(config)["bmc"].update(address="redfish-virtualmedia://192.168.111.2/redfish/v1/Systems/1")
+
+    named = {"node_addresses": {"okd-master-1": ["192.168.111.1"]}, "bootstrap": {"address": "192.168.111.3"}}
+    placed, made = with_samples(Files(tmp_path).intent(bmc_in_the_machine_network, named))
+    assert samples(made) == {
+        "okd-master-0": "192.168.111.6",
+        "okd-master-2": "192.168.111.7",
+        "okd-worker-0": "192.168.111.8",
+        "okd-worker-1": "192.168.111.9",
+    }
+    assert str(placed.servers[1].address) == "192.168.111.1"
+    assert str(placed.bootstrap.address) == "192.168.111.3"
+
+
+def test_a_family_that_a_server_lacks_is_completed_the_primary_one_first(tmp_path: Path) -> None:
+    named = {"node_addresses": {name: ["fd2e::21"] for name in plans.HOSTS[:1]}}
+    placed, _ = with_samples(Files(tmp_path).intent(clusters.dual_stack, named))
+    assert placed.servers[0].addresses == (ip_address("192.168.111.1"), ip_address("fd2e::21"))
+    assert placed.servers[1].addresses == (ip_address("192.168.111.2"), ip_address("fd2e::1"))
+    assert placed.bootstrap.addresses == (ip_address("192.168.111.8"), ip_address("fd2e::7"))
+
+
+def test_a_network_that_is_full_is_told(tmp_path: Path) -> None:
+    def small(config: dict[str, Any]) -> None:
+        config["networking"]["machineNetwork"][0]["cidr"] = "192.168.111.0/29"
+
+    with pytest.raises(AssetError) as caught:
+        with_samples(Files(tmp_path).intent(small))
+    line = "node_addresses.okd-worker-1: 192.168.111.0/29 has no address left for a sample; name it"
+    assert str(caught.value) == line

@@ -1,0 +1,231 @@
+"""Clusters of one network: each clash, and nothing that is none."""
+
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.clashes import Cluster, clashes_between
+from cluster.install_config import InstallConfig, read
+from cluster.values.vrrp import router_ids
+from testing import plans
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def install_config(number: int, change: Change = lambda _: None) -> dict[str, Any]:
+    """The rehearsal's, as that of another cluster: nothing of it is another number's."""
+    config = plans.install_config()
+    config["metadata"]["name"] = f"c{number}"
+    bare = config["platform"]["baremetal"]
+    bare["apiVIPs"] = [f"192.168.111.{100 + 2 * number}"]
+    bare["ingressVIPs"] = [f"192.168.111.{101 + 2 * number}"]
+    bare["externalMACAddress"] = f"52:54:00:22:{number:02x}:ff"
+    for index, host in enumerate(bare["hosts"]):
+        host["bootMACAddress"] = f"52:54:00:22:{number:02x}:{index:02x}"
+        host["bmc"]["address"] = f"redfish-virtualmedia://10.0.{number}.{index}/redfish/v1/Systems/1"
+    change(config)
+    return config
+
+
+def lines(*configs: dict[str, Any]) -> list[list[str]]:
+    """Of `a.yaml`, `b.yaml`, … in turn; the change under test is in the configs."""
+    read_ones = [read(yaml.safe_dump(config)).config for config in configs]
+    fleet = [Cluster(f"{letter}.yaml", config) for letter, config in zip("abcdef", read_ones, strict=False)]
+    return [[str(problem) for problem in found] for found in clashes_between(fleet)]
+
+
+def bare(**values: Any) -> Change:
+    return lambda config: config["platform"]["baremetal"].update(values)
+
+
+def named(name: str) -> Change:
+    return lambda config: config["metadata"].update(name=name)
+
+
+def first_host(**values: Any) -> Change:
+    return lambda config: config["platform"]["baremetal"]["hosts"][0].update(values)
+
+
+def bmc(address: str) -> Change:
+    return lambda config: config["platform"]["baremetal"]["hosts"][0]["bmc"].update(address=address)
+
+
+BARE = "platform.baremetal"
+SYSTEM = "/redfish/v1/Systems/1"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "line"),
+    [
+        pytest.param(
+            named("prod"),
+            named("prod"),
+            "metadata.name: prod is the name of a.yaml too, and so are its VRIDs and auth_pass; choose another",
+            id="name",
+        ),
+        pytest.param(
+            named("cnf10"),
+            named("cnf11"),
+            "metadata.name: its ingress VRID 147 is the api VRID of a.yaml too; "
+            "set vrids: {ingress: 1}, which is free, in its stack's options",
+            id="vrid-of-the-other-vip",
+        ),
+        pytest.param(
+            named("okd-prod1"),
+            named("okd-prod2"),
+            "metadata.name: auth_pass okd-prod (keepalived reads 8 characters) is that of a.yaml too: "
+            "adverts are not told apart if a VRID ever meets; choose a name that begins otherwise",
+            id="auth-pass",
+        ),
+        pytest.param(
+            bare(apiVIPs=["192.168.111.5"]),
+            bare(ingressVIPs=["192.168.111.5"]),
+            f"{BARE}.ingressVIPs[0]: 192.168.111.5 is {BARE}.apiVIPs[0] of a.yaml already; choose another",
+            id="vip-of-the-other-kind",
+        ),
+        pytest.param(
+            bare(apiVIPs=["2001:db8::5"]),
+            bare(apiVIPs=["2001:DB8:0:0::5"]),
+            f"{BARE}.apiVIPs[0]: 2001:DB8:0:0::5 is {BARE}.apiVIPs[0] of a.yaml already; choose another",
+            id="vip-in-another-spelling",
+        ),
+        pytest.param(
+            bare(apiVIPs=["192.168.111.9", "2001:db8::5"]),
+            bare(apiVIP="2001:db8::5", apiVIPs=None),
+            f"{BARE}.apiVIPs[0]: 2001:db8::5 is {BARE}.apiVIPs[1] of a.yaml already; choose another",
+            id="vip-by-its-old-key",
+        ),
+        pytest.param(
+            first_host(bootMACAddress="52:54:00:ab:cd:ef"),
+            first_host(bootMACAddress="5254.00AB.CDEF"),
+            f"{BARE}.hosts[0].bootMACAddress: 5254.00AB.CDEF is {BARE}.hosts[0].bootMACAddress of a.yaml already; "
+            "each network card has its own",
+            id="boot-mac-in-another-spelling",
+        ),
+        pytest.param(
+            bare(externalMACAddress="52:54:00:ab:cd:ef"),
+            bare(provisioningMACAddress="52-54-00-ab-cd-ef"),
+            f"{BARE}.provisioningMACAddress: 52-54-00-ab-cd-ef is {BARE}.externalMACAddress of a.yaml already; "
+            "each network card has its own",
+            id="macs-of-two-bootstrap-vms",
+        ),
+        pytest.param(
+            bmc(f"redfish-virtualmedia://BMC.example.com:443{SYSTEM}"),
+            bmc(f"idrac-virtualmedia+https://bmc.example.com{SYSTEM}/"),
+            f"{BARE}.hosts[0].bmc.address: idrac-virtualmedia+https://bmc.example.com{SYSTEM}/ is "
+            f"{BARE}.hosts[0].bmc.address of a.yaml already; a server belongs to one cluster",
+            id="bmc-in-another-spelling",
+        ),
+        pytest.param(
+            bare(provisioningNetwork="Managed"),
+            bare(provisioningNetwork="Unmanaged", provisioningNetworkCIDR="172.22.0.128/25"),
+            f"{BARE}.provisioningNetworkCIDR: 172.22.0.128/25 overlaps 172.22.0.0/24 of a.yaml; "
+            "write a network of its own, or provisioningNetwork: Disabled",
+            id="provisioning-network-within-another's-default",
+        ),
+    ],
+)
+def test_one_clash_is_one_line_at_the_later_file(earlier: Change, later: Change, line: str) -> None:
+    assert lines(install_config(1, earlier), install_config(2, later)) == [[], [line]]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        pytest.param(lambda _: None, lambda _: None, id="the-same-machine-network"),
+        pytest.param(first_host(name="server"), first_host(name="server"), id="host-names"),
+        pytest.param(named("okdprod1"), named("okdprod"), id="names-that-differ-in-character-8"),
+        pytest.param(
+            bmc(f"redfish-virtualmedia://10.1.1.1{SYSTEM}"),
+            bmc("redfish-virtualmedia://10.1.1.1/redfish/v1/Systems/2"),
+            id="two-systems-of-one-bmc",
+        ),
+        pytest.param(
+            bmc(f"redfish-virtualmedia://10.1.1.1{SYSTEM}"),
+            bmc(f"redfish-virtualmedia://10.1.1.1:8443{SYSTEM}"),
+            id="two-ports-of-one-address",
+        ),
+        pytest.param(
+            bare(provisioningNetwork="Managed"),
+            bare(provisioningNetwork="Managed", provisioningNetworkCIDR="172.22.1.0/24"),
+            id="neighbouring-provisioning-networks",
+        ),
+        pytest.param(
+            bare(provisioningNetwork="Managed"),
+            bare(provisioningNetwork="Disabled", provisioningNetworkCIDR="172.22.0.0/24"),
+            id="a-network-that-is-disabled",
+        ),
+        pytest.param(
+            lambda config: (named("cnf10")(config), bare(loadBalancer={"type": "UserManaged"})(config)),
+            named("cnf11"),
+            id="the-vrid-of-a-cluster-without-keepalived",
+        ),
+        pytest.param(named("A b"), named("A b"), id="names-that-are-none"),
+        pytest.param(bare(apiVIPs=["x"]), bare(apiVIPs=["x"]), id="vips-that-are-none"),
+        pytest.param(first_host(bootMACAddress="x"), first_host(bootMACAddress="x"), id="macs-that-are-none"),
+        pytest.param(bmc("x://y"), bmc("x://y"), id="bmcs-that-are-none"),
+        pytest.param(
+            bare(provisioningNetwork="Managed", provisioningNetworkCIDR="x"),
+            bare(provisioningNetwork="Managed", provisioningNetworkCIDR="x"),
+            id="networks-that-are-none",
+        ),
+    ],
+)
+def test_what_two_clusters_may_share_or_never_have(earlier: Change, later: Change) -> None:
+    assert lines(install_config(1, earlier), install_config(2, later)) == [[], []]
+
+
+def test_a_clash_within_one_file_is_left_to_its_own_check() -> None:
+    same = bare(apiVIPs=["192.168.111.5"], ingressVIPs=["192.168.111.5"])
+    assert lines(install_config(1, same), install_config(2)) == [[], []]
+
+
+def test_each_later_file_names_all_earlier_ones() -> None:
+    shared = bare(apiVIPs=["192.168.111.5"])
+    found = lines(*(install_config(number, shared) for number in (1, 2, 3)))
+    assert [len(each) for each in found] == [0, 1, 1]
+    assert f"is {BARE}.apiVIPs[0] of a.yaml, {BARE}.apiVIPs[0] of b.yaml already" in found[2][0]
+
+
+def test_a_line_names_three_of_many_and_counts_the_others() -> None:
+    last = lines(*(install_config(number, bare(externalMACAddress="52:54:00:22:22:22")) for number in range(6)))[-1]
+    path = f"{BARE}.externalMACAddress"
+    owners = ", ".join(f"{path} of {letter}.yaml" for letter in "abc")
+    assert last == [f"{path}: 52:54:00:22:22:22 is {owners} and 2 more already; each network card has its own"]
+
+
+def test_a_password_in_a_url_is_not_repeated() -> None:
+    login = bmc(f"redfish-virtualmedia://admin:secret@10.1.1.1{SYSTEM}")
+    assert lines(install_config(1, login), install_config(2, login)) == [[], []]
+
+
+def by_name(names: Iterable[str]) -> list[Cluster]:
+    """Clusters of which nothing is known but their names."""
+    base = InstallConfig()
+    return [
+        Cluster(name, base.model_copy(update={"metadata": base.metadata.model_copy(update={"name": name})}))
+        for name in names
+    ]
+
+
+def test_where_no_vrid_is_free_the_line_says_so() -> None:
+    texts = [problem.text for found in clashes_between(by_name(f"n{number}" for number in range(500))) for problem in found]
+    assert texts[0].endswith("which is free, in its stack's options")
+    assert texts[-1].endswith("none is free; put this cluster into another network")
+
+
+@given(st.lists(st.from_regex("[a-z][a-z0-9]{0,6}", fullmatch=True), min_size=2, max_size=30, unique=True))
+def test_suggested_vrids_are_nobodys_and_after_them_none_is_shared(names: list[str]) -> None:
+    used = {name: router_ids(name)._asdict() for name in names}
+    taken = {router_id for ids in used.values() for router_id in ids.values()}
+    for name, found in zip(names, clashes_between(by_name(names)), strict=True):
+        for problem in found:
+            vip, suggested = problem.text.split("vrids: {")[1].split("}")[0].split(": ")
+            assert int(suggested) not in taken
+            used[name][vip] = int(suggested)
+    assert all(not set(one.values()) & set(other.values()) for one, other in combinations(used.values(), 2))

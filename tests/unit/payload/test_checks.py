@@ -1,0 +1,369 @@
+"""The payload's files: pinned, and fit for this cluster, each fault told in one line that names the file."""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from assets.ignition import Resource
+from payload.checks import PayloadError, check_payload, payload_ca, read_bootstrap, read_payload
+from testing.payloads import (
+    DOMAIN,
+    MADE,
+    MANIFEST,
+    NOW,
+    TLS,
+    Files,
+    certificate,
+    good,
+    manifest,
+    payload,
+    put,
+    root_ca,
+    without,
+)
+
+FOLDER = Path("stacks/lab/payload")
+ROOT_CA = f"{TLS}/root-ca.crt"
+GENERATE = "`python -m cluster payload-config`"
+TAKE = "take the file that openshift-install wrote"
+ANEW = "generate the payload anew"
+
+
+def told(contents: dict[str, bytes], now: datetime = NOW) -> list[str]:
+    return [str(error) for error in check_payload(FOLDER, contents, DOMAIN, now)]
+
+
+def plain(text: str) -> dict[str, str]:
+    return {"source": f"data:,{quote(text)}"}
+
+
+def zipped(text: str) -> dict[str, str]:
+    packed = base64.b64encode(gzip.compress(text.encode())).decode()
+    return {"source": f"data:;base64,{packed}", "compression": "gzip"}
+
+
+def packed_by(pack: Callable[[str], dict[str, str]]) -> Callable[[Files], None]:
+    """The manifest and every CA in another form of data URL."""
+
+    def change(files: Files) -> None:
+        for each in files["bootstrap"]["storage"]["files"]:
+            texts = {MANIFEST: manifest(), ROOT_CA: root_ca()}
+            if each["path"] in texts:
+                each["contents"] = pack(texts[each["path"]])
+        files["master"]["ignition"]["security"]["tls"]["certificateAuthorities"] = [pack(root_ca())]
+
+    return change
+
+
+def contents_of(files: Files, path: str, contents: dict[str, Any]) -> None:
+    put(files, path, "")
+    files["bootstrap"]["storage"]["files"][-1]["contents"] = contents
+
+
+def pointing(files: Files, name: str, url: str | None) -> None:
+    files[name]["ignition"]["config"]["merge"] = [{"source": url}] if url else []
+
+
+def trusting(files: Files, name: str, pem: str) -> None:
+    tls = {"certificateAuthorities": [{"source": Resource.inline(pem).source}]}
+    files[name]["ignition"]["security"]["tls"] = tls
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda f: None, id="as-written"),
+        pytest.param(packed_by(plain), id="plain-data-urls"),
+        pytest.param(packed_by(zipped), id="compressed"),
+        pytest.param(lambda f: f["bootstrap"]["ignition"].update(version="3.4.0"), id="a-newer-spec"),
+        pytest.param(lambda f: f["master"].update(storage={"files": [{"path": "/etc/motd"}]}), id="the-site-s-own"),
+        pytest.param(
+            lambda f: f["worker"]["ignition"]["config"]["merge"].append({"source": "data:,{}"}), id="one-merge-more"
+        ),
+        pytest.param(lambda f: trusting(f, "worker", f"# the root\n{root_ca()}\n"), id="the-ca-written-otherwise"),
+        pytest.param(lambda f: put(f, "/etc/x/old.crt", certificate("x", MADE, MADE)), id="old-ones-elsewhere"),
+        pytest.param(lambda f: put(f, f"{TLS}/old.pem", certificate("x", MADE, MADE)), id="other-than-crt"),
+        pytest.param(lambda f: put(f, "/etc/containers/systemd/etcd.container", ""), id="another-quadlet"),
+    ],
+)  # fmt: skip
+def test_a_good_payload_has_no_fault(change: Callable[[Files], object]) -> None:
+    assert told(payload(change)) == []
+
+
+FAULTS = [
+    pytest.param(
+        lambda f: f.update(worker=b"{"), "worker.ign: no Ignition config (Invalid JSON", TAKE, id="no-json"
+    ),
+    pytest.param(
+        lambda f: f.update(bootstrap=b""), "bootstrap.ign: no Ignition config (Invalid JSON", TAKE, id="empty"
+    ),
+    pytest.param(
+        lambda f: f.update(master=[]), "master.ign: no Ignition config (Input should be", TAKE, id="a-list"
+    ),
+    pytest.param(
+        lambda f: f["master"]["ignition"].pop("version"),
+        "master.ign: no Ignition config (ignition.version: Field required", TAKE,
+        id="no-version",
+    ),
+    pytest.param(
+        lambda f: f["bootstrap"]["storage"].update(files=[{"path": 7}]),
+        "bootstrap.ign: no Ignition config (storage.files.0.path: ", TAKE,
+        id="another-shape",
+    ),
+    pytest.param(
+        lambda f: f["master"]["ignition"].update(version="2.2.0"),
+        "master.ign: ignition.version is 2.2.0, 3.x is wanted", "openshift-install 4.6 or newer",
+        id="spec-2",
+    ),
+    pytest.param(
+        lambda f: put(f, MANIFEST, manifest("BareMetal")),
+        "bootstrap.ign: generated for platform BareMetal, None is wanted", GENERATE,
+        id="platform-baremetal",
+    ),
+    pytest.param(
+        lambda f: put(f, MANIFEST, manifest("null")),
+        f"bootstrap.ign: {MANIFEST} in it is no infrastructure manifest (status.platformStatus.type: ", TAKE,
+        id="no-platform",
+    ),
+    pytest.param(
+        lambda f: put(f, MANIFEST, "a: b: c"),
+        f"bootstrap.ign: {MANIFEST} in it is no infrastructure manifest (no YAML)", TAKE,
+        id="manifest-is-no-yaml",
+    ),
+    pytest.param(
+        lambda f: without(f, MANIFEST),
+        f"bootstrap.ign: no {MANIFEST} in it", TAKE,
+        id="no-manifest",
+    ),
+    pytest.param(
+        lambda f: put(f, "/etc/containers/systemd/ironic-httpd.container", "[Container]"),
+        "bootstrap.ign: brings Ironic (/etc/containers/systemd/ironic-httpd.container)", GENERATE,
+        id="ironic-quadlet",
+    ),
+    pytest.param(
+        lambda f: f["bootstrap"]["systemd"]["units"].append({"name": "ironic.service"}),
+        "bootstrap.ign: brings Ironic (ironic.service)", GENERATE,
+        id="ironic-unit",
+    ),
+    pytest.param(
+        lambda f: put(f, MANIFEST, manifest(domain="old.lab.test")),
+        f"bootstrap.ign: of another cluster: it names api-int.old.lab.test, the plan api-int.{DOMAIN}", GENERATE,
+        id="bootstrap-of-another-cluster",
+    ),
+    pytest.param(
+        lambda f: put(f, MANIFEST, manifest().replace("//api.okd", "//api.old")),
+        f"bootstrap.ign: of another cluster: it names api.old.lab.test, the plan api.{DOMAIN}", GENERATE,
+        id="another-outer-name",
+    ),
+    pytest.param(
+        lambda f: pointing(f, "worker", "https://api-int.old.lab.test:22623/config/worker"),
+        f"worker.ign: of another cluster: it names api-int.old.lab.test, the plan api-int.{DOMAIN}", GENERATE,
+        id="pointer-of-another-cluster",
+    ),
+    pytest.param(
+        lambda f: pointing(f, "master", "https://[fd00::5]:22623/config/master"),
+        "master.ign: of another cluster: it names fd00::5, ", GENERATE,
+        id="pointer-to-an-address",
+    ),
+    pytest.param(
+        lambda f: pointing(f, "master", None), "master.ign: of another cluster: it names no host, ", GENERATE,
+        id="pointer-to-nothing",
+    ),
+    pytest.param(
+        lambda f: pointing(f, "master", "https://[bad"),
+        "master.ign: of another cluster: it names no host, ", GENERATE,
+        id="pointer-to-no-url",
+    ),
+    pytest.param(
+        lambda f: trusting(f, "worker", certificate("another-root")),
+        "bootstrap.ign: its root CA is not that of worker.ign", "from one run",
+        id="worker-of-another-run",
+    ),
+    pytest.param(
+        lambda f: put(f, ROOT_CA, certificate("another-root")),
+        "bootstrap.ign: its root CA is not that of master.ign and worker.ign", "from one run",
+        id="bootstrap-of-another-run",
+    ),
+    pytest.param(
+        lambda f: f["master"]["ignition"].pop("security"),
+        "master.ign: no ignition.security.tls.certificateAuthorities in it", TAKE,
+        id="pointer-without-a-ca",
+    ),
+    pytest.param(
+        lambda f: trusting(f, "master", ""),
+        "master.ign: no readable certificate in ignition.security.tls.certificateAuthorities", TAKE,
+        id="pointer-with-an-empty-ca",
+    ),
+    pytest.param(
+        lambda f: put(f, ROOT_CA, ""), f"bootstrap.ign: no {ROOT_CA} in it", TAKE, id="bootstrap-without-a-ca"
+    ),
+    pytest.param(
+        lambda f: put(f, f"{TLS}/sub/x.crt", certificate("x", MADE, MADE + timedelta(minutes=60))),
+        "bootstrap.ign: useless since 2026-11-20 15:03 UTC, when the first of its certificates ended "
+        f"({TLS}/sub/x.crt); ",
+        ANEW,
+        id="an-ended-certificate",
+    ),
+    pytest.param(
+        lambda f: put(f, f"{TLS}/x.crt", root_ca() + certificate("x", MADE, MADE + timedelta(minutes=60))),
+        "bootstrap.ign: useless since 2026-11-20 15:03 UTC", ANEW,
+        id="the-last-of-a-bundle-ended",
+    ),
+    pytest.param(
+        lambda f: put(f, f"{TLS}/x.crt", certificate("x", NOW + timedelta(minutes=1))),
+        f"bootstrap.ign: good only from 2026-11-20 16:04 UTC on ({TLS}/x.crt), here it is 2026-11-20 16:03",
+        "set the clock of this host right",
+        id="a-coming-certificate",
+    ),
+    pytest.param(
+        lambda f: put(f, f"{TLS}/x.crt", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+        f"bootstrap.ign: no readable certificate in {TLS}/x.crt", TAKE,
+        id="a-broken-certificate",
+    ),
+    pytest.param(
+        lambda f: contents_of(f, f"{TLS}/x.crt", {"source": "https://web.example.com/x.crt"}),
+        f"bootstrap.ign: {TLS}/x.crt in it cannot be read: its source is no data URL", TAKE,
+        id="contents-elsewhere",
+    ),
+    pytest.param(
+        lambda f: contents_of(f, MANIFEST, {"source": "data:;base64,%%%"}),
+        f"bootstrap.ign: {MANIFEST} in it cannot be read: its data URL is broken", TAKE,
+        id="contents-no-base64",
+    ),
+    pytest.param(
+        lambda f: contents_of(f, MANIFEST, {"source": "data:,x", "compression": "gzip"}),
+        f"bootstrap.ign: {MANIFEST} in it cannot be read: its data URL is broken", TAKE,
+        id="contents-not-compressed",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "what", "mend"), FAULTS)
+def test_a_fault_is_one_line_with_the_file_and_what_mends_it(
+    change: Callable[[Files], object], what: str, mend: str
+) -> None:
+    (line,) = told(payload(change))
+    assert line.startswith(f"{FOLDER}/{what}")
+    assert mend in line.partition("; ")[2]
+    assert "\n" not in line
+    assert "BEGIN" not in line
+
+
+def test_the_files_of_a_day_ago_are_useless_since_the_first_certificate_ended() -> None:
+    last = MADE + timedelta(days=1)
+    assert told(payload(), last) == []
+    (line,) = told(payload(), last + timedelta(seconds=1))
+    assert "useless since 2026-11-21 14:03 UTC" in line
+
+
+def test_production_is_not_concerned_with_an_old_bootstrap() -> None:
+    contents = payload()
+    del contents["bootstrap"]
+    assert told(contents, MADE + timedelta(days=400)) == []
+
+
+def test_the_pointers_alone_must_have_one_ca() -> None:
+    contents = payload(lambda f: trusting(f, "worker", certificate("another-root")))
+    del contents["bootstrap"]
+    (line,) = told(contents)
+    assert line.startswith(f"{FOLDER}/master.ign: its root CA is not that of worker.ign; ")
+
+
+def test_all_faults_are_told_at_once() -> None:
+    def change(files: Files) -> None:
+        put(files, MANIFEST, manifest("VSphere"))
+        put(files, f"{TLS}/x.crt", certificate("x", MADE, MADE))
+        pointing(files, "master", "https://192.0.2.5:22623/config/master")
+        files["worker"]["ignition"]["version"] = "2.2.0"
+
+    starts = ["generated for platform VSphere", "useless since", "of another cluster", "ignition.version is 2.2.0"]
+    seen = [line.partition(": ")[2] for line in told(payload(change))]
+    assert [line[: len(start)] for line, start in zip(seen, starts, strict=True)] == starts
+
+
+CONTENT = json.dumps(good()["master"]).encode()
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def _stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack `lab` with a master.ign, in the working directory."""
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "master.ign").write_bytes(CONTENT)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_stack")
+def test_a_pinned_payload_is_read() -> None:
+    assert read_payload("lab", "master", SHA256) == CONTENT
+
+
+@pytest.mark.usefixtures("_stack")
+def test_a_bootstrap_is_read_on_its_day_and_no_later() -> None:
+    content = payload()["bootstrap"]
+    (FOLDER / "bootstrap.ign").write_bytes(content)
+    pinned = hashlib.sha256(content).hexdigest()
+    assert read_bootstrap("lab", pinned, NOW) == content
+    with pytest.raises(PayloadError, match=r"bootstrap\.ign: useless since"):
+        read_bootstrap("lab", pinned, NOW + timedelta(days=3660))
+
+
+@pytest.mark.usefixtures("_stack")
+@pytest.mark.parametrize(
+    ("stack", "name", "pinned", "said"),
+    [
+        pytest.param("lab", "worker", SHA256, ["stacks/lab/payload/worker.ign: cannot be read"], id="missing-file"),
+        pytest.param(
+            "none", "master", SHA256, ["stacks/none/payload/master.ign: cannot be read"], id="missing-stack"
+        ),
+        pytest.param(
+            "lab", "master", "0" * 64, [f"sha256 is {SHA256}", "0" * 64, f"payload.master {SHA256}"], id="another-one"
+        ),
+    ],
+)
+def test_a_payload_that_is_not_the_pinned_one_is_one_line(
+    stack: str, name: str, pinned: str, said: list[str]
+) -> None:
+    with pytest.raises(PayloadError) as caught:
+        read_payload(stack, name, pinned)
+    assert "\n" not in str(caught.value)
+    assert all(part in str(caught.value) for part in said)
+
+
+def pointer(source: str | None) -> bytes:
+    tls = {"certificateAuthorities": [{"source": source}]}
+    return json.dumps({"ignition": {"version": "3.2.0", "security": {"tls": tls}}}).encode()
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain;charset=utf-8;", ";", "text/plain;"], ids=["installer", "bare", "plain"]
+)
+def test_the_ca_is_the_one_in_the_pointer(kind: str) -> None:
+    source = f"data:{kind}base64,{base64.b64encode(root_ca().encode()).decode()}"
+    assert payload_ca(pointer(source)) == root_ca()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"{}", id="empty"),
+        pytest.param(b"no json", id="no-json"),
+        pytest.param(b"[]", id="a-list"),
+        pytest.param(pointer(None), id="no-source"),
+        pytest.param(pointer("data:;base64,%%%"), id="no-base64"),
+        pytest.param(pointer("data:;base64,"), id="empty-source"),
+        pytest.param(pointer("https://ca.example/ca.crt"), id="a-url"),
+    ],
+)
+def test_a_pointer_without_a_ca_is_one_clean_line(content: bytes) -> None:
+    with pytest.raises(PayloadError, match=r"^payload: .*openshift-install wrote$"):
+        payload_ca(content)

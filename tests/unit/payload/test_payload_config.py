@@ -1,0 +1,108 @@
+"""The install-config of platform none: the same cluster, and nothing that only platform baremetal knows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.install_config import read
+from cluster.install_config.read import mapping
+from payload.payload_config import payload_config
+from testing import plans
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def made(change: Change = lambda _: None) -> dict[str, Any]:
+    """What is written for the rehearsal's file after a change that leaves it good."""
+    config = plans.install_config()
+    change(config)
+    text = yaml.safe_dump(config)
+    reading = read(text)
+    assert reading.problems == ()
+    written: dict[str, Any] = yaml.safe_load(payload_config(mapping(text), reading.config.networking))
+    return written
+
+
+def test_only_the_platform_differs() -> None:
+    assert made() == plans.install_config() | {"platform": {"none": {}}}
+
+
+def test_no_login_of_a_bmc_is_left() -> None:
+    assert "rehearsal-only" not in yaml.safe_dump(made())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        pytest.param("proxy", {"httpProxy": "http://10.0.0.1:3128", "noProxy": "example.com"}, id="proxy"),
+        pytest.param("imageDigestSources", [{"source": "r.test/a", "mirrors": ["m.test/a"]}], id="mirrors"),
+        pytest.param("imageContentSources", [{"source": "r.test/a", "mirrors": ["m.test/a"]}], id="old-mirrors"),
+        pytest.param("additionalTrustBundlePolicy", "Always", id="trust-bundle-policy"),
+        pytest.param("featureSet", "TechPreviewNoUpgrade", id="feature-set"),
+        pytest.param("publish", "External", id="publish"),
+        pytest.param("cpuPartitioningMode", "AllNodes", id="cpu-partitioning"),
+        pytest.param("compute", [{"name": "worker", "replicas": 0}], id="no-compute"),
+        pytest.param("compute", [{"name": "worker", "replicas": 1, "hyperthreading": "Disabled"}], id="compute"),
+        pytest.param("metadata", {"name": "okd", "labels": {"born": "2026-01-01"}}, id="a-date-stays-text"),
+    ],
+)
+def test_the_rest_of_a_file_stays(key: str, value: Any) -> None:
+    assert made(lambda config: config.update({key: value}))[key] == value
+
+
+def test_networking_is_in_todays_spellings() -> None:
+    old = {
+        "type": "OVNKubernetes",
+        "machineCIDR": "192.168.111.0/24",
+        "serviceCIDR": "172.30.0.0/16",
+        "clusterNetworks": [{"cidr": "10.128.0.0/14", "hostSubnetLength": 9}],
+    }
+    assert made(lambda config: config.update(networking=old))["networking"] == plans.install_config()["networking"]
+
+
+def test_machine_pools_lose_their_platform() -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["controlPlane"]["platform"] = {"baremetal": {}}
+        config["compute"][0]["platform"] = {"baremetal": {}}
+
+    written = made(change)
+    assert "platform" not in written["controlPlane"]
+    assert "platform" not in written["compute"][0]
+
+
+def test_compute_gets_the_architecture_that_platform_none_wants() -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["controlPlane"]["architecture"] = "amd64"
+        config["compute"][0]["architecture"] = "arm64"
+
+    assert made(change)["compute"][0]["architecture"] == "amd64"
+
+
+def test_the_capability_that_only_platform_baremetal_needs_is_taken_out() -> None:
+    names = ["baremetal", "MachineAPI", "Ingress", "CloudCredential"]
+    capabilities = {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": names}
+    written = made(lambda config: config.update(capabilities=capabilities))["capabilities"]
+    assert written == {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": names[1:]}
+
+
+def test_a_control_plane_of_two_keeps_the_fencing_that_it_needs_on_platform_none_as_well() -> None:
+    address = "redfish+https://10.0.0.{}/redfish/v1/Systems/1"
+    logins = [
+        {"hostName": f"m{number}", "username": "a", "password": "b", "address": address.format(number)}
+        for number in (1, 2)
+    ]
+
+    def change(config: dict[str, Any]) -> None:
+        config["featureSet"] = "TechPreviewNoUpgrade"
+        config["controlPlane"] |= {"replicas": 2, "fencing": {"credentials": logins}}
+        del config["platform"]["baremetal"]["hosts"][2]
+
+    assert made(change)["controlPlane"]["fencing"] == {"credentials": logins}
+
+
+def test_the_pull_secret_stands_on_one_line() -> None:
+    secret = '{"auths": {"registry.test": {"auth": "' + "x" * 400 + '"}}}'
+    text = yaml.safe_dump(plans.install_config() | {"pullSecret": secret})
+    assert secret in payload_config(mapping(text), read(text).config.networking)

@@ -1,0 +1,269 @@
+"""BmcHost: consent, take-over, release, and what its provider refuses before it asks a BMC."""
+
+from collections.abc import Callable
+
+import pytest
+from pulumi.output import Unknown
+
+from providers.base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
+from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
+from providers.bmc_host.provider import BmcHostProvider
+from testing.fakes.bmc import UUID, FakeBmc
+from testing.fakes.clock import FakeClock
+from wires.redfish.bmc import BootOverride, Identity, Power
+from wires.redfish.identity import is_shared, same
+
+HOST = "okd-master-0"
+
+
+def engine(bmc: FakeBmc, consent: str = UUID, recorded: Identity | None = None) -> BmcHostEngine:
+    return BmcHostEngine(bmc, bmc.clock, lambda _: None, HOST, consent, 300, recorded)
+
+
+def bmc(state: Power = Power.OFF, image: str | None = None) -> FakeBmc:
+    fake = FakeBmc(FakeClock(), image=image)
+    return fake.run_from_disk() if state is Power.ON else fake
+
+
+@pytest.mark.parametrize("consent", [UUID, UUID.upper(), "SN-1", "sn-1"])
+def test_consent_names_uuid_or_serial_in_any_case(consent: str) -> None:
+    assert engine(bmc(), consent).identify().uuid == UUID
+
+
+def test_another_machine_prints_the_command_that_consents_to_it() -> None:
+    fake = bmc(Power.ON, "http://x/y.iso")
+    with pytest.raises(BmcIdentityError, match=rf"pulumi config set --path 'consent.{HOST}' {UUID}$") as caught:
+        engine(fake, "SN-2").take_over()
+    assert "Dell R650" in str(caught.value)
+    assert fake.writes == []
+
+
+OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
+
+
+@pytest.mark.parametrize(
+    ("who", "consent", "advice"),
+    [
+        pytest.param(Identity(BOARD, "SN-1"), BOARD, f"name its serial: {consent_command(HOST, 'SN-1')}", id="uuid"),
+        pytest.param(Identity(UUID, OEM), OEM.upper(), f"name its UUID: {consent_command(HOST, UUID)}", id="serial"),
+        pytest.param(Identity(BOARD, OEM), OEM, "set a serial number in its firmware first", id="both"),
+        pytest.param(Identity(BOARD, OEM), "SN-1", "set a serial number in its firmware first", id="and-another"),
+    ],
+)
+def test_what_many_boards_say_is_consent_to_none(who: Identity, consent: str, advice: str) -> None:
+    fake = bmc(Power.ON, "http://x/y.iso")
+    fake.who = who
+    with pytest.raises(BmcIdentityError) as caught:
+        engine(fake, consent).take_over()
+    assert advice in str(caught.value)
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("value", "shared"),
+    [
+        ("", True),
+        (OEM, True),
+        ("Default string", True),
+        ("00000000-0000-0000-0000-000000000000", True),
+        ("FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", True),
+        ("0123456789", True),
+        (" default STRING ", True),
+        (UUID, False),
+        ("SN-1", False),
+        ("CZ0123456789", False),
+    ],
+)
+def test_placeholders_are_known_as_such(value: str, shared: bool) -> None:
+    assert is_shared(value) is shared
+
+
+RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
+
+
+@pytest.mark.parametrize(
+    ("who", "is_it"),
+    [
+        (Identity(UUID.upper(), "sn-1"), True),
+        (Identity(UUID, OEM), True),
+        (Identity("", "SN-1"), True),
+        (Identity(UUID, "SN-2"), False),
+        (Identity("c0ffee00-0000-4000-8000-000000000002", "SN-1"), False),
+    ],
+    ids=["case", "serial-unfilled", "uuid-unreported", "another-serial", "another-uuid"],
+)
+def test_a_record_is_of_one_machine_by_uuid_and_serial(who: Identity, is_it: bool) -> None:
+    assert same(RECORDED, who) is is_it
+
+
+def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
+    fake = bmc(Power.ON, "http://x/y.iso")
+    fake.who = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2", "DL380", "HPE")
+    deeds: tuple[Callable[[BmcHostEngine], object], ...] = (
+        BmcHostEngine.identify,
+        lambda it: it.release(Found(BootOverride())),
+    )
+    for deed in deeds:
+        with pytest.raises(BmcIdentityError) as caught:
+            deed(engine(fake, UUID, RECORDED))
+        text = str(caught.value)
+        assert f"the record is of Dell R650, UUID {UUID}, serial SN-1; the BMC is that of HPE DL380, UUID " in text
+        assert f"name its UUID: {consent_command(HOST, fake.who.uuid)}" in text
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("image", "override", "changed"),
+    [
+        (None, BootOverride("Pxe", "Continuous", "UEFI"), ""),
+        (None, BootOverride("Hdd", "Once"), ""),
+        (None, BootOverride("None", "Disabled"), ""),
+        ("http://x/y.iso", BootOverride("Hdd", "Once"), "virtual CD http://x/y.iso, left empty"),
+        (None, BootOverride("Cd", "Once"), "boot override Cd Once, found Pxe Continuous"),
+    ],
+    ids=["as-found", "from-disk", "used-up", "media", "override"],
+)
+def test_a_refresh_tells_what_was_not_left_so(image: str | None, override: BootOverride, changed: str) -> None:
+    fake = bmc(Power.ON, image)
+    fake.override = override
+    line, seen = engine(fake).look(Found(BootOverride("Pxe", "Continuous", "UEFI")))
+    assert line == f"power On; virtual CD {image or 'empty'}; boot override {override.target} {override.enabled}"
+    assert seen == changed
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("fake", "writes"),
+    [
+        pytest.param(bmc(), [], id="off"),
+        pytest.param(bmc(Power.ON), ["Off"], id="on"),
+        pytest.param(bmc(Power.OFF, "http://x/y.iso"), ["eject"], id="off-media"),
+        pytest.param(bmc(Power.ON, "http://x/y.iso"), ["Off", "eject"], id="on-media"),
+    ],
+)
+def test_a_server_is_taken_over_off_and_without_media(fake: FakeBmc, writes: list[str]) -> None:
+    image = fake.image
+    _, found = engine(fake).take_over()
+    assert fake.writes == writes
+    assert (fake.power(), fake.media()) == (Power.OFF, None)
+    assert found == Found(BootOverride("Hdd", "Continuous", "UEFI"), image or "")
+    assert Found.from_outs({"found": found.to_outs()}) == found
+
+
+def test_a_running_cluster_is_recorded_and_left_alone() -> None:
+    fake = bmc(Power.ON)
+    engine(fake).record()
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("found", "writes"),
+    [
+        (BootOverride("Pxe", "Continuous", "UEFI"), ["Off", "eject", "override Pxe Continuous"]),
+        (BootOverride("Cd", "Once"), ["Off", "eject"]),
+        (BootOverride(), ["Off", "eject", "override None Disabled"]),
+    ],
+    ids=["other", "same", "unreported"],
+)
+def test_release_leaves_it_off_with_the_override_as_found(found: BootOverride, writes: list[str]) -> None:
+    fake = FakeBmc(FakeClock()).run_from_media("http://x/y.iso")
+    fake.sticky = False
+    fake.override = BootOverride("Cd", "Once")
+    engine(fake).release(Found(found))
+    assert fake.writes == writes
+
+
+def test_release_of_what_is_off_and_as_found_writes_nothing() -> None:
+    fake = bmc()
+    engine(fake).release(Found(fake.override))
+    assert fake.writes == []
+
+
+@pytest.mark.parametrize(
+    ("refusal", "version"), [(None, "7.10"), (BmcAuthError("HTTP 403"), ""), (BmcTransientError("HTTP 503"), "")]
+)
+def test_a_bmc_that_hides_its_version_is_taken_as_it_is(refusal: Exception | None, version: str) -> None:
+    fake = bmc()
+
+    def refuse(_: str) -> None:
+        if refusal:
+            raise refusal
+
+    fake.fault = refuse
+    assert engine(fake).bmc_version() == version
+
+
+def test_a_wrong_password_is_tried_once() -> None:
+    fake = bmc()
+
+    def refuse(_: str) -> None:
+        raise BmcAuthError("HTTP 401")
+
+    fake.fault = refuse
+    with pytest.raises(BmcAuthError):
+        engine(fake).take_over()
+    assert fake.requests == 1
+
+
+def test_an_unreachable_bmc_fails_release_at_the_deadline() -> None:
+    fake = bmc()
+
+    def dead(_: str) -> None:
+        raise BmcTransientError("connection refused")
+
+    fake.fault = dead
+    with pytest.raises(BmcTimeoutError, match="connection refused"):
+        engine(fake).release(Found(BootOverride()))
+    assert fake.clock.now() - 1000 < 310
+
+
+def test_a_power_request_is_not_repeated_while_it_takes_effect() -> None:
+    fake = bmc(Power.ON)
+    fake.change_s = 40
+    engine(fake).take_over()
+    assert fake.writes == ["Off"]
+
+
+@pytest.mark.parametrize(
+    ("host", "path"), [("m0", "consent.m0"), ("m0.lab", 'consent["m0.lab"]')], ids=["label", "dotted"]
+)
+def test_the_command_sets_one_key(host: str, path: str) -> None:
+    assert consent_command(host, "X") == f"pulumi config set --path '{path}' X"
+
+
+URL = "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1"
+UNKNOWN = Unknown()  # type: ignore[no-untyped-call]
+PROPS = {"host": HOST, "bmc_url": URL, "username": "admin", "password": "p", "consent": UUID}
+
+
+@pytest.mark.parametrize(
+    ("change", "failing"),
+    [
+        ({}, []),
+        ({"consent": ""}, ["consent"]),
+        ({"consent": None}, ["consent"]),
+        ({"consent": UNKNOWN}, []),
+        ({"bmc_url": "redfish-virtualmedia://bmc"}, []),
+        ({"bmc_url": "ipmi://x"}, ["bmc_url"]),
+        ({"bmc_url": URL.replace("-virtualmedia", "")}, ["bmc_url"]),
+    ],
+    ids=["good", "empty", "none", "unknown", "no-system", "ipmi", "pxe"],
+)
+def test_check_needs_no_bmc(change: dict[str, object], failing: list[str]) -> None:
+    failures = BmcHostProvider().check({}, {**PROPS, **change}).failures
+    assert [failure.property for failure in failures] == failing
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        pytest.param(URL, "https://192.0.2.9/redfish/v1/Systems/1", id="system"),
+        pytest.param("redfish-virtualmedia://bmc", "https://bmc/redfish/v1/Systems/<id>", id="no-system"),
+        pytest.param(UNKNOWN, "GET /redfish/v1/Systems/<id>", id="unknown"),
+    ],
+)
+def test_a_missing_consent_tells_what_to_run_and_where_to_look(url: object, place: str) -> None:
+    (failure,) = BmcHostProvider().check({}, {**PROPS, "bmc_url": url, "consent": ""}).failures
+    assert f"pulumi config set --path 'consent.{HOST}' <UUID>" in failure.reason
+    assert place in failure.reason
+    assert "\n" not in failure.reason

@@ -1,0 +1,236 @@
+"""The media server over loopback: ranges of base plus patches."""
+
+import asyncio
+import http.client
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from boot_media.iso import Iso
+from providers.base.errors import ProvisioningError
+from providers.host_provisioning.media import MediaServer, Span, pieces, span_of
+from providers.host_provisioning.rollout import allow_open_files
+
+SIZE = 10_000_000
+DIGEST = "ab" * 32
+
+
+@pytest.fixture(scope="module")
+def iso(tmp_path_factory: pytest.TempPathFactory) -> Iso:
+    base = tmp_path_factory.mktemp("media") / "base.iso"
+    base.write_bytes(bytes(range(250)) * (SIZE // 250))
+    return Iso(base, SIZE + 5, ((100, b"A" * 50), (150, b"B" * 10), (SIZE - 5, b"C" * 10)), DIGEST)
+
+
+@pytest.fixture(scope="module")
+def content(iso: Iso) -> bytes:
+    whole = bytearray(iso.base.read_bytes()) + bytes(5)
+    for offset, patch in iso.patches:
+        whole[offset : offset + len(patch)] = patch
+    return bytes(whole)
+
+
+@pytest.fixture
+def server() -> Iterator[MediaServer]:
+    with MediaServer("127.0.0.1", 0) as server:
+        yield server
+
+
+@contextmanager
+def reading(url: str) -> Iterator[socket.socket]:
+    """A connection that has asked for it, and takes little at once."""
+    parts = urlsplit(url)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((parts.hostname, parts.port))
+        connection.sendall(f"GET {parts.path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        yield connection
+
+
+def let_go() -> None:
+    """The server is done with every reader."""
+    for thread in threading.enumerate():
+        if "process_request" in thread.name:
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+def ask(
+    url: str, method: str = "GET", *, reader: str = "127.0.0.1", **headers: str
+) -> tuple[http.client.HTTPResponse, bytes]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10, source_address=(reader, 0))
+    connection.request(method, parts.path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.request("HEAD", "/")  # its answer comes after what was sent before has been counted
+    connection.getresponse().read()
+    connection.close()
+    return answer, body
+
+
+@pytest.mark.parametrize(
+    ("header", "span"),
+    [
+        (None, (0, 100)),
+        ("bytes=0-9", (0, 10)),
+        ("bytes=90-", (90, 100)),
+        ("bytes=-10", (90, 100)),
+        ("bytes=-1000", (0, 100)),
+        ("bytes=90-1000", (90, 100)),
+        ("bytes=100-", None),
+        ("bytes=-0", None),
+        ("bytes=9-5", None),
+        ("bytes=-", (0, 100)),
+        ("bytes=0-1,3-4", (0, 100)),
+        ("lines=1-2", (0, 100)),
+    ],
+    ids=str,
+)
+def test_what_a_range_header_asks_for(header: str | None, span: Span | None) -> None:
+    assert span_of(header, 100) == span
+
+
+@pytest.mark.parametrize("start", [0, 99, 100, 149, 150, 155, 160, 161, SIZE - 6, SIZE, SIZE + 4])
+@pytest.mark.parametrize("length", [1, 2, 55, 200])
+def test_pieces_cover_the_span_exactly(iso: Iso, content: bytes, start: int, length: int) -> None:
+    end = min(start + length, iso.size)
+    base = iso.base.read_bytes()
+    got = b"".join(piece if isinstance(piece, bytes) else base[slice(*piece)] for piece in pieces(iso, (start, end)))
+    assert got == content[start:end]
+
+
+def test_the_whole_iso_is_served_and_counted(server: MediaServer, iso: Iso, content: bytes) -> None:
+    url = server.publish("h0", iso)
+    answer, body = ask(url)
+    assert (answer.status, body) == (200, content)
+    assert answer.getheader("Accept-Ranges") == "bytes"
+    assert server.sent(url) == iso.size
+    assert server.is_ours(url, "h0")
+    assert not server.is_ours(url, "h1")
+
+
+def test_each_reader_is_told_apart(server: MediaServer, iso: Iso) -> None:
+    url, other = server.publish("h0", iso), server.publish("h1", iso)
+    assert (server.sent(url), server.progress(url)) == (0, "")
+    ask(url, Range="bytes=0-3999999", reader="127.0.0.2")
+    ask(url, Range="bytes=0-999999", reader="127.0.0.3")
+    ask(url, Range="bytes=3000000-5999999", reader="127.0.0.2")
+    assert (server.sent(url), server.sent(other)) == (8_000_000, 0)
+    assert server.progress(url) == "127.0.0.2 has read 7 of 10 MB, 127.0.0.3 has read 1 of 10 MB"
+
+
+def test_what_a_reader_got_that_then_vanishes_is_counted(server: MediaServer, iso: Iso) -> None:
+    url = server.publish("h0", iso)
+    with reading(url) as rude:
+        got = 0
+        while got < 10_000:
+            got += len(rude.recv(1000))
+    let_go()
+    assert 9000 < server.sent(url) < iso.size
+
+
+def test_a_slow_reader_gets_all_of_it_beside_a_fast_one(server: MediaServer, iso: Iso, content: bytes) -> None:
+    url = server.publish("h0", iso)
+    with reading(url) as slow:
+        first = slow.recv(1)
+        assert ask(server.publish("h1", iso))[1] == content
+        with slow.makefile("rb") as rest:
+            assert (first + rest.read()).partition(b"\r\n\r\n")[2] == content
+
+
+def test_a_reader_that_stands_still_is_let_go(server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("providers.host_provisioning.media.IDLE_S", 0.01)
+    with reading(server.publish("h0", iso)) as still:
+        still.recv(1)
+        let_go()
+
+
+def test_a_thousand_readers_at_once_each_get_their_own(server: MediaServer, tmp_path: Path) -> None:
+    allow_open_files()
+    base = tmp_path / "base.iso"
+    base.write_bytes(os.urandom(600_000))
+    names = [f"h{number}" for number in range(1000)]
+    isos = [Iso(base, 600_000, ((300_000, name.encode() * 1000),), DIGEST) for name in names]
+    urls = [server.publish(name, iso) for name, iso in zip(names, isos, strict=True)]
+    content = base.read_bytes()
+
+    async def read(url: str, patch: bytes) -> bool:
+        parts = urlsplit(url)
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        await connected.wait()
+        writer.write(f"GET {parts.path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        _, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
+        writer.close()
+        return body == content[:300_000] + patch + content[300_000 + len(patch) :]
+
+    async def read_all() -> list[bool]:
+        return await asyncio.gather(*(read(url, iso.patches[0][1]) for url, iso in zip(urls, isos, strict=True)))
+
+    connected = asyncio.Barrier(len(urls))
+    assert all(asyncio.run(read_all()))
+    assert sum(map(server.sent, urls)) == 1000 * 600_000
+
+
+def test_a_range_is_served(server: MediaServer, iso: Iso, content: bytes) -> None:
+    answer, body = ask(server.publish("h0", iso), Range="bytes=90-209")
+    assert (answer.status, body) == (206, content[90:210])
+    assert answer.getheader("Content-Range") == f"bytes 90-209/{iso.size}"
+
+
+def test_a_range_that_covers_all_is_still_partial(server: MediaServer, iso: Iso) -> None:
+    assert ask(server.publish("h0", iso), Range="bytes=0-")[0].status == 206
+
+
+def test_head_says_the_size_and_sends_nothing(server: MediaServer, iso: Iso) -> None:
+    url = server.publish("h0", iso)
+    answer, body = ask(url, "HEAD")
+    assert (answer.status, answer.getheader("Content-Length"), body) == (200, str(iso.size), b"")
+    assert server.sent(url) == 0
+
+
+def test_an_unsatisfiable_range_and_an_unknown_path_are_refused(server: MediaServer, iso: Iso) -> None:
+    url = server.publish("h0", iso)
+    answer, _ = ask(url, Range=f"bytes={iso.size}-")
+    assert (answer.status, answer.getheader("Content-Range")) == (416, f"bytes */{iso.size}")
+    assert ask(url.replace("h0", "h1"))[0].status == 404
+    assert ask(url.replace(DIGEST, "../../etc"))[0].status == 404
+
+
+def test_a_changed_iso_is_sent_whole_to_who_asks_for_a_part_of_the_old_one(server: MediaServer, iso: Iso) -> None:
+    answer, _ = ask(server.publish("h0", iso), **{"Range": "bytes=0-9", "If-Range": '"old"'})
+    assert answer.status == 200
+
+
+def test_a_client_that_goes_away_leaves_the_server_serving(server: MediaServer, iso: Iso, content: bytes) -> None:
+    url = server.publish("h0", iso)
+    parts = urlsplit(url)
+    rude = http.client.HTTPConnection(parts.netloc, timeout=10)
+    rude.request("GET", parts.path)
+    rude.sock.close()
+    assert ask(url)[1] == content
+
+
+def test_nothing_listens_before_the_first_iso(iso: Iso) -> None:
+    with MediaServer("127.0.0.1", 0) as server:
+        assert server.port == 0
+        url = server.publish("h0", iso)
+    with pytest.raises(ConnectionRefusedError):
+        ask(url)
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [("127.0.0.1", r"the port is taken.*media\.port"), ("192.0.2.1", r"no such address.*media\.address")],
+    ids=["port-taken", "not-here"],
+)
+def test_a_place_that_cannot_be_had_is_one_line(server: MediaServer, iso: Iso, address: str, message: str) -> None:
+    server.publish("h0", iso)
+    with pytest.raises(ProvisioningError, match=message):
+        MediaServer(address, server.port).publish("h0", iso)

@@ -1,0 +1,108 @@
+"""Boot ISOs on a web server of the operator's: what it has is compared, over loopback."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from boot_media.iso import Iso
+from providers.base.errors import ProvisioningError
+from providers.host_provisioning.media import MediaServer
+from providers.host_provisioning.web import WebServer
+
+DIGEST = "ab" * 32
+COMMAND = "`python -m assets isos prod --out <directory>` writes it"
+
+
+@pytest.fixture
+def iso(tmp_path: Path) -> Iso:
+    base = tmp_path / "base.iso"
+    base.write_bytes(bytes(5000))
+    return Iso(base, 5000, ((4, b"patch"),), DIGEST)
+
+
+@pytest.fixture
+def uploaded(iso: Iso) -> Iterator[str]:
+    """URL of a server that has the ISO of h0."""
+    with MediaServer("127.0.0.1", 0) as server:
+        yield server.publish("h0", iso)
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """URL of a server that says this to the first who asks."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(10_000)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(10)
+
+
+def folder(url: str) -> str:
+    return url.removesuffix(f"/{DIGEST}/h0.iso")
+
+
+def test_an_iso_that_is_there_is_taken(uploaded: str, iso: Iso) -> None:
+    assert WebServer(folder(uploaded), "prod").publish("h0", iso) == uploaded
+
+
+def test_an_iso_that_is_not_there_is_told_with_the_command_that_makes_it(uploaded: str, iso: Iso) -> None:
+    with pytest.raises(ProvisioningError) as caught:
+        WebServer(folder(uploaded), "prod").publish("h1", iso)
+    wanted = f"{folder(uploaded)}/{DIGEST}/h1.iso: HTTP 404 instead of the boot ISO of h1. {COMMAND}"
+    assert str(caught.value).startswith(wanted)
+
+
+def test_an_iso_of_another_length_is_told(uploaded: str, iso: Iso) -> None:
+    with pytest.raises(ProvisioningError, match=f"5000 bytes, the boot ISO of h0 has 5001.*{COMMAND}"):
+        WebServer(folder(uploaded), "prod").publish("h0", replace(iso, size=5001))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", "an unknown number of bytes, the boot ISO of h0 has", id="none"),
+        pytest.param(b"HTTP/1.1 500 Oh\r\n\r\n", "HTTP 500 instead of the boot ISO of h0", id="500"),
+        pytest.param(b"what?\r\n\r\n", "cannot be asked for the boot ISO of h0", id="no-http"),
+        pytest.param(b"", "cannot be asked for the boot ISO of h0", id="hangs-up"),
+    ],
+)
+def test_an_answer_that_says_no_length_is_one_line(iso: Iso, answer: bytes, message: str) -> None:
+    with answering(answer) as url, pytest.raises(ProvisioningError, match=message) as caught:
+        WebServer(url, "prod").publish("h0", iso)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"), [("http://127.0.0.1:1", ".*refused"), ("http://127.0.0.1:99999", ""), ("http://[1.2]", "")]
+)
+def test_a_server_that_cannot_be_reached_is_one_line(iso: Iso, url: str, why: str) -> None:
+    with pytest.raises(ProvisioningError, match=rf"cannot be asked for the boot ISO of h0 \({why}"):
+        WebServer(url, "prod").publish("h0", iso)
+
+
+@pytest.mark.parametrize(
+    ("url", "ours"),
+    [
+        (f"https://web.example.com/isos/{DIGEST}/h0.iso", True),
+        (f"https://web.example.com/isos/{'cd' * 32}/h0.iso", True),
+        (f"https://web.example.com/isos/{DIGEST}/h1.iso", False),
+        (f"https://web.example.com/{DIGEST}/h0.iso", False),
+        (f"https://webxexample.com/isos/{DIGEST}/h0.iso", False),
+    ],
+)
+def test_whose_an_image_is_stands_in_its_url(url: str, *, ours: bool) -> None:
+    server = WebServer("https://web.example.com/isos/", "prod")
+    assert server.is_ours(url, "h0") == ours
+    assert (server.sent(url), server.progress(url)) == (None, "")

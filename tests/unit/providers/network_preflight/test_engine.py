@@ -1,0 +1,239 @@
+"""What is found on a segment, and what is said of it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+
+from components.preflight import wire_wanted_of
+from providers.base.errors import OkdBaremetalError, PreflightError
+from providers.base.verdict import Verdict
+from providers.network_preflight.engine import WireSpec, judge
+from testing import clusters, plans
+from wires.segment.macs import described
+from wires.segment.vrrp import Advert
+
+SPEC = wire_wanted_of(plans.plan())
+API, APPS = "192.168.111.5", "192.168.111.4"
+BOOTSTRAP = SPEC.api.macs[0]
+MACS = {address: f"52:54:00:11:11:{address[-2:]}" for address in ("192.168.111.21", "192.168.111.25", "fd2e::21")}
+MASTER, WORKER = MACS["192.168.111.21"], MACS["192.168.111.25"]
+STRANGER = "00:1b:21:00:00:99"
+NAMES = {"api": {API}, "api-int": {API}, "preflight.apps": {APPS}}
+
+
+@dataclass
+class FakeWire:
+    """Implements `Wire`; nobody is there and all names are right, unless said."""
+
+    macs: dict[str, set[str]] = field(default_factory=dict)
+    heard: Collection[Advert] = ()
+    names: Mapping[str, set[str] | OSError] = field(default_factory=dict)
+    fault: OkdBaremetalError | None = None
+    asked: list[str] = field(default_factory=list)
+
+    def macs_of(self, address: str) -> frozenset[str]:
+        self.asked.append(address)
+        if self.fault:
+            raise self.fault
+        return frozenset(self.macs.get(address, {MACS[address]} if address in MACS else ()))
+
+    def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
+        if self.fault:
+            raise self.fault
+        self.asked += addresses
+        return self.heard
+
+    def resolve(self, name: str, version: int) -> frozenset[str]:
+        host = name.removesuffix(".okd.lab.test")
+        found = self.names.get(host, NAMES[host])
+        if isinstance(found, OSError):
+            raise found
+        return frozenset(address for address in found if ip_address(address).version == version)
+
+
+def seen(wire: FakeWire, spec: WireSpec = SPEC, **severity: str) -> Verdict:
+    return judge(replace(spec, severity={**spec.severity, **severity}), wire)
+
+
+def advert(router_id: int = SPEC.api.router_id, source: str = "192.168.111.99", **changes: Any) -> Advert:
+    return replace(Advert(2, router_id, 70, 1, source, STRANGER, ("192.168.111.77",)), **changes)
+
+
+def test_a_segment_without_anybody_is_ready() -> None:
+    verdict = seen(FakeWire())
+    assert verdict.notes == ()
+    verdict.refuse()
+
+
+@pytest.mark.parametrize(
+    "macs",
+    [
+        pytest.param({API: {BOOTSTRAP}}, id="the-bootstrap"),
+        pytest.param({API: {MASTER}, APPS: {WORKER}}, id="production"),
+        pytest.param({API: {BOOTSTRAP, MASTER}}, id="in-the-middle-of-the-move"),
+    ],
+)
+def test_ours_may_hold_the_vips(macs: dict[str, set[str]]) -> None:
+    assert seen(FakeWire(macs)).notes == ()
+
+
+def test_a_vip_that_nobody_but_the_bootstrap_answers_costs_one_question() -> None:
+    wire = FakeWire({API: {BOOTSTRAP}})
+    seen(wire)
+    assert wire.asked == [API, APPS, API, APPS], "each VIP once, and VRRP heard on the networks of both"
+
+
+@pytest.mark.parametrize(
+    ("macs", "told"),
+    [
+        pytest.param(
+            {API: {STRANGER}},
+            f"API VIP {API}: answered by {STRANGER}, wanted nobody but okd-bootstrap, okd-master-0, ",
+            id="a-stranger",
+        ),
+        pytest.param(
+            {API: {BOOTSTRAP, STRANGER}},
+            f"API VIP {API}: answered by {STRANGER}, wanted ",
+            id="beside-the-bootstrap",
+        ),
+        pytest.param({API: {WORKER}}, f"API VIP {API}: answered by {WORKER} (QEMU's prefix), wanted ", id="a-worker"),
+        pytest.param(
+            {APPS: {MASTER}},
+            f"Ingress VIP {APPS}: answered by {MASTER} (QEMU's prefix), wanted nobody but okd-worker-0, okd-worker-1",
+            id="ingress-on-a-master",
+        ),
+        pytest.param(
+            {API: {STRANGER, "02:00:00:00:00:01"}},
+            f"answered by {STRANGER} and 02:00:00:00:00:01 (locally administered), wanted ",
+            id="two-strangers",
+        ),
+    ],
+)
+def test_a_vip_of_a_stranger_is_a_finding(macs: dict[str, set[str]], told: str) -> None:
+    (finding,) = seen(FakeWire(macs)).findings
+    assert told in str(finding)
+    assert "; mend: end that machine" in str(finding)
+
+
+def test_a_router_id_of_another_cluster_is_a_finding_with_free_ones() -> None:
+    wire = FakeWire(heard=[advert(), advert(1, "192.168.111.98"), advert(3, "192.168.111.98")])
+    (finding,) = seen(wire).findings
+    assert finding.what == (
+        "VRID 67 of the API VIP: advertised by 192.168.111.99, 00:1b:21:00:00:99, for 192.168.111.77, "
+        "with priority 70 by VRRP version 2"
+    )
+    assert finding.mend == "`pulumi config set --path vrids.api 2` (nobody is heard on 4, 5 either)"
+
+
+def test_a_running_cluster_cannot_take_another_router_id() -> None:
+    (finding,) = seen(FakeWire(heard=[advert()]), replace(SPEC, phase="production")).findings
+    assert finding.mend == "have the other cluster take another one: the machines of this one keep theirs"
+
+
+@pytest.mark.parametrize(
+    "heard",
+    [
+        pytest.param(advert(source="192.168.111.20", mac=BOOTSTRAP), id="the-bootstrap"),
+        pytest.param(advert(source="192.168.111.23"), id="a-master-by-its-address"),
+        pytest.param(advert(source="192.168.111.121", mac=MASTER), id="a-master-by-its-mac"),
+        pytest.param(advert(SPEC.ingress.router_id, "192.168.111.25"), id="a-worker"),
+        pytest.param(advert(66), id="another-id"),
+        pytest.param(advert(source="fe80::99", version=3), id="the-same-id-in-the-other-family"),
+    ],
+)
+def test_what_is_no_clash(heard: Advert) -> None:
+    assert seen(FakeWire(heard=[heard])).notes == ()
+
+
+def test_a_worker_that_claims_the_api_vip_s_router_id_is_a_stranger() -> None:
+    (finding,) = seen(FakeWire(heard=[advert(source="192.168.111.25", mac=WORKER)])).findings
+    assert finding.what.startswith("VRID 67 of the API VIP: advertised by 192.168.111.25, ")
+
+
+def test_by_ipv6_multicast_ours_are_known_by_their_macs() -> None:
+    spec = wire_wanted_of(clusters.plan("ipv6"))
+    names = {name: {"fd2e::4" if "apps" in name else "fd2e::5"} for name in NAMES}
+    own = advert(source="fe80::21", mac=MACS["fd2e::21"], version=3)
+    other = advert(source="fe80::99", version=3)
+    assert seen(FakeWire(heard=[own], names=names), spec).notes == ()
+    (finding,) = seen(FakeWire(heard=[own, other], names=names), spec).findings
+    assert "advertised by fe80::99, " in finding.what
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        pytest.param(
+            {"api": OSError(-2, "Name or service not known")},
+            [
+                "api.okd.lab.test: the resolver of this machine says Name or service not known, wanted "
+                "192.168.111.5 alone; mend: write in the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
+            ],
+            id="missing",
+        ),
+        pytest.param(
+            {"preflight.apps": {"203.0.113.1", APPS}, "api-int": set()},
+            [
+                "api-int.okd.lab.test: the resolver of this machine says nothing, wanted 192.168.111.5 alone; "
+                "mend: write in the site's DNS: api-int.okd.lab.test. IN A 192.168.111.5",
+                "preflight.apps.okd.lab.test: the resolver of this machine says 192.168.111.4, 203.0.113.1, wanted "
+                "192.168.111.4 alone; mend: write in the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
+            ],
+            id="none-and-one-too-many",
+        ),
+    ],
+)
+def test_records_that_are_missing_are_told_as_lines_to_add(names: dict[str, Any], told: list[str]) -> None:
+    verdict = seen(FakeWire(names=names))
+    assert (verdict.warnings, verdict.findings) == (told, [])
+    assert [str(finding) for finding in seen(FakeWire(names=names), dns="error").findings] == told
+
+
+def test_a_dual_stack_cluster_needs_both_records() -> None:
+    spec = wire_wanted_of(clusters.plan("dual-stack"))
+    (warning, *others) = seen(FakeWire(), spec).warnings
+    assert warning.endswith("; mend: write in the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
+    assert len(others) == 2
+
+
+def test_each_can_be_switched_to_warn() -> None:
+    wire = FakeWire({API: {STRANGER}}, [advert()], {"api": set()})
+    assert len(seen(wire).findings) == 2
+    verdict = seen(wire, vip="warn", vrid="warn", dns="warn")
+    verdict.refuse()
+    assert len(verdict.warnings) == 3
+
+
+def test_what_cannot_be_seen_is_told_and_no_finding() -> None:
+    fault = OkdBaremetalError("raw sockets are not permitted", where="baremetal", fix="Run as root")
+    verdict = seen(FakeWire(fault=fault))
+    assert verdict.findings == []
+    assert verdict.unseen == [
+        "API VIP 192.168.111.5: baremetal: raw sockets are not permitted. Run as root",
+        "Ingress VIP 192.168.111.4: baremetal: raw sockets are not permitted. Run as root",
+        "VRIDs 67 and 162: baremetal: raw sockets are not permitted. Run as root",
+    ]
+
+
+def test_a_refusal_says_what_was_left_alone() -> None:
+    with pytest.raises(
+        PreflightError, match=r"^the network is not ready, 1 finding; nothing was started\n    API VIP"
+    ):
+        seen(FakeWire({API: {STRANGER}})).refuse("the network", "nothing was started")
+
+
+@pytest.mark.parametrize(
+    ("mac", "told"),
+    [
+        (STRANGER, STRANGER),
+        ("52:54:00:12:34:56", "52:54:00:12:34:56 (QEMU's prefix)"),
+        ("00:00:5e:00:01:43", "00:00:5e:00:01:43 (VRRP router 67)"),
+        ("00:00:5e:00:02:ff", "00:00:5e:00:02:ff (VRRP router 255)"),
+        ("0a:00:00:00:00:01", "0a:00:00:00:00:01 (locally administered)"),
+    ],
+)
+def test_what_a_mac_tells(mac: str, told: str) -> None:
+    assert described(mac) == told

@@ -1,0 +1,315 @@
+"""The judgement of the provisioner: each finding with what mends it, all of them at once, and what stays unseen."""
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boot_media.iso import INSTALLER_VERSION
+from providers.base.errors import HypervisorError, PreflightError
+from providers.provisioner_preflight.engine import GIB, judge
+from providers.provisioner_preflight.model import Bridge, Installer
+from testing.fakes.provisioner import (
+    BASE,
+    DOWN,
+    HOST,
+    IMAGE,
+    ISO,
+    MANAGED,
+    POOL,
+    SPEC,
+    SSH,
+    VOLUME,
+    World,
+    files,
+    seen,
+    with_base,
+    with_pool,
+)
+
+
+def test_nothing_is_found_where_all_is_well() -> None:
+    verdict = seen()
+    assert verdict.lines() == []
+    assert (verdict.libvirt_version, verdict.kvm) == ("9.0.0", True)
+    verdict.refuse()
+
+
+@pytest.mark.parametrize(
+    ("spec", "world", "what", "mend"),
+    [
+        pytest.param(
+            {}, {"host": DOWN},
+            "qemu:///system: libvirt is not reachable: no such file", "`systemctl restart libvirtd`",
+            id="libvirt-down",
+        ),
+        pytest.param(
+            {"libvirt_uri": SSH}, {"host": HypervisorError("libvirt is not reachable: refused", where=SSH)},
+            f"{SSH}: libvirt is not reachable: refused", f"`virsh -c {SSH} version`",
+            id="libvirt-down-by-ssh",
+        ),
+        pytest.param(
+            {}, {"host": replace(HOST, kvm=False)},
+            "KVM: libvirt offers none", "`modprobe kvm_intel`",
+            id="no-kvm",
+        ),
+        pytest.param(
+            {}, {"host": replace(HOST, pool=None)},
+            "pool default: not there", "`virsh -c qemu:///system pool-define-as default dir --target",
+            id="no-pool",
+        ),
+        pytest.param(
+            {"libvirt_uri": "qemu+unix:///system?socket=/x"}, {"host": with_pool(active=False, free=0, volumes={})},
+            "pool default: not active", "`virsh -c 'qemu+unix:///system?socket=/x' pool-start default`",
+            id="pool-inactive",
+        ),
+        pytest.param(
+            {}, {"host": with_pool(free=POOL.free - GIB)},
+            "pool default: 31.02 GiB free, 32.02 GiB wanted", "free room where `df -h /pool`",
+            id="no-room",
+        ),
+        pytest.param(
+            {}, {"host": with_pool(volumes={})},
+            "base volume base.qcow2 of pool default: not there", "`cp <qcow2> /pool/base.qcow2`",
+            id="no-base-volume",
+        ),
+        pytest.param(
+            {}, {"host": with_base(format="raw")},
+            "base volume base.qcow2 of pool default: libvirt takes it for raw", "unpack it",
+            id="base-volume-no-qcow2",
+        ),
+        pytest.param(
+            {}, {"host": with_base(capacity=32 * GIB + 1)},
+            "base volume base.qcow2 of pool default: its virtual size is 32.00 GiB",
+            "`pulumi config set --path bootstrap.disk_gib 33`",
+            id="base-volume-larger-than-the-disk",
+        ),
+        pytest.param(
+            {}, {"files": files(base="ff")},
+            "base volume base.qcow2 of pool default: sha256 is ff, bootstrap.base_sha256 wants b0",
+            "`pulumi config set --path bootstrap.base_sha256 ff`",
+            id="base-volume-another-one",
+        ),
+        pytest.param(
+            {}, {"files": files(base=errno.EACCES)},
+            "base volume base.qcow2 of pool default: cannot be read (Permission denied)", f"`ls -l {BASE}`",
+            id="base-volume-unreadable",
+        ),
+        pytest.param(
+            {"base_sha256": ""}, {"files": files(base=errno.EACCES)},
+            "base volume base.qcow2 of pool default: cannot be read (Permission denied)", f"`ls -l {BASE}`",
+            id="base-volume-unreadable-without-digest",
+        ),
+        pytest.param(
+            MANAGED, {"files": files(image="ff")},
+            f"provisioner.base_image.source {IMAGE}: sha256 is ff, provisioner.base_image.sha256 wants e4",
+            "`pulumi config set --path provisioner.base_image.sha256 ff`",
+            id="image-another-one",
+        ),
+        pytest.param(
+            MANAGED, {"files": files(image=errno.ENOENT)},
+            f"provisioner.base_image.source {IMAGE}: cannot be read (No such file or directory)", f"`ls -l {IMAGE}`",
+            id="image-missing",
+        ),
+        pytest.param(
+            {}, {"bridges": {}},
+            "bridge baremetal: not there", "`nmcli connection add type bridge con-name baremetal",
+            id="no-bridge",
+        ),
+        pytest.param(
+            {}, {"bridges": {"baremetal": Bridge(False, True, True)}},
+            "bridge baremetal: no bridge", "then mend platform.baremetal.externalBridge",
+            id="another-interface",
+        ),
+        pytest.param(
+            {}, {"bridges": {"baremetal": Bridge(True, False, False)}},
+            "bridge baremetal: down", "`nmcli connection up baremetal`, or `ip link set baremetal up`",
+            id="bridge-down",
+        ),
+        pytest.param({}, {"tool": None}, "coreos-installer: neither", "`tools/coreos-installer`", id="no-installer"),
+        pytest.param(
+            {}, {"tool": Installer(Path("/bin/tool"), "")},
+            "coreos-installer: /bin/tool cannot be run", "`tools/coreos-installer`",
+            id="installer-does-not-run",
+        ),
+        pytest.param(
+            {}, {"files": files(iso=errno.ENOENT)},
+            f"base ISO: {ISO} is not there", f"`cp <live ISO> {ISO}`",
+            id="no-base-iso",
+        ),
+        pytest.param(
+            {}, {"files": files(iso="ff")},
+            f"base ISO {ISO}: sha256 is ff", f"`rm {ISO}`",
+            id="base-iso-another-one",
+        ),
+        pytest.param(
+            {}, {"files": files(iso=errno.EACCES)},
+            "base ISO: cannot be read (Permission denied)", f"`ls -l {ISO}`",
+            id="base-iso-unreadable",
+        ),
+        pytest.param(
+            {}, {"port": errno.EADDRNOTAVAIL},
+            "media.address 192.0.2.1: on no interface of this host", "`pulumi config set --path media.address",
+            id="foreign-address",
+        ),
+        pytest.param(
+            {}, {"port": errno.EADDRINUSE},
+            "media.port 8080: taken on 192.0.2.1", "`ss -ltnp 'sport = :8080'`",
+            id="port-taken",
+        ),
+        pytest.param(
+            {}, {"port": errno.EACCES},
+            "media.port 8080: cannot be had on 192.0.2.1 (Permission denied)", "run as root",
+            id="port-not-permitted",
+        ),
+    ],
+)  # fmt: skip
+def test_each_finding_is_one_line_that_says_how_to_mend_it(
+    spec: dict[str, Any], world: dict[str, Any], what: str, mend: str
+) -> None:
+    (finding,) = seen(spec, **world).findings
+    assert finding.what.startswith(what), finding
+    assert mend in finding.mend
+    assert "\n" not in str(finding)
+    assert "not shown" not in str(finding)
+
+
+@pytest.mark.parametrize(
+    ("spec", "world", "unseen"),
+    [
+        pytest.param(
+            {}, {"host": DOWN}, ["KVM, pool default, base volume base.qcow2: libvirt tells of them"],
+            id="libvirt-down",
+        ),
+        pytest.param(
+            {}, {"host": replace(HOST, pool=None)},
+            ["base volume base.qcow2 and room: they are in pool default"],
+            id="no-pool",
+        ),
+        pytest.param(
+            {"base_sha256": ""}, {},
+            ["base volume base.qcow2 of pool default: its digest: bootstrap.base_sha256 is not set"],
+            id="no-digest-given",
+        ),
+        pytest.param(
+            {"libvirt_uri": SSH}, {"bridges": {}, "files": files(base=errno.ENOENT)},
+            [
+                "base volume base.qcow2 of pool default: its digest, and whether it can be read: it lies on "
+                "kvm.example.com",
+                "bridge baremetal (platform.baremetal.externalBridge): it is on kvm.example.com",
+            ],
+            id="libvirt-elsewhere",
+        ),
+        pytest.param(
+            {"base_iso_url": "https://user:hidden@mirror/x.iso"}, {"files": files(iso=errno.ENOENT)},
+            ["base ISO: not in the cache; media.base_iso.url is fetched when a server is installed"],
+            id="base-iso-by-url",
+        ),
+        pytest.param(
+            {}, {"port": errno.EADDRNOTAVAIL},
+            ["media.port 8080: media.address is not of this host"],
+            id="foreign-address",
+        ),
+        pytest.param(
+            {"media_address": ""}, {"port": errno.EADDRNOTAVAIL},
+            ["media.url: asked for each server's boot ISO when it is installed"],
+            id="web-server",
+        ),
+        pytest.param(
+            MANAGED | {"image_source": "https://mirror/x"}, {"files": files(image=errno.ENOENT)},
+            [
+                "room in pool default: this run makes it (provisioner.manage)",
+                "provisioner.base_image: source is a URL, fetched later in this run",
+            ],
+            id="managed-by-url",
+        ),
+    ],
+)  # fmt: skip
+def test_what_could_not_be_looked_at_is_said(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
+    assert seen(spec, **world).unseen == unseen
+
+
+@pytest.mark.parametrize(
+    ("spec", "world", "warning"),
+    [
+        pytest.param({}, {"host": replace(HOST, version=(8, 10, 3))}, "libvirt 8.10.3 is older than 9.0.0", id="old"),
+        pytest.param(
+            {"emulated": True}, {"host": replace(HOST, kvm=False)},
+            "bootstrap.emulated: the VM runs in QEMU's emulation, without KVM: a small system took 6 s",
+            id="emulated",
+        ),
+        pytest.param(
+            {"emulated": True}, {},
+            "bootstrap.emulated: the VM runs in QEMU's emulation, though this host has KVM",
+            id="emulated-for-nothing",
+        ),
+        pytest.param(
+            {}, {"bridges": {"baremetal": Bridge(True, True, False)}}, "bridge baremetal: none of its ports",
+            id="alone",
+        ),
+        pytest.param(
+            {}, {"tool": Installer(Path("/bin/tool"), "0.26.0")},
+            f"coreos-installer 0.26.0 at /bin/tool: this program was tried with {INSTALLER_VERSION}",
+            id="other-installer",
+        ),
+    ],
+)  # fmt: skip
+def test_what_can_be_lived_with_is_a_warning(spec: dict[str, Any], world: dict[str, Any], warning: str) -> None:
+    verdict = seen(spec, **world)
+    verdict.refuse()
+    (line,) = verdict.warnings
+    assert line.startswith(warning)
+
+
+def test_room_that_the_vm_has_already_is_room_for_it() -> None:
+    own = {name: replace(VOLUME, allocation=GIB) for name in ("okd-bootstrap.qcow2", "okd-bootstrap.ign")}
+    other = {"other.qcow2": replace(VOLUME, allocation=50 * GIB)}
+    little = with_pool(free=POOL.free - 2 * GIB, volumes={"base.qcow2": VOLUME, **own, **other})
+    assert seen(host=little).lines() == []
+    assert len(seen(host=with_pool(free=POOL.free - 2 * GIB - 1, volumes=little.pool.volumes)).findings) == 1  # type: ignore[union-attr]
+
+
+def test_a_managed_pool_is_not_looked_for() -> None:
+    world = World(host=replace(HOST, pool=None))
+    verdict = judge(replace(SPEC, **MANAGED), world)
+    verdict.refuse()
+    ((_, pool, _),) = world.asked
+    assert pool is None
+
+
+def test_production_needs_nothing_of_the_vm() -> None:
+    world = World(host=DOWN, bridges={}, files={ISO: "d3"})
+    verdict = judge(replace(SPEC, phase="production"), world)
+    assert (verdict.lines(), world.asked) == ([], [])
+    assert (verdict.libvirt_version, verdict.kvm) == (None, None)
+
+
+def test_production_needs_all_of_the_rollout() -> None:
+    verdict = seen({"phase": "production"}, files={}, tool=None, port=errno.EADDRINUSE)
+    assert [finding.what.split(":")[0] for finding in verdict.findings] == [
+        "coreos-installer",
+        "base ISO",
+        "media.port 8080",
+    ]
+
+
+def test_all_findings_are_one_error_with_a_line_each() -> None:
+    host = replace(with_pool(free=0, volumes={"base.qcow2": VOLUME}), kvm=False, version=(8, 0, 0))
+    verdict = seen(
+        host=host, bridges={}, files=files(base="ff", iso=errno.ENOENT), tool=None, port=errno.EADDRNOTAVAIL
+    )
+    with pytest.raises(PreflightError) as caught:
+        verdict.refuse()
+    head, *lines = str(caught.value).split("\n    ")
+    assert head == "this host is not ready, 7 findings; nothing was touched"
+    starts = [
+        "KVM: ", "pool default: 0.00 GiB free", "base volume base.qcow2 of pool default: sha256",
+        "bridge baremetal: ", "coreos-installer: ", "base ISO: ", "media.address 192.0.2.1: ",
+        "warning: libvirt 8.0.0", "not looked at: media.port 8080",
+    ]  # fmt: skip
+    assert len(lines) == len(starts)
+    for line, start in zip(lines, starts, strict=True):
+        assert line.startswith(start)
+    assert all("; mend: " in line for line in lines[:7])

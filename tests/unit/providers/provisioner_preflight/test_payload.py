@@ -1,0 +1,100 @@
+"""The judgement of the payload, before a machine is given it."""
+
+import ssl
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import yaml
+
+from payload.checks import PayloadError
+from payload.kubeconfig import INSIDE, Kubeconfig
+from testing import payloads
+from testing.certificates import authority
+from testing.fakes.provisioner import seen
+from testing.kubeconfigs import kubeconfig
+
+
+def test_what_is_there_of_the_payload_is_judged_though_a_file_is_missing() -> None:
+    contents = payloads.payload()
+    del contents["master"]
+    missing, useless = seen(contents=contents, time=payloads.NOW + timedelta(days=1)).findings
+    assert str(missing) == "master is not f1; mend: bring it"
+    assert useless.what.startswith("stacks/prod/payload/bootstrap.ign: useless since 2026-11-21 14:03 UTC")
+    assert useless.mend.startswith("generate the payload anew")
+
+
+def test_a_payload_of_another_cluster_is_told_file_by_file() -> None:
+    found = seen({"domain": "other.example.com"}).findings
+    assert [each.what.partition(": ")[0] for each in found] == [
+        f"stacks/prod/payload/{name}.ign" for name in ("bootstrap", "master", "worker")
+    ]
+
+
+def test_production_reads_the_pointers_alone() -> None:
+    pointers = payloads.payload(lambda files: files.pop("bootstrap"))
+    later = payloads.NOW + timedelta(days=300)
+    assert seen({"phase": "production"}, contents=pointers, time=later).lines() == []
+    assert len(seen({"phase": "production"}, contents={}).findings) == 2
+
+
+class TestKubeconfig:
+    """The API of an openshift-install payload has CAs of its own, which its bootstrap.ign has as well."""
+
+    def good(self, host: str = f"api.{payloads.DOMAIN}", ca: str = "test-ca") -> Kubeconfig:
+        return Kubeconfig(host, authority(ca).pem, ssl.create_default_context())
+
+    def contents(self, inside: str | None = None) -> dict[str, bytes]:
+        own = yaml.safe_dump(kubeconfig(authority("test-ca"))) if inside is None else inside
+        return payloads.payload(lambda files: payloads.put(files, INSIDE, own))
+
+    def test_one_of_the_same_run_is_well(self) -> None:
+        assert seen(contents=self.contents(), beside=self.good()).lines() == []
+
+    def test_some_of_its_authorities_may_be_others(self) -> None:
+        several = replace(self.good(), ca_pem=authority("other-ca").pem + authority("test-ca").pem)
+        assert seen(contents=self.contents(), beside=several).lines() == []
+
+    @pytest.mark.parametrize("phase", ["bootstrap", "production"])
+    def test_a_payload_that_brings_none_needs_none(self, phase: str) -> None:
+        assert seen({"phase": phase}).lines() == []
+
+    @pytest.mark.parametrize(
+        ("beside", "told"),
+        [
+            pytest.param(None, "not there; this payload's API has CAs of its own", id="missing"),
+            pytest.param(
+                "api.old.lab.test", "of another cluster: it names api.old.lab.test, the plan api.okd", id="named"
+            ),
+            pytest.param("", "of another cluster: it names no host", id="nameless"),
+        ],
+    )
+    def test_the_wrong_one_is_found_before_the_vm_is_started(self, beside: str | None, told: str) -> None:
+        found = None if beside is None else self.good(host=beside)
+        (finding,) = seen(contents=self.contents(), beside=found).findings
+        assert finding.what.startswith(f"stacks/prod/payload/auth/kubeconfig: {told}")
+        assert finding.mend == "put auth/kubeconfig of the same run of openshift-install there"
+
+    def test_one_that_was_left_from_an_earlier_run_is_found(self) -> None:
+        (finding,) = seen(contents=self.contents(), beside=self.good(ca="other-ca")).findings
+        assert "of another run than bootstrap.ign: they have no CA in common" in finding.what
+
+    def test_in_production_there_is_no_bootstrap_to_compare_it_with(self) -> None:
+        contents = self.contents()
+        del contents["bootstrap"]
+        assert seen({"phase": "production"}, contents=contents, beside=self.good(ca="other-ca")).lines() == []
+        assert seen({"phase": "production"}, contents=contents).lines() == []
+
+    def test_one_of_no_use_is_found(self) -> None:
+        (finding,) = seen(beside=PayloadError("auth/kubeconfig: broken", "bring another")).findings
+        assert str(finding) == "auth/kubeconfig: broken; mend: bring another"
+
+    @pytest.mark.parametrize("inside", ["", "a: b: c", "clusters: []", "hunter2"])
+    def test_a_bootstrap_whose_own_is_broken_is_found_without_a_word_of_it(self, inside: str) -> None:
+        (finding,) = seen(contents=self.contents(inside), beside=self.good()).findings
+        assert finding.what == f"bootstrap.ign: {INSIDE} in it is no kubeconfig"
+
+    def test_a_broken_payload_is_told_once(self) -> None:
+        contents = self.contents() | {"bootstrap": b"{"}
+        (finding,) = seen(contents=contents, beside=self.good()).findings
+        assert "bootstrap.ign: no Ignition config" in finding.what

@@ -1,0 +1,97 @@
+"""Every file is taken by its real reader, and a broken one is not."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
+from cluster.plan import ClusterPlan, Role
+from providers.base.errors import AssetError
+from providers.rendered_asset import lint as lint_module
+from providers.rendered_asset.lint import COMMANDS, lint
+from testing import plans
+from testing.namespaces import SBIN, needs_root
+
+PLAN = plans.plan()
+FILES = {
+    f"{folder}-{file.name}": file
+    for folder, files in {
+        "bootstrap": render_bootstrap(PLAN),
+        **{role.value: render_role(PLAN, role) for role in Role},
+        **{server.name: render_server(PLAN, server) for server in PLAN.servers},
+    }.items()
+    for file in files
+}
+
+
+def missing(reader: Reader) -> bool:
+    return shutil.which(COMMANDS[reader][0], path=SBIN) is None
+
+
+@pytest.mark.parametrize("name", [name for name, file in FILES.items() if file.reader in COMMANDS])
+def test_its_real_reader_takes_it(name: str) -> None:
+    if missing(FILES[name].reader):
+        pytest.skip(f"{FILES[name].reader} is not installed")
+    if FILES[name].reader is Reader.KEEPALIVED and lint_module._vrrp_interface() is None:
+        pytest.skip("keepalived wants an interface that can do multicast; this machine has none")
+    assert lint(FILES[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        pytest.param("okd-master-0-keepalived.conf", "virtual_router_id 67", "virtual_router_id 0", id="keepalived"),
+        pytest.param("okd-master-0-keepalived.conf", "advert_int 1", "adverb_int 1", id="keepalived-word"),
+        pytest.param("control-plane-haproxy.cfg", "mode tcp", "mode udp", id="haproxy"),
+        pytest.param("bootstrap-okd-own-api.sh", "fi\n", "\n", id="bash"),
+    ],
+)
+def test_its_real_reader_refuses_a_broken_one_in_one_line(name: str, good: str, bad: str) -> None:
+    file = FILES[name]
+    if missing(file.reader):
+        pytest.skip(f"{file.reader} is not installed")
+    assert good in file.text
+    broken = replace(file, text=file.text.replace(good, bad))
+    with pytest.raises(AssetError) as caught:
+        lint(broken)
+    assert str(caught.value).startswith(f"{file.path}: {COMMANDS[file.reader][0]} refuses it: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_without_a_reader_here_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not lint(RenderedFile("/etc/x", "nonsense", Reader.SYSTEMD))
+    monkeypatch.setattr(lint_module, "PATH", "/nowhere")
+    assert not lint(RenderedFile("/etc/x", "nonsense", Reader.HAPROXY))
+
+
+@needs_root
+@pytest.mark.skipif(shutil.which("nft", path=SBIN) is None, reason="nft is not installed")
+@pytest.mark.parametrize(("word", "taken"), [("redirect", True), ("reroute", False)], ids=["as-rendered", "broken"])
+def test_nft_judges_the_redirect(tmp_path: Path, word: str, taken: bool) -> None:
+    path = tmp_path / "haproxy.nft"
+    path.write_text(FILES["control-plane-haproxy.nft"].text.replace("redirect", word))
+    command = ["unshare", "--net", "nft", "--check", "--file", str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": SBIN})
+    assert (run.returncode == 0) == taken, run.stderr
+
+
+def test_units_run_what_is_rendered(plan: ClusterPlan) -> None:
+    """A unit that starts a script of ours, or hands a file of ours to a program, names a file that is there."""
+    bootstrap = {file.path for file in render_bootstrap(plan)}
+    roles = {role: {file.path for file in render_role(plan, role)} for role in Role}
+    hosts = {file.path for server in plan.servers for file in render_server(plan, server)}
+    for name, file in FILES.items():
+        if file.reader is not Reader.SYSTEMD:
+            continue
+        there = bootstrap if name.startswith("bootstrap") else roles[Role(name.rsplit("-okd-")[0])] | hosts
+        named = {
+            word.removeprefix("--use-file=")
+            for line in file.text.splitlines()
+            if line.startswith("Exec")
+            for word in line.partition("=")[2].split()
+            if word.startswith(("/usr/local/bin/", "/etc/okd-baremetal/"))
+        }
+        assert named <= there, name

@@ -1,0 +1,100 @@
+"""Each real reader of this machine takes the tree, and refuses a broken file of it."""
+
+import os
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from assets.tree import Folders, folders_of, own_configs
+from providers.rendered_asset.readers import Verdict, ask_readers
+from testing import clusters
+
+pytestmark = clusters.needs_nmstatectl
+FILES = {
+    "keepalived": 6,
+    "haproxy": 1,
+    "bash": 21,
+    "nft": 1,
+    "shellcheck": 21,
+    "NetworkManager": 3,
+    "nmcli": 8,
+    "dhclient": 1,
+    "systemd-analyze": 8,
+    "ignition-validate": 6,
+    "coredns": 3,
+}
+
+
+@cache
+def tree() -> tuple[Folders, dict[str, bytes]]:
+    plan = clusters.plan("static")
+    folders = folders_of(plan)
+    return folders, {path: config.encode() for path, config in own_configs(plan, folders).items()}
+
+
+def verdicts(folder: str = "", name: str = "", good: str = "", bad: str = "") -> dict[str, Verdict]:
+    """Of the tree, one word of one file changed."""
+    folders, ignitions = tree()
+    changed = {
+        where: tuple(
+            replace(file, text=file.text.replace(good, bad)) if (where, file.name) == (folder, name) else file
+            for file in files
+        )
+        for where, files in folders.items()
+    }
+    assert (changed == folders) == (not name)
+    return {verdict.reader: verdict for verdict in ask_readers(changed, ignitions)}
+
+
+def test_they_take_all_files_of_theirs() -> None:
+    said = verdicts()
+    assert list(said) == list(FILES)
+    for reader, count in FILES.items():
+        assert str(said[reader]) == f"{reader}: {count} of {count} good" or said[reader].not_run
+    assert str(said["bash"]) == "bash: 21 of 21 good"
+
+
+@pytest.mark.parametrize(
+    ("reader", "folder", "name", "good", "bad"),
+    [
+        pytest.param("keepalived", "bootstrap", "keepalived.conf", "advert_int 1", "adverb_int 1", id="keepalived"),
+        pytest.param("haproxy", "control-plane", "haproxy.cfg", "mode tcp", "mode udp", id="haproxy"),
+        pytest.param("bash", "bootstrap", "okd-own-api.sh", "fi\n", "\n", id="bash"),
+        pytest.param("nft", "control-plane", "haproxy.nft", "redirect", "reroute", id="nft"),
+        pytest.param("shellcheck", "compute", "okd-check.sh", "set -", "cd $1; set -", id="shellcheck"),
+        pytest.param("NetworkManager", "compute", "okd-resolver.conf", "[main]", "[main", id="NetworkManager"),
+        pytest.param("nmcli", "bootstrap", "okd-external.nmconnection", "=manual", "=manuel", id="nmcli"),
+        pytest.param("dhclient", "bootstrap", "dhclient.conf", "name-servers", "name-server", id="dhclient"),
+        pytest.param("coredns", "compute", "Corefile", "rcode NOERROR", "rcode OK", id="coredns"),
+        pytest.param(
+            "systemd-analyze", "compute", "okd-keepalived.service", "RestartSec", "RestartZec", id="systemd-key"
+        ),
+    ],
+)
+def test_they_refuse_a_broken_file_in_one_line(reader: str, folder: str, name: str, good: str, bad: str) -> None:
+    said = verdicts(folder, name, good, bad)[reader]
+    if said.not_run:
+        pytest.skip(str(said))
+    (line,) = said.refusals
+    assert line.startswith(f"{folder}/")
+    assert f"/{name}: " in line
+    assert "\n" not in line
+    assert str(said) == f"{reader}: {FILES[reader] - 1} of {FILES[reader]} good"
+
+
+def test_ignition_validate_refuses_a_config_that_no_machine_takes() -> None:
+    said = ask_readers({}, {"bootstrap.ign": b'{"ignition": {"version": "9.0.0"}}'})
+    verdict = next(each for each in said if each.reader == "ignition-validate")
+    if verdict.not_run:
+        pytest.skip(str(verdict))
+    assert [line.partition(": ")[0] for line in verdict.refusals] == ["bootstrap.ign"]
+
+
+def test_readers_that_are_not_there_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("providers.rendered_asset.lint.PATH", "/nowhere")
+    monkeypatch.setitem(os.environ, "PATH", "/nowhere")
+    monkeypatch.setitem(os.environ, "XDG_CACHE_HOME", "/nowhere")
+    said = verdicts()
+    assert {said[reader].not_run for reader in FILES} == {"not installed"}
+    assert not any(verdict.refusals for verdict in said.values())

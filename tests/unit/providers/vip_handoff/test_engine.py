@@ -1,0 +1,301 @@
+"""The handoff, edge by edge: the VIP moves and stays moved, or everything is as it was."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from providers.base.errors import HandoffUnsafeError
+from providers.vip_handoff.model import UNMEASURED
+from providers.vip_handoff.states import BACK_S, MOVE_S
+from testing.fakes.lan import BOOTSTRAP, CLUSTER, MACS, NEVER, NODES, STRANGER, VIP, VIP6
+from testing.handoff_rig import BOTH, FIRST, HELD, RELEASED, SECOND, TAKEN, TOOK_IT, Rig
+
+
+def test_the_vip_moves_soaks_and_the_vm_is_let_go_once() -> None:
+    rig = Rig()
+    outs = rig.move()
+    assert rig.states == ["gate", "ask", "release", "soak", "await", "let go", "done"]
+    assert rig.lan.said == ["status", "release"]
+    assert rig.lan.stopped_at == [rig.at("let go")]
+    assert rig.at("release") == CLUSTER.stable_s
+    assert rig.at("soak") == CLUSTER.stable_s + rig.lan.moves_s
+    assert rig.at("let go") == rig.at("soak") + CLUSTER.soak_s
+    assert outs["holder"] == "master-1"
+    assert (outs["mac"], outs["macs"]) == (MACS[SECOND], [MACS[SECOND]])
+    assert outs["seconds"] == {"gate": 30, "ask": 0, "release": 4, "soak": 20, "await": 0, "let go": 0}
+    assert {name: outs[name] for name in UNMEASURED} == rig.lan.figures(rig.lan.started)
+    assert outs["completion"] == "not asked: no kubeconfig"
+    assert outs["holders"] == [{"holder": "okd-bootstrap", "at_s": 0}, {"holder": "master-1", "at_s": 34}]
+    assert outs["timeline"] == rig.engine.timeline
+
+
+def test_the_client_measures_from_before_the_release_until_after_the_soak() -> None:
+    rig = Rig()
+    rig.move()
+    assert rig.lan.order == ["status", "client begins", "release", "client ends", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("lan", "seen"),
+    [
+        pytest.param(
+            {"outages": [(FIRST, 0, NEVER)]},
+            "master-0 (192.0.2.21) without answer to /readyz on 6443; 2 of the wanted 3 are ready",
+            id="one-down",
+        ),
+        pytest.param(
+            {"outages": [(f"config {address}", 0, NEVER) for address in NODES.values()]},
+            "no node of the control plane serves 22623",
+            id="no-config-server",
+        ),
+        pytest.param({"macs": [(0, frozenset())]}, "answered by nobody", id="nobody"),
+        pytest.param({"macs": [(0, HELD | TAKEN)]}, f"answered by {BOTH}", id="two-macs"),
+        pytest.param({"macs": [(0, frozenset({STRANGER}))]}, f"answered by a stranger ({STRANGER})", id="stranger"),
+        pytest.param(
+            {"outages": [(FIRST, begin, begin + 5) for begin in range(10, 1000, 25)]},
+            "master-0 (192.0.2.21)",
+            id="never-ready-for-long-enough",
+        ),
+    ],
+)
+def test_a_gate_that_never_opens_refuses_and_the_guest_is_never_spoken_to(lan: dict[str, Any], seen: str) -> None:
+    rig = Rig(**lan)
+    error = rig.fails()
+    assert "at gate" in str(error)
+    assert seen in str(error)
+    assert "VIP and VM are untouched" in str(error)
+    assert rig.lan.said == []
+    assert rig.lan.order == []
+    assert CLUSTER.deadline_s <= rig.lan.second < CLUSTER.deadline_s + 1
+
+
+def test_one_config_server_is_enough() -> None:
+    rig = Rig(outages=[(f"config {address}", 0, NEVER) for address in (FIRST, "192.0.2.23")])
+    assert rig.move()["holder"] == "master-1"
+
+
+def test_a_break_at_the_gate_starts_the_wait_anew() -> None:
+    rig = Rig(outages=[(FIRST, 20, 25)])
+    rig.move()
+    assert rig.at("release") == 25 + CLUSTER.stable_s
+
+
+def test_a_vip_that_never_moves_is_held_again() -> None:
+    rig = Rig(moves_s=NEVER)
+    error = rig.fails()
+    assert rig.lan.said == ["status", "release", "hold"]
+    assert rig.states == ["gate", "ask", "release", "back", "returned"]
+    assert "at release" in str(error)
+    assert f"answered by okd-bootstrap ({BOOTSTRAP}), after {MOVE_S:g} s" in str(error)
+    assert "the VIP is on the bootstrap again, nothing was lost" in str(error)
+    assert isinstance(error.__cause__, HandoffUnsafeError)
+
+
+def test_a_bootstrap_that_does_not_let_go_is_told_to_hold() -> None:
+    rig = Rig(answers={"release": "held vip=yes api=yes"})
+    error = rig.fails()
+    assert "'held vip=yes api=yes', wanted released" in str(error)
+    assert rig.lan.said == ["status", "release", "hold"]
+
+
+@pytest.mark.parametrize(
+    "rubbish", ["unknown word", "", "rel eased", "\x00 \x01"], ids=["refused", "empty", "torn", "binary"]
+)
+def test_rubbish_on_the_channel_is_no_release(rubbish: str) -> None:
+    rig = Rig(answers={"release": rubbish})
+    rig.fails()
+    assert "hold" in rig.lan.said
+
+
+def test_a_vip_that_does_not_come_back_is_said() -> None:
+    rig = Rig(outages=[(VIP, 31, NEVER)], backs_s=NEVER)
+    error = rig.fails()
+    assert "at soak: master-1 holds it; its API is not ready (status 500)" in str(error)
+    assert "giving it back failed: at back" in str(error)
+    assert f"answered by master-1 ({MACS[SECOND]}), after {BACK_S:g} s" in str(error)
+    assert rig.lan.said == ["status", "release", "hold"]
+
+
+def test_a_channel_that_dies_after_the_release_keeps_the_vm_and_says_both() -> None:
+    rig = Rig(outages=[(VIP, 31, NEVER)], silent_s=60)
+    error = rig.fails()
+    assert "master-1 holds it; its API is not ready (status 500)" in str(error)
+    assert "giving it back failed: at back: no answer within 10 s" in str(error)
+    assert rig.lan.said == ["status", "release", "hold"]
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "unknown word", "", "held vip=yes"], ids=["none", "refused", "empty", "torn"]
+)
+def test_a_channel_that_does_not_answer_before_the_release_refuses_it(answer: str | None) -> None:
+    rig = Rig(answers={"status": answer})
+    error = str(rig.fails())
+    assert "at ask: " in error
+    assert "VIP and VM are untouched" in error
+    assert (f"answered {answer!r}, wanted held" if answer is not None else "no answer within 10 s") in error
+    assert rig.lan.order == ["status"]
+    assert rig.lan.vip_macs() == (HELD,)
+
+
+def test_a_soak_that_breaks_once_begins_anew_and_succeeds() -> None:
+    rig = Rig(outages=[(VIP, 45, 50)])
+    rig.move()
+    assert rig.at("let go") == 50 + CLUSTER.soak_s
+    assert rig.lan.said == ["status", "release"]
+
+
+@pytest.mark.parametrize(
+    ("lan", "seen"),
+    [
+        pytest.param(
+            {"outages": [(VIP, 36, NEVER)]}, "master-1 holds it; its API is not ready (status 500)", id="api-down"
+        ),
+        pytest.param({"macs": [(0, HELD), (40, HELD | TAKEN)]}, BOTH, id="two-macs"),
+        pytest.param({"macs": [(0, HELD), (40, frozenset())]}, "answered by nobody", id="nobody"),
+        pytest.param(
+            {"macs": [(0, HELD), (40, HELD)]}, f"answered by okd-bootstrap ({BOOTSTRAP})", id="back-by-itself"
+        ),
+        pytest.param(
+            {"macs": [(0, HELD), (40, frozenset({STRANGER}))]}, f"by a stranger ({STRANGER})", id="stranger"
+        ),
+    ],
+)
+def test_a_soak_that_never_lasts_gives_the_vip_back(lan: dict[str, Any], seen: str) -> None:
+    rig = Rig(**lan)
+    error = rig.fails()
+    assert "at soak" in str(error)
+    assert seen in str(error)
+    assert rig.lan.said == ["status", "release", "hold"]
+    assert rig.at("back") == pytest.approx(rig.at("soak") + CLUSTER.soaks_s, abs=1)
+
+
+def test_what_the_control_plane_took_by_itself_is_soaked_and_never_released() -> None:
+    rig = Rig(**TOOK_IT)
+    outs = rig.move()
+    assert rig.lan.said == ["status"]
+    assert rig.states == ["gate", "watch", "await", "let go", "done"]
+    assert len(rig.lan.stopped_at) == 1
+    assert outs["holder"] == "master-1"
+
+
+@pytest.mark.parametrize(
+    "lan", [{}, {"silent_s": 0}, {"answers": {"status": "unknown word"}}], ids=["held", "gone", "rubbish"]
+)
+def test_what_the_control_plane_took_by_itself_is_never_taken_from_it(lan: dict[str, Any]) -> None:
+    rig = Rig(**TOOK_IT, outages=[(VIP, 31, NEVER)], **lan)
+    assert "at watch" in str(rig.fails())
+    assert rig.states == ["gate", "watch", "left"]
+    assert rig.lan.said == ["status"]
+
+
+def test_what_a_run_released_that_was_ended_is_soaked() -> None:
+    rig = Rig(**RELEASED)
+    assert rig.move()["holder"] == "master-1"
+    assert rig.states == ["gate", "soak", "await", "let go", "done"]
+    assert rig.lan.said == ["status"]
+
+
+def test_what_a_run_released_that_was_ended_is_taken_back_when_it_does_not_serve() -> None:
+    rig = Rig(**RELEASED, outages=[(VIP, 31, NEVER)])
+    assert "the VIP is on the bootstrap again, nothing was lost" in str(rig.fails())
+    assert rig.states == ["gate", "soak", "back", "returned"]
+    assert rig.lan.said == ["status", "hold"]
+
+
+@pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
+def test_the_vm_is_kept_until_the_payload_says_that_its_bootstrap_may_end(lan: dict[str, Any]) -> None:
+    rig = Rig(signals=True, completes_s=400, **lan)
+    outs = rig.move()
+    assert rig.states[-3:] == ["await", "let go", "done"]
+    assert rig.lan.stopped_at == [400]
+    assert outs["completion"] == "complete"
+    assert any(line.startswith("await: the ConfigMap is not there; ") for line in rig.lines)
+
+
+@pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
+def test_a_payload_that_never_says_so_keeps_the_vm_and_the_vip_stays_with_the_control_plane(
+    lan: dict[str, Any],
+) -> None:
+    rig = Rig(signals=True, completes_s=NEVER, **lan)
+    error = str(rig.fails())
+    assert f"at await: the ConfigMap is not there, after {CLUSTER.deadline_s:g} s" in error
+    assert "the VIP was left where it is, and the VM runs on" in error
+    assert "hold" not in rig.lan.said
+    assert rig.lan.vip_macs() == (TAKEN,)
+
+
+def test_the_vm_is_kept_while_the_vip_is_away_from_the_control_plane() -> None:
+    rig = Rig(signals=True, macs=[(0, TAKEN), (60, HELD)], completes_s=70)
+    assert f"at await: answered by okd-bootstrap ({BOOTSTRAP})" in str(rig.fails())
+    assert rig.lan.said == ["status"]
+
+
+@pytest.mark.parametrize(
+    ("macs", "holders"),
+    [
+        pytest.param(
+            [(0, HELD), (36, frozenset()), (38, TAKEN)], ["okd-bootstrap", "nobody", "master-1"], id="nobody"
+        ),
+        pytest.param(
+            [(0, HELD), (36, HELD | TAKEN), (38, TAKEN)], ["okd-bootstrap", "no one machine", "master-1"], id="two"
+        ),
+    ],
+)
+def test_who_held_the_vip_is_told_in_turn(macs: list[tuple[float, frozenset[str]]], holders: list[str]) -> None:
+    outs = Rig(macs=macs, moves_s=NEVER).move()
+    wanted = zip(holders, (0, 36, 38), strict=True)
+    assert outs["holders"] == [{"holder": holder, "at_s": at_s} for holder, at_s in wanted]
+
+
+def test_progress_is_one_line_per_state_and_a_heartbeat_not_one_per_poll() -> None:
+    rig = Rig(replace(CLUSTER, stable_s=100))
+    rig.move()
+    gate = [line for line in rig.lines if line.startswith("gate")]
+    assert 15 <= len(gate) <= 25
+    assert "gate: as wanted; steady for 100 s more; 600 s left" in gate
+
+
+@pytest.mark.parametrize(("min_ready", "ready"), [(3, 2), (2, 1)])
+def test_the_gate_counts_ready_nodes(min_ready: int, ready: int) -> None:
+    down = [(address, 0, 100) for address in list(NODES.values())[ready:]]
+    rig = Rig(replace(CLUSTER, min_ready=min_ready), outages=down)
+    rig.move()
+    assert rig.at("release") == 100 + CLUSTER.stable_s
+
+
+def test_enough_nodes_are_enough_even_when_they_take_turns() -> None:
+    rig = Rig(replace(CLUSTER, min_ready=2), outages=[(FIRST, 0, 15), (SECOND, 15, NEVER)])
+    rig.move()
+    assert rig.at("release") == CLUSTER.stable_s
+
+
+TWO = replace(CLUSTER, vips=(VIP, VIP6))
+
+
+def test_two_vips_move_together() -> None:
+    rig = Rig(TWO, second_macs=[(0, HELD), (36, TAKEN)])
+    assert rig.move()["holder"] == "master-1"
+    assert (rig.at("release"), rig.at("soak")) == (30, 36)
+
+
+@pytest.mark.parametrize(
+    ("second", "state", "seen"),
+    [
+        pytest.param([(0, HELD)], "release", f"{VIP} by master-1 ({MACS[SECOND]}), {VIP6} by okd-", id="one-stays"),
+        pytest.param([(0, HELD), (36, TAKEN), (40, frozenset())], "soak", f"{VIP6} by nobody", id="one-lost"),
+    ],
+)
+def test_of_two_vips_both_move_or_none(second: list[tuple[float, frozenset[str]]], state: str, seen: str) -> None:
+    rig = Rig(TWO, second_macs=[*second, (122, HELD)])
+    error = str(rig.fails())
+    assert f"at {state}: answered: " in error
+    assert seen in error
+    assert rig.lan.said[-1] == "hold"
+    assert "the VIP is on the bootstrap again" in error
+
+
+def test_two_vips_are_served_when_the_api_is_ready_through_both() -> None:
+    rig = Rig(TWO, second_macs=[(0, HELD)], outages=[(VIP6, 0, 7)])
+    assert rig.engine.prove_bootstrap()["holder"] == "okd-bootstrap"
+    assert rig.lan.second == 7

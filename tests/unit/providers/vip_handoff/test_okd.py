@@ -1,0 +1,77 @@
+"""OKD's own completion signal, asked of a real TLS server on loopback by the kubeconfig that the installer wrote."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from payload.kubeconfig import Kubeconfig, read_kubeconfig
+from providers.vip_handoff.okd import Okd
+from testing.certificates import authority
+from testing.fakes.https_server import UNAVAILABLE, https_server
+from testing.kubeconfigs import kubeconfig, write_kubeconfig
+
+DOMAIN, LOCAL = "okd.lab.test", "127.0.0.1"
+CONFIG_MAP = "ConfigMap kube-system/bootstrap: "
+
+
+def answer(resource: object) -> bytes:
+    content = json.dumps(resource).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
+
+
+def both(status: str, *conditions: tuple[str, str]) -> bytes:
+    """A resource that is the ConfigMap and the etcd operator's at once."""
+    listed = [{"type": name, "status": value, "reason": "x"} for name, value in conditions]
+    return answer({"kind": "x", "data": {"status": status}, "status": {"conditions": listed}})
+
+
+def missing(port: int, found: Kubeconfig | None) -> str | None:
+    assert found
+    return Okd(replace(found.api(DOMAIN), port=port)).missing(LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        pytest.param(both("complete", ("EtcdBootstrapMemberRemoved", "True")), None, id="complete"),
+        pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}not there, wanted", id="no-config-map"),
+        pytest.param(both("progressing"), f"{CONFIG_MAP}status 'progressing', wanted", id="not-yet"),
+        pytest.param(answer({"data": {}}), f"{CONFIG_MAP}status None, wanted", id="no-status"),
+        pytest.param(both("complete"), "etcd's condition EtcdBootstrapMemberRemoved: not there", id="no-condition"),
+        pytest.param(
+            both("complete", ("Degraded", "True"), ("EtcdBootstrapMemberRemoved", "False")),
+            "etcd's condition EtcdBootstrapMemberRemoved: False, wanted True",
+            id="member",
+        ),
+        pytest.param(UNAVAILABLE, "cannot be asked through 127.0.0.1: ConnectionError: status 503", id="503"),
+        pytest.param(answer(["hunter2"]), "the answer is another thing", id="no-resource"),
+        pytest.param(b"hunter2\r\n", "the answer is no HTTP", id="no-http"),
+    ],
+)
+def test_what_okd_says_is_told(said: bytes, seen: str | None, payload: Path, certificate: str) -> None:
+    write_kubeconfig(payload)
+    with https_server(certificate, said, client_ca=authority("test-ca").pem) as server:
+        told = missing(server.port, read_kubeconfig("prod"))
+        assert set(server.names) == {"api.okd.lab.test"}
+    assert told is None if seen is None else seen in str(told)
+    assert "hunter2" not in str(told)
+
+
+def test_a_client_that_the_api_does_not_know_is_told(payload: Path, certificate: str) -> None:
+    write_kubeconfig(payload, kubeconfig(authority("other-ca")))
+    with https_server(certificate, client_ca=authority("test-ca").pem) as server:
+        told = missing(server.port, read_kubeconfig("prod"))
+        assert server.requests == []
+    assert "OKD cannot be asked through 127.0.0.1: " in str(told)
+
+
+def test_an_api_of_another_cluster_is_told_nothing(payload: Path, certificate: str) -> None:
+    content = kubeconfig(authority("test-ca"))
+    other = kubeconfig(authority("other-ca"))["users"][0]["user"]["client-certificate-data"]
+    content["clusters"][0]["cluster"]["certificate-authority-data"] = other
+    write_kubeconfig(payload, content)
+    with https_server(certificate) as server:
+        assert "certificate verify failed" in str(missing(server.port, read_kubeconfig("prod")))
+        assert server.requests == []

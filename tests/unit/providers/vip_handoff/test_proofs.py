@@ -1,0 +1,81 @@
+"""Who holds the VIP, where nothing is moved."""
+
+from typing import Any
+
+import pytest
+
+from providers.base.errors import HandoffUnsafeError
+from providers.vip_handoff.checks import holder_of
+from providers.vip_handoff.model import UNMEASURED
+from testing.fakes.lan import BOOTSTRAP, CLUSTER, NEVER, STRANGER, VIP
+from testing.handoff_rig import HELD, TAKEN, Rig
+
+
+def test_a_node_whose_address_nobody_answers_is_no_holder_of_nothing() -> None:
+    assert holder_of([frozenset()], CLUSTER, lambda _: frozenset()) is None
+
+
+def test_two_that_answer_for_a_node_make_no_holder() -> None:
+    both = HELD | TAKEN
+    assert holder_of([both], CLUSTER, lambda _: both) is None
+
+
+@pytest.mark.parametrize(
+    ("macs", "holder"),
+    [
+        pytest.param([(0, HELD)], "okd-bootstrap", id="bootstrap"),
+        pytest.param([(0, frozenset()), (100, HELD)], "okd-bootstrap", id="later"),
+        pytest.param([(0, TAKEN)], "master-1", id="control-plane-took-it-by-itself"),
+    ],
+)
+def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
+    macs: list[tuple[float, frozenset[str]]], holder: str
+) -> None:
+    rig = Rig(macs=macs, outages=[(VIP, 0, 5), (f"config {VIP}", 0, 9)])
+    outs = rig.engine.prove_bootstrap()
+    assert outs["holder"] == holder
+    assert {name: outs[name] for name in UNMEASURED} == UNMEASURED
+    assert outs["completion"] is None
+    assert rig.lan.second >= max(9, macs[-1][0])
+    assert rig.lan.said == []
+
+
+@pytest.mark.parametrize(
+    ("lan", "seen"),
+    [
+        pytest.param({"macs": [(0, frozenset())]}, "answered by nobody", id="nobody"),
+        pytest.param(
+            {"macs": [(0, HELD | {STRANGER})]},
+            f"a stranger ({STRANGER}) and okd-bootstrap ({BOOTSTRAP})",
+            id="two-macs",
+        ),
+        pytest.param({"macs": [(0, frozenset({STRANGER}))]}, f"answered by a stranger ({STRANGER})", id="stranger"),
+        pytest.param(
+            {"outages": [(VIP, 0, NEVER)]}, "okd-bootstrap holds it; its API is not ready (status 500)", id="no-api"
+        ),
+        pytest.param({"outages": [(f"config {VIP}", 0, NEVER)]}, "no config server yet", id="no-config-server"),
+    ],
+)
+def test_phase_bootstrap_is_not_proven_by_deadline(lan: dict[str, Any], seen: str) -> None:
+    rig = Rig(**lan)
+    with pytest.raises(HandoffUnsafeError, match="at prove") as caught:
+        rig.engine.prove_bootstrap()
+    assert seen in str(caught.value)
+    assert CLUSTER.bootstrap_s <= rig.lan.second < CLUSTER.bootstrap_s + 1
+
+
+def test_phase_production_is_proven_by_a_node_of_the_control_plane() -> None:
+    rig = Rig(macs=[(0, frozenset()), (3, TAKEN)])
+    assert rig.engine.prove_control_plane()["holder"] == "master-1"
+
+
+@pytest.mark.parametrize(
+    "macs",
+    [HELD, frozenset(), TAKEN | HELD, frozenset({STRANGER})],
+    ids=["the-bootstrap", "nobody", "two-macs", "stranger"],
+)
+def test_phase_production_is_not_proven_by_anybody_else(macs: frozenset[str]) -> None:
+    rig = Rig(macs=[(0, macs)])
+    with pytest.raises(HandoffUnsafeError, match="at confirm"):
+        rig.engine.prove_control_plane()
+    assert rig.lan.second >= CLUSTER.deadline_s

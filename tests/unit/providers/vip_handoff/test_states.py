@@ -1,0 +1,119 @@
+"""The table of the handoff's states: it is the one in the document, and every state is reached and left."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from providers.base.errors import HandoffUnsafeError
+from providers.vip_handoff.states import ENDS, TABLE, Row, State
+from testing.documents import table
+from testing.fakes.lan import NEVER, VIP
+from testing.handoff_rig import FIRST, RELEASED, TAKEN, TOOK_IT, Rig
+
+DOCUMENT = "explanation/handoff.md"
+
+
+def told(function: Callable[..., Any] | None) -> str:
+    return (function.__doc__ or "").strip() if function else "-"
+
+
+def time(value: float | str) -> str:
+    return f"`{value}`" if isinstance(value, str) else f"{value:g} s" if value else "-"
+
+
+def success(row: Row) -> str:
+    if row.moved is None:
+        return row.success
+    held = f"{row.resumed} if they were released, else {row.moved}"
+    return f"{row.success}; where the control plane holds the VIPs: {held}"
+
+
+def test_the_document_shows_the_table() -> None:
+    drawn = [
+        {
+            "state": state.value,
+            "does": told(row.does),
+            "checks": told(row.check),
+            "steady": time(row.steady),
+            "deadline": time(row.within),
+            "success": success(row),
+            "failure": row.failure.value,
+            "too late": row.late.value if row.check else "-",
+            "measured": "yes" if row.measured else "no",
+        }
+        for state, row in TABLE.items()
+    ]
+    assert table(DOCUMENT, "state") == drawn
+
+
+def test_the_document_shows_the_ends() -> None:
+    assert table(DOCUMENT, "ends") == [{"ends": end.value, "what holds then": text} for end, text in ENDS.items()]
+
+
+def test_each_state_has_a_row_or_is_an_end() -> None:
+    assert set(TABLE) | set(ENDS) == set(State)
+    assert not set(TABLE) & set(ENDS)
+
+
+def test_no_row_leads_to_itself_and_each_end_is_reached() -> None:
+    leads = {
+        state: {row.success, row.moved, row.resumed, row.failure, row.late} - {None} for state, row in TABLE.items()
+    }
+    assert not [state for state, nexts in leads.items() if state in nexts]
+    assert set(ENDS) <= set().union(*leads.values())
+
+
+LOST = {"outages": [(VIP, 31, NEVER)]}
+"""The API is not ready through the VIP, from the release on."""
+EDGES: dict[tuple[State, str], dict[str, Any]] = {
+    (State.PROVE, "success"): {},
+    (State.PROVE, "failure"): {"blind_s": 0},
+    (State.PROVE, "late"): {"macs": [(0, frozenset())]},
+    (State.CONFIRM, "success"): {"macs": [(0, TAKEN)]},
+    (State.CONFIRM, "failure"): {"blind_s": 0},
+    (State.CONFIRM, "late"): {},
+    (State.GATE, "success"): {},
+    (State.GATE, "moved"): TOOK_IT,
+    (State.GATE, "resumed"): RELEASED,
+    (State.GATE, "failure"): {"blind_s": 10},
+    (State.GATE, "late"): {"outages": [(FIRST, 0, NEVER)]},
+    (State.ASK, "success"): {},
+    (State.ASK, "failure"): {"silent_s": 0},
+    (State.RELEASE, "success"): {},
+    (State.RELEASE, "failure"): {"blind_s": 31},
+    (State.RELEASE, "late"): {"moves_s": NEVER},
+    (State.SOAK, "success"): {},
+    (State.SOAK, "failure"): {"blind_s": 40},
+    (State.SOAK, "late"): LOST,
+    (State.WATCH, "success"): {"macs": [(0, TAKEN)]},
+    (State.WATCH, "failure"): {"macs": [(0, TAKEN)], "blind_s": 40},
+    (State.WATCH, "late"): {"macs": [(0, TAKEN)], **LOST},
+    (State.AWAIT, "success"): {},
+    (State.AWAIT, "failure"): {"macs": [(0, TAKEN)], "signals": True, "completes_s": NEVER, "blind_s": 60},
+    (State.AWAIT, "late"): {"signals": True, "completes_s": NEVER},
+    (State.LET_GO, "success"): {},
+    (State.LET_GO, "failure"): {"stuck": True},
+    (State.BACK, "success"): LOST,
+    (State.BACK, "failure"): {**LOST, "silent_s": 60},
+    (State.BACK, "late"): {**LOST, "backs_s": NEVER},
+}
+
+
+def test_every_edge_of_the_table_is_driven() -> None:
+    wanted = set()
+    for state, row in TABLE.items():
+        leads = {"success": True, "moved": row.moved, "resumed": row.resumed, "failure": True, "late": row.check}
+        wanted |= {(state, edge) for edge, there in leads.items() if there}
+    assert set(EDGES) == wanted
+
+
+@pytest.mark.parametrize(("state", "edge"), EDGES, ids=lambda each: str(each).replace(" ", "-"))
+def test_each_edge_leads_where_the_table_says(state: State, edge: str) -> None:
+    rig = Rig(**EDGES[state, edge])
+    begin = {State.PROVE: rig.engine.prove_bootstrap, State.CONFIRM: rig.engine.prove_control_plane}
+    with suppress(HandoffUnsafeError):
+        begin.get(state, rig.engine.move)()
+    where = rig.states.index(state)
+    assert rig.states[where + 1] == getattr(TABLE[state], edge)

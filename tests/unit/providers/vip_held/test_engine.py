@@ -1,0 +1,58 @@
+"""Exactly one of the machines that may hold a VIP does."""
+
+import pytest
+
+from providers.base.errors import HandoffUnsafeError
+from providers.vip_held.engine import VipHeldEngine
+from testing.fakes.clock import FakeClock
+
+VIP = "192.0.2.4"
+NODES = {"worker-0": "192.0.2.24", "worker-1": "192.0.2.25"}
+OF = {"192.0.2.24": frozenset({"mac-24"}), "192.0.2.25": frozenset({"mac-25"})}
+OTHER = frozenset({"mac-of-the-bootstrap"})
+
+
+class Rig:
+    """An engine whose VIP is answered by others from a second on."""
+
+    def __init__(self, *macs: tuple[float, frozenset[str]]) -> None:
+        self.clock, self.lines = FakeClock(0), list[str]()
+        self.macs = macs
+        self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.clock, self.lines.append)
+
+    def macs_of(self, address: str) -> frozenset[str]:
+        if address != VIP:
+            return OF[address]
+        return [macs for since, macs in self.macs if since <= self.clock.now()][-1]
+
+
+def test_the_one_holder_is_named() -> None:
+    rig = Rig((0, OF["192.0.2.25"]))
+    assert rig.engine.prove(deadline_s=60) == ("worker-1", ["mac-25"])
+    assert rig.clock.now() == 0
+
+
+def test_it_is_waited_for() -> None:
+    rig = Rig((0, frozenset()), (7, OF["192.0.2.24"] | OF["192.0.2.25"]), (9, OF["192.0.2.24"]))
+    assert rig.engine.prove(deadline_s=60) == ("worker-0", ["mac-24"])
+    assert rig.clock.now() == 9
+
+
+@pytest.mark.parametrize(
+    ("macs", "seen"),
+    [
+        pytest.param(frozenset(), "answered by nobody", id="nobody"),
+        pytest.param(OTHER, "answered by mac-of-the-bootstrap", id="somebody-else"),
+        pytest.param(OF["192.0.2.24"] | OF["192.0.2.25"], "answered by mac-24 and mac-25", id="two"),
+    ],
+)
+def test_what_is_not_so_by_the_deadline_is_one_line(macs: frozenset[str], seen: str) -> None:
+    rig = Rig((0, macs))
+    with pytest.raises(HandoffUnsafeError) as caught:
+        rig.engine.prove(deadline_s=60)
+    assert str(caught.value).startswith(f"VIP {VIP}: {seen}, wanted exactly one of worker-0, worker-1, after 60 s")
+    assert rig.clock.now() == 60
+
+
+def test_a_look_names_no_holder_of_what_two_answer() -> None:
+    assert Rig((0, OF["192.0.2.24"] | OTHER)).engine.holder() == (None, ["mac-24", "mac-of-the-bootstrap"])

@@ -1,0 +1,304 @@
+"""The fake fleet, where it could be wrong without anybody noticing: time by looks, what boots, counts, vendors."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from testing.fakes.fleet.fleet import Fleet, Options, Pace, running, running_apart, serial_of, uuid_of
+from testing.fakes.fleet.tree import ENABLE_MEDIA, SESSIONS
+from testing.fakes.fleet.vendors import VENDORS
+from tests.unit.testing.raw import ISO_BYTES, medium, raw, ready
+
+FROM_CD = {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"}
+URL = "http://192.0.2.1/x.iso"
+ANY_TAG = {"If-Match": "*"}
+
+
+@pytest.fixture
+def iso(tmp_path: Path) -> Iterator[str]:
+    with medium(tmp_path) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def vendors() -> Iterator[Fleet]:
+    with running(Options(hosts=len(VENDORS), vendors=tuple(VENDORS), tls=False)) as fleet:
+        yield fleet
+
+
+def number(name: str) -> int:
+    return list(VENDORS).index(name)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 4])
+def test_a_change_of_power_is_seen_by_the_look_after_the_next_n(looks: int) -> None:
+    with running(Options(tls=False, pace=Pace(power=(looks, looks)))) as fleet, raw(fleet) as bmc:
+        assert bmc.reset("On") == 204
+        assert [bmc.power() for _ in range(looks + 1)] == ["PoweringOn"] * looks + ["On"]
+        assert bmc.reset("ForceOff") == 204
+        assert [bmc.power() for _ in range(looks + 1)] == ["PoweringOff"] * looks + ["Off"]
+
+
+def test_a_look_at_one_host_moves_no_other() -> None:
+    with running(Options(hosts=2, tls=False)) as fleet, raw(fleet, 0) as first, raw(fleet, 1) as second:
+        assert first.reset("On") == 204
+        for _ in range(5):
+            second.power()
+        assert first.power() == "PoweringOn"
+
+
+def test_a_server_installs_from_the_virtual_cd_and_then_runs_from_its_disk(iso: str) -> None:
+    with running(Options()) as fleet, raw(fleet) as bmc:
+        assert ready(fleet) == 503
+        assert bmc.media("Insert", body={"Image": iso}) == 204
+        assert bmc.boot(FROM_CD) == 204
+        assert bmc.reset("On") == 204
+        assert [bmc.power() for _ in range(5)] == ["PoweringOn", "On", "On", "On", "Off"]
+        state, done = fleet.state(), fleet.figures()
+        assert (done.booted, done.installs, done.fetched, state.disk) == ([iso], 1, ISO_BYTES, iso)
+        assert (state.target, state.enabled, state.image) == ("None", "Disabled", iso)
+
+        assert bmc.media("Eject", body={}) == 204
+        assert bmc.reset("On") == 204
+        assert [bmc.power(), bmc.power()] == ["PoweringOn", "On"]
+        assert [ready(fleet), ready(fleet)] == [503, 200]
+        assert fleet.figures().booted == [iso, "disk"]
+        assert bmc.reset("ForceOff") == 204
+        bmc.power(), bmc.power()
+        assert ready(fleet) == 503
+
+
+def test_what_it_cannot_read_installs_nothing(iso: str) -> None:
+    with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
+        fleet.change(image=f"{iso}x", target="Cd", enabled="Once")
+        assert bmc.reset("On") == 204
+        assert {bmc.power() for _ in range(9)} == {"PoweringOn", "On"}
+        assert fleet.figures().booted == [f"{iso}x"]
+        assert (fleet.figures().installs, fleet.figures().fetched) == (0, 0)
+
+
+def test_a_server_that_is_switched_off_in_the_middle_has_not_installed(iso: str) -> None:
+    with running(Options(tls=False, pace=Pace(power=(0, 0), install=(9, 9)))) as fleet, raw(fleet) as bmc:
+        fleet.change(image=iso, target="Cd", enabled="Once")
+        bmc.reset("On"), bmc.power(), bmc.reset("ForceOff")
+        assert {bmc.power() for _ in range(20)} == {"Off"}
+        assert (fleet.figures().installs, fleet.state().disk) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("state", "booted"),
+    [
+        ({"image": URL, "disk": URL, "target": "Hdd", "enabled": "Once"}, "disk"),
+        ({"image": URL, "disk": URL, "target": "Cd", "enabled": "Disabled"}, "disk"),
+        ({"image": "", "disk": URL, "target": "Cd", "enabled": "Once"}, "disk"),
+        ({"image": "", "disk": "", "target": "Cd", "enabled": "Once"}, "nothing"),
+        ({"image": URL, "disk": URL, "target": "Cd", "enabled": "Once", "ignores_once": True}, "disk"),
+    ],
+)
+def test_what_is_booted(state: dict[str, object], booted: str) -> None:
+    with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
+        fleet.change(**state)
+        bmc.reset("On"), bmc.power(), bmc.power()
+        assert fleet.figures().booted == [booted]
+
+
+@pytest.mark.parametrize(("enabled", "keeps"), [("Continuous", False), ("Once", True)])
+def test_an_override_that_is_not_used_up(iso: str, enabled: str, keeps: bool) -> None:
+    with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
+        fleet.change(image=iso, target="Cd", enabled=enabled, keeps_once=keeps)
+        for _ in range(2):
+            bmc.reset("On")
+            while bmc.power() != "Off":
+                pass
+        assert (fleet.figures().installs, fleet.state().enabled) == (2, enabled)
+
+
+def test_everything_is_counted() -> None:
+    with running(Options(hosts=2, tls=False)) as fleet, raw(fleet) as bmc:
+        bmc.get(), bmc.get(), bmc.reset("On"), bmc.reset("On"), bmc.media("Insert", body={"Image": URL})
+        bmc.media("Insert", body={"Image": "http://192.0.2.1/other.iso"}), bmc.media("Eject", body={})
+        done = fleet.figures()
+        drive = "/redfish/v1/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia."
+        on = "POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset"
+        assert done.requests["GET /redfish/v1/Systems/1"] == 2
+        assert done.writes == [on, on, *[f"POST {drive}InsertMedia"] * 2, f"POST {drive}EjectMedia"]
+        assert (done.resets, done.inserts, done.ejects) == ({"On": 1}, [URL], 1)
+        assert (done.connections, done.peak) == (1, 1)
+        total = fleet.total()
+        assert (total.requests, total.connections, total.connected, total.resets) == (7, 1, 1, {"On": 1})
+        fleet.forget()
+        assert (fleet.total().requests, fleet.figures().writes) == (0, [])
+
+
+def test_requests_of_several_connections_are_served_in_turn_and_their_peak_is_seen() -> None:
+    with running(Options(tls=False, pace=Pace(by_looks=False, latency_s=(0.05, 0.05)))) as fleet:
+
+        def look() -> None:
+            with raw(fleet) as bmc:
+                bmc.get()
+
+        threads = [Thread(target=look) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert 2 <= fleet.figures().peak <= 3
+        assert fleet.figures().connections == 3
+
+
+def test_each_host_is_another_machine(vendors: Fleet) -> None:
+    for name in VENDORS:
+        with raw(vendors, number(name)) as bmc:
+            system = bmc.get()
+            assert system["UUID"] == uuid_of(number(name))
+            assert system["SerialNumber"] == serial_of(number(name))
+            manager = bmc.get(system["Links"]["ManagedBy"][0]["@odata.id"])
+            assert manager["FirmwareVersion"]
+            assert manager["Model"]
+
+
+@pytest.mark.parametrize("path", ["/redfish/v1/Systems", "/redfish/v1/Systems/1", SESSIONS])
+def test_a_stranger_reads_the_root_alone(vendors: Fleet, path: str) -> None:
+    with raw(vendors) as bmc:
+        bmc.login = {"Authorization": "Basic YWRtaW46d3Jvbmc="}
+        assert bmc.ask("GET", "/redfish/v1/")[0] == 200
+        assert bmc.ask("GET", path)[0] == 401
+
+
+def test_sessions_are_limited_and_end() -> None:
+    with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
+        fleet.change(session_limit=1)
+        basic, bmc.login = bmc.login, {}
+        account = {"UserName": fleet.options.username, "Password": fleet.options.password}
+        assert bmc.ask("POST", SESSIONS, {**account, "Password": "wrong"})[0] == 401
+        bmc.connection.request("POST", SESSIONS, '{"UserName": "admin", "Password": "s3cret-of-the-BMC"}')
+        answer = bmc.connection.getresponse()
+        answer.read()
+        token, place = answer.headers["X-Auth-Token"], answer.headers["Location"]
+        assert bmc.ask("POST", SESSIONS, account)[0] == 503
+        assert bmc.ask("GET", "/redfish/v1/Systems", **{"X-Auth-Token": token})[0] == 200
+        assert fleet.state().sessions == 1
+        assert bmc.ask("DELETE", place, **basic)[0] == 204
+        assert bmc.ask("GET", "/redfish/v1/Systems", **{"X-Auth-Token": token})[0] == 401
+
+
+def test_dell_ejects_later_than_it_says(vendors: Fleet) -> None:
+    with raw(vendors, number("dell")) as bmc:
+        assert bmc.media("Insert", body={"Image": URL}) == 204
+        assert bmc.media("Eject", body={}) == 204
+        assert bmc.media("Insert", body={"Image": URL}) == 400
+        assert [bmc.drive()["Inserted"], bmc.drive()["Inserted"]] == [True, False]
+        assert bmc.media("Eject", body={}) == 400
+
+
+def test_dell10_boots_slot_1_writes_boot_in_settings_and_refuses_on_right_after_off(vendors: Fleet, iso: str) -> None:
+    host = number("dell10")
+    with raw(vendors, host) as bmc:
+        allowed = "BootSourceOverrideTarget@Redfish.AllowableValues"
+        assert allowed not in bmc.get()["Boot"]
+        assert "Cd" in bmc.get(f"{bmc.vendor.system_path}/Settings")["Boot"][allowed]
+        assert bmc.ask("PATCH", bmc.vendor.system_path, {"Boot": FROM_CD})[0] == 405
+        assert bmc.boot(FROM_CD) == 204
+        assert bmc.media("Insert", "2", {"Image": iso}) == 204
+        bmc.reset("On"), bmc.power(), bmc.power(), bmc.reset("ForceOff"), bmc.power()
+        assert vendors.figures(host).booted == ["nothing"]
+        assert bmc.power() == "Off"
+        assert [bmc.reset("On") for _ in range(4)] == [409, 409, 409, 204]
+
+
+def test_hpe_wants_a_body_has_no_media_to_eject_and_takes_no_boot_in_post(vendors: Fleet) -> None:
+    with raw(vendors, number("hpe")) as bmc:
+        assert bmc.media("Eject") == 415
+        assert bmc.media("Eject", body={}) == 400
+        bmc.reset("On"), bmc.power()
+        assert bmc.power() == "On"
+        status, said = bmc.ask("PATCH", bmc.vendor.system_path, {"Boot": FROM_CD})
+        assert (status, said["error"]["code"]) == (400, "iLO.2.14.UnableToModifyDuringSystemPOST")
+        bmc.power(), bmc.power()
+        assert bmc.boot(FROM_CD) == 204
+
+
+@pytest.mark.parametrize(("target", "booted"), [("Cd", "nothing"), ("UsbCd", "iso")])
+def test_supermicro_boots_the_virtual_cd_as_usb_cd_alone(iso: str, target: str, booted: str) -> None:
+    with running(Options(vendors=("supermicro",), tls=False)) as fleet, raw(fleet) as bmc:
+        assert bmc.media("Insert", body={"Image": iso, "Inserted": True}) == 400
+        assert bmc.media("Insert", body={"Image": iso}) == 204
+        assert bmc.boot({**FROM_CD, "BootSourceOverrideTarget": target}) == 204
+        bmc.reset("On"), bmc.power(), bmc.power()
+        assert fleet.figures().booted == [iso if booted == "iso" else booted]
+        assert bmc.media("Eject", body={}) == 204
+        seen = bmc.drive()
+        assert (seen["Image"], seen["Inserted"], seen["ConnectedVia"]) == (iso, False, "NotConnected")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "slot", "status"),
+    [
+        ("lenovo", "RDOC1", 400),
+        ("lenovo", "Remote4", 400),
+        ("lenovo", "EXT1", 204),
+        ("openbmc", "Slot_0", 404),
+        ("openbmc", "Slot_1", 405),
+        ("openbmc", "Slot_2", 204),
+    ],
+)
+def test_only_the_right_slot_takes_media(vendors: Fleet, vendor: str, slot: str, status: int) -> None:
+    with raw(vendors, number(vendor)) as bmc:
+        assert bmc.media("Insert", slot, {"Image": URL}) == status
+
+
+def test_old_lenovo_is_patched_and_wants_the_etag(vendors: Fleet) -> None:
+    with raw(vendors, number("lenovo_patch")) as bmc:
+        assert "Actions" not in bmc.drive()
+        path, load = f"{bmc.vendor.media_path}/EXT1", {"Image": URL, "Inserted": True, "WriteProtected": True}
+        assert bmc.ask("PATCH", path, load)[0] == 412
+        assert bmc.ask("PATCH", path, load, **{"If-Match": '"old"'})[0] == 412
+        assert bmc.ask("PATCH", path, load, **ANY_TAG)[0] == 204
+        assert bmc.drive()["Image"] == URL
+        assert bmc.ask("PATCH", path, {"Image": None, "Inserted": False}, **ANY_TAG)[0] == 204
+        assert not bmc.drive()["Inserted"]
+
+
+def test_ami_lists_no_drive_before_media_are_enabled_and_wants_boot_whole(vendors: Fleet) -> None:
+    with raw(vendors, number("ami")) as bmc:
+        assert bmc.get(bmc.vendor.media_path)["Members"] == []
+        assert bmc.media("Insert", body={"Image": URL}) == 404
+        enable = f"{bmc.vendor.manager_path}/{ENABLE_MEDIA}"
+        assert bmc.ask("POST", enable, {"RMediaState": "Enable"})[0] == 204
+        assert len(bmc.get(bmc.vendor.media_path)["Members"]) == 1
+        assert bmc.boot(FROM_CD) == 428
+        assert bmc.boot({"BootSourceOverrideTarget": "Cd"}, **ANY_TAG) == 400
+        assert bmc.boot(FROM_CD, **ANY_TAG) == 204
+
+
+def test_openbmc_lists_a_system_that_is_none(vendors: Fleet) -> None:
+    with raw(vendors, number("openbmc")) as bmc:
+        first, second = (member["@odata.id"] for member in bmc.get("/redfish/v1/Systems")["Members"])
+        assert "Boot" not in bmc.get(first)
+        assert "Boot" in bmc.get(second)
+
+
+def test_by_seconds_a_server_needs_nobody_to_look_also_in_a_process_of_its_own(iso: str) -> None:
+    quick = (0.01, 0.02)
+    pace = Pace(by_looks=False, power=quick, install=quick, boot=quick, latency_s=(0.001, 0.002))
+    with running_apart(Options(pace=pace)) as fleet, raw(fleet) as bmc:
+        fleet.change(image=iso, target="Cd", enabled="Once")
+        assert bmc.reset("On") == 204
+        while fleet.state().disk != iso:
+            pass
+        assert bmc.power() == "Off"
+        assert bmc.reset("On") == 204
+        while not fleet.total().running:
+            pass
+        assert ready(fleet) == 200
+        assert fleet.figures().requests.total() == 3
+
+
+def test_two_fleets_stand_side_by_side() -> None:
+    with running(Options(hosts=2)) as first, running(Options(hosts=2)) as second:
+        assert first.node(0) != second.node(0)
+        for fleet in (first, second):
+            with raw(fleet, 1) as bmc:
+                assert bmc.get()["UUID"] == uuid_of(1)

@@ -1,0 +1,235 @@
+"""The script of faults: each kind as a plain client sees it, where it strikes, and whether the deed was done."""
+
+import http.client
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from testing.fakes.fleet.fleet import Fault, Fleet, Options, running
+from testing.fakes.fleet.tree import SESSIONS
+from tests.unit.testing.raw import Raw, raw
+
+SYSTEM = "/redfish/v1/Systems/1"
+READ = f"GET {SYSTEM}$"
+RESET = "POST .*ComputerSystem.Reset"
+BROKEN = (ConnectionError, ssl.SSLEOFError)
+"""An RST, as a client sees it that reads, or writes through TLS."""
+URL = "http://192.0.2.1/x.iso"
+
+
+@pytest.fixture(params=[True, False], ids=["tls", "plain"])
+def fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
+    with running(Options(hosts=2, tls=request.param)) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def bmc(fleet: Fleet) -> Iterator[Raw]:
+    with raw(fleet) as bmc:
+        yield bmc
+
+
+@pytest.mark.parametrize("applied", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("reset", ConnectionResetError),
+        ("close", http.client.RemoteDisconnected),
+        ("hang", TimeoutError),
+    ],
+)
+def test_an_answer_that_never_comes(fleet: Fleet, bmc: Raw, kind: str, error: type[Exception], applied: bool) -> None:
+    fleet.fault(Fault(RESET, kind, times=1, applied=applied))
+    bmc.connection.timeout = 0.3
+    with pytest.raises(error):
+        bmc.reset("On")
+    done = fleet.figures()
+    assert (len(done.writes), done.resets) == (1, {"On": 1} if applied else {})
+    assert bmc.power() == ("PoweringOn" if applied else "Off")
+
+
+def test_a_connection_that_is_refused_until_told(fleet: Fleet, bmc: Raw) -> None:
+    bmc.power()
+    fleet.change(0, listening=False)
+    with pytest.raises(BROKEN):
+        bmc.power()
+    for _ in range(2):
+        with pytest.raises(ConnectionRefusedError):
+            bmc.power()
+    with raw(fleet, 1) as other:
+        assert other.power() == "Off"
+    fleet.change(0, listening=True)
+    assert bmc.power() == "Off"
+
+
+@pytest.mark.parametrize(("status", "applied"), [(500, False), (503, True), (401, False), (403, False), (404, False)])
+def test_a_status_by_script(fleet: Fleet, bmc: Raw, status: int, applied: bool) -> None:
+    fault = Fault(RESET, "status", times=1, status=status, headers={"Retry-After": "7"}, applied=applied)
+    fleet.fault(fault, hosts=(0,))
+    bmc.connection.request("POST", f"{SYSTEM}/Actions/ComputerSystem.Reset", '{"ResetType": "On"}', bmc.login)
+    answer = bmc.connection.getresponse()
+    assert (answer.status, answer.headers["Retry-After"]) == (status, "7")
+    assert "error" in json.loads(answer.read())
+    assert fleet.figures().resets == ({"On": 1} if applied else {})
+    assert bmc.power() == ("PoweringOn" if applied else "Off")
+
+
+def parts(bmc: Raw) -> tuple[http.client.HTTPResponse, bytes]:
+    bmc.connection.request("GET", SYSTEM, headers=bmc.login)
+    answer = bmc.connection.getresponse()
+    return answer, answer.read()
+
+
+def no_json(bmc: Raw) -> None:
+    answer, said = parts(bmc)
+    assert answer.status == 200
+    assert int(answer.headers["Content-Length"]) == len(said)
+    with pytest.raises(ValueError, match="line 1"):
+        json.loads(said)
+
+
+def short(bmc: Raw) -> None:
+    with pytest.raises(http.client.IncompleteRead):
+        parts(bmc)
+    bmc.connection.close()
+
+
+def huge(bmc: Raw) -> None:
+    assert len(parts(bmc)[1]) == 64 << 20
+
+
+def empty(bmc: Raw) -> None:
+    answer, said = parts(bmc)
+    assert (answer.status, said) == (200, b"")
+
+
+def page(bmc: Raw) -> None:
+    answer, said = parts(bmc)
+    assert (answer.status, answer.headers["Content-Type"], said[:6]) == (200, "text/html", b"<html>")
+
+
+def error(bmc: Raw) -> None:
+    answer, said = parts(bmc)
+    assert answer.status == 200
+    assert json.loads(said)["error"]["code"] == "Base.1.8.GeneralError"
+
+
+@pytest.mark.parametrize(
+    ("kind", "seen"),
+    [
+        ("truncated", no_json),
+        ("malformed", no_json),
+        ("short", short),
+        ("huge", huge),
+        ("empty", empty),
+        ("html", page),
+        ("error", error),
+    ],
+)
+def test_a_body_that_is_no_resource(fleet: Fleet, bmc: Raw, kind: str, seen: Callable[[Raw], None]) -> None:
+    fleet.fault(Fault(READ, kind, times=1))
+    seen(bmc)
+    assert bmc.power() == "Off"
+
+
+def test_a_drip_is_a_byte_at_a_time_and_all_of_it(fleet: Fleet, bmc: Raw) -> None:
+    whole = bmc.get()
+    fleet.fault(Fault(READ, "drip", times=1, every_s=0.0001))
+    start = time.monotonic()
+    assert bmc.get() == whole
+    assert time.monotonic() - start > 0.1, "1000 bytes and more"
+
+
+def test_a_fault_strikes_as_often_and_as_late_as_the_script_says_and_only_there(fleet: Fleet, bmc: Raw) -> None:
+    fleet.fault(
+        Fault(READ, "status", skip=1, times=2, status=500), Fault(READ, "status", times=1, status=404), hosts=(0,)
+    )
+    seen = [bmc.ask("GET", SYSTEM)[0] for _ in range(5)]
+    assert seen == [404, 500, 500, 200, 200]
+    assert bmc.ask("GET", "/redfish/v1/Systems")[0] == 200
+    with raw(fleet, 1) as other:
+        assert other.power() == "Off"
+    fleet.fault(Fault(READ, "status"))
+    assert {bmc.ask("GET", SYSTEM)[0] for _ in range(5)} == {503}
+    fleet.heal()
+    assert bmc.power() == "Off"
+
+
+def test_a_fault_without_a_name_is_refused(fleet: Fleet) -> None:
+    with pytest.raises(ValueError, match="no fault is called typo"):
+        Fault(READ, "typo")
+
+
+def test_another_machine_answers(fleet: Fleet, bmc: Raw) -> None:
+    fleet.fault(Fault(READ, "says", says={"SerialNumber": "OTHER"}, times=1))
+    assert bmc.get()["SerialNumber"] == "OTHER"
+    assert bmc.get()["SerialNumber"] == "FLEET0000"
+
+
+@pytest.mark.parametrize("inserted", [True, False])
+def test_inserted_lies(fleet: Fleet, bmc: Raw, inserted: bool) -> None:
+    fleet.change(image="" if inserted else URL)
+    fleet.fault(Fault("GET .*/Cd$", "says", says={"Inserted": inserted}))
+    assert bmc.drive()["Inserted"] is inserted
+    assert fleet.state().image == ("" if inserted else URL)
+
+
+def test_the_power_is_stuck(fleet: Fleet, bmc: Raw) -> None:
+    fleet.fault(Fault(RESET, "ignored"))
+    assert bmc.reset("On") == 204
+    assert {bmc.power() for _ in range(9)} == {"Off"}
+    assert (fleet.figures().resets, len(fleet.figures().writes)) == ({}, 1)
+
+
+def test_somebody_inserts_a_medium_at_a_given_moment(fleet: Fleet, bmc: Raw) -> None:
+    fleet.fault(Fault("POST .*InsertMedia", "inserted", times=1, url="http://192.0.2.9/theirs.iso"))
+    assert not bmc.drive()["Inserted"]
+    assert bmc.media("Insert", body={"Image": URL}) == 409
+    assert bmc.drive()["Image"] == "http://192.0.2.9/theirs.iso"
+    assert fleet.figures().inserts == []
+
+
+def test_sessions_are_forgotten(fleet: Fleet, bmc: Raw) -> None:
+    account = {"UserName": fleet.options.username, "Password": fleet.options.password}
+    assert bmc.ask("POST", SESSIONS, account)[0] == 201
+    fleet.fault(Fault(READ, "logout", times=1))
+    bmc.power()
+    assert fleet.state().sessions == 0
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_the_bmc_starts_again_in_the_middle(fleet: Fleet, bmc: Raw, keeps: bool) -> None:
+    fleet.change(0, image=URL, target="Cd", enabled="Once", power="On")
+    fleet.fault(Fault(RESET, "reboot", times=1, connections=2, looks=2, status=404, keeps=keeps, applied=True))
+    for _ in range(3):
+        with pytest.raises(BROKEN):
+            bmc.reset("ForceOff")
+    assert [bmc.ask("GET", SYSTEM)[0] for _ in range(3)] == [404, 404, 200]
+    state = fleet.state()
+    assert (state.image, state.target) == ((URL, "Cd") if keeps else ("", "None"))
+    assert fleet.figures().resets == {"ForceOff": 1}
+    assert state.power == "Off", "its server does not notice"
+
+
+@pytest.mark.parametrize(
+    ("certificate", "reason"),
+    [
+        ("expired", "certificate has expired"),
+        ("other name", "IP address mismatch"),
+        ("other authority", "unable to get local issuer certificate"),
+    ],
+)
+def test_a_certificate_that_is_not_to_be_trusted(certificate: str, reason: str) -> None:
+    with running(Options(hosts=2)) as fleet, raw(fleet) as bmc:
+        bmc.power()
+        fleet.change(0, certificate=certificate)
+        bmc.connection.close()
+        with pytest.raises(ssl.SSLCertVerificationError, match=reason):
+            bmc.power()
+        with raw(fleet, 1) as other:
+            assert other.power() == "Off"
+        fleet.change(0, certificate="good")
+        assert bmc.power() == "Off"

@@ -1,0 +1,85 @@
+"""What a client of the VIP felt: counts of attempts, and the longest gap."""
+
+import threading
+
+import pytest
+
+from wires.api.client import PROBLEMS, Attempt, Felt, VipClient
+
+
+@pytest.mark.parametrize(
+    ("attempts", "failed", "gap_ms", "began"),
+    [
+        pytest.param([], 0, 0, 0, id="none"),
+        pytest.param([(1.0, True)], 0, 0, 0, id="one"),
+        pytest.param([(1.0, True), (1.02, True), (1.05, True)], 0, 30, 1.02, id="steady"),
+        pytest.param([(1.0, True), (1.5, False), (2.0, True), (2.02, True)], 1, 1000, 1.0, id="an-outage"),
+        pytest.param([(1.0, False), (2.0, True), (2.1, True)], 1, 100, 2.0, id="begins-with-an-outage"),
+    ],
+)
+def test_the_gap_is_between_two_successes(
+    attempts: list[tuple[float, bool]], failed: int, gap_ms: float, began: float
+) -> None:
+    felt = Felt()
+    for now, succeeded in attempts:
+        felt.note(succeeded, now)
+    assert (felt.tried, felt.failed, round(felt.gap_ms), felt.gap_began) == (len(attempts), failed, gap_ms, began)
+
+
+class Answers:
+    """Answers a script (well, not well, or a problem), then its last for good; says when the script is through."""
+
+    def __init__(self, *script: bool | str) -> None:
+        self.script, self.asked, self.through = list(script), 0, threading.Event()
+
+    def __call__(self) -> str | None:
+        answer = self.script[min(self.asked, len(self.script) - 1)]
+        self.asked += 1
+        if self.asked >= len(self.script) + 2:
+            self.through.set()
+        if isinstance(answer, str):
+            return answer
+        return None if answer else f"problem {self.asked}"
+
+
+def measured(connect: Attempt, request: Attempt, *scripts: Answers) -> VipClient:
+    with VipClient(connect, request) as client:
+        for script in scripts:
+            assert script.through.wait(10)
+    return client
+
+
+def test_a_connect_that_fails_is_counted_and_not_tried_again() -> None:
+    connects, requests = Answers(True, False, False, True), Answers(True)
+    client = measured(connects, requests, connects, requests)
+    assert client.connects.failed == 2
+    assert client.connects.retried == 0
+    assert client.connects.tried == connects.asked
+
+
+def test_a_connect_that_was_accepted_and_then_reset_is_tried_again() -> None:
+    connects = Answers(True, "ConnectionResetError: by peer", True, "TimeoutError: timed out", True)
+    requests = Answers(True)
+    client = measured(connects, requests, connects, requests)
+    assert (client.connects.retried, client.connects.failed) == (1, 1)
+
+
+def test_a_request_broken_in_flight_is_retried_once_at_once() -> None:
+    connects, requests = Answers(True), Answers(True, False, True, False, False, True)
+    client = measured(connects, requests, connects, requests)
+    assert (client.requests.retried, client.requests.failed) == (1, 1)
+    assert client.requests.tried == requests.asked - 2
+    assert client.requests.problems == ["problem 2", "problem 4", "problem 5"]
+
+
+def test_of_many_problems_the_first_few_are_kept() -> None:
+    connects, requests = Answers(*[False] * (PROBLEMS + 3), True), Answers(True)
+    client = measured(connects, requests, connects, requests)
+    assert client.connects.problems == [f"problem {number}" for number in range(1, PROBLEMS + 1)]
+
+
+def test_it_ends_with_the_block_also_when_that_fails() -> None:
+    before = threading.active_count()
+    with pytest.raises(KeyError), VipClient(lambda: None, lambda: None):
+        raise KeyError
+    assert threading.active_count() == before

@@ -1,0 +1,282 @@
+"""What a BMC does wrong, and how it ends: each row is one of docs/explanation/servers.md."""
+
+import hashlib
+import re
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from requests import Response
+
+from providers.base.errors import (
+    BmcAuthError,
+    BmcError,
+    BmcIdentityError,
+    BmcTimeoutError,
+    OkdBaremetalError,
+    ProvisioningError,
+)
+from testing.documents import table
+from testing.fakes.fleet.fleet import Fault, uuid_of
+from testing.fakes.fleet.vendors import VENDORS
+from testing.server_under_test import NAME, ServerUnderTest, server
+from wires.redfish.connector import BmcAdapter
+
+ONE_OF_EACH = {"ForceOff": 1, "On": 2}
+"""Resets of a server's whole life: found running, from the ISO, from its disk."""
+SYSTEM = "/Systems/1$"
+CD = "VirtualMedia/Cd$"
+ANOTHER = {"UUID": uuid_of(7), "SerialNumber": "SN-7"}
+OUT = {"Inserted": False, "Image": None}
+IN = {"Inserted": True, "Image": "http://192.0.2.9/x.iso", "ConnectedVia": "URI"}
+FOREIGN = "nfs://192.0.2.9/rescue.iso"
+
+
+def nothing(_: ServerUnderTest) -> None:
+    pass
+
+
+def script(*faults: Fault) -> Callable[[ServerUnderTest], None]:
+    return lambda it: it.fleet.fault(*faults)
+
+
+def having(**state: object) -> Callable[[ServerUnderTest], None]:
+    return lambda it: it.fleet.change(0, **state)
+
+
+def refusing_connections(it: ServerUnderTest) -> None:
+    it.fleet.change(0, listening=False)
+
+
+def for_a_minute(it: ServerUnderTest, begin: Callable[[], None], end: Callable[[], None]) -> None:
+    begin()
+    over = it.clock.now() + 60
+    it.clock.on_sleep = lambda now: end() if now >= over else None
+
+
+def refusing_connections_for_a_minute(it: ServerUnderTest) -> None:
+    fleet = it.fleet
+    for_a_minute(it, lambda: fleet.change(0, listening=False), lambda: fleet.change(0, listening=True))
+
+
+def sessions_full(it: ServerUnderTest) -> None:
+    it.session = True
+    it.fleet.change(0, session_limit=0)
+
+
+def sessions_full_for_a_minute(it: ServerUnderTest) -> None:
+    it.session = True
+    fleet = it.fleet
+    for_a_minute(it, lambda: fleet.change(0, session_limit=0), lambda: fleet.change(0, session_limit=1))
+
+
+def logged_out(it: ServerUnderTest) -> None:
+    it.session = True
+    it.fleet.fault(Fault("POST.*Reset", "logout", times=1))
+
+
+def answer_lost(deed: str) -> Callable[[ServerUnderTest], None]:
+    return script(Fault(deed, "reset", times=1, applied=True))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A fault, and its end.
+
+    Args:
+        error: None: the server is installed, with one Reset of each kind.
+        says: What the error says.
+        writes: How many requests that are no GET the BMC got until then.
+    """
+
+    name: str
+    fault: Callable[[ServerUnderTest], None]
+    error: type[OkdBaremetalError] | None = None
+    says: str = ""
+    writes: int = 0
+
+
+ROWS = (
+    Row("refused for a minute", refusing_connections_for_a_minute),
+    Row("refused for ever", refusing_connections, BmcTimeoutError, "connection refused"),
+    Row("reset", script(Fault(".", "reset", times=3))),
+    Row("hang", script(Fault("GET", "hang", times=1))),
+    Row("slow-loris", script(Fault("GET", "drip", times=1))),
+    Row("500 burst", script(Fault("GET", "status", status=500, times=5))),
+    Row("503 burst", script(Fault("GET|POST|PATCH", "status", status=503, times=5))),
+    Row("503 with Retry-After", script(Fault("GET", "status", times=1, headers={"Retry-After": "120"}))),
+    Row("503 for ever", script(Fault(".", "status")), BmcTimeoutError, "HTTP 503"),
+    Row("401 once", script(Fault("GET", "status", status=401, times=1)), BmcAuthError, "accounts lock"),
+    Row("401 for ever", script(Fault("GET", "status", status=401)), BmcAuthError, "accounts lock"),
+    Row("403", script(Fault("POST.*Reset", "status", status=403)), BmcAuthError, "HTTP 403", writes=1),
+    Row("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, looks=4))),
+    Row("answer to a reset lost", answer_lost("POST.*Reset")),
+    Row("answer to an insert lost", answer_lost("POST.*InsertMedia")),
+    Row("answer to an eject lost", answer_lost("POST.*EjectMedia")),
+    Row("answer to a boot override lost", answer_lost(f"PATCH.*{SYSTEM}")),
+    Row("500 after a reset was done", script(Fault("POST.*Reset", "status", status=500, times=1, applied=True))),
+    Row(
+        "200 with an error, nothing done",
+        script(Fault("POST.*Insert", "error")),
+        ProvisioningError,
+        "never fetched.*boot ISO in the virtual CD drive was not reached",
+    ),
+    Row("truncated", script(Fault("GET", "truncated", times=2))),
+    Row("shorter than said", script(Fault("GET", "short", times=2))),
+    Row("malformed JSON", script(Fault("GET", "malformed", times=2))),
+    Row("HTML", script(Fault("GET", "html", times=2))),
+    Row("empty", script(Fault("GET", "empty", times=2))),
+    Row("64 MB", script(Fault("GET", "huge")), BmcError, "goes on after 4,096 KiB"),
+    Row(
+        "wrong identity", script(Fault(SYSTEM, "says", says=ANOTHER)), BmcIdentityError, f"{uuid_of(0)}.*{uuid_of(7)}"
+    ),
+    Row("expired certificate", having(certificate="expired"), BmcError, "certificate has expired.*Renew it"),
+    Row("certificate of another name", having(certificate="other name"), BmcError, "mismatch.*bmc.address"),
+    Row("certificate of another CA", having(certificate="other authority"), BmcError, "not trusted.*bmc_ca"),
+    Row("session table full for a minute", sessions_full_for_a_minute),
+    Row("session table full for ever", sessions_full, BmcTimeoutError, "HTTP 503"),
+    Row("session lost", logged_out),
+    Row("somebody's media, off", having(image=FOREIGN, power="Off")),
+    Row("somebody's media, on", having(image=FOREIGN)),
+    Row(
+        "says that its drive is empty",
+        script(Fault(CD, "says", says=OUT)),
+        ProvisioningError,
+        "never fetched.*boot ISO in the virtual CD drive was not reached",
+    ),
+    Row("says that its drive is full", script(Fault(CD, "says", says=IN)), BmcTimeoutError, "an empty virtual CD"),
+    Row("power never changes", script(Fault("POST.*Reset", "ignored")), BmcTimeoutError, "power Off", writes=1),
+    Row("restarts and forgets", script(Fault("PATCH", "reboot", times=1, applied=True, keeps=False))),
+    Row("restarts while it installs", script(Fault("GET", "reboot", skip=25, times=1))),
+    Row(
+        "boot override ignored",
+        having(ignores_once=True),
+        ProvisioningError,
+        "never fetched.*its boot override reads None",
+    ),
+)
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Iterator[ServerUnderTest]:
+    with server(tmp_path) as under_test:
+        yield under_test
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name.replace(" ", "-"))
+def test_a_fault_ends_as_the_document_says(it: ServerUnderTest, row: Row) -> None:
+    row.fault(it)
+    began = it.clock.now()
+    if row.error is None:
+        it.from_start_to_end()
+        assert it.is_installed()
+        resets = dict(it.fleet.figures().resets)
+        assert resets == {kind: count for kind, count in ONE_OF_EACH.items() if kind in resets}
+        assert resets["On"] == 2
+    else:
+        with pytest.raises(row.error) as caught:
+            it.from_start_to_end()
+        assert type(caught.value) is row.error
+        assert re.search(row.says, str(caught.value))
+        assert it.fleet.options.password not in str(caught.value)
+        assert max(it.fleet.figures().resets.values(), default=0) <= 1
+        if row.writes:
+            assert len(it.fleet.figures().writes) == row.writes
+    assert it.clock.now() - began <= 3600 + 7200
+    assert it.fleet.figures().peak <= 1
+
+
+def test_the_document_has_each_row() -> None:
+    rows = {row["what a BMC does"]: row["end"] for row in table("explanation/servers.md", "what a BMC does")}
+    assert rows == {row.name: "error" if row.error else "installed" for row in ROWS}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_login_is_tried_once_and_works_when_mended(it: ServerUnderTest, status: int) -> None:
+    it.fleet.fault(Fault("GET", "status", status=status, times=1))
+    with pytest.raises(BmcAuthError):
+        it.take_over()
+    assert it.fleet.figures().requests.total() == 1
+    it.from_start_to_end()
+    assert it.is_installed()
+
+
+def test_a_pinned_certificate_is_trusted_whoever_signed_it(it: ServerUnderTest) -> None:
+    it.fleet.change(0, certificate="other authority")
+    pem = ssl.get_server_certificate((it.fleet.node(0), it.fleet.port))
+    it.fingerprint = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+    it.from_start_to_end()
+    assert it.is_installed()
+
+
+def test_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
+    it.fingerprint = "ab" * 32
+    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out who answers"):
+        it.take_over()
+    assert it.fleet.figures().requests.total() == 0
+
+
+def test_retry_after_is_kept(it: ServerUnderTest) -> None:
+    it.fleet.fault(Fault("GET", "status", times=1, headers={"Retry-After": "120"}))
+    it.take_over()
+    assert it.clock.slept[0] == 120
+
+
+def test_an_empty_drive_is_never_ejected(it: ServerUnderTest) -> None:
+    it.from_start_to_end()
+    assert it.fleet.figures().ejects == 1, "the one after the installation"
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_a_server_of_each_vendor_is_installed(tmp_path: Path, vendor: str) -> None:
+    with server(tmp_path, vendor) as it:
+        it.from_start_to_end()
+        assert it.is_installed()
+        figures = it.fleet.figures()
+        assert figures.resets == ONE_OF_EACH
+        assert (figures.installs, figures.inserts) == (1, [it.media.publish(NAME)])
+        assert (figures.connections > 2) is (vendor == "hpe")
+        assert figures.peak == 1
+
+
+class KilledError(BaseException):
+    """The provider's process is gone."""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_around_any_request_the_next_run_converges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    send = BmcAdapter.send
+    killed_at, reached = 0, True
+    while reached:
+        left = iter(range(killed_at))
+
+        def dying(self: BmcAdapter, *args: Any, left: Iterator[int] = left, **kwargs: Any) -> Response:
+            if next(left, None) is not None:
+                return send(self, *args, **kwargs)
+            if when == "after":
+                send(self, *args, **kwargs)
+            raise KilledError
+
+        with server(tmp_path) as it:
+            it.take_over()
+            monkeypatch.setattr(BmcAdapter, "send", dying)
+            try:
+                it.install()
+                reached = False
+            except KilledError:
+                pass
+            monkeypatch.setattr(BmcAdapter, "send", send)
+            booted = it.fleet.figures().booted
+            writes = it.fleet.figures().writes
+            it.install()
+            assert it.is_installed()
+            assert it.fleet.figures().booted.count("disk") == 1, "a booted disk is never installed again"
+            if "disk" in booted:
+                assert it.fleet.figures().writes == writes
+        killed_at += 1
+    assert killed_at > 15

@@ -1,0 +1,147 @@
+"""Steps: looked at before asked for, asked for once, asked again only when that does no harm."""
+
+from collections.abc import Callable
+
+import pytest
+
+from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
+from testing.fakes.bmc import FakeBmc
+from testing.fakes.clock import FakeClock
+from wires.redfish.bmc import Power
+from wires.redfish.steps import Steps, drive
+
+HOUR_S = 3600
+
+
+def steps(bmc: FakeBmc, deadline_s: float = HOUR_S) -> Steps:
+    return Steps(bmc, bmc.clock, bmc.clock.now() + deadline_s)
+
+
+def failing(times: int, error: Exception, on: str = "") -> Callable[[str], None]:
+    left = iter(range(times))
+
+    def fault(request: str) -> None:
+        if request.startswith(on) and next(left, None) is not None:
+            raise error
+
+    return fault
+
+
+def test_what_is_so_is_not_asked_for() -> None:
+    bmc = FakeBmc(FakeClock())
+    drive(steps(bmc).power(Power.OFF), bmc.clock)
+    assert (bmc.writes, bmc.requests) == ([], 1)
+
+
+def test_what_was_accepted_is_asked_for_once_however_long_it_takes() -> None:
+    bmc = FakeBmc(FakeClock(), change_s=1200)
+    drive(steps(bmc).power(Power.ON), bmc.clock)
+    assert bmc.writes == ["On"]
+
+
+def test_power_that_never_changes_ends_the_step_long_before_the_deadline() -> None:
+    bmc = FakeBmc(FakeClock(), change_s=1e9)
+    began = bmc.clock.now()
+    with pytest.raises(BmcTimeoutError, match="power On was not reached in time"):
+        drive(steps(bmc, 10 * HOUR_S).power(Power.ON), bmc.clock)
+    assert bmc.clock.now() - began == 1500
+    assert bmc.writes == ["On"]
+
+
+@pytest.mark.parametrize(
+    ("undone", "after_s"),
+    [pytest.param(True, 2, id="refused-by-the-bmc"), pytest.param(False, 60, id="perhaps-done")],
+)
+def test_a_deed_is_asked_for_again_when_it_should_show(undone: bool, after_s: float) -> None:
+    bmc = FakeBmc(FakeClock())
+    asked: list[float] = []
+
+    def fault(request: str) -> None:
+        if request == "request_power":
+            asked.append(bmc.clock.now())
+            if len(asked) == 1:
+                raise BmcTransientError("HTTP 503", undone=undone)
+
+    bmc.fault = fault
+    drive(steps(bmc).power(Power.ON), bmc.clock)
+    assert len(asked) == 2
+    assert after_s * 0.8 <= asked[1] - asked[0] <= after_s * 1.2 + 3
+
+
+@pytest.mark.parametrize("change_s", [0, 45], ids=["at-once", "slowly"])
+def test_a_lost_answer_is_not_followed_by_a_second_request(change_s: float) -> None:
+    bmc = FakeBmc(FakeClock(), change_s=change_s)
+    bmc.lost = failing(1, BmcTransientError("the connection broke"))
+    drive(steps(bmc).power(Power.ON), bmc.clock)
+    assert bmc.writes == ["On"]
+
+
+def test_a_sick_bmc_is_asked_less_and_less_often() -> None:
+    bmc = FakeBmc(FakeClock())
+    bmc.fault = failing(1000, BmcTransientError("HTTP 503"))
+    with pytest.raises(BmcTimeoutError, match="last answer: HTTP 503"):
+        drive(steps(bmc).power(Power.ON), bmc.clock)
+    assert bmc.requests < 80
+
+
+def test_retry_after_is_kept() -> None:
+    bmc = FakeBmc(FakeClock())
+    bmc.fault = failing(1, BmcTransientError("HTTP 503", retry_after_s=300))
+    began = bmc.clock.now()
+    drive(steps(bmc).power(Power.OFF), bmc.clock)
+    assert bmc.clock.now() - began == 300
+    assert bmc.requests == 2
+
+
+def test_a_retry_after_beyond_the_deadline_ends_at_the_deadline() -> None:
+    bmc = FakeBmc(FakeClock())
+    bmc.fault = failing(9, BmcTransientError("HTTP 503", retry_after_s=86_400))
+    began = bmc.clock.now()
+    with pytest.raises(BmcTimeoutError):
+        drive(steps(bmc, 600).power(Power.OFF), bmc.clock)
+    assert bmc.clock.now() - began == 600
+
+
+def test_a_long_wait_is_looked_at_ever_more_rarely() -> None:
+    bmc = FakeBmc(FakeClock(), change_s=1200)
+    drive(steps(bmc).power(Power.ON), bmc.clock)
+    assert 60 < bmc.requests < 220
+
+
+@pytest.mark.parametrize(
+    ("error", "ends_well"),
+    [
+        pytest.param(BmcError("HTTP 400 (already on)"), True, id="refused-and-so"),
+        pytest.param(BmcAuthError("HTTP 401"), False, id="wrong-password"),
+    ],
+)
+def test_a_refusal_is_none_where_it_is_so_all_the_same(error: Exception, ends_well: bool) -> None:
+    bmc = FakeBmc(FakeClock(), change_s=0)
+    bmc.lost = failing(1, error)
+    if ends_well:
+        drive(steps(bmc).power(Power.ON), bmc.clock)
+    else:
+        with pytest.raises(BmcAuthError):
+            drive(steps(bmc).power(Power.ON), bmc.clock)
+
+
+def test_a_refusal_for_good_ends_the_step() -> None:
+    bmc = FakeBmc(FakeClock())
+    bmc.fault = failing(1, BmcError("reset On is not offered"), on="request_power")
+    with pytest.raises(BmcError, match="not offered"):
+        drive(steps(bmc).power(Power.ON), bmc.clock)
+    assert bmc.writes == []
+
+
+def test_an_eject_that_was_refused_in_silence_is_repeated() -> None:
+    class Silent(FakeBmc):
+        ejects = 0
+
+        def eject(self) -> None:
+            self.ejects += 1
+            if self.ejects == 3:
+                super().eject()
+
+    bmc = Silent(FakeClock(), image="nfs://x/rescue.iso")
+    drive(steps(bmc).no_media(), bmc.clock)
+    assert bmc.ejects == 3

@@ -1,0 +1,75 @@
+"""The providers that ask who answers an address, on a segment of either family with real kernels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from providers.base.dynamic import Provider
+from providers.host_provisioning.engine import Host
+from providers.host_provisioning.provider import _answers
+from providers.vip_handoff.provider import VipHandoffProvider
+from providers.vip_held.provider import VipHeldProvider
+from testing.namespaces import in_own_network, ip, needs_root, neighbour
+
+pytestmark = needs_root
+MAC, OTHER_MAC = "52:54:00:00:00:21", "52:54:00:00:00:22"
+
+
+@dataclass(frozen=True)
+class Family:
+    network: str
+    prefix: int
+
+    def at(self, last: int) -> str:
+        return f"{self.network}{last}"
+
+    def on_the_segment(self, work: Callable[[], Any]) -> Any:
+        """Two nodes, 21 and 22; the VIP, 5, is on the first."""
+        nodad = " nodad" if ":" in self.network else ""
+
+        def inside() -> Any:
+            ip("link add baremetal type bridge")
+            ip("link set baremetal up")
+            ip(f"address add {self.at(1)}/{self.prefix} dev baremetal{nodad}")
+            vip, first, second = (f"{self.at(last)}/{self.prefix}" for last in (5, 21, 22))
+            with (
+                neighbour("baremetal", "first", MAC, first, vip),
+                neighbour("baremetal", "second", OTHER_MAC, second),
+            ):
+                return work()
+
+        return in_own_network(inside)
+
+    @property
+    def props(self) -> dict[str, Any]:
+        names = {"node-1": self.at(21), "node-2": self.at(22)}
+        return {"vip": self.at(5), "nodes": names, "deadline_s": 20.0, "urn": "a::urn::okd-ingress"}
+
+
+both = pytest.mark.parametrize("family", [Family("192.0.2.", 24), Family("2001:db8::", 64)], ids=["ipv4", "ipv6"])
+
+
+@both
+def test_the_holder_of_a_vip_is_proven(family: Family) -> None:
+    created = family.on_the_segment(lambda: VipHeldProvider().create(family.props))
+    assert (created.outs["holder"], created.outs["macs"]) == ("node-1", [MAC])
+
+
+@both
+@pytest.mark.parametrize("provider", [VipHeldProvider, VipHandoffProvider])
+def test_a_refresh_tells_the_holder(family: Family, provider: type[Provider]) -> None:
+    times = dict.fromkeys(("stable_s", "soak_s", "bootstrap_s"), 1.0)
+    vm = {"bootstrap_name": "okd-bootstrap", "bootstrap_mac": "52:54:00:00:00:20"}
+    props = {**family.props, **vm, **times, "vips": [family.at(5)], "min_ready": 2.0}
+    found = family.on_the_segment(lambda: provider().read("x", props))
+    assert (found.outs["holder"], found.outs["macs"]) == ("node-1", [MAC])
+
+
+@both
+def test_a_compute_server_is_up_when_its_address_answers(family: Family) -> None:
+    def look() -> tuple[bool, bool]:
+        return _answers(Host("node-2", "", family.at(22))), _answers(Host("node-3", "", family.at(23)))
+
+    assert family.on_the_segment(look) == (True, False)

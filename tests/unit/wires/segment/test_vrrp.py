@@ -1,0 +1,95 @@
+"""What is an advert, byte by byte; tests/wire has real ones."""
+
+import socket
+import struct
+
+import pytest
+
+from wires.segment.vrrp import Advert, parse
+
+MAC = bytes.fromhex("00005e000143")
+VIP4, VIP6 = socket.inet_aton("192.0.2.5"), socket.inet_pton(socket.AF_INET6, "2001:db8::5")
+LINK_LOCAL = socket.inet_pton(socket.AF_INET6, "fe80::99")
+
+
+def ipv4(message: bytes, *, protocol: int = 112, options: bytes = b"", length: int | None = None) -> bytes:
+    total = length or 20 + len(options) + len(message)
+    head = struct.pack("!BBHIBBH", 0x45 + len(options) // 4, 0, total, 0, 255, protocol, 0)
+    addresses = socket.inet_aton("192.0.2.99") + socket.inet_aton("224.0.0.18")
+    return bytes(6) + MAC + b"\x08\x00" + head + addresses + options + message
+
+
+def ipv6(message: bytes, *, header: int = 112) -> bytes:
+    head = struct.pack("!IHBB", 6 << 28, len(message), header, 255)
+    return bytes(6) + MAC + b"\x86\xdd" + head + LINK_LOCAL + LINK_LOCAL + message
+
+
+def version_2(*vips: bytes, count: int | None = None, kind: int = 0x21, priority: int = 100) -> bytes:
+    number = len(vips) if count is None else count
+    return bytes([kind, 67, priority, number, 0, 1, 0, 0]) + b"".join(vips)
+
+
+def version_3(*vips: bytes, centiseconds: int = 25) -> bytes:
+    # The four bits before the interval are reserved: whatever is in them is nobody's business.
+    return bytes([0x31, 67, 100, len(vips)]) + (0xA000 | centiseconds).to_bytes(2) + bytes(2) + b"".join(vips)
+
+
+def advert(version: int, source: str, *vips: str, interval_s: float, priority: int = 100) -> Advert:
+    return Advert(version, 67, priority, interval_s, source, "00:00:5e:00:01:43", vips)
+
+
+FROM4, FROM6 = "192.0.2.99", "fe80::99"
+
+
+@pytest.mark.parametrize(
+    ("frame", "heard"),
+    [
+        pytest.param(ipv4(version_2(VIP4) + b"password"), advert(2, FROM4, "192.0.2.5", interval_s=1), id="password"),
+        pytest.param(
+            ipv4(version_2(VIP4, VIP4)), advert(2, FROM4, "192.0.2.5", "192.0.2.5", interval_s=1), id="two-vips"
+        ),
+        pytest.param(ipv4(version_2()), advert(2, FROM4, interval_s=1), id="no-vip"),
+        pytest.param(
+            ipv4(version_2(VIP4, priority=0)),
+            advert(2, FROM4, "192.0.2.5", interval_s=1, priority=0),
+            id="lets-go",
+        ),
+        pytest.param(
+            ipv4(version_2(VIP4), options=bytes(8)), advert(2, FROM4, "192.0.2.5", interval_s=1), id="ip-options"
+        ),
+        pytest.param(
+            ipv4(version_3(VIP4)) + bytes(14), advert(3, FROM4, "192.0.2.5", interval_s=0.25), id="padded-version-3"
+        ),
+        pytest.param(
+            ipv6(version_3(VIP6, centiseconds=4095)), advert(3, FROM6, "2001:db8::5", interval_s=40.95), id="ipv6"
+        ),
+    ],
+)
+def test_an_advert_is_read(frame: bytes, heard: Advert) -> None:
+    assert parse(frame) == heard
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(ipv4(b"")[:14], id="no-packet"),
+        pytest.param(ipv4(version_2(VIP4), protocol=17), id="udp"),
+        pytest.param(ipv6(version_3(VIP6), header=58), id="icmpv6"),
+        pytest.param(ipv4(version_2(VIP4)[:7]), id="torn-head"),
+        pytest.param(ipv4(version_2(VIP4, count=2)), id="fewer-vips-than-it-counts"),
+        pytest.param(ipv4(version_2(VIP4), length=28), id="shorter-than-it-counts"),
+        pytest.param(ipv6(version_3(VIP6))[:-1], id="torn-vip"),
+        pytest.param(ipv4(version_2(VIP4, kind=0x22)), id="no-advertisement"),
+        pytest.param(ipv4(version_2(VIP4, kind=0x41)), id="version-4"),
+        pytest.param(bytes(12) + b"\x08\x06" + bytes(28), id="arp"),
+    ],
+)
+def test_what_is_none_is_no_advert(frame: bytes) -> None:
+    assert parse(frame) is None
+
+
+def test_no_torn_frame_is_more_than_no_advert() -> None:
+    for whole in (ipv4(version_2(VIP4)), ipv6(version_3(VIP6))):
+        assert parse(whole) is not None
+        assert [parse(whole[:length]) for length in range(len(whole))] == [None] * len(whole)

@@ -1,0 +1,1 @@
+"""The world, one wire each: a protocol first, the library behind it."""

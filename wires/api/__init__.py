@@ -1,0 +1,1 @@
+"""The API of a cluster, by address: HTTPS, Kubernetes, and a client that measures."""

@@ -1,0 +1,255 @@
+"""libvirt, as much of it as the bootstrap VM needs."""
+
+import contextlib
+import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+from xml.etree import ElementTree
+
+import libvirt
+
+from providers.base.errors import HypervisorError
+
+OWNER = "urn:okd-baremetal:owner"
+CHANNEL = "org.okd-baremetal.vip"
+CHANNEL_ANSWER_S = 15.0  # an emulated guest under load took 1.6 s, real ones a few ms
+
+
+@dataclass(frozen=True)
+class Found:
+    """A domain that is there."""
+
+    owner: str
+    """`<project>/<stack>` of the program that made it; empty: somebody else did."""
+    build: str
+    """Digest of what it was built from."""
+    running: bool
+
+
+class Hypervisor(Protocol):
+    """What the engines ask of libvirt."""
+
+    def find(self, name: str) -> Found | None:
+        """The domain `name`."""
+        ...
+
+    def volume_path(self, pool: str, volume: str) -> str:
+        """Path of a volume that must be there."""
+        ...
+
+    def volume_sha256(self, pool: str, volume: str) -> str:
+        """Digest of all bytes of a volume that must be there."""
+        ...
+
+    def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
+        """Make a volume anew, perhaps with content; its path."""
+        ...
+
+    def delete_volume(self, pool: str, volume: str) -> None:
+        """Delete a volume, or nothing."""
+        ...
+
+    def define(self, domain_xml: str) -> None:
+        """Define a domain."""
+        ...
+
+    def start(self, name: str) -> None:
+        """Start a domain."""
+        ...
+
+    def shut_down(self, name: str) -> None:
+        """Press the power button (ACPI)."""
+        ...
+
+    def power_off(self, name: str) -> None:
+        """Pull the plug."""
+        ...
+
+    def undefine(self, name: str) -> None:
+        """Forget a domain that is off."""
+        ...
+
+    def ask(self, name: str, word: str) -> str:
+        """Say a word on the handoff's channel; the guest's answer."""
+        ...
+
+
+class Libvirt:
+    """`Hypervisor` over one connection."""
+
+    def __init__(self, connection: libvirt.virConnect, uri: str) -> None:
+        self._connection, self._uri = connection, uri
+
+    def find(self, name: str) -> Found | None:
+        """See `Hypervisor`."""
+        domain = self._lookup(name)
+        if domain is None:
+            return None
+        try:
+            mark = ElementTree.fromstring(domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, OWNER))  # noqa: S314
+        except libvirt.libvirtError:
+            return Found("", "", bool(domain.isActive()))
+        return Found(mark.get("owner", ""), mark.get("build", ""), bool(domain.isActive()))
+
+    def volume_path(self, pool: str, volume: str) -> str:
+        """See `Hypervisor`."""
+        with self._refusals(f"volume {volume} of pool {pool}"):
+            storage = self._connection.storagePoolLookupByName(pool)
+            storage.refresh()
+            return str(storage.storageVolLookupByName(volume).path())
+
+    def volume_sha256(self, pool: str, volume: str) -> str:
+        """See `Hypervisor`."""
+        digest = hashlib.sha256()
+        with self._refusals(f"volume {volume} of pool {pool}"):
+            stream = self._connection.newStream()
+            self._connection.storagePoolLookupByName(pool).storageVolLookupByName(volume).download(stream, 0, 0)
+            stream.recvAll(lambda _stream, content, _opaque: digest.update(content), None)
+            stream.finish()
+        return digest.hexdigest()
+
+    def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
+        """See `Hypervisor`."""
+        name = ElementTree.fromstring(volume_xml).findtext("name", "")  # noqa: S314
+        self.delete_volume(pool, name)
+        with self._refusals(f"volume {name} of pool {pool}"):
+            volume = self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
+            if content is not None:
+                stream = self._connection.newStream()
+                volume.upload(stream, 0, len(content))
+                stream.sendAll(lambda _stream, size, sent: _take(content, size, sent), [0])
+                stream.finish()
+            return str(volume.path())
+
+    def delete_volume(self, pool: str, volume: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"volume {volume} of pool {pool}"):
+            storage = self._connection.storagePoolLookupByName(pool)
+            storage.refresh()
+            if volume in storage.listVolumes():
+                storage.storageVolLookupByName(volume).delete()
+
+    def define(self, domain_xml: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals("domain"):
+            self._connection.defineXML(domain_xml)
+
+    def start(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).create()
+
+    def shut_down(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
+
+    def power_off(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).destroy()
+
+    def undefine(self, name: str) -> None:
+        """See `Hypervisor`."""
+        with self._refusals(f"domain {name}"):
+            self._connection.lookupByName(name).undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_NVRAM)
+
+    def ask(self, name: str, word: str) -> str:
+        """See `Hypervisor`."""
+        where = f"channel {CHANNEL} of domain {name}"
+        with self._refusals(where):
+            # A stream without an event loop blocks for good; its end from another thread wakes it up.
+            stream = self._connection.newStream()
+            self._connection.lookupByName(name).openChannel(CHANNEL, stream, 0)
+            alarm = threading.Timer(CHANNEL_ANSWER_S, stream.abort)
+            alarm.start()
+            try:
+                stream.send(f"{word}\n".encode())
+                heard = b""
+                while not heard.endswith(b"\n"):
+                    heard += stream.recv(256)
+            finally:
+                alarm.cancel()
+                alarm.join()
+                with contextlib.suppress(libvirt.libvirtError):
+                    stream.abort()
+        return heard.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+
+    def _lookup(self, name: str) -> libvirt.virDomain | None:
+        try:
+            return self._connection.lookupByName(name)
+        except libvirt.libvirtError as error:
+            if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+                return None
+            raise HypervisorError(_said(error), where=self._uri, fix="Is libvirtd running?") from error
+
+    def _refusals(self, what: str) -> AbstractContextManager[None]:
+        return refusals(self._uri, what)
+
+
+@contextmanager
+def connected(uri: str) -> Iterator[Libvirt]:
+    """A connection to libvirt.
+
+    Raises:
+        HypervisorError: Not reachable.
+    """
+    with opened(uri) as connection:
+        yield Libvirt(connection, uri)
+
+
+@contextmanager
+def opened(uri: str) -> Iterator[libvirt.virConnect]:
+    """The same, bare.
+
+    Raises:
+        HypervisorError: Not reachable.
+    """
+    # libvirt prints each error to standard error by itself, and every one of them reaches the operator anyway.
+    libvirt.registerErrorHandler(lambda _context, _error: None, None)
+    try:
+        connection = libvirt.open(uri)
+    except libvirt.libvirtError as error:
+        fix = "Start libvirtd, or mend platform.baremetal.libvirtURI, then run `pulumi up` again"
+        raise HypervisorError(f"libvirt is not reachable: {_said(error)}", where=uri, fix=fix) from error
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def refusals(uri: str, what: str) -> Iterator[None]:
+    """Errors of libvirt about `what`, as ours.
+
+    Raises:
+        HypervisorError: libvirt refuses.
+    """
+    try:
+        yield
+    except libvirt.libvirtError as error:
+        raise HypervisorError(f"{what}: {_said(error)}", where=uri, fix=_fix(error, what)) from error
+
+
+def _take(content: bytes, size: int, sent: list[int]) -> bytes:
+    chunk = content[sent[0] : sent[0] + size]
+    sent[0] += len(chunk)
+    return chunk
+
+
+def _said(error: libvirt.libvirtError) -> str:
+    return " ".join(str(error.get_error_message() or error).split())
+
+
+def _fix(error: libvirt.libvirtError, what: str) -> str:
+    text = _said(error)
+    if "bridge" in text.lower() or "Cannot get interface" in text:
+        return "Make the bridge that platform.baremetal.externalBridge names, and set it up"
+    if CHANNEL in what:
+        return "Look at the console of the VM: does okd-vip-channel.service run?"
+    if error.get_error_code() in (libvirt.VIR_ERR_NO_STORAGE_POOL, libvirt.VIR_ERR_NO_STORAGE_VOL):
+        return "Make it, or mend bootstrap.pool and bootstrap.base_volume of the stack"
+    return "Look at libvirt's log"

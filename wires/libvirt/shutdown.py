@@ -1,0 +1,30 @@
+"""Ending a virtual machine as gently as it lets us."""
+
+from providers.base.clock import Clock
+from providers.base.progress import Report
+from wires.libvirt.connection import Hypervisor
+
+POLL_S = 0.5
+BUTTON_AGAIN_S = 10.0  # a guest that was busy when the button was pressed may have missed it
+
+
+def stop(hypervisor: Hypervisor, name: str, *, deadline_s: float, clock: Clock, report: Report) -> bool:
+    """Press the power button, wait up to `deadline_s` seconds, then pull the plug.
+
+    Returns:
+        Whether the guest shut down by itself. A domain that is not there, or off, did.
+    """
+    until = clock.now() + deadline_s
+    press = clock.now()
+    while (found := hypervisor.find(name)) and found.running:
+        now = clock.now()
+        if now >= until:
+            report(f"{name} ignored its power button for {deadline_s:g} s; forced off")
+            hypervisor.power_off(name)
+            return False
+        if now >= press:
+            report(f"{name}: power button pressed; forced off in {until - now:.0f} s")
+            hypervisor.shut_down(name)
+            press = now + BUTTON_AGAIN_S
+        clock.sleep(POLL_S)
+    return True

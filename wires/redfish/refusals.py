@@ -1,0 +1,106 @@
+"""What sushy and requests raise, as errors of ours: what it means, whether to try again, and no secret in it."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import sushy
+from requests import exceptions as requests_errors
+
+from providers.base.errors import BmcAuthError, BmcError, BmcTransientError
+from wires.redfish.access import Access, Limits
+from wires.redfish.connector import AnswerTooLongError, BmcAdapter
+
+NOT_NOW = frozenset({408, 409, 412, 423, 425, 428, 429, 503})
+"""Statuses of a BMC that did nothing, and may do it later."""
+NOT_NOW_WORDS = (
+    "InvalidOperationForSystemState",  # iLO, shortly after another power action
+    "UnableToModifyDuringSystemPOST",  # iLO
+    "SYS518",  # iDRAC, up to 20 s after an operation
+    "SessionLimitExceeded",
+)
+UNCONNECTED = ("Connection refused", "No route to host", "Network is unreachable", "Name or service not known")
+BROKEN = "Connection reset"
+FIXES = {
+    "expired": "Renew it; or pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show",
+    "mismatch": "Have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256",
+    "ingerprint": "If the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out who answers",
+    "": "Set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or pin bmc_trust.<host>.sha256",
+}
+"""What to do about a certificate, by a word of the reason."""
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """Of one BMC, at `where`; `wire` knows what was sent last."""
+
+    where: str
+    access: Access
+    limits: Limits
+    wire: BmcAdapter
+
+    def of(self, error: Exception, deed: str, *, known: bool) -> BmcError:
+        """Ours for `error`.
+
+        Args:
+            error: From sushy, or from reading what it read.
+            deed: What cannot be done, as words.
+            known: Whether the system was read before; a 404 is passing then.
+        """
+        if isinstance(error, sushy.exceptions.HTTPError):
+            return self._answered(error, f"cannot {deed}: HTTP {error.status_code}", known=known)
+        if isinstance(error, sushy.exceptions.ConnectionError):
+            return self._unanswered(error.__context__, f"cannot {deed}")
+        # sushy trusts the shape of what it reads; a BMC that is starting up answers anything.
+        what = f"cannot {deed}: the answer is not usable ({self._clean(error)})"
+        return BmcTransientError(what, where=self.where, undone=self.wire.only_looked)
+
+    def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
+        status = error.status_code
+        if isinstance(error, sushy.exceptions.AccessError):
+            fix = "Correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
+            return BmcAuthError(f"{what}, the BMC refuses the credentials", where=self.where, fix=fix)
+        said = self._clean(error.detail or error.code or "")
+        what += f" ({said})" if said else ""
+        if status == HTTPStatus.NOT_FOUND and not known:
+            fix = "Compare bmc.address with what the BMC lists at /redfish/v1/Systems"
+            return BmcError(what, where=self.where, fix=fix)
+        undone = self.wire.only_looked or status in NOT_NOW or any(word in str(error) for word in NOT_NOW_WORDS)
+        passing = status in (*NOT_NOW, HTTPStatus.NOT_FOUND) or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        if passing or any(word in str(error) for word in NOT_NOW_WORDS):
+            return BmcTransientError(what, where=self.where, undone=undone, retry_after_s=self.wire.retry_after_s)
+        return BmcError(what, where=self.where)
+
+    def _unanswered(self, cause: BaseException | None, what: str) -> BmcError:
+        if isinstance(cause, requests_errors.SSLError) and (reason := _distrust(cause)):
+            fix = next(fix for word, fix in FIXES.items() if word in reason)
+            what = f"{what}: its certificate is not trusted ({self._clean(reason)})"
+            return BmcError(what, where=self.where, fix=fix)
+        if isinstance(cause, AnswerTooLongError):
+            fix = "Compare bmc.address with the BMC's: no Redfish service answers like that"
+            return BmcError(f"{what}: {cause}", where=self.where, fix=fix)
+        timed_out = isinstance(cause, requests_errors.ConnectTimeout)
+        unconnected = timed_out or any(words in str(cause) for words in UNCONNECTED)
+        undone = self.wire.only_looked or unconnected
+        return BmcTransientError(f"{what}: {self._reason(cause)}", where=self.where, undone=undone)
+
+    def _reason(self, cause: BaseException | None) -> str:
+        text = str(cause)
+        if isinstance(cause, requests_errors.ConnectTimeout):
+            return f"no connection within {self.limits.connect_s:g} s"
+        if isinstance(cause, requests_errors.Timeout) or "timed out" in text.lower():
+            return f"no whole answer within {self.limits.answer_s:g} s"
+        if isinstance(cause, requests_errors.InvalidSchema):
+            return "it points to another server"
+        return next((words.lower() for words in (*UNCONNECTED, BROKEN) if words in text), "the connection broke")
+
+    def _clean(self, text: object) -> str:
+        """One short line, without the password even if the BMC repeats it."""
+        line = " ".join(str(text).split())
+        return (line.replace(self.access.password, "***") if self.access.password else line)[:200]
+
+
+def _distrust(cause: BaseException) -> str:
+    text = str(cause)
+    if "Fingerprints did not match" in text:
+        return text[text.index("Fingerprints") :].strip("')\"")
+    return text.partition("certificate verify failed: ")[2].partition(" (_ssl")[0]

@@ -1,0 +1,258 @@
+"""The wire: sushy, tuned. Its errors become ours here, and no secret is in any of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+import sushy
+from sushy.resources.manager.manager import ManagerCollection
+from sushy.resources.system.system import System, SystemCollection
+
+from cluster.values.bmc_url import parse_virtual_media_url
+from providers.base.errors import BmcError, BmcTransientError
+from wires.redfish.access import LIMITS, Access, Limits
+from wires.redfish.bmc import CD, ONCE, STANDS_FOR, BootOverride, Identity, Power
+from wires.redfish.connector import BmcConnector
+from wires.redfish.drives import disc_drives, enabling_action, image_in
+from wires.redfish.quirks import Quirks, quirks_of
+from wires.redfish.refusals import NOT_NOW_WORDS, Refusals
+
+SYSTEMS = "/redfish/v1/Systems"
+MANAGERS = "/redfish/v1/Managers"
+POWER = {power.value: power for power in (Power.ON, Power.OFF)}
+RESET = {
+    Power.ON: (sushy.ResetType.ON, sushy.ResetType.FORCE_ON),
+    Power.OFF: (sushy.ResetType.FORCE_OFF,),
+}
+"""What to ask for, best first. ForceRestart cannot be verified, and is unreliable on some servers."""
+NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
+FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
+VIRTUAL_CD = "VCD-DVD"
+
+
+class SushyBmc:
+    """One system behind a Redfish service. Nothing is sent before the first look. Not thread-safe: one at a time."""
+
+    def __init__(self, access: Access, limits: Limits = LIMITS) -> None:
+        url = parse_virtual_media_url(access.address)
+        self._path = url.system_id
+        self._http = BmcConnector(url, access, limits)
+        self._limits = limits
+        self.url = f"{url.base}{url.system_id or SYSTEMS}"
+        self._refusals = Refusals(self.url, access, limits, self._http.adapter)
+        self._seen: Any = None
+        self._managers_seen: list[Any] = []
+        self._quirks_seen: Quirks | None = None
+        self._was_read = False
+        self._drives: list[Any] = []
+        """Those that take a disc; the one in use is the first."""
+
+    @property
+    def requests(self) -> int:
+        """Requests sent so far."""
+        return self._http.adapter.sent
+
+    @property
+    def settle_s(self) -> float:
+        """From an insert until the host sees the drive."""
+        return self._quirks.settle_s
+
+    def identity(self) -> Identity:
+        """Who it is."""
+        system = self._system()
+        return Identity(
+            uuid=(system.uuid or "").lower(),
+            serial=system.serial_number or "",
+            model=system.model or "",
+            manufacturer=system.manufacturer or "",
+            bios_version=system.bios_version or "",
+        )
+
+    def bmc_version(self) -> str:
+        """Firmware version of the BMC itself; empty where it does not say."""
+        with self._our_errors("read the BMC's version"):
+            return next((manager.firmware_version or "" for manager in self._managers), "")
+
+    def power(self) -> Power:
+        """Power, read now; of all looks the most frequent, so that the rest of the System is not parsed."""
+        with self._our_errors("read the power"):
+            said = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
+            return POWER.get(said["PowerState"], Power.CHANGING)
+
+    def boot_override(self) -> BootOverride:
+        """Boot override, read now."""
+        boot = self._system().boot
+        words = (boot.target, boot.enabled, boot.mode) if boot else ()
+        seen = BootOverride(*(word.value if word else "" for word in words))
+        with self._our_errors("read the boot attributes"):
+            if self._quirks.boots_by_attributes and self._first_boot_is_the_virtual_cd():
+                return BootOverride(CD, ONCE, seen.mode)
+        return seen
+
+    def media(self) -> str | None:
+        """URL of the image in the virtual CD drive, read now; None: the drive is empty."""
+        with self._our_errors("look at the virtual CD"):
+            if self._drives:
+                _reread(self._drives[0])
+            else:
+                # The drive in use is the one with an image; sorting is stable, so else the first.
+                found = disc_drives(self._known(), self._managers, self._quirks)
+                self._drives = sorted(found, key=lambda drive: image_in(drive) is None)
+            if self._drives:
+                return image_in(self._drives[0])
+            if enabling_action(self._known(), self._managers):
+                return None
+        fix = "Virtual media may need a licence of the vendor"
+        raise BmcError("no virtual CD drive", where=self.url, fix=fix)
+
+    def insert(self, url: str) -> None:
+        """Put an image into the virtual CD drive; one that refuses is passed over for the next."""
+        if not self._drives:
+            self.media()
+        with self._our_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
+            if not self._drives:
+                self._http.post(enabling_action(self._known(), self._managers), data={"RMediaState": "Enable"})
+                self._forget_paths()
+                raise BmcTransientError("virtual media is being switched on", where=self.url, undone=True)
+            if self._drives[0].image:
+                # AMI refuses an image that it still names, although it is out.
+                self._drives[0].eject_media()
+            self._insert(url)
+
+    def _insert(self, url: str) -> None:
+        refused: Exception = BmcError("no virtual CD drive takes an image", where=self.url)
+        for index, drive in enumerate(self._drives):
+            try:
+                drive.insert_media(url)
+            except sushy.exceptions.MissingActionError:
+                continue
+            except sushy.exceptions.HTTPError as error:
+                passing = any(word in str(error) for word in NOT_NOW_WORDS)
+                if passing or error.status_code not in NOT_THIS_DRIVE:
+                    raise
+                refused = error
+            else:
+                self._drives.insert(0, self._drives.pop(index))
+                return
+        raise refused
+
+    def eject(self) -> None:
+        """Empty the virtual CD drive; sushy returns normally when a BMC refuses, so read afterwards."""
+        if not self._drives:
+            self.media()
+        with self._our_errors("eject the virtual CD"):
+            for drive in self._drives[:1]:
+                drive.eject_media()
+
+    def set_override(self, target: str, enabled: str) -> None:
+        """Set the boot override; the boot mode stays as it is (on iDRAC a change of it is a BIOS job)."""
+        with self._our_errors(f"set the boot override to {target}"):
+            system = self._known()
+            if self._quirks.boots_by_attributes and target == CD:
+                self._boot_the_virtual_cd_once()
+                return
+            wanted = tuple(map(sushy.BootSource, STANDS_FOR.get(target, (target,))))
+            offered = system.get_allowed_system_boot_source_values()
+            system.set_system_boot_options(
+                target=self._first(wanted, offered, "boot override"),
+                enabled=sushy.BootSourceOverrideEnabled(enabled),
+                mode=system.boot.mode if self._quirks.sends_mode and system.boot else None,
+            )
+
+    def request_power(self, want: Power) -> None:
+        """Ask for On, or for Off without asking the operating system."""
+        with self._our_errors(f"switch power {want.value}"):
+            system = self._known()
+            system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
+
+    def close(self) -> None:
+        """Log out, and drop the connection."""
+        self._http.close()
+
+    def _system(self) -> Any:
+        """The system, read now, by one request."""
+        with self._our_errors("read the system"):
+            if self._seen is None:
+                self._seen = System(self._http, self._path or self._only_system())
+                self._was_read = True
+            else:
+                _reread(self._seen)
+            if self._quirks.unsupported:
+                raise BmcError(self._quirks.unsupported, where=self.url)
+            return self._seen
+
+    def _known(self) -> Any:
+        """The system as read last."""
+        return self._seen if self._seen is not None else self._system()
+
+    def _only_system(self) -> str:
+        """Path of the system, where the address names none."""
+        paths = SystemCollection(self._http, SYSTEMS).members_identities
+        if len(paths) != 1:
+            fix = f"End bmc.address with the one that is meant: {', '.join(paths)}" if paths else ""
+            raise BmcError(f"it has {len(paths)} systems, and the address names none", where=self.url, fix=fix)
+        return str(paths[0])
+
+    # No cached_property: before Python 3.12 all hosts of a fleet would wait for each other at its one lock.
+    @property
+    def _managers(self) -> list[Any]:
+        if not self._managers_seen:
+            try:
+                self._managers_seen = list(self._known().managers)
+            except sushy.exceptions.MissingAttributeError:
+                # Huawei 1288H links none (badfish's emulator of an iDRAC neither).
+                self._managers_seen = list(ManagerCollection(self._http, MANAGERS).get_members())
+        return self._managers_seen
+
+    @property
+    def _quirks(self) -> Quirks:
+        if self._quirks_seen is None:
+            self._quirks_seen = quirks_of(self._known().manufacturer or "", self._bmc_kind)
+            if not self._quirks_seen.keep_alive:
+                self._http.close_each()
+        return self._quirks_seen
+
+    def _bmc_kind(self) -> str:
+        return next((f"{each.model or '?'} {each.firmware_version or ''}" for each in self._managers), "")
+
+    @property
+    def _attributes(self) -> str:
+        return f"{self._managers[0].path}/Attributes"
+
+    def _first_boot_is_the_virtual_cd(self) -> bool:
+        said = self._http.get(self._attributes).json()["Attributes"]
+        return (said.get(FIRST_BOOT), said.get(BOOT_ONCE)) == (VIRTUAL_CD, "Enabled")
+
+    def _boot_the_virtual_cd_once(self) -> None:
+        self._http.patch(self._attributes, data={"Attributes": {FIRST_BOOT: VIRTUAL_CD, BOOT_ONCE: "Enabled"}})
+
+    def _first(self, wanted: tuple[Any, ...], offered: set[Any], what: str) -> Any:
+        """The first wanted one that the BMC offers."""
+        for each in wanted:
+            if each in offered:
+                return each
+        listed = ", ".join(sorted(each.value for each in offered))
+        raise BmcError(f"{what} {wanted[0].value} is not offered; {listed} are", where=self.url)
+
+    def _forget_paths(self) -> None:
+        """Find System, Managers and drives anew: after a restart of the BMC they may be others."""
+        self._seen, self._drives = None, []
+        self._managers_seen = []
+
+    @contextmanager
+    def _our_errors(self, deed: str) -> Iterator[None]:
+        """Turn what sushy and requests raise into our tree."""
+        try:
+            yield
+        except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
+            ours = self._refusals.of(error, deed, known=self._was_read)
+            if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
+                self._forget_paths()
+            raise ours from None
+
+
+def _reread(resource: Any) -> None:
+    """One GET; sushy's plain `refresh()` reads every sub-resource that was ever touched as well."""
+    resource.invalidate()
+    resource.refresh(force=False)

@@ -1,0 +1,98 @@
+"""Who advertises VRRP on the segment: a passive listener (version 2: RFC 3768; version 3: RFC 5798)."""
+
+import ctypes
+import socket
+import struct
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from wires.segment.packets import PROMISCUOUS, frames, let_through, packets
+
+ETH_P_ALL, ETH_P_IP, ETH_P_IPV6 = 0x0003, 0x0800, 0x86DD
+VRRP = 112
+"""Protocol of IPv4, next header of IPv6."""
+ADVERTISEMENT = 1
+ETHERNET, IPV6, MESSAGE = 14, 40, 8
+"""Lengths of headers."""
+SO_ATTACH_FILTER = 26
+
+LOAD_HALF, LOAD_BYTE, IF_EQUAL, RETURN = 0x28, 0x30, 0x15, 0x06
+VRRP_ALONE = (
+    # Code, instructions to skip if equal, if not, operand. A bridge may be busy, and this sees all that it carries.
+    (LOAD_HALF, 0, 0, 12),
+    (IF_EQUAL, 0, 2, ETH_P_IP),
+    (LOAD_BYTE, 0, 0, 23),
+    (IF_EQUAL, 3, 4, VRRP),
+    (IF_EQUAL, 0, 3, ETH_P_IPV6),
+    (LOAD_BYTE, 0, 0, 20),
+    (IF_EQUAL, 0, 1, VRRP),
+    (RETURN, 0, 0, 0xFFFF),
+    (RETURN, 0, 0, 0),
+)
+
+
+@dataclass(frozen=True)
+class Advert:
+    """What a master says of one virtual router."""
+
+    version: int
+    """2 or 3."""
+    router_id: int
+    priority: int
+    """0: it lets go."""
+    interval_s: float
+    source: str
+    """Its address; of IPv6 multicast always a link-local one."""
+    mac: str
+    """What it sent from, `aa:bb:cc:dd:ee:ff`."""
+    vips: tuple[str, ...]
+
+
+def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
+    """What is advertised on an interface within `wait_s` seconds, of both versions and families.
+
+    Adverts by unicast are heard where they pass the interface: on a bridge, those between its ports.
+
+    Args:
+        interface: Name of an interface of this machine.
+        wait_s: How long to listen, in seconds: a master speaks once per interval, mostly 1 s.
+
+    Returns:
+        Each different advert once, in the order of their first hearing.
+
+    Raises:
+        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there.
+    """
+    with packets(interface, ETH_P_ALL, "VRRP") as wire:
+        program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in VRRP_ALONE))
+        wire.setsockopt(
+            socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(VRRP_ALONE), ctypes.addressof(program))
+        )
+        let_through(wire, interface, PROMISCUOUS)
+        heard = (parse(frame) for frame in frames(wire, wait_s))
+        return tuple(dict.fromkeys(advert for advert in heard if advert))
+
+
+def parse(frame: bytes) -> Advert | None:
+    """The advert in an Ethernet frame; None: there is none.
+
+    Its checksum is not judged: whoever sends a wrong one holds the router id all the same.
+    """
+    ethertype, packet = int.from_bytes(frame[12:ETHERNET]), frame[ETHERNET:]
+    if ethertype == ETH_P_IP and packet[9:10] == bytes([VRRP]):
+        length, source, size = 4 * (packet[0] & 0x0F), packet[12:16], 4
+        message = packet[length : int.from_bytes(packet[2:4])]
+    elif ethertype == ETH_P_IPV6 and packet[6:7] == bytes([VRRP]):
+        source, size = packet[8:24], 16
+        message = packet[IPV6 : IPV6 + int.from_bytes(packet[4:6])]
+    else:
+        return None
+    if len(message) < MESSAGE:
+        return None
+    head, router_id, priority, count = message[:4]
+    version, end = head >> 4, MESSAGE + count * size
+    if head & 0x0F != ADVERTISEMENT or version not in (2, 3) or len(message) < end:
+        return None
+    interval_s = message[5] if version == 2 else (int.from_bytes(message[4:6]) & 0x0FFF) / 100  # noqa: PLR2004
+    vips = tuple(str(ip_address(message[at : at + size])) for at in range(MESSAGE, end, size))
+    return Advert(version, router_id, priority, interval_s, str(ip_address(source)), frame[6:12].hex(":"), vips)
