@@ -1,5 +1,6 @@
 """Our own options: the stack's config, typed. Their descriptions stand in Pulumi.yaml."""
 
+from enum import StrEnum
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -32,6 +33,13 @@ Transport = Literal["unicast", "multicast"]
 Severity = Literal["error", "warn"]
 Runtime = Literal["podman", "host"]
 """Where the services of the machines come from: a container image, or the machine's own image."""
+
+
+class Phase(StrEnum):
+    """How far a cluster has come, or shall come by the next `pulumi up`."""
+
+    BOOTSTRAP = "bootstrap"
+    PRODUCTION = "production"
 
 
 def _listed(value: object) -> object:

@@ -12,13 +12,6 @@ from cluster.values.bmc_url import BmcUrl
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
 
 
-class Phase(StrEnum):
-    """How far a stack has come."""
-
-    BOOTSTRAP = "bootstrap"
-    PRODUCTION = "production"
-
-
 class Role(StrEnum):
     """What a server becomes."""
 

@@ -29,7 +29,7 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
     new = dict[str, list[Address]]()
     for each in missing(intent):
         if each.version is None:
-            made[each] = f"{IMAGES}/{each.option.removeprefix('images.')}"
+            made[each] = f"{IMAGES}/{each.where.removeprefix('images.')}"
             continue
         address = next(free[each.version], None)
         if address is None:
