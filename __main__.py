@@ -6,12 +6,11 @@ from typing import Any
 import pulumi
 from pulumi.runtime.config import is_config_secret
 
-from boot_media.keyfiles import check_network_configs
+from boot_media.keyfiles import keyfiles_of
 from cluster.options import Options
 from cluster.plan import ClusterPlan, load_plan
-from cluster.plan.limits import check_installable
 from components.cluster import Cluster, ClusterArgs
-from providers.base.errors import AssetError, ConfigError
+from providers.base.errors import ConfigError, Fault
 
 LOGINS = "bmc_credentials"
 
@@ -23,19 +22,16 @@ def stack_options() -> dict[str, Any]:
     booleans = {name: config.get_bool(name) for name in ("destroyable", "import_production")}
     objects = {name: config.get_object(name) for name in Options.model_fields.keys() - plain.keys() - booleans.keys()}
     if objects[LOGINS] and not is_config_secret(f"{config.name}:{LOGINS}"):
-        hint = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
-        raise ConfigError([f"config: {LOGINS}: stands in the clear, so it would in the state; {hint}"])
+        fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
+        raise ConfigError([Fault(f"config: {LOGINS}", "in the clear, so it would be in the state as well", fix)])
     return {name: value for name, value in {**plain, **booleans, **objects}.items() if value is not None}
 
 
 def plan() -> ClusterPlan:
-    """The plan, or one line per problem and nothing touched."""
+    """The plan, or one line per fault and nothing touched."""
     try:
-        wanted = load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options())
-        check_network_configs(wanted)
-        check_installable(wanted)
-        return wanted
-    except (AssetError, ConfigError) as error:
+        return load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options(), keyfiles_of)
+    except ConfigError as error:
         raise pulumi.RunError(str(error)) from None
 
 

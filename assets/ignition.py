@@ -17,7 +17,8 @@ from typing import Any, Literal, Self
 
 from pydantic import SecretBytes, SecretStr
 
-from assets.render import UNITS, RenderedFile
+from assets.contract import CONNECTIONS, UNITS
+from assets.file import RenderedFile
 from providers.base.errors import AssetError
 
 SPEC = "3.2.0"  # what openshift-install 4.16 to 4.23 writes; read by Ignition 2.7 and newer
@@ -73,11 +74,14 @@ class File:
 
     def __post_init__(self) -> None:
         if f"/{posixpath.normpath(self.path).lstrip('/')}" != self.path:
-            raise AssetError(f"{self.path}: no path for a file; write it from / on, without `..`, `//` and the like")
+            raise AssetError(
+                "no path for a file", where=self.path, fix="write it from / on, without `..`, `//` and the like"
+            )
         if self.mode not in _MODES:
-            raise AssetError(f"{self.path}: mode {self.mode:#o} is out of range; give one of 0 to 0o777")
+            raise AssetError(f"mode {self.mode:#o} is out of range", where=self.path, fix="give one of 0 to 0o777")
         if self.contents.secret and self.mode & _OTHERS:
-            raise AssetError(f"{self.path}: is secret, and others may use it by mode {self.mode:#o}; give it 0o600")
+            what = f"is secret, and others may use it by mode {self.mode:#o}"
+            raise AssetError(what, where=self.path, fix="give it 0o600")
 
     def _members(self) -> dict[str, Any]:
         return _given(
@@ -103,7 +107,9 @@ class Unit:
 
     def __post_init__(self) -> None:
         if not _UNIT_NAME.fullmatch(self.name):
-            raise AssetError(f"{self.name}: no name of a unit; end it in .service or another type of systemd's")
+            raise AssetError(
+                "no name of a unit", where=self.name, fix="end it in .service or another type of systemd's"
+            )
 
     @property
     def path(self) -> str:
@@ -190,6 +196,11 @@ def own_config(files: Iterable[RenderedFile]) -> str:
     return Config(stored, tuple(_unit(file) for file in files if _is_unit(file))).to_json()
 
 
+def keyfiles_in(files: Iterable[RenderedFile]) -> dict[str, str]:
+    """NetworkManager's keyfiles among the files of one server, text by file name: its boot ISO carries them as well."""
+    return {file.name: file.text for file in files if file.path.startswith(f"{CONNECTIONS}/")}
+
+
 def compose(payload: bytes, ours: str) -> bytes:
     """The config a machine gets: the payload's, then ours. Later children win over earlier ones."""
     # Compressed: the bootstrap reads it over fw_cfg, which slows down with the square of the size.
@@ -219,14 +230,15 @@ def _is_unit(file: RenderedFile) -> bool:
 
 def _unit(file: RenderedFile) -> Unit:
     if file.secret:
-        raise AssetError(f"{file.path}: is secret, and everybody may read a unit; keep that in a file of its own")
+        what = "is secret, and everybody may read a unit"
+        raise AssetError(what, where=file.path, fix="keep that in a file of its own")
     return Unit(file.name, file.text)
 
 
 def _refuse_twice(names: Sequence[str], among: str) -> None:
     for name, times in Counter(names).items():
         if times > 1:
-            raise AssetError(f"{name}: {times} times among the {among}; leave one of them")
+            raise AssetError(f"{times} times among the {among}", where=name, fix="leave one of them")
 
 
 def _given(**members: Any) -> dict[str, Any]:

@@ -1,14 +1,15 @@
-"""keepalived.conf as data: which machine claims which VIP, how strongly, and after which checks."""
+"""keepalived.conf as data: which machine instances which VIP, how strongly, and after which checks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from assets.contract import BIN, MONITOR_PORT, ROUTER_PORT
 from cluster.plan import Intent, Role, Server
 from cluster.plan.model import Machine, Vip
 from cluster.values.address import IPV4, Address
 from cluster.values.vrrp import Policy
 
-OKD_CHECK = "/usr/local/bin/okd-check.sh"
+OKD_CHECK = f"{BIN}/okd-check.sh"
 MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a control-plane node serves"}
 
 
@@ -36,7 +37,7 @@ class TrackFile:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Instance:
     """A `vrrp_instance`: one per VIP and family."""
 
     name: str
@@ -54,8 +55,8 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Stake:
-    """What a machine has in one VIP, in both of its families alike."""
+class VipShare:
+    """A machine's part in one VIP, the same in both families."""
 
     what: str
     """API or INGRESS."""
@@ -72,13 +73,13 @@ class Keepalived:
     what: str
     machine: str
     """Empty: the file is of several machines."""
-    claims: tuple[Claim, ...]
+    instances: tuple[Instance, ...]
     track_files: tuple[TrackFile, ...] = ()
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """Those of the claims, each once."""
-        return tuple(dict.fromkeys(check for claim in self.claims for check in claim.checks))
+        """Those of the instances, each once."""
+        return tuple(dict.fromkeys(check for instance in self.instances for check in instance.checks))
 
 
 def on_bootstrap(plan: Intent) -> Keepalived:
@@ -88,23 +89,23 @@ def on_bootstrap(plan: Intent) -> Keepalived:
         Check(
             "own_api",
             "A payload tears its own API down once the control plane serves: the VIP must be free to move then.",
-            "/usr/local/bin/okd-own-api.sh",
+            f"{BIN}/okd-own-api.sh",
             numbers.bootstrap_api_down,
             interval_s=3,
             timeout_s=5,
             rise=1,
         ),
     )
-    claims = _claims(plan, Stake("API", plan.api, numbers.bootstrap, checks), machine, plan.control_plane)
+    instances = _instances(plan, VipShare("API", plan.api, numbers.bootstrap, checks), machine, plan.control_plane)
     what = f"on the bootstrap VM: the API VIP until {MOVES[plan.api.policy]}"
-    return Keepalived(what, machine.name, claims, (TrackFile("release", numbers.release),))
+    return Keepalived(what, machine.name, instances, (TrackFile("release", numbers.release),))
 
 
 def on_control_plane(plan: Intent, server: Server) -> Keepalived:
     """The API VIP once the bootstrap lets go; without compute, the Ingress VIP as well."""
     numbers, rank = plan.api.priorities, plan.control_plane.index(server)
     checks = tuple(
-        Check(name, why, f"{OKD_CHECK} 9454 {page}", weight, interval_s=2, timeout_s=2)
+        Check(name, why, f"{OKD_CHECK} {MONITOR_PORT} {page}", weight, interval_s=2, timeout_s=2)
         for name, why, page, weight in (
             ("load_balancer", "It has an API to offer: one of all.", "/haproxy_monitor", numbers.load_balancer),
             ("api", "One of its own.", "/own_api", numbers.api),
@@ -113,13 +114,13 @@ def on_control_plane(plan: Intent, server: Server) -> Keepalived:
     )
     peers: list[Machine] = [plan.bootstrap, *(other for other in plan.control_plane if other is not server)]
     # Distinct ranks: equals would fight for some milliseconds at the take-over (keepalived 2.2.7, 2026-11).
-    stake = Stake("API", plan.api, numbers.control_plane - rank, checks, rank)
-    claims = _claims(plan, stake, server, peers)
+    share = VipShare("API", plan.api, numbers.control_plane - rank, checks, rank)
+    instances = _instances(plan, share, server, peers)
     what = f"the API VIP once {MOVES[plan.api.policy]}"
     if plan.ingress_role is Role.CONTROL_PLANE:
-        claims += _ingress(plan, server)
+        instances += _ingress(plan, server)
         what += ", and the Ingress VIP"
-    return Keepalived(f"on {server.name}: {what}", server.name, claims)
+    return Keepalived(f"on {server.name}: {what}", server.name, instances)
 
 
 def on_compute(plan: Intent, server: Server) -> Keepalived:
@@ -130,13 +131,13 @@ def on_compute(plan: Intent, server: Server) -> Keepalived:
     return Keepalived(what, server.name if own else "", _ingress(plan, server))
 
 
-def _ingress(plan: Intent, server: Server) -> tuple[Claim, ...]:
+def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:
     numbers = plan.ingress.priorities
     checks = (
         Check(
             "router_alive",
             "No weight: a node whose router is dead does not take part.",
-            f"{OKD_CHECK} 1936 /healthz",
+            f"{OKD_CHECK} {ROUTER_PORT} /healthz",
             None,
             interval_s=1,
             timeout_s=1,
@@ -145,7 +146,7 @@ def _ingress(plan: Intent, server: Server) -> tuple[Claim, ...]:
         Check(
             "router_ready",
             "It takes connections.",
-            f"{OKD_CHECK} 1936 /healthz/ready",
+            f"{OKD_CHECK} {ROUTER_PORT} /healthz/ready",
             numbers.router_ready,
             interval_s=1,
             timeout_s=1,
@@ -154,7 +155,7 @@ def _ingress(plan: Intent, server: Server) -> tuple[Claim, ...]:
         Check(
             "default_router",
             "It is one of the default router, which serves *.apps.",
-            "/usr/local/bin/okd-default-router.sh",
+            f"{BIN}/okd-default-router.sh",
             numbers.default_router,
             interval_s=5,
             timeout_s=5,
@@ -162,39 +163,39 @@ def _ingress(plan: Intent, server: Server) -> tuple[Claim, ...]:
         ),
     )
     peers = [other for other in plan.of(plan.ingress_role) if other is not server]
-    return _claims(plan, Stake("INGRESS", plan.ingress, numbers.node, checks), server, peers)
+    return _instances(plan, VipShare("INGRESS", plan.ingress, numbers.node, checks), server, peers)
 
 
-def _claims(plan: Intent, stake: Stake, machine: Machine, others: Iterable[Machine]) -> tuple[Claim, ...]:
-    """One claim per family of a VIP."""
-    vip, others = stake.vip, tuple(others)
+def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable[Machine]) -> tuple[Instance, ...]:
+    """One instance per family of a VIP."""
+    vip, others = share.vip, tuple(others)
     return tuple(
-        Claim(
-            name=f"{plan.name}_{stake.what}_{number}",
-            why=_why(stake),
+        Instance(
+            name=f"{plan.name}_{share.what}_{number}",
+            why=_why(share),
             interface=placeholder(address),
             router_id=vip.router_id,
-            priority=stake.priority,
+            priority=share.priority,
             # keepalived knows labels of IPv4 alone, and keeps IPv6 ones deprecated: no connection leaves from them.
             vip=f"{host_route(address)} label vip" if address.version == IPV4 else host_route(address),
-            checks=stake.checks,
+            checks=share.checks,
             source=machine.address_of(address.version),
             peers=tuple(each.address_of(address.version) for each in others) if vip.transport == "unicast" else (),
-            preempt_delay_s=stake.rank,
+            preempt_delay_s=share.rank,
         )
         for number, address in enumerate(vip.addresses)
     )
 
 
-def _why(stake: Stake) -> tuple[str, ...]:
-    if stake.vip.transport == "unicast":
+def _why(share: VipShare) -> tuple[str, ...]:
+    if share.vip.transport == "unicast":
         first = "All list all others for good: where only one side lists the other, both become MASTER."
-    elif stake.what == "INGRESS":
+    elif share.what == "INGRESS":
         first = "Multicast: hosts added later are in nobody's list of peers."
     else:
         first = "Multicast: every machine of the network hears it."
     delay = "A second per rank: when the bootstrap lets go, others hear of the first node before they would move too."
-    return (first, delay) if stake.rank else (first,)
+    return (first, delay) if share.rank else (first,)
 
 
 def placeholder(vip: Address) -> str:

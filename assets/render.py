@@ -1,66 +1,57 @@
-"""Plan in, files out: every file of ours that a machine reads. Pure; no choice is made in a template."""
+"""Plan in, files out: every file of ours that a machine reads. Templates make no choice."""
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from assets import keepalived
+from assets import contract, keepalived
+from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, UNITS
+from assets.file import Files, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
 from assets.templates import templates_in
-from boot_media.keyfiles import CONNECTIONS, find_nmstatectl, keyfiles
 from cluster.plan import Intent, Role, Server
 from cluster.values.address import IPV4, IPV6, Address
 
-CONF = "/etc/okd-baremetal"
-BIN = "/usr/local/bin"
-UNITS = "/etc/systemd/system"
-NETWORK_MANAGER = "/etc/NetworkManager"
 FOLDER = Path(__file__).parent
 
 TEMPLATES = templates_in(FOLDER)
+TEMPLATES.globals["contract"] = contract
 
 
-class Reader(StrEnum):
-    """The program that reads a file, and can judge it before a machine does."""
-
-    KEEPALIVED = "keepalived"
-    HAPROXY = "haproxy"
-    COREDNS = "coredns"
-    NFT = "nft"
-    SYSTEMD = "systemd"
-    BASH = "bash"
-    NETWORK_MANAGER = "NetworkManager"
-    KEYFILE = "nmcli"
-    DHCLIENT = "dhclient"
-
-
-MODES = {Reader.BASH: 0o755, Reader.KEYFILE: 0o600}  # NetworkManager reads no keyfile that others can
-OTHERS_MODE = 0o644
+BOOTSTRAP = "bootstrap"
+Folders = Mapping[str, Files]
+"""Files by folder: `bootstrap`, `control-plane`, `compute`, `hosts/<name>`."""
 
 
 @dataclass(frozen=True)
-class RenderedFile:
-    """One file as a machine will see it."""
+class Rendered:
+    """Every file of every machine of a cluster."""
 
-    path: str
-    text: str = field(repr=False)
-    reader: Reader
-    secret: bool = False
-    """True: it is shown nowhere, and its owner alone may read it on the machine."""
-
-    @property
-    def mode(self) -> int:
-        """Permissions, by what the file is."""
-        return MODES.get(self.reader, OTHERS_MODE)
+    bootstrap: Files
+    roles: Mapping[Role, Files]
+    """What all servers of a role share."""
+    servers: Mapping[str, Files]
+    """What one server alone reads, by its name."""
 
     @property
-    def name(self) -> str:
-        """Last part of the path."""
-        return self.path.rsplit("/", 1)[-1]
+    def folders(self) -> Folders:
+        """All of it, as a tree to look at."""
+        roles = {role.value: files for role, files in self.roles.items() if files}
+        return {BOOTSTRAP: self.bootstrap, **roles, **{f"hosts/{name}": own for name, own in self.servers.items()}}
+
+    def of(self, server: Server) -> Files:
+        """All files of one server."""
+        return (*self.roles[server.role], *self.servers[server.name])
 
 
-Files = tuple[RenderedFile, ...]
+def render(plan: Intent) -> Rendered:
+    """Render everything; each machine has an address, see `cluster.plan.refusals.missing`."""
+    return Rendered(
+        bootstrap=render_bootstrap(plan),
+        roles={role: render_role(plan, role) for role in Role},
+        servers={server.name: render_server(plan, server) for server in plan.servers},
+    )
 
 
 def render_bootstrap(plan: Intent) -> Files:
@@ -97,11 +88,7 @@ def render_role(plan: Intent, role: Role) -> Files:
 
 
 def render_server(plan: Intent, server: Server) -> Files:
-    """Files of one server alone: keepalived with its peers and its rank, and its network.
-
-    Raises:
-        AssetError: Its networkConfig cannot be had; see `boot_media.keyfiles.check_network_configs`.
-    """
+    """Files of one server alone: keepalived with its peers and its rank, and its network."""
     if not _has_its_own(plan, server):
         return _network(server)
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
@@ -122,7 +109,7 @@ def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: b
     start = command(plan, KEEPALIVED, bootstrap=bootstrap)
     return (
         _script("common/okd-get-vip-subnet-cidr.sh"),
-        _script("common/okd-keepalived.sh"),
+        _script("common/okd-keepalived.sh.j2"),
         _unit("common/okd-keepalived.service.j2", vips=vips, command=start),
     )
 
@@ -155,11 +142,11 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
     unit = {"command": command(plan, COREDNS, bootstrap=bootstrap), "vip": plan.api.address, "domain": plan.domain}
     return (
         _file(f"{CONF}/Corefile", "common/Corefile.j2", Reader.COREDNS, **values),
-        _script("common/okd-coredns.sh"),
-        _script("common/okd-resolver.sh"),
+        _script("common/okd-coredns.sh.j2"),
+        _script("common/okd-resolver.sh.j2"),
         _unit("common/okd-coredns.service.j2", **unit),
         _file(f"{NETWORK_MANAGER}/conf.d/okd-resolver.conf", "common/okd-resolver.conf", Reader.NETWORK_MANAGER),
-        _file(f"{NETWORK_MANAGER}/dispatcher.d/okd-resolver", "common/okd-resolver", Reader.BASH),
+        _file(f"{NETWORK_MANAGER}/dispatcher.d/okd-resolver", "common/okd-resolver.j2", Reader.BASH),
     )
 
 
@@ -170,10 +157,9 @@ def _dhclient(plan: Intent) -> RenderedFile:
 
 
 def _network(server: Server) -> Files:
-    if server.network_config is None:
-        return ()
-    found = keyfiles(server.network_config, find_nmstatectl())
-    return tuple(RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret) for each in found)
+    return tuple(
+        RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret) for each in server.keyfiles
+    )
 
 
 def _static_address(plan: Intent) -> Files:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from assets import contract
 from cluster.plan import Intent
 
 CONTINUED = " \\\n    "
@@ -23,26 +24,26 @@ class Service:
 KEEPALIVED = Service(
     "keepalived",
     "/usr/sbin/keepalived",
-    ("--dont-fork", "--log-console", "--vrrp", "--use-file=/run/okd-baremetal/keepalived.conf"),
+    ("--dont-fork", "--log-console", "--vrrp", f"--use-file={contract.KEEPALIVED_CONF}"),
     (
         "--cap-add=NET_ADMIN,NET_RAW,SYS_CHROOT",
-        "--volume=/run/okd-baremetal:/run/okd-baremetal",
-        "--volume=/var/lib/okd-baremetal:/var/lib/okd-baremetal:ro",
-        "--volume=/usr/local/bin:/usr/local/bin:ro",
+        f"--volume={contract.RUN}:{contract.RUN}",
+        f"--volume={contract.STATE}:{contract.STATE}:ro",
+        f"--volume={contract.BIN}:{contract.BIN}:ro",
         "--volume=/:/host:ro",  # okd-default-router.sh asks the machine's container runtime
     ),
 )
 HAPROXY = Service(
     "haproxy",
     "/usr/sbin/haproxy",
-    ("-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg"),
-    ("--volume=/etc/okd-baremetal:/etc/okd-baremetal:ro", "--ulimit=nofile=100000:100000"),
+    ("-W", "-db", "-f", f"{contract.CONF}/haproxy.cfg"),
+    (f"--volume={contract.CONF}:{contract.CONF}:ro", "--ulimit=nofile=100000:100000"),
 )
 COREDNS = Service(
     "coredns",
     "/usr/bin/coredns",
-    ("-conf", "/etc/okd-baremetal/Corefile"),
-    ("--volume=/etc/okd-baremetal:/etc/okd-baremetal:ro", "--volume=/run/okd-baremetal:/run/okd-baremetal:ro"),
+    ("-conf", f"{contract.CONF}/Corefile"),
+    (f"--volume={contract.CONF}:{contract.CONF}:ro", f"--volume={contract.RUN}:{contract.RUN}:ro"),
 )
 
 PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"

@@ -8,23 +8,21 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import threading
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Self
 
-from providers.base.errors import AssetError
+from boot_media.tools import COREOS_INSTALLER_VERSION
+from providers.base.errors import BootMediaError
 from providers.base.memory import in_memory, path_of
 
-INSTALLER_VERSION = "0.27.0"
+TAKE_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or run tools/coreos-installer"
 BLOCK = 4096
 CHUNK = 1024 * 1024
 COPY_AT_ONCE = 1024**3
@@ -73,64 +71,6 @@ def place_pattern(host: str) -> str:
     return rf"[0-9a-f]{{64}}/{re.escape(host)}\.iso"
 
 
-def cache_dir() -> Path:
-    """Where downloads and tools are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "okd-baremetal")
-
-
-def find_tool(name: str, version: str) -> Path:
-    """A tool from PATH, or the one that `tools/<name>` built.
-
-    Raises:
-        AssetError: There is none.
-    """
-    built = cache_dir() / f"{name}-{version}" / "bin" / name
-    if found := shutil.which(name):
-        return Path(found)
-    if os.access(built, os.X_OK):
-        return built
-    raise AssetError(f"{name}: neither on PATH nor at {built}; install the package or run tools/{name}")
-
-
-def find_installer() -> Path:
-    """coreos-installer, see `find_tool`."""
-    return find_tool("coreos-installer", INSTALLER_VERSION)
-
-
-def base_path(sha256: str) -> Path:
-    """Where the cache has the base ISO of that digest, when it has it."""
-    return cache_dir() / "images" / sha256
-
-
-def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
-    """The base ISO in the cache, downloaded once.
-
-    Args:
-        sha256: Its digest, which also is its name in the cache.
-        url: Where to get it (http, https or file); empty: it must be there.
-        report: Takes a line per 10 % of the download.
-
-    Raises:
-        AssetError: Not to be had, or another one.
-    """
-    path = base_path(sha256)
-    if path.exists():
-        return path
-    if not url:
-        raise AssetError(f"{path}: no such base ISO; put it there, or set media.base_iso.url")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-        try:
-            seen = _download(url, part, report)
-            if seen != sha256:
-                raise AssetError(f"{url}: sha256 is {seen}, the stack wants {sha256} (media.base_iso.sha256)")
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(path)
-        finally:
-            Path(part.name).unlink(missing_ok=True)
-    return path
-
-
 class IsoMaker:
     """Makes the boot ISOs of one base, each at the cost of what differs; for several threads.
 
@@ -144,7 +84,7 @@ class IsoMaker:
         coreos_installer: The tool.
 
     Raises:
-        AssetError: Another base, no room, or the tool refuses.
+        BootMediaError: Another base, no room, or the tool refuses.
     """
 
     def __init__(self, base: Path, sha256: str, coreos_installer: Path) -> None:
@@ -155,7 +95,8 @@ class IsoMaker:
                 self._work = undo.enter_context(tempfile.TemporaryFile(dir=base.parent))
                 self._size = _copy(base, self._work)
             except OSError as error:
-                raise AssetError(f"{base}: cannot be copied into its folder ({error.strerror})") from None
+                what = f"cannot be copied into its folder ({error.strerror})"
+                raise BootMediaError(what, where=str(base), fix="free room there") from None
             folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="okd-baremetal-"))  # mode 0700
             self._power_off = _private(folder, "poweroff.sh", POWER_OFF)
             self._offset, length = self._embed_area()
@@ -184,7 +125,7 @@ class IsoMaker:
             root_device: Disk that is wiped, as `/dev/…`.
 
         Raises:
-            AssetError: The tool refuses.
+            BootMediaError: The tool refuses.
         """
         with self._lock:
             patches = self._patches(ignition, keyfiles, root_device)
@@ -209,7 +150,8 @@ class IsoMaker:
         finally:
             os.pwrite(self._work.fileno(), self._free, self._offset)
         if after == self._free:
-            raise AssetError(f"{self._tool}: it has put nothing into the embed area of {self._base}")
+            what = f"it has put nothing into the embed area of {self._base}"
+            raise BootMediaError(what, where=str(self._tool), fix=TAKE_VERSION)
         return tuple(_differences(self._offset, self._free, after))
 
     def _embed_area(self) -> tuple[int, int]:
@@ -219,18 +161,18 @@ class IsoMaker:
             area = json.loads(said)
             return int(area["offset"]), int(area["length"])
         except (ValueError, TypeError, KeyError):
-            what = "does not say where the embed area is (`dev show iso --ignition`)"
-            raise AssetError(f"{self._tool}: {what}; take version {INSTALLER_VERSION}") from None
+            what = "does not report where the embed area is (`dev show iso --ignition`)"
+            raise BootMediaError(what, where=str(self._tool), fix=TAKE_VERSION) from None
 
     def _compare(self) -> None:
         """The copy is the base again, and the base is the wanted one."""
         if _sha256(path_of(self._work)) == self._sha256:
             return
         if (seen := _sha256(self._base)) != self._sha256:
-            what = f"sha256 is {seen}, the stack wants {self._sha256} (media.base_iso.sha256); remove the file"
-            raise AssetError(f"{self._base}: {what}")
-        what = f"wrote beside the embed area of {self._base}; take version {INSTALLER_VERSION}"
-        raise AssetError(f"{self._tool}: {what}")
+            what = f"sha256 is {seen}, the stack wants {self._sha256} (media.base_iso.sha256)"
+            raise BootMediaError(what, where=str(self._base), fix="remove the file")
+        what = f"it wrote beside the embed area of {self._base}"
+        raise BootMediaError(what, where=str(self._tool), fix=TAKE_VERSION)
 
     def _run(self, *words: str | Path, open_files: Sequence[IO[bytes]] = ()) -> bytes:
         """Standard output of the tool, which works on the copy."""
@@ -240,10 +182,12 @@ class IsoMaker:
             try:
                 code = subprocess.call(command, stdout=said, stderr=complaint, pass_fds=kept)  # noqa: S603
             except OSError as error:
-                raise AssetError(f"{self._tool}: cannot be run ({error.strerror})") from None
+                what = f"cannot be run ({error.strerror})"
+                raise BootMediaError(what, where=str(self._tool), fix="run tools/coreos-installer") from None
             if code:
                 text = " ".join(os.pread(complaint.fileno(), CHUNK, 0).decode(errors="replace").split())
-                raise AssetError(f"coreos-installer refuses to customize {self._base}: {text[:400]}")
+                what = f"refused by coreos-installer: {text[:400]}"
+                raise BootMediaError(what, where=str(self._base), fix="take a CoreOS live ISO as the base")
             return os.pread(said.fileno(), CHUNK, 0)
 
 
@@ -252,8 +196,8 @@ def _differences(offset: int, before: bytes, after: bytes) -> Iterator[Patch]:
     starts = range(0, len(before), BLOCK)
     for differs, group in groupby(starts, lambda at: before[at : at + BLOCK] != after[at : at + BLOCK]):
         if differs:
-            first, *_, last = [*group] * 2
-            yield offset + first, after[first : last + BLOCK]
+            blocks = list(group)
+            yield offset + blocks[0], after[blocks[0] : blocks[-1] + BLOCK]
 
 
 def _copy(source: Path, target: IO[bytes]) -> int:
@@ -274,26 +218,3 @@ def _private(folder: str | Path, name: str, text: str) -> Path:
     with open(path, "x", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
         file.write(text)
     return path
-
-
-def _download(url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
-    """Copy `url` into `part`; its digest."""
-    if not url.startswith(("https://", "http://", "file://")):
-        raise AssetError(f"{url}: media.base_iso.url must start with https://, http:// or file://")
-    digest, done, told = hashlib.sha256(), 0, 0
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  (scheme checked above)
-            total = 0
-            with suppress(TypeError, ValueError):
-                total = int(answer.headers.get("Content-Length"))
-            while chunk := answer.read(CHUNK):
-                digest.update(chunk)
-                part.write(chunk)
-                done += len(chunk)
-                if total and done * 10 // total > told:
-                    told = done * 10 // total
-                    report(f"base ISO: {done // CHUNK:,} of {total // CHUNK:,} MiB")
-    except (urllib.error.URLError, OSError) as error:
-        raise AssetError(f"{url}: cannot be downloaded ({getattr(error, 'reason', error)})") from None
-    part.flush()
-    return digest.hexdigest()

@@ -1,6 +1,6 @@
 """A host's `networkConfig` (nmstate) as NetworkManager's keyfiles, made by `nmstatectl gc`; offline.
 
-Both may hold secrets. An error leaves it to the caller to say whose `networkConfig` it is.
+Both may hold secrets. An error leaves it to the caller to name the host.
 """
 
 import json
@@ -8,19 +8,14 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from boot_media.iso import find_tool
-from cluster.plan import Intent, Server
-from providers.base.errors import AssetError
-
-NMSTATECTL_VERSION = "2.2.62"
-CONNECTIONS = "/etc/NetworkManager/system-connections"
-"""Where NetworkManager keeps keyfiles; for root alone."""
+from boot_media.tools import NMSTATECTL_VERSION, find_nmstatectl
+from cluster.plan.model import Keyfile
+from providers.base.errors import BootMediaError
 
 MAIN_TABLE = "254"
 # What stands at `802.1x` itself is a password at the wrong place, most likely.
@@ -30,32 +25,17 @@ RULES = re.compile(r"(?:^routing-rule\d+=.*\n)+", re.M)
 PLACE = re.compile(r" at line \d+ column \d+")  # of the JSON that the tool reads, which nobody sees
 
 
-@dataclass(frozen=True)
-class Keyfile:
-    """One connection profile of NetworkManager."""
-
-    name: str
-    """Of the file, such as `eth0.nmconnection`."""
-    text: str = field(repr=False)
-    secret: bool = False
-    """Whether the document that it is of has a secret in it."""
-
-
-def find_nmstatectl() -> Path:
-    """nmstatectl, see `boot_media.iso.find_tool`."""
-    return find_tool("nmstatectl", NMSTATECTL_VERSION)
-
-
-def keyfiles(network_config: Mapping[str, Any], nmstatectl: Path) -> tuple[Keyfile, ...]:
+def keyfiles_of(network_config: Mapping[str, Any]) -> tuple[Keyfile, ...]:
     """What NetworkManager reads of it, by name; the same bytes for the same document and version of the tool.
 
     Args:
         network_config: nmstate's document; of JSON's types.
-        nmstatectl: The tool, version 2.
 
     Raises:
-        AssetError: The tool refuses it; or makes of it what NetworkManager reads otherwise, or a choice by chance.
+        BootMediaError: There is no nmstatectl, or it refuses; or it would write what NetworkManager reads otherwise,
+            or make a choice by chance.
     """
+    nmstatectl = find_nmstatectl()
     for path, value in _scalars(network_config):
         _judge(path, value)
     answer = _asked(nmstatectl, network_config)
@@ -63,29 +43,16 @@ def keyfiles(network_config: Mapping[str, Any], nmstatectl: Path) -> tuple[Keyfi
     try:
         found = [(str(name), str(text)) for name, text in yaml.safe_load(answer)["NetworkManager"]]
     except (yaml.YAMLError, TypeError, KeyError, ValueError):
-        raise AssetError(f"{nmstatectl}: what it answers is not read; install version {NMSTATECTL_VERSION}") from None
+        fix = f"install version {NMSTATECTL_VERSION}"
+        raise BootMediaError("its answer cannot be read", where=str(nmstatectl), fix=fix) from None
     texts = dict(found)
     if len(texts) < len(found) or any("/" in name or name.startswith(".") for name in texts):
-        raise AssetError("a profile-name stands twice, starts with a dot or has a slash; it is the keyfile's name")
+        what = "a profile-name is used twice, starts with a dot or has a slash"
+        raise BootMediaError(what, fix="choose another: it becomes the name of a file")
     secret = _has_secrets(network_config)
-    return tuple(Keyfile(name, RULES.sub(_sorted_rules, texts[name]), secret) for name in sorted(texts))
-
-
-def check_network_configs(plan: Intent) -> None:
-    """Judge those of all servers.
-
-    Raises:
-        AssetError: One line per `networkConfig` that cannot be had, with its path.
-    """
-    problems = []
-    for index, host in enumerate(plan.hosts):
-        if isinstance(host, Server) and host.network_config is not None:
-            try:
-                keyfiles(host.network_config, find_nmstatectl())
-            except AssetError as error:
-                problems.append(f"platform.baremetal.hosts[{index}].networkConfig: {error}")
-    if problems:
-        raise AssetError("\n".join(problems))
+    return tuple(
+        Keyfile(name=name, text=RULES.sub(_sorted_rules, texts[name]), secret=secret) for name in sorted(texts)
+    )
 
 
 def _scalars(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -105,15 +72,11 @@ def _judge(path: str, value: object) -> None:
     if not isinstance(value, str):
         return
     if UNESCAPED.search(value):
-        raise AssetError(
-            f"{path}: a backslash or a control character (a line break is one), which nmstatectl does not escape;"
-            " take it out"
-        )
+        what = "a backslash or a control character (a line break is one), which nmstatectl does not escape"
+        raise BootMediaError(what, where=path, fix="take it out")
     if value.startswith("sriov:"):
-        raise AssetError(
-            f"{path}: sriov:<card>:<number> is resolved on a running host alone; write the name of that virtual"
-            " function, such as eno1v0"
-        )
+        what = "sriov:<card>:<number> is resolved on a running host alone"
+        raise BootMediaError(what, where=path, fix="write the name of that virtual function, such as eno1v0")
 
 
 def _judge_rules(network_config: Mapping[str, Any]) -> None:
@@ -126,10 +89,8 @@ def _judge_rules(network_config: Mapping[str, Any]) -> None:
         table = str(rule.get("route-table") or MAIN_TABLE)
         if len(interfaces[table]) > 1 and not rule.get("iif"):
             several = ", ".join(sorted(interfaces[table]))
-            raise AssetError(
-                f"route-rules: table {table} has routes through {several}, and nmstatectl would keep its rules with"
-                " one of them by chance; give each interface a table of its own"
-            )
+            what = f"table {table} has routes through {several}; nmstatectl would keep its rules with any one of them"
+            raise BootMediaError(what, where="route-rules", fix="give each interface a table of its own")
 
 
 def _entries(network_config: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
@@ -145,8 +106,9 @@ def _asked(nmstatectl: Path, network_config: Mapping[str, Any]) -> str:
         return run.stdout
     # Asked again, for it cites what it does not like.
     run = _run(nmstatectl, _without_secrets(network_config))
-    said = run.stderr if run.returncode else "a password or another secret in it is not well-formed"
-    raise AssetError(f"nmstatectl refuses it: {' '.join(PLACE.sub('', said).split())[:400]}")
+    reason = run.stderr if run.returncode else "a password or another secret in it is not well-formed"
+    what = f"nmstatectl refuses it: {' '.join(PLACE.sub('', reason).split())[:400]}"
+    raise BootMediaError(what, fix="correct it by nmstate's documentation")
 
 
 def _run(nmstatectl: Path, document: object) -> subprocess.CompletedProcess[str]:
@@ -157,7 +119,8 @@ def _run(nmstatectl: Path, document: object) -> subprocess.CompletedProcess[str]
             command, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False
         )
     except OSError as error:
-        raise AssetError(f"{nmstatectl}: cannot be run ({error.strerror})") from None
+        what = f"cannot be run ({error.strerror})"
+        raise BootMediaError(what, where=str(nmstatectl), fix="run tools/nmstatectl") from None
 
 
 def _has_secrets(value: Any) -> bool:

@@ -1,38 +1,28 @@
-"""`isos`: the boot ISOs of a stack's servers as files, for a web server that BMCs reach where they do not reach us."""
+"""`isos`: the boot ISOs of a stack's servers as files, for a web server where BMCs do not reach the provisioner."""
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from providers.base.shapes import shape_faults
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assets.ignition import compose
-from assets.render import RenderedFile
-from assets.tree import folders_of, own_configs
-from boot_media.iso import IsoMaker, ensure_base, find_installer
-from boot_media.keyfiles import CONNECTIONS
+from assets.ignition import compose, keyfiles_in, own_config
+from assets.render import render
+from boot_media.base_image import ensure_base
+from boot_media.iso import IsoMaker
+from boot_media.tools import find_coreos_installer
 from cli.command_line import GOOD, install_config, stack_file
-from cli.render import intent_of
+from cli.render import complete_intent
 from cluster.options import Media, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent
-from cluster.problems import shape_problems
-from payload.checks import read_payload
-from providers.base.errors import AssetError
+from payload.reading import read_payload
+from providers.base.errors import ConfigError, Fault
 
 ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
-They are secret. Those that are there already are left as they are."""
-
-
-def isos(options: argparse.Namespace) -> int:
-    """Write the boot ISOs of a stack's servers."""
-    file = stack_file(options.stack)
-    stack = read_stack_file(file)
-    sources, intent = sources_of(file, stack), intent_of(install_config(options.stack), stack)
-    for path in write_isos(options.out, options.stack, sources, intent):
-        print(path)
-    return GOOD
+They are secret. Those that exist already are left as they are."""
 
 
 class Sources(BaseModel):
@@ -44,6 +34,16 @@ class Sources(BaseModel):
     media: Media
 
 
+def isos(options: argparse.Namespace) -> int:
+    """Write them."""
+    file = stack_file(options.stack)
+    stack = read_stack_file(file)
+    sources, intent = sources_of(file, stack), complete_intent(install_config(options.stack), stack)
+    for path in write_isos(options.out, options.stack, sources, intent):
+        print(path)
+    return GOOD
+
+
 def sources_of(file: Path, options: Mapping[str, Any]) -> Sources:
     """What a stack's options say.
 
@@ -52,40 +52,33 @@ def sources_of(file: Path, options: Mapping[str, Any]) -> Sources:
         options: By name, without the encrypted ones.
 
     Raises:
-        AssetError: One line per option that is wrong, missing or encrypted.
+        ConfigError: One line per option that is wrong, missing or encrypted.
     """
     try:
         return Sources.model_validate(options)
     except ValidationError as error:
-        raise AssetError("\n".join(f"{file}: {each}" for each in shape_problems(error, Options))) from None
-
-
-def keyfiles_in(files: Iterable[RenderedFile]) -> dict[str, str]:
-    """NetworkManager's among the files of one host, text by file name: its ISO has them as well."""
-    return {file.name: file.text for file in files if file.path.startswith(f"{CONNECTIONS}/")}
+        raise ConfigError(fault.within(str(file)) for fault in shape_faults(error, Options)) from None
 
 
 def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Iterator[Path]:
-    """Write `<digest>/<host>.iso` of every server into `out`, for its owner alone, but for those that are there.
+    """Write `<digest>/<host>.iso` of every server into `out`, for its owner alone, but for those that exist.
 
     Yields:
         The path of each.
 
     Raises:
-        AssetError: No base ISO, no tool, no payload, one of them refused, or `out` cannot be written.
+        OkdBaremetalError: No base ISO, no tool, no payload, one of them refused, or `out` cannot be written.
     """
-    folders, base = folders_of(intent), sources.media.base_iso
-    ours = own_configs(intent, folders)
+    rendered, base = render(intent), sources.media.base_iso
     pools = {server.role.pool for server in intent.servers}
     payload = {pool: read_payload(stack, pool, getattr(sources.payload, pool)) for pool in sorted(pools)}
-    tool = find_installer()
+    tool = find_coreos_installer()
     path = ensure_base(base.sha256, base.url, lambda line: print(line, file=sys.stderr))
     with IsoMaker(path, base.sha256, tool) as maker:
         for server in intent.servers:
-            own, pool = f"hosts/{server.name}", server.role.pool
             iso = maker.make(
-                ignition=compose(payload[pool], ours[f"{own}/{pool}.ign"]),
-                keyfiles=keyfiles_in(folders[own]),
+                ignition=compose(payload[server.role.pool], own_config(rendered.of(server))),
+                keyfiles=keyfiles_in(rendered.servers[server.name]),
                 root_device=server.root_device_hints.device_name,
             )
             target = out / iso.place(server.name)
@@ -95,5 +88,8 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
                 if not target.exists():
                     iso.write(target)
             except OSError as error:
-                raise AssetError(f"{target}: cannot be written ({error.strerror})") from None
+                fault = Fault(
+                    str(target), f"cannot be written ({error.strerror})", "free room, or name another --out"
+                )
+                raise ConfigError([fault]) from None
             yield target

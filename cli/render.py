@@ -1,52 +1,53 @@
 """`render`: the files of the machines as a tree, made offline."""
 
 import argparse
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assets.tree import BOOTSTRAP, compose_all, folders_of, own_configs, write_tree
-from boot_media.keyfiles import check_network_configs
+from assets.ignition import compose, own_config
+from assets.render import BOOTSTRAP, Folders, Rendered
+from assets.render import render as render_files
+from boot_media.keyfiles import keyfiles_of
 from cli.command_line import GOOD, stack_file
 from cluster.options import read_stack_file
-from cluster.plan import Intent, Role
-from cluster.plan.missing import missing
+from cluster.plan import Intent, Role, load_intent
+from cluster.plan.refusals import missing
 from cluster.plan.samples import with_samples
 from payload.checks import check_payload
-from providers.base.errors import AssetError
-from providers.rendered_asset.readers import ask_readers
+from providers.base.errors import ConfigError, Fault
+from providers.rendered_asset.readers import ask_readers, lay_out, write_private
 
 RENDER = """Writes what the machines will read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/ for
 what one host alone reads. With --payload also the Ignition configs that they get, which are secret: bootstrap.ign and
 hosts/NAME/master.ign or worker.ign. Nothing is written unless all is good."""
+SECRET = 0o600
 
 
 def render(options: argparse.Namespace) -> int:
     """Write the tree, after all that can be judged here was judged."""
     stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
-    intent = intent_of(options.file, stack, sample=options.sample_addresses)
-    folders = folders_of(intent)
-    ours, composed = own_configs(intent, folders), dict[str, bytes]()
+    intent = complete_intent(options.file, stack, sample=options.sample_addresses)
+    rendered = render_files(intent)
+    ours, composed = own_configs(intent, rendered), dict[str, bytes]()
     if options.payload is None:
         print("no --payload: no Ignition config is written", file=sys.stderr)
     else:
-        composed = compose_all(_payload(options.payload, intent.domain), ours)
+        payload = _payload(options.payload, intent.domain)
+        composed = {path: compose(payload[Path(path).stem], config) for path, config in ours.items()}
     if options.check:
-        parts = {f"{path} (our part)": config.encode() for path, config in ours.items()}
-        verdicts = ask_readers(folders, parts | composed)
-        for verdict in verdicts:
-            print(verdict)
-        if refusals := [refusal for verdict in verdicts for refusal in verdict.refusals]:
-            raise AssetError("\n".join(refusals))
-    write_tree(options.out, folders, composed)
-    files = sum(map(len, folders.values()))
+        _ask_readers(rendered.folders, ours, composed)
+    write_tree(options.out, rendered.folders, composed)
+    files = sum(map(len, rendered.folders.values()))
     print(f"{options.out}: {files} files, {len(composed)} Ignition configs")
     return GOOD
 
 
-def intent_of(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = False) -> Intent:
+def complete_intent(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = False) -> Intent:
     """What is rendered, judged.
 
     Args:
@@ -55,35 +56,78 @@ def intent_of(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = Fal
         sample: Make up what is missing.
 
     Raises:
-        AssetError: It cannot be rendered, or addresses are missing.
-        ConfigError: An input is wrong.
+        ConfigError: An input is wrong, or does not say enough.
     """
-    intent = load_intent(file, stack)
+    intent = load_intent(file, stack, keyfiles_of=keyfiles_of)
     if sample:
         intent, made = with_samples(intent)
         for each, value in made.items():
-            print(f"sample, for a look only: {each.option}: {value}", file=sys.stderr)
+            print(f"sample, for a look only: {each.where}: {value}", file=sys.stderr)
     if found := missing(intent):
-        advice = "name it in the stack's options and give --stack, or look with --sample-addresses"
-        raise AssetError("\n".join(f"{each.option}: {each.what}; {advice}" for each in found))
-    check_network_configs(intent)
+        fix = "name it in the stack's options and give --stack, or look with --sample-addresses"
+        raise ConfigError(Fault(each.where, each.what, fix) for each in found)
     return intent
+
+
+def own_configs(intent: Intent, rendered: Rendered) -> dict[str, str]:
+    """Our Ignition of each machine: `bootstrap.ign`, `hosts/<name>/master.ign` or `worker.ign`."""
+    servers = {f"hosts/{each.name}/{each.role.pool}.ign": own_config(rendered.of(each)) for each in intent.servers}
+    return {f"{BOOTSTRAP}.ign": own_config(rendered.bootstrap), **servers}
+
+
+def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> None:
+    """Write all of it, or nothing. `out` is for its owner alone.
+
+    Args:
+        out: A directory that does not exist yet, or is empty.
+        folders: Files by folder.
+        composed: Ignition configs by path; secret.
+
+    Raises:
+        ConfigError: `out` has content, or cannot be written.
+    """
+    target = out.resolve()  # a link, or `.`, is not to be replaced itself
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
+        # Beside it, so that the move is one within a file system.
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        try:
+            for folder, files in folders.items():
+                lay_out(work / folder, files)
+            for path, config in composed.items():
+                write_private(work / path, SECRET, config)
+            work.rename(target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError as error:
+        fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a directory that can")
+        raise ConfigError([fault]) from None
+
+
+def _ask_readers(folders: Folders, ours: Mapping[str, str], composed: Mapping[str, bytes]) -> None:
+    parts = {f"{path} (our part)": config.encode() for path, config in ours.items()}
+    verdicts = ask_readers(folders, {**parts, **composed})
+    for verdict in verdicts:
+        print(verdict)
+    if refusals := [refusal for verdict in verdicts for refusal in verdict.refusals]:
+        raise ConfigError(refusals)
 
 
 def _payload(folder: Path, domain: str) -> dict[str, bytes]:
     """The payload's files, judged.
 
     Raises:
-        AssetError: One line per problem.
+        ConfigError: One line per fault.
     """
-    contents, problems = dict[str, bytes](), list[str]()
+    contents, faults = dict[str, bytes](), list[Fault]()
     for name in (BOOTSTRAP, *(role.pool for role in Role)):
         path = folder / f"{name}.ign"
         try:
             contents[name] = path.read_bytes()
         except OSError as error:
-            problems.append(f"{path}: cannot be read ({error.strerror})")
-    problems += map(str, check_payload(folder, contents, domain, datetime.now(UTC)))
-    if problems:
-        raise AssetError("\n".join(problems))
+            faults.append(Fault(str(path), f"cannot be read ({error.strerror})", "put the payload's file there"))
+    faults += check_payload(folder, contents, domain, datetime.now(UTC))
+    if faults:
+        raise ConfigError(faults)
     return contents

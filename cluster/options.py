@@ -181,7 +181,7 @@ class Media(Option):
         return self
 
 
-class Wire(Option):
+class NetworkFindings(Option):
     """What becomes of what is found on the network before a VIP is claimed or moved."""
 
     vip: Severity = Field("error", description="A VIP is answered by a machine that may not hold it.")
@@ -236,7 +236,7 @@ class Options(Placement, frozen=True, extra="forbid"):
     bmc_ca: str = Field(
         "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
     )
-    wire: Wire = Wire()
+    network_preflight: NetworkFindings = NetworkFindings()
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
     destroyable: bool = False

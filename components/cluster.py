@@ -5,16 +5,25 @@ from dataclasses import dataclass
 
 import pulumi
 
+from assets.render import BOOTSTRAP, render
+from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
-from components.bootstrap import Bootstrap, BootstrapArgs
 from components.component import Component
-from components.preflight import wanted_of, wire_wanted_of
+from components.files import Files, FilesArgs
 from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs
-from providers.network_preflight.resource import WirePreflight, WirePreflightArgs
-from providers.provisioner_preflight.resource import ProvisionerPreflight, ProvisionerPreflightArgs
-from providers.vip_handoff.resource import VipHandoff, VipHandoffArgs
-from providers.vip_held.resource import VipHeld, VipHeldArgs
+from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.bootstrap_vm.resource import BootstrapVm
+from providers.host_provisioning.model import HostProvisioningSpec
+from providers.host_provisioning.resource import HostProvisioning
+from providers.network_preflight.model import NetworkPreflightSpec
+from providers.network_preflight.resource import NetworkPreflight
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.provisioner_preflight.resource import ProvisionerPreflight
+from providers.vip_handoff.model import VipHandoffSpec
+from providers.vip_handoff.resource import VipHandoff
+from providers.vip_held.model import VipHeldSpec
+from providers.vip_held.resource import VipHeld
 
 
 @dataclass(frozen=True)
@@ -28,9 +37,9 @@ class Cluster(Component):
     """A bare-metal cluster.
 
     first:       ProvisionerPreflight, before everything that touches the world
-    then:        files ─► every BmcHost ─► WirePreflight
-    bootstrap:   WirePreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
-    production:  WirePreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
+    then:        Files ─► Servers (every BmcHost) ─► NetworkPreflight
+    bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
+    production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
                  ─► VipHeld (Ingress)
 
     VipHandoff exists from phase bootstrap on, so production always meets it as an update; one that fails stops the
@@ -38,90 +47,96 @@ class Cluster(Component):
     """
 
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("baremetal:cluster:Cluster", name, opts)
-        self.plan = args.plan
+        super().__init__("cluster", name, opts)
+        self.plan, self.rendered = args.plan, render(args.plan)
+        self.stack = pulumi.get_stack()
         child = pulumi.ResourceOptions(parent=self)
         self.preflight = self._preflight()
         self.provisioner = Provisioner(f"{name}-provisioner", ProvisionerArgs(args.plan, [self.preflight]), child)
-        self.control_plane = Servers(f"{name}-control-plane", ServersArgs(args.plan, Role.CONTROL_PLANE), child)
-        self.compute = Servers(f"{name}-compute", ServersArgs(args.plan, Role.COMPUTE), child)
-        self.handoff = self._bootstrap(child) if args.plan.options.phase == "bootstrap" else self._production()
-        outputs = {
-            "api": f"https://api.{args.plan.domain}:6443",
-            "phase": args.plan.options.phase,
-            "api_vip_holder": self.handoff.holder,
-            "handoff": self.handoff.summary(),
+        # A file that its reader refuses ends the run before the first BMC is asked anything.
+        before = [self.preflight, self._files(child)]
+        self.servers = {
+            role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before), child) for role in Role
         }
-        self.outputs = outputs
-        self.register_outputs(outputs)
-
-    def _bootstrap(self, child: pulumi.ResourceOptions) -> VipHandoff:
-        bootstrap = Bootstrap(f"{self.name}-bootstrap", BootstrapArgs(self.plan, self.provisioner), child)
-        hosts = self._identify(bootstrap.assets)
-        handoff = self._handoff(after=[bootstrap.start([self.preflight, *hosts, self._wire(hosts)])])
-        self.control_plane.install([handoff])
-        return handoff
-
-    def _production(self) -> VipHandoff:
-        hosts = self._identify([])
-        handoff = self._handoff(after=[self.control_plane.install([]), self._wire(hosts)])
-        # The bootstrap's config server refuses the role worker; the control plane's serves it once it has the VIP.
-        last = self.compute.install([handoff, *hosts]) if self.plan.compute else handoff
-        self._ingress(after=[last])
-        return handoff
-
-    def _identify(self, more: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
-        first = [self.preflight, *more, *self.control_plane.assets, *self.compute.assets]
-        self.control_plane.identify(first)
-        self.compute.identify(first)
-        return [*self.control_plane.hosts.values(), *self.compute.hosts.values()]
+        network = self._network_preflight()
+        reach = self._bootstrap if args.plan.options.phase is Phase.BOOTSTRAP else self._production
+        handoff = reach(network)
+        self.outputs = {
+            "api": f"https://api.{args.plan.domain}:6443",
+            "phase": args.plan.options.phase.value,
+            "api_vip_holder": handoff.holder,
+            "handoff": handoff.summary(),
+        }
+        self.register_outputs(self.outputs)
 
     def _preflight(self) -> ProvisionerPreflight:
         name = f"{self.name}-preflight"
-        args = ProvisionerPreflightArgs(
-            wanted=wanted_of(self.plan, pulumi.get_stack()), urn=self.urn_of(ProvisionerPreflight, name)
-        )
-        return ProvisionerPreflight(name, args, pulumi.ResourceOptions(parent=self))
+        spec = ProvisionerPreflightSpec.of(self.plan, self.stack)
+        urn = self.urn_of(ProvisionerPreflight, name)
+        return ProvisionerPreflight(name, spec, pulumi.ResourceOptions(parent=self), urn=urn)
 
-    def _wire(self, hosts: Sequence[pulumi.Resource]) -> WirePreflight:
+    def _files(self, child: pulumi.ResourceOptions) -> Files:
+        folders = dict(self.rendered.folders)
+        if self.plan.options.phase is Phase.PRODUCTION:
+            del folders[BOOTSTRAP]
+        return Files(self.name, FilesArgs(folders), child)
+
+    def _network_preflight(self) -> NetworkPreflight:
         """After the servers are known: what ran on them before, and was consented to end, is in nobody's way."""
-        name = f"{self.name}-wire"
-        args = WirePreflightArgs(wanted=wire_wanted_of(self.plan), urn=self.urn_of(WirePreflight, name))
-        opts = pulumi.ResourceOptions(parent=self, depends_on=[self.preflight, *hosts])
-        return WirePreflight(name, args, opts)
+        name = f"{self.name}-network"
+        opts = self._after(self.preflight, *self._hosts())
+        urn = self.urn_of(NetworkPreflight, name)
+        return NetworkPreflight(name, NetworkPreflightSpec.of(self.plan), opts, urn=urn)
+
+    def _bootstrap(self, network: NetworkPreflight) -> VipHandoff:
+        # Nothing runs before every server was identified and consented to.
+        vm = self._bootstrap_vm(after=[self.preflight, self.provisioner, network, *self._hosts()])
+        handoff = self._handoff(after=[vm])
+        # A first boot fetches its config through the VIP.
+        self._install(Role.CONTROL_PLANE, after=[handoff])
+        return handoff
+
+    def _production(self, network: NetworkPreflight) -> VipHandoff:
+        handoff = self._handoff(after=[self._install(Role.CONTROL_PLANE, after=[]), network])
+        last: pulumi.Resource = handoff
+        if self.plan.compute:
+            # The bootstrap's config server refuses the role worker; the control plane's serves it once it has the VIP.
+            last = self._install(Role.COMPUTE, after=[handoff, *self._hosts()])
+        for vip in self.plan.ingress.addresses:
+            self._ingress(VipHeldSpec.of(self.plan, vip), vip.version, after=[last])
+        return handoff
+
+    def _bootstrap_vm(self, after: Sequence[pulumi.Resource]) -> BootstrapVm:
+        name = f"{self.name}-bootstrap"
+        owner = f"{pulumi.get_project()}/{self.stack}"
+        spec = BootstrapVmSpec.of(self.plan, self.rendered.bootstrap, self.provisioner.base, owner, self.stack)
+        return BootstrapVm(name, spec, self._after(*after), urn=self.urn_of(BootstrapVm, name))
 
     def _handoff(self, after: Sequence[pulumi.Resource]) -> VipHandoff:
-        plan, options = self.plan, self.plan.options
-        args = VipHandoffArgs(
-            phase=options.phase,
-            import_production=options.import_production,
-            vips=tuple(map(str, plan.api.addresses)),
-            domain=plan.domain,
-            bootstrap_name=plan.bootstrap.name,
-            bootstrap_mac=plan.bootstrap.mac,
-            nodes={server.name: str(server.address) for server in plan.control_plane},
-            min_ready=options.handoff.min_ready or len(plan.control_plane),
-            libvirt_uri=plan.libvirt_uri,
-            stack=pulumi.get_stack(),
-            payload_sha256=options.payload.master,
-            stable_s=options.handoff.stable_s,
-            soak_s=options.handoff.soak_s,
-            deadline_s=options.handoff.deadline_s,
-            bootstrap_s=options.deadlines.bootstrap_s,
-            shutdown_s=options.handoff.shutdown_s,
-            urn=self.urn_of(VipHandoff, f"{self.name}-api"),
-        )
-        return VipHandoff(f"{self.name}-api", args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
+        name = f"{self.name}-api"
+        spec = VipHandoffSpec.of(self.plan, self.stack)
+        return VipHandoff(name, spec, self._after(*after), urn=self.urn_of(VipHandoff, name))
 
-    def _ingress(self, after: Sequence[pulumi.Resource]) -> None:
+    def _install(self, role: Role, after: Sequence[pulumi.Resource]) -> HostProvisioning:
+        """Install the servers of a role, concurrently."""
+        name, servers = f"{self.name}-{role.value}", self.servers[role]
+        return HostProvisioning(
+            name,
+            HostProvisioningSpec.of(self.plan, role, self.rendered, self.stack),
+            self._after(*after, *servers.hosts.values()),
+            identities={host: {"uuid": bmc.uuid, "serial": bmc.serial} for host, bmc in servers.hosts.items()},
+            rows=servers.rows,
+            urn=self.urn_of(HostProvisioning, name),
+        )
+
+    def _ingress(self, spec: VipHeldSpec, version: int, after: Sequence[pulumi.Resource]) -> None:
         """Each family by itself: keepalived may have them on different machines."""
-        ingress, holders = self.plan.ingress, self.plan.of(self.plan.ingress_role)
-        for vip in ingress.addresses:
-            name = f"{self.name}-ingress" if vip == ingress.address else f"{self.name}-ingress-ipv{vip.version}"
-            args = VipHeldArgs(
-                vip=str(vip),
-                nodes={server.name: str(server.address_of(vip.version)) for server in holders},
-                deadline_s=self.plan.options.deadlines.ingress_s,
-                urn=self.urn_of(VipHeld, name),
-            )
-            VipHeld(name, args, pulumi.ResourceOptions(parent=self, depends_on=[*after]))
+        primary = self.plan.ingress.address.version == version
+        name = f"{self.name}-ingress" if primary else f"{self.name}-ingress-ipv{version}"
+        VipHeld(name, spec, self._after(*after), urn=self.urn_of(VipHeld, name))
+
+    def _hosts(self) -> list[pulumi.Resource]:
+        return [host for servers in self.servers.values() for host in servers.hosts.values()]
+
+    def _after(self, *resources: pulumi.Resource) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions(parent=self, depends_on=[*resources])

@@ -1,22 +1,32 @@
-"""What our components share: they know the URNs of their children before the engine tells."""
+"""What our components share: they know the URN of a child before the engine gives it one."""
+
+from collections.abc import Callable
 
 import pulumi
 from pulumi.dynamic import Resource
 
 
 class Component(pulumi.ComponentResource):
-    """A component at the top of the stack, or inside another one."""
+    """A component at the top of a stack, or inside any other one."""
 
-    def __init__(self, kind: str, name: str, opts: pulumi.ResourceOptions | None) -> None:
-        super().__init__(kind, name, None, opts)
+    def __init__(self, module: str, name: str, opts: pulumi.ResourceOptions | None) -> None:
+        super().__init__(f"baremetal:{module}:{type(self).__name__}", name, None, opts)
         self.name = name
-        parent = opts.parent if opts else None
-        self._types: str = f"{parent._types}${kind}" if isinstance(parent, Component) else kind
 
-    def urn_of(self, resource_type: type[Resource], name: str) -> str:
-        """The URN that a child gets, as text: a provider's `create` is not told, and progress needs it.
+    def urn_of(self, resource_type: type[Resource], name: str) -> pulumi.Output[str]:
+        """The URN that a child gets: a provider's `create` does not receive it, and progress needs it."""
+        own = _without_dependencies(self.urn)
+        return own.apply(_child_of(resource_type._resource_type_name, name))
 
-        The Output that a resource gives of its own URN, or of its parent's, would depend on all its siblings.
-        """
-        kind = f"{self._types}$pulumi-python:{resource_type._resource_type_name}"
-        return f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::{kind}::{name}"
+
+def _child_of(kind: str, name: str) -> Callable[[str], str]:
+    def urn(parent: str) -> str:
+        types, _, _ = parent.rpartition("::")
+        return f"{types}$pulumi-python:{kind}::{name}"
+
+    return urn
+
+
+def _without_dependencies(output: pulumi.Output[str]) -> pulumi.Output[str]:
+    """The same value. The Output of a component's URN depends on all its children, and they would wait for each other."""
+    return pulumi.Output(set(), output.future(with_unknowns=True), output.is_known())

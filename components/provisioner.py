@@ -9,6 +9,7 @@ from cluster.install_config.platform import DISABLED
 from cluster.options import BaseImage
 from cluster.plan import ClusterPlan
 from components.component import Component
+from providers.bootstrap_vm.model import VmBase
 
 BAREMETAL = "baremetal"
 
@@ -23,29 +24,22 @@ class ProvisionerArgs:
 
 
 class Provisioner(Component):
-    """What the bootstrap VM stands on, declared in both phases: it outlives the VM.
+    """What the bootstrap VM is built on, declared in both phases: it outlives the VM.
 
-    With `provisioner.manage: true` pulumi-libvirt makes it; else it is there, and nothing is declared.
+    With `provisioner.manage: true` pulumi-libvirt makes it; else it exists, and nothing is declared.
     """
 
-    pool: pulumi.Input[str]
-    """Name of the storage pool."""
-    base_volume: pulumi.Input[str]
-    """Name of the volume that the VM's disk is laid over."""
-    base_sha256: str
-    """Its digest; empty: nobody said it."""
-    network: pulumi.Input[str]
-    """libvirt network over the bridge of the VM; empty: the bridge itself."""
+    base: VmBase
 
     def __init__(self, name: str, args: ProvisionerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("baremetal:provisioner:Provisioner", name, opts)
-        bootstrap, image = args.plan.options.bootstrap, args.plan.options.provisioner.base_image
-        if args.plan.options.provisioner.manage and image:
-            self.base_sha256 = image.sha256
+        super().__init__("provisioner", name, opts)
+        options, image = args.plan.options, args.plan.options.provisioner.base_image
+        if options.provisioner.manage and image:
+            self.base = VmBase(options.bootstrap.pool, image.volume(args.plan.name), image.sha256, BAREMETAL)
             self._manage(args, image)
         else:
-            self.base_sha256 = bootstrap.base_sha256
-            self.pool, self.base_volume, self.network = bootstrap.pool, bootstrap.base_volume, ""
+            vm = options.bootstrap
+            self.base = VmBase(vm.pool, vm.base_volume, vm.base_sha256, network="")
         self.register_outputs({})
 
     def _manage(self, args: ProvisionerArgs, image: BaseImage) -> None:
@@ -59,29 +53,25 @@ class Provisioner(Component):
         child = pulumi.ResourceOptions(parent=self, provider=provider, delete_before_replace=True)
         pool = libvirt.Pool(
             f"{self.name}-pool",
-            name=options.bootstrap.pool,
+            name=self.base.pool,
             type="dir",
             target=libvirt.PoolTargetArgs(path=options.provisioner.pool_path),
             opts=child,
         )
         # Its name has the digest of what is in it. So another image is another resource, and the VM leaves the old
         # volume before that goes; where the same image is fetched from is no reason to take it from under the VM.
-        volume = image.volume(plan.name)
-        base = libvirt.Volume(
-            volume,
-            name=volume,
+        libvirt.Volume(
+            self.base.volume,
+            name=self.base.volume,
             pool=pool.name,
             source=image.source,
             format="qcow2",
             opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(ignore_changes=["source"])),
         )
-        networks = {
-            name: libvirt.Network(
+        for name, bridge in _bridges(plan).items():
+            libvirt.Network(
                 f"{self.name}-{name}", name=name, mode="bridge", bridge=bridge, autostart=True, opts=child
             )
-            for name, bridge in _bridges(plan).items()
-        }
-        self.pool, self.base_volume, self.network = pool.name, base.name, networks[BAREMETAL].name
 
 
 def _bridges(plan: ClusterPlan) -> dict[str, str | None]:

@@ -157,9 +157,7 @@ def _check_certificates(where: Path, config: IgnitionFile, now: datetime) -> Cer
     return found[ROOT_CA]
 
 
-def _times(
-    found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]
-) -> list[tuple[str, datetime]]:
+def _times(found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:
     return [(path, time_of(each)) for path, certificates in found.items() for each in certificates]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from providers.base.shapes import dotted, shape_faults
 from pydantic import ValidationError
 
-from cluster.faults import dotted, shape_faults
 from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, read
 from cluster.install_config.rules.hosts import LOGIN

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from providers.provisioner_preflight.looks import HostLooks
+
 from lab import site
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.shell import run
@@ -25,7 +27,6 @@ from lab.site.paths import BASE_VOLUME, POOL
 from payload.checks import payload_folder
 from payload.kubeconfig import kubeconfig_path
 from providers.provisioner_preflight.engine import judge
-from providers.provisioner_preflight.looks import HostLooks
 from providers.provisioner_preflight.model import Spec
 
 CHECKOUT = Path(__file__).parents[2]

@@ -3,7 +3,8 @@
 import socket
 import sys
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from providers.base.errors import EngineGoneError
@@ -27,16 +28,21 @@ class Clock(Protocol):
         ...
 
 
+def engine_address() -> tuple[str, int] | None:
+    """Where the engine listens that started this plugin process: its last argument; None in other processes."""
+    host, _, port = sys.argv[-1].rpartition(":")
+    return (host, int(port)) if host and port.isdigit() else None
+
+
 @dataclass(frozen=True)
 class SystemClock:
     """The machine's clock.
 
-    A provider process outlives a killed engine (seen alive an hour later, 2026-11), so every wait looks whether
-    somebody still listens where the engine does.
+    A provider process outlives a killed engine (seen alive an hour later, 2026-11), so every wait checks whether
+    the engine still listens.
     """
 
-    engine: str = field(default_factory=lambda: sys.argv[-1])
-    """`host:port`, the last argument of a provider process; other processes have none and wait for themselves."""
+    engine: Callable[[], tuple[str, int] | None] = engine_address
 
     def now(self) -> float:
         """Seconds of the monotonic clock."""
@@ -47,18 +53,17 @@ class SystemClock:
         until = time.monotonic() + seconds
         while True:
             if not self._engine_listens():
-                raise EngineGoneError("the Pulumi engine is gone", fix="Run `pulumi cancel`, then `pulumi up` again")
+                raise EngineGoneError("the Pulumi engine is gone", fix="run `pulumi cancel`, then `pulumi up` again")
             left = until - time.monotonic()
             if left <= 0:
                 return
             time.sleep(min(left, SLICE_S))
 
     def _engine_listens(self) -> bool:
-        host, _, port = self.engine.rpartition(":")
-        if not (host and port.isdigit()):
+        if (address := self.engine()) is None:
             return True
         try:
-            socket.create_connection((host, int(port)), timeout=SLICE_S).close()
+            socket.create_connection(address, timeout=SLICE_S).close()
         except TimeoutError:
             return True  # a busy machine, not a closed port
         except OSError:

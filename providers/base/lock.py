@@ -31,7 +31,7 @@ def held(key: str, *, deadline_s: float = 20, clock: Clock = SYSTEM_CLOCK) -> It
                 if clock.now() >= until:
                     what = f"another run has worked on it for more than {deadline_s:g} s"
                     raise BusyError(
-                        what, where=key, fix="Wait for that run, or end it, then run `pulumi up`"
+                        what, where=key, fix="wait for that run, or end it, then run `pulumi up`"
                     ) from None
                 clock.sleep(0.5)
         yield

@@ -2,38 +2,25 @@
 
 from dataclasses import dataclass
 
-from providers.base.errors import PreflightError
+from providers.base.errors import Fault, PreflightError
 from providers.base.progress import Report
-from wires.libvirt.facts import HostFacts
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that `up` would fail on."""
-
-    what: str
-    mend: str
-    """The command that mends it, or where there is none, what to do."""
-
-    def __str__(self) -> str:
-        return f"{self.what}; mend: {self.mend}"
 
 
 @dataclass(frozen=True)
 class Caution:
     """Something that `up` can live with."""
 
-    what: str
+    fault: Fault
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Something that could not be looked at, and why."""
+    """Something that could not be probed, and why."""
 
     what: str
 
 
-Note = Finding | Caution | Unseen
+Note = Fault | Caution | Unseen
 
 
 @dataclass(frozen=True)
@@ -41,58 +28,41 @@ class Verdict:
     """What was seen."""
 
     notes: tuple[Note, ...]
-    facts: HostFacts | None = None
-    """None: libvirt was not asked, or did not answer."""
 
     @property
-    def findings(self) -> list[Finding]:
-        """What must be mended."""
-        return [note for note in self.notes if isinstance(note, Finding)]
+    def faults(self) -> list[Fault]:
+        """What `up` would fail on."""
+        return [note for note in self.notes if isinstance(note, Fault)]
 
     @property
     def warnings(self) -> list[str]:
-        """What may be mended."""
-        return [note.what for note in self.notes if isinstance(note, Caution)]
+        """What `up` can live with."""
+        return [str(note.fault) for note in self.notes if isinstance(note, Caution)]
 
     @property
     def unseen(self) -> list[str]:
-        """What was not looked at."""
+        """What was not probed."""
         return [note.what for note in self.notes if isinstance(note, Unseen)]
 
-    @property
-    def libvirt_version(self) -> str | None:
-        """As libvirt's own tools write it."""
-        return dotted(self.facts.version) if self.facts else None
-
-    @property
-    def kvm(self) -> bool | None:
-        """Whether the VM's host has KVM."""
-        return self.facts.kvm if self.facts else None
-
     def lines(self) -> list[str]:
-        """The report: one line per finding, warning and unseen thing, in this order."""
-        findings = [str(finding) for finding in self.findings]
+        """One line per fault, warning and unseen thing, in this order."""
+        faults = [str(fault) for fault in self.faults]
         warnings = [f"warning: {line}" for line in self.warnings]
-        return [*findings, *warnings, *(f"not looked at: {line}" for line in self.unseen)]
+        return [*faults, *warnings, *(f"not probed: {line}" for line in self.unseen)]
 
     def refuse(self, subject: str = "this host", left_alone: str = "nothing was touched") -> None:
-        """End here when anything must be mended.
+        """End here when `up` would fail.
 
         Raises:
             PreflightError: With all of the report.
         """
-        if count := len(self.findings):
+        if count := len(self.faults):
             head = f"{subject} is not ready, {count} {'finding' if count == 1 else 'findings'}; {left_alone}"
             raise PreflightError("\n    ".join([head, *self.lines()]))
 
-    def tell(self, warn: Report, row: Report) -> None:
-        """What is left to say of what is ready."""
+    def report(self, warn: Report, row: Report) -> None:
+        """What remains to be known of what is ready."""
         for line in self.warnings:
             warn(line)
         unseen = "; ".join(self.unseen)
-        row(f"ready; not looked at: {unseen}" if unseen else "ready")
-
-
-def dotted(version: tuple[int, int, int]) -> str:
-    """`9.0.0`."""
-    return ".".join(map(str, version))
+        row(f"ready; not probed: {unseen}" if unseen else "ready")

@@ -1,38 +1,16 @@
 """What is done to one server: identify, record, switch off; in the end off again, and as it was found."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from providers.base.clock import Clock
 from providers.base.errors import BmcError, BmcIdentityError
 from providers.base.progress import Report
-from wires.redfish.bmc import HDD, ONCE, Bmc, BootOverride, Identity, Power
+from providers.bmc_host.model import AsFound
+from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
 from wires.redfish.identity import is_shared, named, same, usable
-from wires.redfish.steps import Steps, Waits, drive
+from wires.redfish.steps import Steps, Waits, run_steps
 
 VERSION_S = 10.0
-
-
-@dataclass(frozen=True)
-class Found:
-    """How a server was found: boot override, and the image in its virtual CD drive (empty: none)."""
-
-    override: BootOverride
-    media: str = ""
-
-    @classmethod
-    def from_outs(cls, outs: dict[str, Any]) -> "Found":
-        """Read it from stored outputs, of any age."""
-        stored = outs.get("found") or {}
-        override = stored.get("override") or {}
-        return cls(
-            BootOverride(*(str(override.get(key) or "") for key in ("target", "enabled", "mode"))),
-            str(stored.get("media") or ""),
-        )
-
-    def to_outs(self) -> dict[str, Any]:
-        """As an output."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -46,7 +24,7 @@ class BmcHostEngine:
         recorded: The machine that the state has; None: there is no record yet.
     """
 
-    bmc: Bmc
+    bmc: BmcClient
     clock: Clock
     report: Report
     host: str
@@ -66,10 +44,10 @@ class BmcHostEngine:
         return seen
 
     def bmc_version(self) -> str:
-        """Firmware version of the BMC; empty where it does not say, or not to this login: nothing hangs on it."""
+        """Firmware version of the BMC; empty if unreported or forbidden: informational only."""
         try:
             version = self._steps().value("the BMC's version", self.bmc.bmc_version, within_s=VERSION_S)
-            return drive(version, self.clock)
+            return run_steps(version, self.clock)
         except BmcError:
             return ""
 
@@ -78,7 +56,7 @@ class BmcHostEngine:
         seen = self._seen()
         return self.recorded is not None and not same(self.recorded, seen) and seen.answers_to(self.consent)
 
-    def take_over(self) -> tuple[Identity, Found]:
+    def take_over(self) -> tuple[Identity, AsFound]:
         """Identify the host, record how it was found, and leave it Off without media.
 
         Only for a host without a record: a running one is switched off, without asking its operating system.
@@ -86,18 +64,18 @@ class BmcHostEngine:
         identity = self.identify()
         found = self._find()
         self.report(f"identified: {named(identity)}")
-        drive(self._off(self._steps()), self.clock)
+        run_steps(self._off(self._steps()), self.clock)
         self.report("off, without media")
         return identity, found
 
-    def record(self) -> tuple[Identity, Found]:
+    def record(self) -> tuple[Identity, AsFound]:
         """Identify the host and record how it is, changing nothing: it runs a cluster whose state was lost."""
         identity = self.identify()
         self.report(f"identified: {named(identity)}; left as it is")
         return identity, self._find()
 
-    def look(self, found: Found) -> tuple[str, str]:
-        """What a refresh tells.
+    def look(self, found: AsFound) -> tuple[str, str]:
+        """What a refresh shows.
 
         Returns:
             A line on power, media and boot override; and a line on what this program has not left so, or nothing.
@@ -110,12 +88,12 @@ class BmcHostEngine:
             changed.append(f"boot override {boot}, found {_words(found.override)}")
         return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
 
-    def release(self, found: Found) -> None:
+    def release(self, found: AsFound) -> None:
         """End it: Off, without media, boot override as found. Not switched on again, found media not re-inserted."""
         self.identify()
         steps = self._steps()
-        drive(self._off(steps), self.clock)
-        drive(steps.override_as_found(found.override.target, found.override.enabled), self.clock)
+        run_steps(self._off(steps), self.clock)
+        run_steps(steps.override_as_found(found.override.target, found.override.enabled), self.clock)
         self.report("off, boot override as found")
 
     def _off(self, steps: Steps) -> Waits:
@@ -123,32 +101,33 @@ class BmcHostEngine:
         yield from steps.power(Power.OFF)
         yield from steps.no_media()
 
-    def _find(self) -> Found:
-        def read() -> Found:
-            return Found(self.bmc.boot_override(), self.bmc.media() or "")
+    def _find(self) -> AsFound:
+        def read() -> AsFound:
+            return AsFound(override=self.bmc.boot_override(), media=self.bmc.media() or "")
 
-        return drive(self._steps().value("boot override and media", read), self.clock)
+        return run_steps(self._steps().value("boot override and media", read), self.clock)
 
     def _steps(self) -> Steps:
         return Steps(self.bmc, self.clock, self.clock.now() + self.deadline_s)
 
     def _seen(self) -> Identity:
-        return drive(self._steps().value("an answer of the BMC", self.bmc.identity), self.clock)
+        return run_steps(self._steps().value("an answer of the BMC", self.bmc.identity), self.clock)
 
     def _compare_with_record(self, seen: Identity) -> None:
         """A record must not slip from one machine to another, whichever of the two a changed address leads to."""
         if self.recorded is None or same(self.recorded, seen):
             return
         what = f"the record is of {named(self.recorded)}; the BMC is that of {named(seen)}"
-        raise self._another(what, f"Mend its address; or, if that machine shall take its place, {self._naming(seen)}")
+        fix = f"correct its address; or, if that machine shall take its place, {self._naming(seen)}"
+        raise self._another(what, fix)
 
     def _compare_with_consent(self, seen: Identity) -> None:
         if not seen.answers_to(self.consent):
             what = f"consent names {self.consent}, the BMC is that of {named(seen)}"
-            raise self._another(what, f"If that machine's disk may be wiped, {self._naming(seen)}")
+            raise self._another(what, f"if that machine's disk may be wiped, {self._naming(seen)}")
         if is_shared(self.consent):
-            what = f"consent names {self.consent}, which many boards say of themselves; this one is {named(seen)}"
-            raise self._another(what, f"If its disk may be wiped, {self._naming(seen)}")
+            what = f"consent names {self.consent}, which many boards report of themselves; this one is {named(seen)}"
+            raise self._another(what, f"if its disk may be wiped, {self._naming(seen)}")
 
     def _naming(self, seen: Identity) -> str:
         if value := usable(seen):
@@ -157,7 +136,7 @@ class BmcHostEngine:
         return "set a serial number in its firmware first: neither that nor the UUID is its own"
 
     def _another(self, what: str, fix: str) -> BmcIdentityError:
-        return BmcIdentityError(what, where=f"{self.host} ({self.bmc.url})", fix=f"Nothing was changed. {fix}")
+        return BmcIdentityError(f"{what}; nothing was changed", where=f"{self.host} ({self.bmc.url})", fix=fix)
 
 
 def consent_command(host: str, value: str) -> str:

@@ -5,15 +5,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
-from providers.base import lock, progress
+from providers.base import lock, plugin
 from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Props, Provider, is_known
-from providers.base.errors import BmcTimeoutError, BmcTransientError, BusyError
-from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
-from wires.redfish.access import Access
+from providers.base.dynamic import Provider
+from providers.base.errors import BmcTimeoutError, BmcTransientError, BusyError, Fault
+from providers.bmc_host.engine import BmcHostEngine, consent_command
+from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import named, usable
 from wires.redfish.sushy_bmc import SushyBmc
@@ -21,98 +19,64 @@ from wires.redfish.sushy_bmc import SushyBmc
 READ_DEADLINE_S = 30.0  # of a refresh: an unreachable BMC must not hold up the others
 
 
-class BmcHostSpec(BaseModel):
-    """Inputs as the provider gets them."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    host: str
-    bmc_url: str
-    username: str
-    password: str
-    ca: str = ""
-    fingerprint: str = ""
-    verify: bool = True
-    session: bool = False
-    consent: str = ""
-    deadline_s: float = 300
-    running: bool = False
-    urn: str = ""
-
-
-class BmcHostProvider(Provider):
+class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
     """Create takes a server over, update logs in and compares, read looks, delete leaves it off."""
 
     replace_on: ClassVar[tuple[str, ...]] = ("host",)
 
-    def _problems(self, olds: Props, news: Props) -> list[tuple[str, str]]:
-        found: list[tuple[str, str]] = []
-        address, consent, host = news.get("bmc_url"), news.get("consent"), news.get("host")
-        if isinstance(address, str):
-            try:
-                parse_virtual_media_url(address)
-            except BmcUrlError as error:
-                found.append(("bmc_url", str(error)))
-        if is_known(consent) and is_known(host) and not str(consent or "").strip():
-            command = consent_command(str(host), "<UUID>")
-            what = f"consent.{host} is missing: it names the one machine whose disk may be wiped"
-            how = f"UUID or serial as the BMC reports it (GET {_system(address)}, or the sticker)"
-            found.append(("consent", f"{what}. Run: {command}, with its {how}"))
-        return found
+    def _faults(self, old: BmcHostSpec | None, new: BmcHostSpec) -> Iterator[Fault]:
+        try:
+            parse_virtual_media_url(new.bmc.address)
+        except BmcUrlError as error:
+            yield error.fault.within("bmc")
+        if not new.consent.strip():
+            what = f"consent.{new.host} is missing: it names the one machine whose disk may be wiped"
+            source = f"UUID or serial as the BMC reports it (GET {_system(new.bmc.address)}, or the sticker)"
+            yield Fault("consent", what, f"run `{consent_command(new.host, '<UUID>')}`, with its {source}")
 
-    def _create(self, props: Props) -> tuple[str, Props]:
-        spec = BmcHostSpec.model_validate(props)
+    def _create(self, spec: BmcHostSpec) -> tuple[str, BmcHostOuts]:
         with _engine(spec) as engine:
             identity, found = engine.record() if spec.running else engine.take_over()
-            outs = _outs(engine, identity, found)
-        return usable(identity), outs
+            return usable(identity), _outs(engine, identity, found)
 
-    def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        spec = BmcHostSpec.model_validate(news)
-        with _engine(spec, _recorded(olds)) as engine:
-            if spec.consent != olds.get("consent") and engine.is_replaced():
-                old = named(_recorded(olds))
-                progress.warnings(spec.urn)(f"in the place of {old}, which is left as it is: switch it off")
+    def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
+        with _engine(new, outs.identity) as engine:
+            if new.consent != old.consent and engine.is_replaced():
+                before = named(outs.identity)
+                plugin.warnings(new.urn)(f"in the place of {before}, which is left as it is: switch it off")
                 identity, found = replace(engine, recorded=None).take_over()
             else:
-                identity, found = engine.identify(), Found.from_outs(olds)
+                identity, found = engine.identify(), outs.found
             return _outs(engine, identity, found)
 
-    def _read(self, id_: str, props: Props) -> Props | None:
-        spec = BmcHostSpec.model_validate(props).model_copy(update={"deadline_s": READ_DEADLINE_S})
-        found, warn = Found.from_outs(props), progress.warnings(spec.urn)
+    def _read(self, spec: BmcHostSpec, outs: BmcHostOuts) -> BmcHostOuts | None:
+        quick = spec.model_copy(update={"deadline_s": READ_DEADLINE_S})
+        found, warn = outs.found, plugin.warnings(spec.urn)
         try:
-            with _engine(spec, _recorded(props)) as engine:
-                outs = _outs(engine, engine.identify(), found)
+            with _engine(quick, outs.identity) as engine:
+                now = _outs(engine, engine.identify(), found)
                 # Power and media change as the cluster is installed: shown, and kept out of the state.
                 line, changed = engine.look(found)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept as it was known: {error}")
-            return {}
-        progress.row(spec.urn)(line)
+            return outs
+        plugin.row(spec.urn)(line)
         if changed:
             warn(f"not as it was left: {changed}")
-        return outs
+        return now
 
-    def _delete(self, id_: str, props: Props) -> None:
-        with _engine(BmcHostSpec.model_validate(props), _recorded(props)) as engine:
-            engine.release(Found.from_outs(props))
-
-
-def _outs(engine: BmcHostEngine, identity: Identity, found: Found) -> Props:
-    return {**asdict(identity), "bmc_version": engine.bmc_version(), "found": found.to_outs()}
+    def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:
+        with _engine(spec, outs.identity) as engine:
+            engine.release(outs.found)
 
 
-def _recorded(outs: Props) -> Identity:
-    return Identity(**{key: str(outs.get(key) or "") for key in ("uuid", "serial", "model", "manufacturer")})
+def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostOuts:
+    return BmcHostOuts(**asdict(identity), bmc_version=engine.bmc_version(), found=found)
 
 
 @contextmanager
 def _engine(spec: BmcHostSpec, recorded: Identity | None = None) -> Iterator[BmcHostEngine]:
-    bmc = SushyBmc(
-        Access(spec.bmc_url, spec.username, spec.password, spec.ca, spec.fingerprint, spec.verify, spec.session)
-    )
-    report = progress.row(spec.urn)
+    bmc, report = SushyBmc(spec.bmc, spec.password), plugin.row(spec.urn)
     try:
         with lock.held(bmc.url):
             yield BmcHostEngine(bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded)
@@ -120,10 +84,10 @@ def _engine(spec: BmcHostSpec, recorded: Identity | None = None) -> Iterator[Bmc
         bmc.close()
 
 
-def _system(address: object) -> str:
+def _system(address: str) -> str:
     unnamed = "/redfish/v1/Systems/<id>"
     try:
-        url = parse_virtual_media_url(str(address))
+        url = parse_virtual_media_url(address)
     except BmcUrlError:
         return unnamed
     return f"{url.base}{url.system_id or unnamed}"

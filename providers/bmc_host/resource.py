@@ -1,45 +1,16 @@
 """Face of `BmcHost`."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi.dynamic import Resource
 
+from providers.base.dynamic import BaremetalResource
+from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 
 
-@dataclass(frozen=True, kw_only=True)
-class BmcHostArgs:
-    """Inputs of `BmcHost`."""
-
-    host: pulumi.Input[str]
-    """Name in the install-config."""
-    bmc_url: pulumi.Input[str]
-    """BMC address as the install-config has it, `redfish-virtualmedia+https://…/redfish/v1/Systems/<id>`."""
-    username: pulumi.Input[str]
-    password: pulumi.Input[str]
-    """Secret."""
-    ca: pulumi.Input[str] = ""
-    """PEM of the CA that signed the BMC's certificate; empty: the system's CAs."""
-    fingerprint: pulumi.Input[str] = ""
-    """SHA-256 of the BMC's certificate, 64 hex digits; where given it alone is trusted."""
-    verify: pulumi.Input[bool] = True
-    """False: any certificate is taken, and every preview warns of it."""
-    session: pulumi.Input[bool] = False
-    """True: log in by a Redfish session, for a BMC that refuses Basic."""
-    consent: pulumi.Input[str] = ""
-    """System UUID or serial of the machine whose disk may be wiped; empty fails the preview."""
-    deadline_s: pulumi.Input[float] = 300
-    """Time for the BMC to answer and to reach a state, in seconds."""
-    running: pulumi.Input[bool] = False
-    """True: create records the server and leaves it running (a cluster whose state was lost)."""
-    urn: pulumi.Input[str] = ""
-    """URN of this resource, for progress in its row."""
-
-
-class BmcHost(Resource, module="baremetal", name="BmcHost"):
-    """One server behind its BMC."""
+class BmcHost(BaremetalResource, module="baremetal", name="BmcHost"):
+    """One server behind its BMC, pinned by the operator's consent."""
 
     uuid: pulumi.Output[str]
     """SMBIOS UUID as the BMC reports it, lower case; stable across reinstalls."""
@@ -56,10 +27,11 @@ class BmcHost(Resource, module="baremetal", name="BmcHost"):
     found: pulumi.Output[dict[str, Any]]
     """As found before anything was changed: `override: {target, enabled, mode}` and `media`."""
 
-    def __init__(self, name: str, args: BmcHostArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        outs = dict.fromkeys(("uuid", "serial", "model", "manufacturer", "bios_version", "bmc_version", "found"))
-        super().__init__(BmcHostProvider(), name, {**vars(args), **outs}, opts)
-        if args.verify is False:
+    def __init__(
+        self, name: str, spec: BmcHostSpec, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]
+    ) -> None:
+        super().__init__(BmcHostProvider(), name, spec, opts, **later)
+        if not spec.bmc.verify:
             # From the program and not from `check`, so that it comes once in every preview and in every `up`.
             what = "any certificate is taken for that of its BMC (disableCertificateVerification)"
-            pulumi.warn(f"{what}; pin it with the stack option bmc_trust.{name}", self)
+            pulumi.warn(f"{what}. Fix: pin it with the stack option bmc_trust.{spec.host}", self)

@@ -1,65 +1,24 @@
 """Decisions about the bootstrap VM: what may be adopted, built, rebuilt and removed."""
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from xml.sax.saxutils import quoteattr
+from dataclasses import dataclass
 
 from providers.base.clock import Clock
 from providers.base.errors import HypervisorError
 from providers.base.progress import Report
-from wires.libvirt.connection import CHANNEL, OWNER, Found, Hypervisor
+from providers.bootstrap_vm.model import BootstrapVmSpec
+from wires.libvirt.hypervisor import DomainSpec, Found, Hypervisor
 from wires.libvirt.shutdown import stop
-
-FW_CFG = "opt/com.coreos/config"  # where Ignition's qemu platform reads its config
-
-
-@dataclass(frozen=True, kw_only=True)
-class VmSpec:
-    """The VM as it shall be."""
-
-    name: str
-    owner: str
-    pool: str
-    base_volume: str
-    bridge: str
-    mac: str
-    memory_mib: int
-    vcpus: int
-    emulated: bool
-    ignition_sha256: str
-    disk_gib: int = field(default=32, repr=False)
-    """Virtual size of the overlay, thin."""
-    network: str = field(default="", repr=False)
-    """libvirt network; empty: the bridge directly."""
-
-    @property
-    def build(self) -> str:
-        """Digest of everything that a running VM cannot take over."""
-        # The last two fields came later: they count where they are not what was before, or its VMs were not adopted.
-        later = (self.disk_gib, self.network)
-        text = repr(self) if later == (VmSpec.disk_gib, VmSpec.network) else repr((self, later))
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
-class Segment:
+class Surroundings:
     """What the VM's network shows."""
 
     vip: str
     vip_macs: Callable[[], frozenset[str]]
     answering_node: Callable[[], str | None]
     """Address of a control-plane node whose API port answers."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What a VM is built from, beside its specification."""
-
-    ignition: Callable[[], bytes]
-    """Gives the composed config."""
-    base_sha256: str
-    """Digest of the base volume; empty: it is not compared."""
 
 
 @dataclass(frozen=True)
@@ -70,133 +29,113 @@ class BootstrapVmEngine:
     clock: Clock
     report: Report
 
-    def ensure(self, spec: VmSpec, sources: Sources, segment: Segment, *, deadline_s: float) -> None:
+    def ensure(self, vm: BootstrapVmSpec, ignition: Callable[[], bytes], surroundings: Surroundings) -> None:
         """Have the VM running as specified: adopt it, build it, or build it again.
 
         Args:
-            spec: The VM.
-            sources: Looked at only when a VM is built.
-            segment: Looked at before anything is built.
-            deadline_s: For the graceful end of a VM that is built again.
+            vm: The VM.
+            ignition: Gives the composed config; asked only when a VM is built.
+            surroundings: Probed before anything is built.
 
         Raises:
             HypervisorError: Somebody else's domain, somebody else's VIP, another base image, or a control plane that
                 would lose its bootstrap. Nothing was touched.
         """
-        found = self._own(spec)
-        if found and found.build == spec.build:
+        found = self._own(vm)
+        if found and found.build == vm.build:
             if not found.running:
-                self._refuse_foreign_vip(spec, segment)
-                self.hypervisor.start(spec.name)
+                self._refuse_foreign_vip(vm, surroundings)
+                self.hypervisor.start(vm.name)
             self.report("running" if found.running else "started again")
             return
-        self._refuse_foreign_vip(spec, segment)
-        if found and (node := segment.answering_node()):
+        self._refuse_foreign_vip(vm, surroundings)
+        if found and (node := surroundings.answering_node()):
             what = f"its configuration has changed, and {node} of the control plane answers already"
-            raise HypervisorError(what, where=spec.name, fix="Revert the change, or `pulumi destroy` first")
-        # What can be missing is looked for before the VM that is there is ended.
-        base, config = self._base(spec, sources.base_sha256), sources.ignition()
+            raise HypervisorError(what, where=vm.name, fix="revert the change, or `pulumi destroy` first")
+        # What can be missing is looked for before the VM that exists is ended.
+        base, config = self._base(vm), ignition()
         if found:
-            stop(self.hypervisor, spec.name, deadline_s=deadline_s, clock=self.clock, report=self.report)
-            self.hypervisor.undefine(spec.name)
-        self._build(spec, base, config)
+            self._end(vm)
+        self._build(vm, base, config)
 
-    def remove(self, spec: VmSpec, segment: Segment, *, deadline_s: float) -> None:
-        """End the VM and its volumes; what is not there is a success.
+    def remove(self, vm: BootstrapVmSpec, surroundings: Surroundings) -> None:
+        """End the VM and its volumes; what is missing is a success.
 
         Raises:
             HypervisorError: It is somebody else's, or a control plane would lose its VIP: the handoff would have
                 moved that, and ended the VM.
         """
-        found = self._own(spec)
+        found = self._own(vm)
         # `--continue-on-error` deletes what is declared no more, also where the handoff was skipped (Pulumi 3.259).
-        if found and found.running and spec.mac in segment.vip_macs() and (node := segment.answering_node()):
+        if found and found.running and vm.mac in surroundings.vip_macs() and (node := surroundings.answering_node()):
             what = f"it holds the API VIP, and {node} of the control plane answers already"
-            fix = "Run `pulumi up` without --continue-on-error, or `pulumi destroy`"
-            raise HypervisorError(what, where=spec.name, fix=fix)
+            fix = "run `pulumi up` without --continue-on-error, or `pulumi destroy`"
+            raise HypervisorError(what, where=vm.name, fix=fix)
         if found:
-            stop(self.hypervisor, spec.name, deadline_s=deadline_s, clock=self.clock, report=self.report)
-            self.hypervisor.undefine(spec.name)
-        for volume in (f"{spec.name}.qcow2", f"{spec.name}.ign"):
-            self.hypervisor.delete_volume(spec.pool, volume)
+            self._end(vm)
+        for volume in (_disk(vm), _ignition(vm)):
+            self.hypervisor.delete_volume(vm.pool, volume)
         self.report("removed, with its volumes")
 
-    def _own(self, spec: VmSpec) -> Found | None:
-        found = self.hypervisor.find(spec.name)
-        if found and found.owner != spec.owner:
-            what = f"a domain of this name belongs to {found.owner or 'somebody else'}, wanted {spec.owner}"
+    def _end(self, vm: BootstrapVmSpec) -> None:
+        stop(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)
+        self.hypervisor.undefine(vm.name)
+
+    def _own(self, vm: BootstrapVmSpec) -> Found | None:
+        found = self.hypervisor.find(vm.name)
+        if found and found.owner != vm.owner:
+            what = f"a domain of this name belongs to {found.owner or 'somebody else'}, wanted {vm.owner}"
             raise HypervisorError(
-                what, where=spec.name, fix=f"Remove it: virsh undefine {spec.name}; or rename the cluster"
+                what, where=vm.name, fix=f"remove it: virsh undefine {vm.name}; or rename the cluster"
             )
         return found
 
-    def _base(self, spec: VmSpec, sha256: str) -> str:
+    def _base(self, vm: BootstrapVmSpec) -> str:
         """Path of the base volume. It may be new in this run, or on another host: nobody has read it before."""
-        path = self.hypervisor.volume_path(spec.pool, spec.base_volume)
-        if sha256:
+        path = self.hypervisor.volume_path(vm.pool, vm.base_volume)
+        if vm.base_sha256:
             self.report("comparing the base volume's digest")
-            seen = self.hypervisor.volume_sha256(spec.pool, spec.base_volume)
-            if seen != sha256:
-                where, fix = f"base volume {spec.base_volume} of pool {spec.pool}", "Mend the image, or its digest"
-                raise HypervisorError(f"sha256 is {seen}, wanted {sha256}", where=where, fix=fix)
+            seen = self.hypervisor.volume_sha256(vm.pool, vm.base_volume)
+            if seen != vm.base_sha256:
+                where, fix = (
+                    f"base volume {vm.base_volume} of pool {vm.pool}",
+                    "put the right image there, or its digest",
+                )
+                raise HypervisorError(f"sha256 is {seen}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
 
-    def _refuse_foreign_vip(self, spec: VmSpec, segment: Segment) -> None:
-        if others := segment.vip_macs() - {spec.mac}:
-            what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {spec.mac}"
-            fix = "A cluster that is in production cannot go back to a bootstrap; else free the address"
-            raise HypervisorError(what, where=f"API VIP {segment.vip}", fix=fix)
+    def _refuse_foreign_vip(self, vm: BootstrapVmSpec, surroundings: Surroundings) -> None:
+        if others := surroundings.vip_macs() - {vm.mac}:
+            what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {vm.mac}"
+            fix = "leave a cluster in production there, it cannot go back to a bootstrap; else free the address"
+            raise HypervisorError(what, where=f"API VIP {surroundings.vip}", fix=fix)
 
-    def _build(self, spec: VmSpec, base: str, ignition: bytes) -> None:
+    def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:
         self.report("making its volumes")
-        disk = self.hypervisor.make_volume(spec.pool, _disk_xml(spec, base), None)
-        config = self.hypervisor.make_volume(spec.pool, _ignition_xml(spec, len(ignition)), ignition)
-        self.hypervisor.define(_domain_xml(spec, disk, config))
-        self.hypervisor.start(spec.name)
+        disk = self.hypervisor.make_overlay(vm.pool, _disk(vm), base=base, size_gib=vm.disk_gib)
+        ignition = self.hypervisor.make_private(vm.pool, _ignition(vm), config)
+        self.hypervisor.define(
+            DomainSpec(
+                name=vm.name,
+                owner=vm.owner,
+                build=vm.build,
+                memory_mib=vm.memory_mib,
+                vcpus=vm.vcpus,
+                emulated=vm.emulated,
+                disk=disk,
+                ignition=ignition,
+                mac=vm.mac,
+                bridge=vm.bridge,
+                network=vm.network,
+            )
+        )
+        self.hypervisor.start(vm.name)
         self.report("started")
 
 
-def _disk_xml(spec: VmSpec, base: str) -> str:
-    return (
-        f"<volume><name>{spec.name}.qcow2</name><capacity unit='GiB'>{spec.disk_gib}</capacity>"
-        f"<target><format type='qcow2'/></target>"
-        f"<backingStore><path>{base}</path><format type='qcow2'/></backingStore></volume>"
-    )
+def _disk(vm: BootstrapVmSpec) -> str:
+    return f"{vm.name}.qcow2"
 
 
-def _ignition_xml(spec: VmSpec, size: int) -> str:
-    return (
-        f"<volume><name>{spec.name}.ign</name><capacity>{size}</capacity>"
-        f"<target><format type='raw'/><permissions><mode>0600</mode></permissions></target></volume>"
-    )
-
-
-def _domain_xml(spec: VmSpec, disk: str, config: str) -> str:
-    # Emulated guests get a small translation cache: six of them fit into 2.4 GB at equal speed (measured 2026-11).
-    tcg = "<tcg><tb-cache unit='MiB'>128</tb-cache></tcg>" if spec.emulated else ""
-    link, at = ("network", spec.network) if spec.network else ("bridge", spec.bridge)
-    cpu = "<cpu mode='custom'><model>qemu64</model></cpu>" if spec.emulated else "<cpu mode='host-passthrough'/>"
-    return f"""<domain type='{"qemu" if spec.emulated else "kvm"}'>
-  <name>{spec.name}</name>
-  <metadata><okd:vm xmlns:okd='{OWNER}' owner={quoteattr(spec.owner)} build='{spec.build}'/></metadata>
-  <memory unit='MiB'>{spec.memory_mib}</memory>
-  <vcpu>{spec.vcpus}</vcpu>
-  <sysinfo type='fwcfg'><entry name='{FW_CFG}' file={quoteattr(config)}/></sysinfo>
-  <os><type arch='x86_64'>hvm</type><boot dev='hd'/></os>
-  <features><acpi/><apic/>{tcg}</features>
-  {cpu}
-  <clock offset='utc'/>
-  <on_poweroff>destroy</on_poweroff><on_reboot>restart</on_reboot><on_crash>destroy</on_crash>
-  <devices>
-    <disk type='file' device='disk'>
-      <driver name='qemu' type='qcow2'/><source file={quoteattr(disk)}/><target dev='vda' bus='virtio'/>
-    </disk>
-    <interface type='{link}'>
-      <mac address='{spec.mac}'/><source {link}='{at}'/><model type='virtio'/>
-    </interface>
-    <channel type='unix'><target type='virtio' name='{CHANNEL}'/></channel>
-    <serial type='pty'><log file='/var/log/libvirt/qemu/{spec.name}-serial0.log'/></serial>
-    <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>
-    <memballoon model='none'/>
-  </devices>
-</domain>"""
+def _ignition(vm: BootstrapVmSpec) -> str:
+    return f"{vm.name}.ign"

@@ -1,69 +1,63 @@
 """RPC shell of `BootstrapVm`."""
 
-from dataclasses import fields
 from datetime import UTC, datetime
 
+from assets.contract import API_PORT
 from assets.ignition import compose
 from payload.checks import read_bootstrap
 from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Props, Provider
+from providers.base.dynamic import Provider
 from providers.base.lock import held
-from providers.base.progress import row
-from providers.bootstrap_vm.engine import BootstrapVmEngine, Segment, Sources, VmSpec
-from wires.api.api import API_PORT
+from providers.base.plugin import row
+from providers.bootstrap_vm.engine import BootstrapVmEngine, Surroundings
+from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
 from wires.api.https import connect_problem
 from wires.libvirt.connection import connected
 from wires.segment.neighbours import macs_on
 
 
-class BootstrapVmProvider(Provider):
+class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
     """Builds, adopts and removes the VM; an Ignition change rebuilds it while no control plane answers."""
 
     replace_on = ("name", "libvirt_uri", "pool")
     outputs_are_inputs = True
 
-    def _create(self, props: Props) -> tuple[str, Props]:
-        self._ensure(props)
-        return props["name"], {}
+    def _create(self, spec: BootstrapVmSpec) -> tuple[str, BootstrapVmOuts]:
+        _ensure(spec)
+        return spec.name, BootstrapVmOuts()
 
-    def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        self._ensure(news)
-        return {}
+    def _update(self, old: BootstrapVmSpec, outs: BootstrapVmOuts, new: BootstrapVmSpec) -> BootstrapVmOuts:
+        _ensure(new)
+        return BootstrapVmOuts()
 
-    def _read(self, id_: str, props: Props) -> Props | None:
-        with connected(props["libvirt_uri"]) as hypervisor:
-            found = hypervisor.find(props["name"])
-        return {"running": found.running} if found else None
+    def _read(self, spec: BootstrapVmSpec, outs: BootstrapVmOuts) -> BootstrapVmOuts | None:
+        with connected(spec.libvirt_uri) as hypervisor:
+            found = hypervisor.find(spec.name)
+        return BootstrapVmOuts(running=found.running) if found else None
 
-    def _delete(self, id_: str, props: Props) -> None:
-        with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
-            engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
-            engine.remove(_spec(props), _segment(props), deadline_s=props["deadline_s"])
-
-    def _ensure(self, props: Props) -> None:
-        def ignition() -> bytes:
-            return compose(read_bootstrap(props["stack"], props["payload_sha256"], datetime.now(UTC)), props["ours"])
-
-        with held(f"domain {props['name']}"), connected(props["libvirt_uri"]) as hypervisor:
-            engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(props["urn"]))
-            sources = Sources(ignition, props["base_sha256"])
-            engine.ensure(_spec(props), sources, _segment(props), deadline_s=props["deadline_s"])
+    def _delete(self, spec: BootstrapVmSpec, outs: BootstrapVmOuts) -> None:
+        with held(f"domain {spec.name}"), connected(spec.libvirt_uri) as hypervisor:
+            engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(spec.urn))
+            engine.remove(spec, _surroundings(spec))
 
 
-def _segment(props: Props) -> Segment:
-    return Segment(
-        vip=props["vip"],
-        vip_macs=lambda: macs_on(props["bridge"], props["vip"]),
-        answering_node=lambda: _answering(props["nodes"]),
+def _ensure(spec: BootstrapVmSpec) -> None:
+    def ignition() -> bytes:
+        payload = read_bootstrap(spec.stack, spec.payload_sha256, datetime.now(UTC))
+        return compose(payload, spec.ours.get_secret_value())
+
+    with held(f"domain {spec.name}"), connected(spec.libvirt_uri) as hypervisor:
+        engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(spec.urn))
+        engine.ensure(spec, ignition, _surroundings(spec))
+
+
+def _surroundings(spec: BootstrapVmSpec) -> Surroundings:
+    return Surroundings(
+        vip=spec.vip,
+        vip_macs=lambda: macs_on(spec.bridge, spec.vip),
+        answering_node=lambda: _answering(spec.nodes),
     )
 
 
-def _answering(nodes: list[str]) -> str | None:
+def _answering(nodes: tuple[str, ...]) -> str | None:
     return next((node for node in nodes if connect_problem(node, API_PORT) is None), None)
-
-
-def _spec(props: Props) -> VmSpec:
-    # A state of before lacks the fields that came later.
-    given: Props = {field.name: props[field.name] for field in fields(VmSpec) if field.name in props}
-    numbers = {name: int(value) for name, value in given.items() if isinstance(value, float)}
-    return VmSpec(**given | numbers)

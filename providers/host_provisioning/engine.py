@@ -1,11 +1,11 @@
 """How one host gets from Off to an installed system that answers, by evidence and not by memory.
 
-| power, virtual CD | what it says | what is done |
+| power, virtual CD | what it shows | what is done |
 |---|---|---|
 | Off, whatever | left so by `BmcHost`, or a run ended before or after the installation | install, perhaps again |
 | On, an ISO of ours | a run ended in the middle of the installation | ForceOff, then as Off |
 | On, empty | runs from its disk | adopt it as soon as it answers; nothing is sent but reads |
-| On, empty, wanted anew | the operator said so | ForceOff, then as Off |
+| On, empty, wanted anew | the operator asked for it | ForceOff, then as Off |
 | On, somebody's image | not understood | fail; nothing is changed |
 
 What is in the drive is ejected, also an ISO of ours: a BMC may name an image that it has dropped.
@@ -22,13 +22,13 @@ from typing import Protocol
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
 from providers.base.progress import Report
-from wires.redfish.bmc import CD, HDD, Bmc, Power
+from wires.redfish.bmc import CD, HDD, BmcClient, Power
 from wires.redfish.steps import Steps, Waits
 
 HEARTBEAT_S = 10.0
 INSERT_S = 300.0  # a BMC that downloads the whole ISO at the insert does so within its own HTTP time-out
 UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD
-UNSEEN_S = 60.0  # who has read the ISO since On, and is still or again Off after that time, has booted it
+UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off that much later has booted and finished
 ADOPTED = ""
 ADOPTING = "adopting: it runs from its disk"
 
@@ -45,11 +45,11 @@ class Media(Protocol):
         ...
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of it; None: nobody here can know."""
+        """Bytes sent of it; None: unknown here."""
         ...
 
     def progress(self, url: str) -> str:
-        """Who has read how much of it; empty: nothing to tell."""
+        """Which reader has read how much of it; empty: none yet, or unknown."""
         ...
 
     def digest(self, host: str) -> str:
@@ -58,7 +58,7 @@ class Media(Protocol):
 
 
 @dataclass(frozen=True)
-class Host:
+class Target:
     """One host to install.
 
     Args:
@@ -74,19 +74,22 @@ class Host:
     anew: bool = False
 
 
+IsUp = Callable[[Target], bool]
+"""Whether the installed system answers."""
+
+
 @dataclass(frozen=True)
 class World:
     """What a host's installation works with.
 
     Args:
-        is_up: Whether the installed system answers.
         guard: A lock on the server, held for the whole work.
     """
 
-    bmc: Bmc
+    bmc: BmcClient
     clock: Clock
     media: Media
-    is_up: Callable[[Host], bool]
+    is_up: IsUp
     report: Report
     guard: AbstractContextManager[None]
 
@@ -95,7 +98,7 @@ class World:
 class Installation:
     """One host's way. `run` is driven to its end; then `iso_sha256` and `seconds` say what was done."""
 
-    host: Host
+    host: Target
     world: World
     deadline_s: float
     heartbeat_s: float = HEARTBEAT_S
@@ -105,7 +108,7 @@ class Installation:
     """Per step, rounded to 0.1 s."""
     _step: str = "BMC"
     _step_at: float = 0.0
-    _told_at: float = 0.0
+    _reported_at: float = 0.0
     _until: float = 0.0
     _url: str = ""
     """Of the ISO that is being read."""
@@ -125,7 +128,7 @@ class Installation:
                     self._heartbeat()
                     yield seconds
             except BmcTimeoutError as error:
-                raise self._too_late(error.what) from None
+                raise self._too_late(error.fault.what) from None
             finally:
                 self.world.bmc.close()
         self._enter("installed" if self.iso_sha256 else "adopted")
@@ -148,15 +151,16 @@ class Installation:
     def _expect_the_machine(self, steps: Steps) -> Waits:
         seen = yield from steps.value("an answer of the BMC", self.world.bmc.identity)
         if self.host.uuid and not seen.answers_to(self.host.uuid):
-            what = f"the BMC is that of UUID {seen.uuid}, wanted {self.host.uuid}"
-            raise BmcIdentityError(what, where=self.world.bmc.url, fix="Nothing was changed")
+            what = f"the BMC is that of UUID {seen.uuid}, wanted {self.host.uuid}; nothing was changed"
+            fix = "run `pulumi up --refresh`: the server was replaced"
+            raise BmcIdentityError(what, where=self.world.bmc.url, fix=fix)
 
     def _install(self, steps: Steps, power: Power, media: str | None) -> Waits:
         """Boot the installer from virtual CD, and wait until it has switched the server off."""
         ours = media is None or self.world.media.is_ours(media, self.host.name)
         if power is Power.ON and not ours:
             what = f"it runs with {media} in its virtual CD drive"
-            fix = "Eject that, or switch the server off, then run `pulumi up` again"
+            fix = "eject that, or switch the server off, then run `pulumi up` again"
             raise BmcError(what, where=self.world.bmc.url, fix=fix)
         if power is Power.ON:
             self._enter("stopping what runs" if media is None else "stopping an interrupted installation")
@@ -189,7 +193,7 @@ class Installation:
         except BmcError as error:
             if self.world.media.sent(url) != 0:
                 raise
-            raise self._never_fetched(url, INSERT_S, error.what) from None
+            raise self._never_fetched(url, INSERT_S, error.fault.what) from None
 
     def _start(self, steps: Steps, url: str) -> Waits:
         """Until it is on, or was: an installation may end while its BMC is away."""
@@ -232,17 +236,17 @@ class Installation:
         yield from steps.look(f"an answer of {self.host.address}", is_up, within_s=math.inf)
 
     def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        server = "/".join(url.split("/")[:3])  # what follows cannot be guessed, and shall not be told
+        server = "/".join(url.split("/")[:3])  # what follows is as good as a password
         what = f"the BMC never fetched the boot ISO from {server} within {within_s:g} s: {why}"
-        fix = "It must reach that address (media.address, media.port, or media.url): look for a firewall or a route"
+        fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
         return ProvisioningError(what, where=self.world.bmc.url, fix=fix)
 
     def _too_late(self, what: str) -> BmcTimeoutError:
         spent = self.world.clock.now() - self._step_at
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
-        fix = "Look at the server's console, then run `pulumi up` again"
+        fix = "look at the server's console, then run `pulumi up` again"
         if self._step == ADOPTING:
-            fix = "If it does not run this cluster, switch it off, then run `pulumi up` again: it is installed then"
+            fix = "if it does not run this cluster, switch it off, then run `pulumi up` again: it is installed then"
         return BmcTimeoutError(text, where=self.world.bmc.url, fix=fix)
 
     def _enter(self, step: str) -> None:
@@ -250,15 +254,15 @@ class Installation:
         if step != self._step:
             self.seconds[self._step] = round(now - self._step_at, 1)
             self._step, self._step_at = step, now
-        self._tell(now)
+        self._report(now)
 
     def _heartbeat(self) -> None:
         now = self.world.clock.now()
-        if now - self._told_at >= self.heartbeat_s:
-            self._tell(now)
+        if now - self._reported_at >= self.heartbeat_s:
+            self._report(now)
 
-    def _tell(self, now: float) -> None:
-        self._told_at = now
+    def _report(self, now: float) -> None:
+        self._reported_at = now
         spent = self.deadline_s - (self._until - now)
         read = self.world.media.progress(self._url) if self._url else ""
         doing = f"{self._step}: {read}" if read else self._step

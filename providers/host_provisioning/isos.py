@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import Protocol, Self
 
 from assets.ignition import compose
-from boot_media.iso import Iso, IsoMaker, ensure_base, find_installer
-from payload.checks import read_payload
+from boot_media.base_image import ensure_base
+from boot_media.iso import Iso, IsoMaker
+from boot_media.tools import find_coreos_installer
+from payload.reading import read_payload
 from providers.base.progress import Report
 
 
@@ -39,7 +41,7 @@ class Recipe:
         return read_payload(self.stack, self.payload_name, self.payload_sha256)
 
 
-class Shelf(Protocol):
+class ImageServer(Protocol):
     """Where the BMCs fetch them."""
 
     def publish(self, host: str, iso: Iso) -> str:
@@ -51,11 +53,11 @@ class Shelf(Protocol):
         ...
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of the ISO at `url`; None: nobody here can know."""
+        """Bytes sent of the ISO at `url`; None: unknown here."""
         ...
 
     def progress(self, url: str) -> str:
-        """Who has read how much of the ISO at `url`; empty: nothing to tell."""
+        """Which reader has read how much of the ISO at `url`; empty: none yet, or unknown."""
         ...
 
 
@@ -67,7 +69,7 @@ HOSTS_PER_MAKER, MAKERS = 100, 4
 class IsoMedia:
     """Makes them and has them served; `engine.Media` is its protocol."""
 
-    shelf: Shelf
+    server: ImageServer
     recipe: Recipe
     report: Report
     _makers: list[IsoMaker] = field(default_factory=list)
@@ -78,14 +80,14 @@ class IsoMedia:
     def __post_init__(self) -> None:
         # The tool takes 60 ms per host: threads of its own, or a fleet's calls to BMCs would stand in line behind it.
         makers = min(MAKERS, os.cpu_count() or 1, 1 + len(self.recipe.devices) // HOSTS_PER_MAKER)
-        self._workshop = ThreadPoolExecutor(makers)
+        self._makers_pool = ThreadPoolExecutor(makers)
         self._first = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._workshop.shutdown(cancel_futures=True)
+        self._makers_pool.shutdown(cancel_futures=True)
         for maker in self._makers:
             maker.close()
 
@@ -93,11 +95,10 @@ class IsoMedia:
         """Have the host's ISO made and served; its URL, or None: not yet.
 
         Raises:
-            AssetError: No base ISO, no tool, no payload, or one of them refused.
-            ProvisioningError: It cannot be served.
+            OkdBaremetalError: No base ISO, no tool, no payload, or one of them refused; or it cannot be served.
         """
         if host not in self._orders:
-            self._orders[host] = self._workshop.submit(self._make, host)
+            self._orders[host] = self._makers_pool.submit(self._make, host)
         order = self._orders[host]
         return order.result() if order.done() else None
 
@@ -109,13 +110,13 @@ class IsoMedia:
             root_device=recipe.devices[host],
         )
         self._digests[host] = made.sha256
-        return self.shelf.publish(host, made)
+        return self.server.publish(host, made)
 
     def _maker(self) -> IsoMaker:
         """This thread's."""
         recipe = self.recipe
         if not hasattr(self._own, "maker"):
-            tool = find_installer()
+            tool = find_coreos_installer()
             with self._first:  # downloads, the others find it in the cache
                 base = ensure_base(recipe.base_sha256, recipe.base_url, self.report)
             self._own.maker = IsoMaker(base, recipe.base_sha256, tool)
@@ -125,15 +126,15 @@ class IsoMedia:
 
     def is_ours(self, url: str, host: str) -> bool:
         """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
-        return self.shelf.is_ours(url, host)
+        return self.server.is_ours(url, host)
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of it; None: nobody here can know."""
-        return self.shelf.sent(url)
+        """Bytes sent of it; None: unknown here."""
+        return self.server.sent(url)
 
     def progress(self, url: str) -> str:
-        """Who has read how much of it; empty: nothing to tell."""
-        return self.shelf.progress(url)
+        """Which reader has read how much of it; empty: none yet, or unknown."""
+        return self.server.progress(url)
 
     def digest(self, host: str) -> str:
         """SHA-256 of the ISO that was published for `host`."""

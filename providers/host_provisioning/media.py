@@ -112,7 +112,7 @@ class MediaServer:
             return self._sent[_path(url)].total()
 
     def progress(self, url: str) -> str:
-        """Who has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty: nobody."""
+        """Which reader has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty: nobody."""
         path = _path(url)
         with self._lock:
             return ", ".join(
@@ -145,9 +145,9 @@ class MediaServer:
         except OSError as error:
             what, fix = str(error.strerror), ""
             if error.errno == errno.EADDRINUSE:
-                what, fix = "the port is taken", "End what listens there, or set media.port"
+                what, fix = "the port is taken", "end what listens there, or set media.port"
             elif error.errno == errno.EADDRNOTAVAIL:
-                what, fix = "no such address on this machine", "Set media.address to one that the BMCs reach"
+                what, fix = "no such address on this machine", "set media.address to one that the BMCs reach"
             raise ProvisioningError(what, where=where, fix=fix) from None
         self.port = server.server_address[1]
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from providers.base.clock import Clock
-from providers.base.errors import AssetError, EngineGoneError, OkdBaremetalError
+from providers.base.errors import EngineGoneError, OkdBaremetalError
 from providers.host_provisioning.engine import Installation
 from wires.redfish.steps import Waits, jittered
 
@@ -14,13 +14,12 @@ THREADS = 256  # a call holds one as long as its BMC takes; 200 kept 1000 BMCs o
 LOOKS_PER_S = 300.0  # a look is 2 ms of CPU, and one process has one core
 WATCH_S = 0.5
 
-HostError = OkdBaremetalError | AssetError
 Pause = Callable[[float], Awaitable[None]]
 
 
 def roll_out(
     hosts: Mapping[str, Installation], *, clock: Clock, pause: Pause = asyncio.sleep
-) -> dict[str, HostError]:
+) -> dict[str, OkdBaremetalError]:
     """Drive every installation to its end; one that fails does not stop the others.
 
     Returns:
@@ -47,7 +46,7 @@ def allow_open_files() -> None:
 
 async def _all(
     ways: Mapping[str, Waits], pool: ThreadPoolExecutor, clock: Clock, pause: Pause
-) -> dict[str, HostError]:
+) -> dict[str, OkdBaremetalError]:
     watch = asyncio.create_task(_watch(clock))
     work = asyncio.create_task(_each(ways, pool, pause))
     await asyncio.wait({watch, work}, return_when=asyncio.FIRST_COMPLETED)
@@ -58,7 +57,7 @@ async def _all(
     return work.result()
 
 
-async def _each(ways: Mapping[str, Waits], pool: ThreadPoolExecutor, pause: Pause) -> dict[str, HostError]:
+async def _each(ways: Mapping[str, Waits], pool: ThreadPoolExecutor, pause: Pause) -> dict[str, OkdBaremetalError]:
     least_s = len(ways) / LOOKS_PER_S
 
     async def paced(seconds: float) -> None:
@@ -68,20 +67,20 @@ async def _each(ways: Mapping[str, Waits], pool: ThreadPoolExecutor, pause: Paus
     return {name: error for name, error in zip(ways, ends, strict=True) if error is not None}
 
 
-async def _one(way: Waits, pool: ThreadPoolExecutor, pause: Pause) -> HostError | None:
+async def _one(way: Waits, pool: ThreadPoolExecutor, pause: Pause) -> OkdBaremetalError | None:
     loop = asyncio.get_running_loop()
     try:
         while (seconds := await loop.run_in_executor(pool, next, way, None)) is not None:
             await pause(seconds)
     except EngineGoneError:
         raise
-    except (OkdBaremetalError, AssetError) as error:
+    except OkdBaremetalError as error:
         return error
     return None
 
 
 async def _watch(clock: Clock) -> None:
-    """Fail as soon as the clock says that the engine is gone."""
+    """Fail as soon as the clock notices that the engine is gone."""
     while True:
         clock.sleep(0)
         await asyncio.sleep(WATCH_S)

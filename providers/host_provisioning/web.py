@@ -12,7 +12,7 @@ ANSWER_S = 30.0
 
 
 class WebServer:
-    """Asked whether it has what `python -m assets isos` wrote; what it sends, and to whom, is not known here.
+    """Asked whether it has what `okd-baremetal isos` wrote; what it sends, and to which reader, is unknown here.
 
     Args:
         url: Of the folder that has `<digest>/<host>.iso`.
@@ -39,21 +39,19 @@ class WebServer:
             if length == str(iso.size):
                 return url
             what = f"{length or 'an unknown number of'} bytes, the boot ISO of {host} has {iso.size}"
-        mend = (
-            f"`python -m assets isos {self.stack} --out <directory>` writes it: upload that directory to {self.url}/"
-        )
-        raise ProvisioningError(what, where=url, fix=mend)
+        fix = f"run `okd-baremetal isos {self.stack} --out <directory>`, and upload that directory to {self.url}/"
+        raise ProvisioningError(what, where=url, fix=fix)
 
     def is_ours(self, url: str, host: str) -> bool:
         """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
         return bool(re.fullmatch(rf"{re.escape(self.url)}/{place_pattern(host)}", url))
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of the ISO at `url`: nobody here can know."""
+        """Bytes sent of the ISO at `url`: unknown here."""
         return None
 
     def progress(self, url: str) -> str:
-        """Who has read how much of it: nothing to tell."""
+        """Which reader has read how much of it: unknown here."""
         return ""
 
 

@@ -1,43 +1,45 @@
-"""RPC shell of `WirePreflight`."""
+"""RPC shell of `NetworkPreflight`."""
 
-from typing import Any
-
-from providers.base.dynamic import Props, Provider
-from providers.base.progress import row, warnings
+from providers.base.dynamic import Provider
+from providers.base.plugin import row, warnings
+from providers.base.spec import Outs
 from providers.base.verdict import Verdict
-from providers.network_preflight.engine import Claim, WireSpec, judge
-from providers.network_preflight.segment import HostWire
+from providers.network_preflight.engine import judge
+from providers.network_preflight.model import NetworkPreflightSpec
+from providers.network_preflight.probe import LocalNetworkProbe
 
 
-class WirePreflightProvider(Provider):
-    """Looks and judges; owns nothing."""
+class NetworkPreflightOuts(Outs):
+    """What was found."""
 
-    def _create(self, props: Props) -> tuple[str, Props]:
-        return "wire", self._update("", {}, props)
+    warnings: list[str] = []
+    unseen: list[str] = []
 
-    def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        verdict = _verdict(news)
-        verdict.refuse("the network", "nothing was started, no VIP moved")
-        verdict.tell(warnings(news["urn"]), row(news["urn"]))
-        return {"warnings": verdict.warnings, "unseen": verdict.unseen}
 
-    def _read(self, id_: str, props: Props) -> Props:
-        warn = warnings(props["urn"])
-        for line in _verdict(props).lines():
+class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOuts]):
+    """Probes and judges; owns nothing."""
+
+    def _create(self, spec: NetworkPreflightSpec) -> tuple[str, NetworkPreflightOuts]:
+        return "network", _judged(spec)
+
+    def _update(
+        self, old: NetworkPreflightSpec, outs: NetworkPreflightOuts, new: NetworkPreflightSpec
+    ) -> NetworkPreflightOuts:
+        return _judged(new)
+
+    def _read(self, spec: NetworkPreflightSpec, outs: NetworkPreflightOuts) -> NetworkPreflightOuts:
+        warn = warnings(spec.urn)
+        for line in _verdict(spec).lines():
             warn(line)
-        return {}
+        return outs
 
 
-def _verdict(props: Props) -> Verdict:
-    spec = WireSpec(
-        phase=props["phase"],
-        domain=props["domain"],
-        api=_claim(props["api"]),
-        ingress=_claim(props["ingress"]),
-        severity=props["severity"],
-    )
-    return judge(spec, HostWire(row(props["urn"])))
+def _judged(spec: NetworkPreflightSpec) -> NetworkPreflightOuts:
+    verdict = _verdict(spec)
+    verdict.refuse("the network", "nothing was started, no VIP moved")
+    verdict.report(warnings(spec.urn), row(spec.urn))
+    return NetworkPreflightOuts(warnings=verdict.warnings, unseen=verdict.unseen)
 
 
-def _claim(given: dict[str, Any]) -> Claim:
-    return Claim(**{**given, "router_id": int(given["router_id"])})
+def _verdict(spec: NetworkPreflightSpec) -> Verdict:
+    return judge(spec, LocalNetworkProbe(row(spec.urn)))

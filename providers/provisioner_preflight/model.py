@@ -1,36 +1,37 @@
-"""What is wanted of the provisioner, and by which eyes it is looked at."""
+"""What is wanted of the provisioner, and how it is probed."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
+from pydantic import BaseModel
+
+from cluster.options import PayloadDigests, Phase
+from cluster.plan import ClusterPlan
 from payload.kubeconfig import Kubeconfig
-from wires.libvirt.facts import HostFacts
+from providers.base.spec import Spec
+from wires.libvirt.hypervisor import HostFacts
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spec:
-    """What is wanted of the provisioner."""
+class ProvisionerPreflightSpec(Spec):
+    """What is wanted of the provisioner; a changed input has it probed again."""
 
-    phase: str
+    phase: Phase
     """In `production` nothing of the VM is needed any more."""
     stack: str
-    payload: Mapping[str, str]
-    """SHA-256 of each file, by `bootstrap`, `master`, `worker`."""
+    payload: PayloadDigests
     domain: str
     """The cluster's."""
     libvirt_uri: str
-    bridges: Mapping[str, str]
+    bridges: dict[str, str]
     """Bridge by the key of platform.baremetal that names it."""
     vm: str
-    """Name of the bootstrap VM: room that its own volumes take is room for it."""
+    """Name of the bootstrap VM: the room that its own volumes take counts as free."""
     emulated: bool
     pool: str
     base_volume: str
     base_sha256: str
-    """Empty: not compared."""
+    """Of the base volume; empty: not compared."""
     disk_gib: int
     manage: bool
     """True: pool and base volume are made later in the same run, of `image_source`."""
@@ -41,9 +42,35 @@ class Spec:
     base_iso_sha256: str
     base_iso_url: str
 
+    @classmethod
+    def of(cls, plan: ClusterPlan, stack: str) -> Self:
+        """What a plan wants."""
+        options, image = plan.options, plan.options.provisioner.base_image
+        bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}
+        return cls(
+            phase=options.phase,
+            stack=stack,
+            payload=options.payload,
+            domain=plan.domain,
+            libvirt_uri=plan.libvirt_uri,
+            bridges={key: name for key, name in bridges.items() if name},
+            vm=plan.bootstrap.name,
+            emulated=options.bootstrap.emulated,
+            pool=options.bootstrap.pool,
+            base_volume=options.bootstrap.base_volume,
+            base_sha256=options.bootstrap.base_sha256,
+            disk_gib=options.bootstrap.disk_gib,
+            manage=options.provisioner.manage,
+            image_source=image.source if image else "",
+            image_sha256=image.sha256 if image else "",
+            media_address=str(options.media.address or ""),
+            media_port=options.media.port,
+            base_iso_sha256=options.media.base_iso.sha256,
+            base_iso_url=options.media.base_iso.url,
+        )
 
-@dataclass(frozen=True)
-class Bridge:
+
+class Bridge(BaseModel, frozen=True):
     """A network interface that shall be a bridge."""
 
     is_bridge: bool
@@ -53,20 +80,19 @@ class Bridge:
     """At least one port has a link."""
 
 
-@dataclass(frozen=True)
-class Installer:
-    """coreos-installer."""
+class Tool(BaseModel, frozen=True):
+    """An installed program."""
 
     path: Path
     version: str
     """Empty: it cannot be run."""
 
 
-class Looks(Protocol):
+class ProvisionerProbe(Protocol):
     """What the judgement asks of the world; nothing is changed."""
 
     def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
-        """What libvirt says of its host.
+        """What libvirt reports of its host.
 
         Raises:
             HypervisorError: Not reachable, silent, or it refuses.
@@ -97,8 +123,8 @@ class Looks(Protocol):
         """Where the cache has the base ISO, when it has it."""
         ...
 
-    def installer(self) -> Installer | None:
-        """coreos-installer; None: there is none."""
+    def coreos_installer(self) -> Tool | None:
+        """The tool; None: there is none."""
         ...
 
     def payload(self, stack: str, name: str, sha256: str) -> bytes:

@@ -1,40 +1,48 @@
 """RPC shell of `ProvisionerPreflight`."""
 
-from dataclasses import fields
-
-from providers.base.dynamic import Props, Provider
-from providers.base.progress import row, warnings
-from providers.base.verdict import Verdict
-from providers.provisioner_preflight.engine import judge
-from providers.provisioner_preflight.looks import HostLooks
-from providers.provisioner_preflight.model import Spec
+from providers.base.dynamic import Provider
+from providers.base.plugin import row, warnings
+from providers.base.spec import Outs
+from providers.provisioner_preflight.engine import dotted, judge
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.provisioner_preflight.probe import LocalProbe
 
 
-class PreflightProvider(Provider):
-    """Looks and judges; owns nothing."""
+class ProvisionerPreflightOuts(Outs):
+    """What was found."""
 
-    def _create(self, props: Props) -> tuple[str, Props]:
-        return "provisioner", self._update("", {}, props)
-
-    def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        verdict = _verdict(news)
-        verdict.refuse()
-        verdict.tell(warnings(news["urn"]), row(news["urn"]))
-        return {
-            "libvirt_version": verdict.libvirt_version,
-            "kvm": verdict.kvm,
-            "warnings": verdict.warnings,
-            "unseen": verdict.unseen,
-        }
-
-    def _read(self, id_: str, props: Props) -> Props:
-        warn = warnings(props["urn"])
-        for finding in _verdict(props).findings:
-            warn(str(finding))
-        return {}
+    libvirt_version: str | None = None
+    kvm: bool | None = None
+    warnings: list[str] = []
+    unseen: list[str] = []
 
 
-def _verdict(props: Props) -> Verdict:
-    wanted = {field.name: props[field.name] for field in fields(Spec)}
-    numbers = {key: int(props[key]) for key in ("disk_gib", "media_port")}
-    return judge(Spec(**(wanted | numbers)), HostLooks(row(props["urn"])))
+class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, ProvisionerPreflightOuts]):
+    """Probes and judges; owns nothing."""
+
+    def _create(self, spec: ProvisionerPreflightSpec) -> tuple[str, ProvisionerPreflightOuts]:
+        return "provisioner", _judged(spec)
+
+    def _update(
+        self, old: ProvisionerPreflightSpec, outs: ProvisionerPreflightOuts, new: ProvisionerPreflightSpec
+    ) -> ProvisionerPreflightOuts:
+        return _judged(new)
+
+    def _read(self, spec: ProvisionerPreflightSpec, outs: ProvisionerPreflightOuts) -> ProvisionerPreflightOuts:
+        warn = warnings(spec.urn)
+        verdict, _ = judge(spec, LocalProbe(row(spec.urn)))
+        for fault in verdict.faults:
+            warn(str(fault))
+        return outs
+
+
+def _judged(spec: ProvisionerPreflightSpec) -> ProvisionerPreflightOuts:
+    verdict, facts = judge(spec, LocalProbe(row(spec.urn)))
+    verdict.refuse()
+    verdict.report(warnings(spec.urn), row(spec.urn))
+    return ProvisionerPreflightOuts(
+        libvirt_version=dotted(facts.version) if facts else None,
+        kvm=facts.kvm if facts else None,
+        warnings=verdict.warnings,
+        unseen=verdict.unseen,
+    )

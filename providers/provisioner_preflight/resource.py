@@ -1,25 +1,16 @@
-"""`ProvisionerPreflight`: the provisioner has what `up` needs."""
+"""`ProvisionerPreflight`: the provisioner has what `up` needs; everything that works on it comes later."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import pulumi
-from pulumi.dynamic import Resource
 
-from providers.provisioner_preflight.model import Spec
-from providers.provisioner_preflight.provider import PreflightProvider
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProvisionerPreflightArgs:
-    """Inputs of `ProvisionerPreflight`."""
-
-    wanted: Spec
-    """Each field is an input of its own; a changed one has it look again, so the phase is among them."""
-    urn: str
+from providers.base.dynamic import BaremetalResource
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.provisioner_preflight.provider import ProvisionerPreflightProvider
 
 
-class ProvisionerPreflight(Resource, module="baremetal", name="ProvisionerPreflight"):
-    """What was found of the provisioner; everything that works on it comes later."""
+class ProvisionerPreflight(BaremetalResource, module="baremetal", name="ProvisionerPreflight"):
+    """What was found of the provisioner."""
 
     libvirt_version: pulumi.Output[str | None]
     """None where the phase needs no libvirt."""
@@ -27,8 +18,13 @@ class ProvisionerPreflight(Resource, module="baremetal", name="ProvisionerPrefli
     """Whether the bootstrap VM's host has KVM."""
     warnings: pulumi.Output[list[str]]
     unseen: pulumi.Output[list[str]]
-    """What could not be looked at, and why."""
+    """What could not be probed, and why."""
 
-    def __init__(self, name: str, args: ProvisionerPreflightArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        outputs = dict.fromkeys(("libvirt_version", "kvm", "warnings", "unseen"))
-        super().__init__(PreflightProvider(), name, {**vars(args.wanted), "urn": args.urn, **outputs}, opts)
+    def __init__(
+        self,
+        name: str,
+        spec: ProvisionerPreflightSpec,
+        opts: pulumi.ResourceOptions | None = None,
+        **later: pulumi.Input[Any],
+    ) -> None:
+        super().__init__(ProvisionerPreflightProvider(), name, spec, opts, **later)

@@ -2,17 +2,22 @@
 
 import hashlib
 
-from assets.render import Reader, RenderedFile
-from providers.base.dynamic import Props, Provider
-from providers.rendered_asset.lint import lint
+from assets.file import RenderedFile
+from providers.base.dynamic import Provider
+from providers.rendered_asset.model import RenderedAssetOuts, RenderedAssetSpec
+from providers.rendered_asset.readers import lint
 
 
-class AssetProvider(Provider):
+class RenderedAssetProvider(Provider[RenderedAssetSpec, RenderedAssetOuts]):
     """Judges a file by its real reader where that is installed; owns no file."""
 
-    def _create(self, props: Props) -> tuple[str, Props]:
-        return props["path"], self._update(props["path"], {}, props)
+    def _create(self, spec: RenderedAssetSpec) -> tuple[str, RenderedAssetOuts]:
+        return spec.path, _judged(spec)
 
-    def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        lint(RenderedFile(news["path"], news["text"], Reader(news["reader"])))
-        return {"sha256": hashlib.sha256(news["text"].encode()).hexdigest()}
+    def _update(self, old: RenderedAssetSpec, outs: RenderedAssetOuts, new: RenderedAssetSpec) -> RenderedAssetOuts:
+        return _judged(new)
+
+
+def _judged(spec: RenderedAssetSpec) -> RenderedAssetOuts:
+    lint(RenderedFile(spec.path, spec.plain, spec.reader))
+    return RenderedAssetOuts(sha256=hashlib.sha256(spec.plain.encode()).hexdigest())

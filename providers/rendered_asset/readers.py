@@ -1,37 +1,49 @@
-"""Every real reader of this machine asked about a whole tree; `providers.rendered_asset.lint` has those that a run asks as well."""
+"""Whether the real reader of a file would take it, where that reader is installed.
+
+A run asks about each file alone (`lint`); `okd-baremetal render --check` about a whole tree (`ask_readers`).
+"""
 
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
 
-from assets.render import Reader, RenderedFile
-from assets.tree import Folders, lay_out
-from boot_media.iso import cache_dir
-from providers.base.errors import AssetError
-from providers.rendered_asset import lint
+from assets.contract import UPSTREAMS
+from assets.file import Reader, RenderedFile
+from assets.render import Folders
+from boot_media.tools import cache_dir
+from providers.base.errors import AssetError, Fault
 
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # readers live in sbin, which users lack
+IFF_LOOPBACK, IFF_MULTICAST = 0x8, 0x1000
+COMMANDS: dict[Reader, tuple[str, ...]] = {
+    Reader.KEEPALIVED: ("keepalived", "--config-test", "--use-file"),
+    Reader.HAPROXY: ("haproxy", "-c", "-f"),
+    Reader.BASH: ("bash", "-n"),
+}
+"""Readers that judge a file without the machine it is for; nft wants root, systemd and CoreDNS a running machine."""
 PROGRAM = re.compile(r"^Exec\w+=[-@:+!]*/(\S+)", re.M)
 FILE = "/FILE"  # for a reader that wants to open a file of that content itself
 NO_OTHER_CONFIG = (f"--config={FILE}", *(f"--{name}-dir=/nonexistent" for name in ("config", "system-config")))
-UPSTREAMS = b"/run/okd-baremetal/upstreams"
 NO_NETWORK = "it wants root, or user namespaces"
 OWN_NETWORK = ("unshare", "--map-root-user", "--net")  # nft asks the kernel, as root of a network
+PRIVATE = 0o600
+FIX = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one reader says."""
+    """What one reader answered."""
 
     reader: str
     judged: int = 0
-    refusals: tuple[str, ...] = ()
-    """A line per file that it does not take."""
+    refusals: tuple[Fault, ...] = ()
+    """One per file that it does not take."""
     not_run: str = ""
     """Why it was not asked; empty: it was."""
 
@@ -40,16 +52,42 @@ class Verdict:
         return f"{self.reader}: {f'not run: {self.not_run}' if self.not_run else good}"
 
 
+def lint(file: RenderedFile) -> bool:
+    """Judge one file.
+
+    Returns:
+        Whether its reader is installed, and was asked.
+
+    Raises:
+        AssetError: The reader refuses it; its first words are in the message.
+    """
+    command = COMMANDS.get(file.reader)
+    if command is None or shutil.which(command[0], path=PATH) is None:
+        return False
+    if file.reader is Reader.KEEPALIVED and _vrrp_interface() is None:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, file.name)
+        copy.write_text(FOR_ANY_MACHINE.get(file.reader, str)(file.text))
+        run = subprocess.run(  # noqa: S603
+            [*command, str(copy)], capture_output=True, text=True, env={"PATH": PATH}, check=False
+        )
+    if run.returncode:
+        answer = (run.stderr or run.stdout).replace(str(copy), file.path)
+        raise AssetError(f"{command[0]} refuses it: {_shortened(answer)}", where=file.path, fix=FIX)
+    return True
+
+
 def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Verdict]:
-    """Ask them all.
+    """Ask every real reader of this machine.
 
     Args:
-        folders: As `assets.tree.folders_of` gives them.
+        folders: As `assets.render.Rendered.folders` has them.
         ignitions: Ignition configs by path.
     """
     return [
-        *(_linted(reader, folders) for reader in lint.COMMANDS),
-        _nft(_texts(folders, Reader.NFT)),
+        *(_linted(reader, folders) for reader in COMMANDS),
+        _asked("nft", _texts(folders, Reader.NFT), "--check", "--file", "-", within=OWN_NETWORK),
         _asked("shellcheck", _texts(folders, Reader.BASH), "-"),
         _asked("NetworkManager", _texts(folders, Reader.NETWORK_MANAGER), *NO_OTHER_CONFIG, "--print-config"),
         _asked("nmcli", _texts(folders, Reader.KEYFILE), "--offline", "connection", "modify", "connection.id", "any"),
@@ -58,6 +96,37 @@ def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Verdic
         _asked("ignition-validate", ignitions, "-"),
         _coredns(_texts(folders, Reader.COREDNS)),
     ]
+
+
+def lay_out(root: Path, files: Iterable[RenderedFile]) -> None:
+    """Write files below `root` as a machine has them below `/`."""
+    for file in files:
+        write_private(root / file.path.removeprefix("/"), file.mode, file.text.encode())
+
+
+def write_private(path: Path, mode: int, content: bytes) -> None:
+    """Write a file that at no moment more may read than its mode allows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(PRIVATE)
+    path.write_bytes(content)
+    path.chmod(mode)
+
+
+def _keepalived_for_any_machine(text: str) -> str:
+    """Keepalived looks for the interface and for the scripts; on this machine they have other names."""
+    return re.sub(r'script ".*"', 'script "/bin/true"', re.sub("@INTERFACE:.*@", _vrrp_interface() or "", text))
+
+
+FOR_ANY_MACHINE: dict[Reader, Callable[[str], str]] = {Reader.KEEPALIVED: _keepalived_for_any_machine}
+
+
+def _vrrp_interface() -> str | None:
+    """An interface of this machine that keepalived accepts: multicast, no loopback."""
+    for folder in sorted(Path("/sys/class/net").iterdir()):
+        flags = folder / "flags"
+        if flags.exists() and int(flags.read_text(), 16) & (IFF_MULTICAST | IFF_LOOPBACK) == IFF_MULTICAST:
+            return folder.name
+    return None
 
 
 def _texts(folders: Folders, reader: Reader) -> dict[str, bytes]:
@@ -70,23 +139,19 @@ def _texts(folders: Folders, reader: Reader) -> dict[str, bytes]:
 
 
 def _linted(reader: Reader, folders: Folders) -> Verdict:
-    judged, refusals = 0, list[str]()
+    judged, refusals = 0, list[Fault]()
     for folder, files in folders.items():
         for file in files:
             if file.reader is reader:
                 try:
-                    judged += lint.lint(file)
+                    judged += lint(file)
                 except AssetError as error:
                     judged += 1
-                    refusals.append(f"{folder}{error}")
+                    refusals.append(Fault(f"{folder}{error.fault.where}", error.fault.what, error.fault.fix))
     not_run = "" if judged else "not installed"
-    if not_run and shutil.which(reader, path=lint.PATH):
+    if not_run and shutil.which(reader, path=PATH):
         not_run = "no interface of this machine can do multicast"
     return Verdict(reader, judged, tuple(refusals), not_run)
-
-
-def _nft(texts: Mapping[str, bytes]) -> Verdict:
-    return _asked("nft", texts, "--check", "--file", "-", within=OWN_NETWORK)
 
 
 def _dhclient(texts: Mapping[str, bytes]) -> Verdict:
@@ -96,7 +161,7 @@ def _dhclient(texts: Mapping[str, bytes]) -> Verdict:
 
 
 def _coredns(texts: Mapping[str, bytes]) -> Verdict:
-    """It judges a Corefile only by serving it: in a network where nobody hears, and then it is ended."""
+    """It judges a Corefile only by serving it: in a network of its own, and then it is ended."""
     program = _find("coredns")
     if not_run := _cannot(program, OWN_NETWORK):
         return Verdict("coredns", not_run=not_run)
@@ -104,42 +169,41 @@ def _coredns(texts: Mapping[str, bytes]) -> Verdict:
     return Verdict("coredns", len(answers), tuple(filter(None, answers)))
 
 
-def _unserved(path: str, program: str, text: bytes) -> str:
-    """One line if the Corefile is not served, else nothing. The site's servers are in a file of the machine's."""
+def _unserved(path: str, program: str, text: bytes) -> Fault | None:
+    """Why a Corefile is not served. The site's servers are in a file of the machine's."""
     command = [*OWN_NETWORK, program, "-conf", "stdin"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT) as process:  # noqa: S603
         assert process.stdin is not None  # noqa: S101  (pipes were asked for)
         assert process.stdout is not None  # noqa: S101
-        process.stdin.write(text.replace(UPSTREAMS, b"127.0.0.1"))
+        process.stdin.write(text.replace(UPSTREAMS.encode(), b"127.0.0.1"))
         process.stdin.close()
-        said = b""
+        answer = b""
         for line in process.stdout:
             if line.startswith(b"CoreDNS-"):
                 process.kill()
-                return ""
-            said += line
-    return _told(path, said)
+                return None
+            answer += line
+    return _refused(path, answer)
 
 
 def _systemd(folders: Folders) -> Verdict:
     """Each unit, where the files are that it starts."""
     name = "systemd-analyze"
-    program, answers = _find(name), list[str]()
+    program, answers = _find(name), list[Fault | None]()
     if not_run := _cannot(program):
         return Verdict(name, not_run=not_run)
     for folder, files in folders.items():
         units = [file for file in files if file.reader is Reader.SYSTEMD]
         with tempfile.TemporaryDirectory() as root:
             lay_out(Path(root), files)
-            _stand_ins(Path(root), units)
+            _make_programs(Path(root), units)
             verify = [program, "verify", "--man=no", "--recursive-errors=no", f"--root={root}"]
-            refusals = [_refusal(f"{folder}{unit.path}", [*verify, unit.name]) for unit in units]
-        answers += [refusal.replace(root, "") for refusal in refusals]
+            answers += [_refusal(f"{folder}{unit.path}", [*verify, unit.name], hide=root) for unit in units]
     return Verdict(name, len(answers), tuple(filter(None, answers)))
 
 
-def _stand_ins(root: Path, units: Iterable[RenderedFile]) -> None:
-    """Programs of the machine's image: to be there and executable is all that is asked of them."""
+def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
+    """Empty programs in place of those of the machine's image: systemd asks only that they can be executed."""
     for unit in units:
         for program in PROGRAM.findall(unit.text):
             (root / program).parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +224,7 @@ def _asked(
 
 def _find(name: str) -> str:
     """From PATH, from sbin, or what the lab built; empty: it is nowhere."""
-    places = (os.environ.get("PATH", ""), lint.PATH, str(cache_dir() / "bin"))
+    places = (os.environ.get("PATH", ""), PATH, str(cache_dir() / "bin"))
     return shutil.which(name, path=os.pathsep.join(places)) or ""
 
 
@@ -171,17 +235,23 @@ def _cannot(program: str, within: Sequence[str] = ()) -> str:
     return NO_NETWORK if within and _refusal("", [*within, "true"]) else ""
 
 
-def _refusal(path: str, command: Sequence[str], content: bytes = b"", complaint: bytes = b"") -> str:
-    """One line if the reader refuses, by its end or by a complaint, else nothing."""
+def _refusal(
+    path: str, command: Sequence[str], content: bytes = b"", complaint: bytes = b"", *, hide: str = "\0"
+) -> Fault | None:
+    """Why a reader refuses, by its end or by a complaint; None: it does not."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
         words = [word.replace(FILE, file.name) for word in command]
         run = subprocess.run(words, input=content, capture_output=True, check=False)  # noqa: S603
-        said = (run.stderr or run.stdout).replace(file.name.encode(), b"it")
-    refused = run.returncode or (complaint and re.search(complaint, said))
-    return _told(path, said) if refused else ""
+        answer = (run.stderr or run.stdout).replace(file.name.encode(), b"it").replace(hide.encode(), b"")
+    refused = run.returncode or (complaint and re.search(complaint, answer))
+    return _refused(path, answer) if refused else None
 
 
-def _told(path: str, said: bytes) -> str:
-    return f"{path}: refused: {' '.join(said.decode(errors='replace').split())[:400]}"
+def _refused(path: str, answer: bytes) -> Fault:
+    return Fault(path, f"refused: {_shortened(answer.decode(errors='replace'))}", FIX)
+
+
+def _shortened(answer: str) -> str:
+    return " ".join(answer.split())[:400]

@@ -1,29 +1,21 @@
 """`RenderedAsset`: its text is an input, so that a preview shows the lines that change."""
 
-from dataclasses import dataclass
-
 import pulumi
-from pulumi.dynamic import Resource
+from pydantic import SecretStr
 
-from assets.render import RenderedFile
-from providers.rendered_asset.provider import AssetProvider
-
-
-@dataclass(frozen=True, kw_only=True)
-class RenderedAssetArgs:
-    """Inputs of `RenderedAsset`."""
-
-    file: RenderedFile
+from assets.file import RenderedFile
+from providers.base.dynamic import BaremetalResource
+from providers.rendered_asset.model import RenderedAssetSpec
+from providers.rendered_asset.provider import RenderedAssetProvider
 
 
-class RenderedAsset(Resource, module="baremetal", name="RenderedAsset"):
-    """One file as a machine will see it; what is secret is so here."""
+class RenderedAsset(BaremetalResource, module="baremetal", name="RenderedAsset"):
+    """One file as a machine will see it; its text is a secret of the stack where the file is one."""
 
     sha256: pulumi.Output[str]
     """SHA-256 of the text, in hex."""
 
-    def __init__(self, name: str, args: RenderedAssetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        file = args.file
-        text = pulumi.Output.secret(file.text) if file.secret else file.text
-        props = {"path": file.path, "mode": f"{file.mode:04o}", "reader": file.reader.value, "text": text}
-        super().__init__(AssetProvider(), name, {**props, "sha256": None}, opts)
+    def __init__(self, name: str, file: RenderedFile, opts: pulumi.ResourceOptions | None = None) -> None:
+        text = SecretStr(file.text) if file.secret else file.text
+        spec = RenderedAssetSpec(path=file.path, mode=f"{file.mode:04o}", reader=file.reader, text=text)
+        super().__init__(RenderedAssetProvider(), name, spec, opts)

@@ -1,33 +1,52 @@
 """The handoff of the API VIPs: runs from state to state as the table in states.py says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from cluster.options import Phase
 from providers.base.clock import Clock
-from providers.base.errors import HandoffUnsafeError, OkdBaremetalError
+from providers.base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from providers.base.progress import Report
-from providers.vip_handoff.checks import Look
-from providers.vip_handoff.model import UNMEASURED, Client, Cluster, Guest, Segment, Signal
-from providers.vip_handoff.states import ENDS, TABLE, Row, State, seconds, was_released
+from providers.vip_handoff.checks import Checks
+from providers.vip_handoff.model import (
+    HOLDING,
+    BootstrapGuest,
+    ClusterProbe,
+    MeasuringClient,
+    Signal,
+    VipHandoffOuts,
+    VipHandoffSpec,
+)
+from providers.vip_handoff.states import ENDS, TABLE, Row, State, was_released
 
 POLL_S = 0.5
 HEARTBEAT_S = 5.0
 NOT_ASKED = "not asked: no kubeconfig"
 
 
+def phase_faults(old: Phase | None, new: VipHandoffSpec) -> Iterator[Fault]:
+    """The phase goes one way. `old`: that of the state; None: there is none yet."""
+    if old is Phase.PRODUCTION and new.phase is Phase.BOOTSTRAP:
+        what = "production is behind you: there is no way back to bootstrap"
+        yield Fault("phase", what, "set it to production again")
+    if old is None and new.phase is Phase.PRODUCTION and not new.import_production:
+        fix = "start with phase bootstrap, or (its state was lost) set import_production"
+        yield Fault("phase", "the stack is empty", fix)
+
+
 @dataclass
 class HandoffEngine:
-    """One look at, or one move of, the API VIPs."""
+    """One proof, or one move, of the API VIPs."""
 
-    cluster: Cluster
-    segment: Segment
-    guest: Guest
+    spec: VipHandoffSpec
+    probe: ClusterProbe
+    guest: BootstrapGuest
     signal: Signal | None
     """None: there is no kubeconfig to ask the payload with."""
-    client: Callable[[], AbstractContextManager[Client]]
+    client: Callable[[], AbstractContextManager[MeasuringClient]]
     clock: Clock
     report: Report
     timeline: list[dict[str, Any]] = field(default_factory=list)
@@ -38,20 +57,34 @@ class HandoffEngine:
     _beat: float = 0.0
     _started: float = 0.0
 
-    def prove_bootstrap(self) -> dict[str, Any]:
+    def reach(self, old: Phase, outs: VipHandoffOuts) -> VipHandoffOuts:
+        """Bring the VIPs to where the wanted phase has them.
+
+        Args:
+            old: The phase of the state.
+            outs: The outputs of before: what describes an earlier move stays.
+
+        Raises:
+            HandoffUnsafeError: See `prove_bootstrap`, `prove_control_plane` and `move`.
+        """
+        if self.spec.phase is Phase.BOOTSTRAP:
+            return self.prove_bootstrap()
+        if old is Phase.PRODUCTION:
+            now = self.prove_control_plane()
+            return outs.model_copy(update={name: getattr(now, name) for name in HOLDING})
+        return self.move()
+
+    def prove_bootstrap(self) -> VipHandoffOuts:
         """Phase `bootstrap`: the VIPs are answered by the bootstrap VM, with API and config server behind them.
 
         A control plane that took them by itself is right as well: a payload may tear the bootstrap's API down.
-
-        Returns:
-            The outputs of `VipHandoff`.
 
         Raises:
             HandoffUnsafeError: Not so within `bootstrap_s`.
         """
         return self._run(State.PROVE)
 
-    def prove_control_plane(self) -> dict[str, Any]:
+    def prove_control_plane(self) -> VipHandoffOuts:
         """Phase `production`, VIPs moved long ago: a control-plane node answers them.
 
         Raises:
@@ -59,7 +92,7 @@ class HandoffEngine:
         """
         return self._run(State.CONFIRM)
 
-    def move(self) -> dict[str, Any]:
+    def move(self) -> VipHandoffOuts:
         """Move the VIPs from the bootstrap to the control plane, or leave everything as it was.
 
         Raises:
@@ -67,8 +100,8 @@ class HandoffEngine:
         """
         return self._run(State.GATE)
 
-    def _run(self, state: State) -> dict[str, Any]:
-        self._started, felt = self.clock.now(), None
+    def _run(self, state: State) -> VipHandoffOuts:
+        self._started, client = self.clock.now(), None
         with ExitStack() as measuring:
             while True:
                 self._begin(state)
@@ -77,12 +110,12 @@ class HandoffEngine:
                     break
                 if not row.measured:
                     measuring.close()
-                elif felt is None:
-                    felt = measuring.enter_context(self.client())
+                elif client is None:
+                    client = measuring.enter_context(self.client())
                 state = self._leave(state, row)
         if state is not State.DONE:
             raise self._error(state)
-        return self._result(felt)
+        return self._result(client)
 
     def _begin(self, state: State) -> None:
         self.timeline.append({"state": state.value, "at_s": self._at_s()})
@@ -91,40 +124,40 @@ class HandoffEngine:
 
     def _leave(self, state: State, row: Row) -> State:
         """Do and check what the row says; the next state."""
-        look = self._look()
+        checks = self._checks()
         try:
             if row.does:
                 row.does(self.guest)
-            late = self._missing(state, row, look)
-            moved = None if late else self._moved(row, look)
+            late = self._missing(state, row, checks)
+            moved = None if late else self._moved(row, checks)
         except OkdBaremetalError as error:
-            self._blame(state, error.what, error.fix or row.fix, error)
+            self._blame(state, error.fault.what, error.fault.fix or row.fix, error)
             return row.failure
         if late:
-            self._blame(state, f"{late}, after {seconds(self.cluster, row.within):g} s", row.fix, None)
+            self._blame(state, f"{late}, after {row.within.of(self.spec):g} s", row.fix, None)
             return row.late
         return moved or row.success
 
-    def _moved(self, row: Row, look: Look) -> State | None:
+    def _moved(self, row: Row, checks: Checks) -> State | None:
         """Where it leads that the VIPs have moved already; None: they have not."""
-        if row.moved is None or look.control_plane_holds() is not None:
+        if row.moved is None or checks.control_plane_holds() is not None:
             return None
         return row.resumed if was_released(self.guest) else row.moved
 
-    def _missing(self, state: State, row: Row, look: Look) -> str | None:
+    def _missing(self, state: State, row: Row, checks: Checks) -> str | None:
         """Poll until nothing has been missing for long enough; by the deadline, what was missing last."""
         if not row.check:
             return None
         since: float | None = None
         missed = ""
-        deadline = self.clock.now() + seconds(self.cluster, row.within)
+        deadline = self.clock.now() + row.within.of(self.spec)
         while True:
-            seen, now = row.check(look), self.clock.now()
+            seen, now = row.check(checks), self.clock.now()
             if seen:
                 since, missed = None, seen
             else:
                 since = now if since is None else since
-                left = seconds(self.cluster, row.steady) - (now - since)
+                left = row.steady.of(self.spec) - (now - since)
                 if left <= 0:
                     return None
                 seen = f"as wanted; steady for {left:.0f} s more"
@@ -135,8 +168,8 @@ class HandoffEngine:
                 self.report(f"{state}: {seen}; {deadline - now:.0f} s left")
             self.clock.sleep(POLL_S)
 
-    def _look(self) -> Look:
-        return Look(self.cluster, self.segment, self.signal, self._note)
+    def _checks(self) -> Checks:
+        return Checks(self.spec, self.probe, self.signal, self._note)
 
     def _note(self, holder: str) -> None:
         if not self.holders or self.holders[-1]["holder"] != holder:
@@ -146,31 +179,32 @@ class HandoffEngine:
         return round(self.clock.now() - self._started, 2)
 
     def _blame(self, state: State, what: str, fix: str, cause: OkdBaremetalError | None) -> None:
-        fault = HandoffUnsafeError(f"at {state}: {what}", fix=fix)
-        fault.__cause__ = cause
-        self._faults.append(fault)
+        error = HandoffUnsafeError(f"at {state}: {what}", fix=fix)
+        error.__cause__ = cause
+        self._faults.append(error)
 
     def _error(self, end: State) -> HandoffUnsafeError:
         first, *later = self._faults
-        outcome = "giving it back failed: " + "; ".join(fault.what for fault in later) if later else ENDS[end]
-        where = f"API VIP {' and '.join(self.cluster.vips)}"
-        error = HandoffUnsafeError(f"{first.what}; {outcome}", where=where, fix=first.fix)
+        outcome = ENDS[end]
+        if later:
+            outcome = "giving it back failed: " + "; ".join(error.fault.what for error in later)
+        error = HandoffUnsafeError(f"{first.fault.what}; {outcome}", where=self.spec.where, fix=first.fault.fix)
         error.__cause__ = first
         return error
 
-    def _result(self, felt: Client | None) -> dict[str, Any]:
-        seen, holder = self._look().census()
-        macs = sorted(frozenset().union(*seen))
-        return {
-            "holder": holder,
-            "mac": macs[0] if holder else None,
-            "macs": macs,
-            "completion": self._completion(),
-            "timeline": self.timeline,
-            "holders": self.holders,
-            "seconds": seconds_per_state(self.timeline),
-            **(felt.figures(self._started) if felt else UNMEASURED),
-        }
+    def _result(self, client: MeasuringClient | None) -> VipHandoffOuts:
+        seen, holder = self._checks().census()
+        macs = sorted(frozenset[str]().union(*seen))
+        return VipHandoffOuts(
+            holder=holder,
+            mac=macs[0] if holder else None,
+            macs=macs,
+            completion=self._completion(),
+            timeline=self.timeline,
+            holders=self.holders,
+            seconds=seconds_per_state(self.timeline),
+            **(client.figures(self._started) if client else {}),
+        )
 
     def _completion(self) -> str | None:
         if all(entry["state"] != State.AWAIT for entry in self.timeline):

@@ -5,13 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assets.contract import HELD, RELEASED, Word
 from providers.base.errors import HandoffUnsafeError, OkdBaremetalError
-from providers.vip_handoff.checks import Look
-from providers.vip_handoff.model import Cluster, Guest
+from providers.vip_handoff.checks import Checks
+from providers.vip_handoff.model import BootstrapGuest, VipHandoffSpec
 
 MOVE_S = 30.0  # VRRP needs up to 3 adverts and a skew, 3.8 s; the rest is for machines under load
 BACK_S = 30.0
-ANSWER = re.compile(r"(held|released) vip=(yes|no) api=(yes|no)")
+SOAKS = 4  # a break starts the soak anew; after so many times its length the VIPs go back
+ANSWER = re.compile(rf"({HELD}|{RELEASED}) vip=(yes|no) api=(yes|no)")
 
 
 class State(StrEnum):
@@ -41,17 +43,36 @@ ENDS = {
 }
 
 
+@dataclass(frozen=True)
+class Time:
+    """A time of the table, in seconds."""
+
+    of: Callable[[VipHandoffSpec], float]
+    name: str
+    """For the document: the option in code style, or the seconds; `-`: none."""
+
+
+NO_TIME = Time(lambda _: 0, "-")
+STABLE = Time(lambda spec: spec.stable_s, "`stable_s`")
+SOAK = Time(lambda spec: spec.soak_s, "`soak_s`")
+SOAK_LIMIT = Time(lambda spec: SOAKS * spec.soak_s, "`soaks_s`")
+DEADLINE = Time(lambda spec: spec.deadline_s, "`deadline_s`")
+BOOTSTRAP = Time(lambda spec: spec.bootstrap_s, "`bootstrap_s`")
+MOVE = Time(lambda _: MOVE_S, f"{MOVE_S:g} s")
+BACK = Time(lambda _: BACK_S, f"{BACK_S:g} s")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One state. Times are in seconds: a number, or the field of `Cluster` that has it."""
+    """One state."""
 
-    does: Callable[[Guest], None] | None = None
+    does: Callable[[BootstrapGuest], None] | None = None
     """Once, at the beginning."""
-    check: Callable[[Look], str | None] | None = None
+    check: Callable[[Checks], str | None] | None = None
     """Again and again after that; None: nothing is missing."""
-    steady: float | str = 0.0
+    steady: Time = NO_TIME
     """For so long without a break nothing must be missing."""
-    within: float | str = 0.0
+    within: Time = NO_TIME
     """The deadline of it."""
     success: State
     moved: State | None = None
@@ -67,118 +88,114 @@ class Row:
     fix: str = ""
 
 
-def _ask(guest: Guest) -> None:
-    """Asks for `status`: only who answers can be told to take the VIPs back."""
-    _answered(guest, "status", "held|released")
+def _ask(guest: BootstrapGuest) -> None:
+    """Sends `status`: a bootstrap that does not answer could not be asked to take the VIPs back."""
+    _answered(guest, Word.STATUS, HELD, RELEASED)
 
 
-def _release(guest: Guest) -> None:
-    """Says `release`."""
-    _answered(guest, "release", "released")
+def _release(guest: BootstrapGuest) -> None:
+    """Sends `release`."""
+    _answered(guest, Word.RELEASE, RELEASED)
 
 
-def _hold(guest: Guest) -> None:
-    """Says `hold`."""
-    _answered(guest, "hold", "held")
+def _hold(guest: BootstrapGuest) -> None:
+    """Sends `hold`."""
+    _answered(guest, Word.HOLD, HELD)
 
 
-def _let_go(guest: Guest) -> None:
-    """Presses the VM's power button, and pulls its plug after `shutdown_s`."""
+def _let_go(guest: BootstrapGuest) -> None:
+    """Presses the VM's power button, and cuts its power after `shutdown_s`."""
     guest.stop()
 
 
-def was_released(guest: Guest) -> bool:
-    """Whether the bootstrap has let go because it was told to; a guest that is gone was not."""
+def was_released(guest: BootstrapGuest) -> bool:
+    """Whether the bootstrap has let go because it was asked to; a guest that is gone was not."""
     try:
-        return _answered(guest, "status", "held|released").startswith("released")
+        return _answered(guest, Word.STATUS, HELD, RELEASED).startswith(RELEASED)
     except OkdBaremetalError:
         return False
 
 
-def _answered(guest: Guest, word: str, wanted: str) -> str:
-    answer = guest.say(word)
-    said = ANSWER.fullmatch(answer)
-    if not said or said[1] not in wanted.split("|"):
-        fix = "Look at the console of the bootstrap VM: does okd-vip-channel.service run?"
-        raise HandoffUnsafeError(f"the bootstrap answered {answer!r}, wanted {wanted}", fix=fix)
+def _answered(guest: BootstrapGuest, word: Word, *wanted: str) -> str:
+    answer = guest.send(word)
+    parsed = ANSWER.fullmatch(answer)
+    if not parsed or parsed[1] not in wanted:
+        what = f"the bootstrap answered {answer!r}, wanted {' or '.join(wanted)}"
+        fix = "look at the console of the bootstrap VM: does okd-vip-channel.service run?"
+        raise HandoffUnsafeError(what, fix=fix)
     return answer
 
 
 TABLE = {
     State.PROVE: Row(
-        check=Look.vips_served,
-        within="bootstrap_s",
+        check=Checks.vips_served,
+        within=BOOTSTRAP,
         success=State.DONE,
-        fix="Look at the console of the bootstrap VM, then run `pulumi up` again",
+        fix="look at the console of the bootstrap VM, then run `pulumi up` again",
     ),
     State.CONFIRM: Row(
-        check=Look.control_plane_holds,
-        within="deadline_s",
+        check=Checks.control_plane_holds,
+        within=DEADLINE,
         success=State.DONE,
-        fix="Look at keepalived on the control plane",
+        fix="look at keepalived on the control plane",
     ),
     State.GATE: Row(
-        check=Look.control_plane_ready,
-        steady="stable_s",
-        within="deadline_s",
+        check=Checks.control_plane_ready,
+        steady=STABLE,
+        within=DEADLINE,
         success=State.ASK,
         moved=State.WATCH,
         resumed=State.SOAK,
-        fix="See why it is not ready, then run `pulumi up` again",
+        fix="see why it is not ready, then run `pulumi up` again",
     ),
     State.ASK: Row(does=_ask, success=State.RELEASE),
     State.RELEASE: Row(
         does=_release,
-        check=Look.control_plane_holds,
-        within=MOVE_S,
+        check=Checks.control_plane_holds,
+        within=MOVE,
         success=State.SOAK,
         failure=State.BACK,
         late=State.BACK,
         measured=True,
-        fix="Look at keepalived on the control plane",
+        fix="look at keepalived on the control plane",
     ),
     State.SOAK: Row(
-        check=Look.control_plane_serves,
-        steady="soak_s",
-        within="soaks_s",
+        check=Checks.control_plane_serves,
+        steady=SOAK,
+        within=SOAK_LIMIT,
         success=State.AWAIT,
         failure=State.BACK,
         late=State.BACK,
         measured=True,
-        fix="Look at the API of the control plane",
+        fix="look at the API of the control plane",
     ),
     State.WATCH: Row(
-        check=Look.control_plane_serves,
-        steady="soak_s",
-        within="soaks_s",
+        check=Checks.control_plane_serves,
+        steady=SOAK,
+        within=SOAK_LIMIT,
         success=State.AWAIT,
         failure=State.LEFT,
         late=State.LEFT,
         measured=True,
-        fix="Look at the API of the control plane",
+        fix="look at the API of the control plane",
     ),
     State.AWAIT: Row(
-        check=Look.payload_complete,
-        within="deadline_s",
+        check=Checks.payload_complete,
+        within=DEADLINE,
         success=State.LET_GO,
         failure=State.LEFT,
         late=State.LEFT,
-        fix="See what `openshift-install wait-for bootstrap-complete` says, then run `pulumi up` again",
+        fix="see what `openshift-install wait-for bootstrap-complete` reports, then run `pulumi up` again",
     ),
     State.LET_GO: Row(does=_let_go, success=State.DONE, failure=State.LEFT),
     State.BACK: Row(
         does=_hold,
-        check=Look.bootstrap_holds,
-        within=BACK_S,
+        check=Checks.bootstrap_holds,
+        within=BACK,
         success=State.RETURNED,
         failure=State.LEFT,
         late=State.LEFT,
         measured=True,
-        fix="Look at keepalived on the bootstrap",
+        fix="look at keepalived on the bootstrap",
     ),
 }
-
-
-def seconds(cluster: Cluster, time: float | str) -> float:
-    """A time of a row, in this cluster."""
-    return float(getattr(cluster, time)) if isinstance(time, str) else time

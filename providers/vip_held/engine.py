@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from providers.base.clock import Clock
-from providers.base.errors import HandoffUnsafeError
+from providers.base.errors import VipError
 from providers.base.progress import Report
+from wires.segment.holder import holder_of
 
 POLL_S = 0.5
 
 
 @dataclass(frozen=True)
 class VipHeldEngine:
-    """Looks until it is so."""
+    """Probes until it is so."""
 
     vip: str
     nodes: Mapping[str, str]
@@ -24,19 +25,16 @@ class VipHeldEngine:
     def holder(self) -> tuple[str | None, list[str]]:
         """The one holder, and every MAC that answers."""
         macs = self.macs_of(self.vip)
-        name = None
-        if len(macs) == 1:
-            name = next((name for name, address in self.nodes.items() if self.macs_of(address) == macs), None)
-        return name, sorted(macs)
+        return holder_of([macs], self.nodes, self.macs_of), sorted(macs)
 
     def prove(self, *, deadline_s: float) -> tuple[str, list[str]]:
         """Wait until one machine holds it.
 
         Raises:
-            HandoffUnsafeError: Not so within `deadline_s` seconds.
+            VipError: Not so within `deadline_s` seconds.
         """
         until = self.clock.now() + deadline_s
-        told = None
+        reported = None
         while True:
             holder, macs = self.holder()
             if holder:
@@ -45,10 +43,9 @@ class VipHeldEngine:
             if self.clock.now() >= until:
                 seen = " and ".join(macs) or "nobody"
                 what = f"answered by {seen}, wanted exactly one of {', '.join(self.nodes)}, after {deadline_s:g} s"
-                raise HandoffUnsafeError(
-                    what, where=f"VIP {self.vip}", fix="Look at the routers and keepalived there"
-                )
-            if macs != told:
+                fix = "look at the routers and keepalived there"
+                raise VipError(what, where=f"VIP {self.vip}", fix=fix)
+            if macs != reported:
                 self.report(f"answered by {' and '.join(macs) or 'nobody'}; {until - self.clock.now():.0f} s left")
-                told = macs
+                reported = macs
             self.clock.sleep(POLL_S)

@@ -1,31 +1,36 @@
 """RPC shell of `VipHeld`."""
 
 from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Props, Provider
-from providers.base.progress import row, warnings
+from providers.base.dynamic import Provider
+from providers.base.plugin import row, warnings
 from providers.vip_held.engine import VipHeldEngine
+from providers.vip_held.model import VipHeldOuts, VipHeldSpec
 from wires.segment.neighbours import macs_at, unproven
 
 
-class VipHeldProvider(Provider):
+class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
     """Proves the holder; owns nothing."""
 
-    def _create(self, props: Props) -> tuple[str, Props]:
-        return props["vip"], self._update("", {}, props)
+    def _create(self, spec: VipHeldSpec) -> tuple[str, VipHeldOuts]:
+        return spec.vip, _proven(spec)
 
-    def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        if said := unproven():
-            warnings(news["urn"])(said)
-        holder, macs = _engine(news).prove(deadline_s=news["deadline_s"])
-        return {"holder": holder, "macs": macs, "unproven": said}
+    def _update(self, old: VipHeldSpec, outs: VipHeldOuts, new: VipHeldSpec) -> VipHeldOuts:
+        return _proven(new)
 
-    def _read(self, id_: str, props: Props) -> Props:
-        holder, macs = _engine(props).holder()
+    def _read(self, spec: VipHeldSpec, outs: VipHeldOuts) -> VipHeldOuts:
+        holder, macs = _engine(spec).holder()
         if not macs:
-            print(f"VIP {props['vip']}: nobody answers it now; kept what was known", flush=True)
-            return {}
-        return {"holder": holder, "macs": macs}
+            warnings(spec.urn)("nobody answers it now; kept what was known")
+            return outs
+        return VipHeldOuts(holder=holder, macs=macs, unproven=outs.unproven)
 
 
-def _engine(props: Props) -> VipHeldEngine:
-    return VipHeldEngine(props["vip"], props["nodes"], macs_at, SYSTEM_CLOCK, row(props["urn"]))
+def _proven(spec: VipHeldSpec) -> VipHeldOuts:
+    if unseen := unproven():
+        warnings(spec.urn)(unseen)
+    holder, macs = _engine(spec).prove(deadline_s=spec.deadline_s)
+    return VipHeldOuts(holder=holder, macs=macs, unproven=unseen)
+
+
+def _engine(spec: VipHeldSpec) -> VipHeldEngine:
+    return VipHeldEngine(spec.vip, spec.nodes, macs_at, SYSTEM_CLOCK, row(spec.urn))

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-
 from components.preflight import wire_wanted_of
+from providers.network_preflight.segment import HostWire
+
 from providers.base.verdict import Verdict
 from providers.network_preflight.engine import judge
-from providers.network_preflight.segment import HostWire
 from testing import clusters
 from testing.namespaces import in_own_network, needs_root, neighbour
 from testing.scene.cluster import segment

@@ -1,10 +1,9 @@
 """The API and the config server of a cluster, as its clients see them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from assets.contract import API_PORT, CONFIG_PORT
 from wires.api.https import Endpoint
-
-API_PORT, CONFIG_PORT = 6443, 22623
 
 
 @dataclass(frozen=True)
@@ -13,15 +12,6 @@ class Api:
 
     domain: str
     ca_pem: str
-    _ready: Endpoint = field(init=False)
-    _config: Endpoint = field(init=False)
-
-    def __post_init__(self) -> None:
-        api = Endpoint(API_PORT, "/readyz", f"api.{self.domain}", self.ca_pem)
-        # The config server's certificate is for the internal name alone.
-        config = Endpoint(CONFIG_PORT, "/healthz", f"api-int.{self.domain}", self.ca_pem)
-        object.__setattr__(self, "_ready", api)
-        object.__setattr__(self, "_config", config)
 
     def problem(self, address: str) -> str | None:
         """Why the API behind an address is not ready; None: it is."""
@@ -33,4 +23,9 @@ class Api:
 
     def serves_config(self, address: str) -> bool:
         """Whether a config server answers behind an address."""
-        return self._config.is_ready(address)
+        # Its certificate is for the internal name alone.
+        return Endpoint(CONFIG_PORT, "/healthz", f"api-int.{self.domain}", self.ca_pem).is_ready(address)
+
+    @property
+    def _ready(self) -> Endpoint:
+        return Endpoint(API_PORT, "/readyz", f"api.{self.domain}", self.ca_pem)

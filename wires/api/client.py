@@ -1,4 +1,4 @@
-"""A client of the VIP during the handoff: what a user of the API would have felt."""
+"""A client of the VIP during the handoff: what a user of the API would have attempts."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ Attempt = Callable[[], str | None]
 
 
 @dataclass
-class Felt:
+class Attempts:
     """What a series of attempts met."""
 
     tried: int = 0
@@ -60,7 +60,7 @@ class VipClient:
     """
 
     def __init__(self, connect: Attempt, request: Attempt) -> None:
-        self.connects, self.requests = Felt(), Felt()
+        self.connects, self.requests = Attempts(), Attempts()
         self._over = threading.Event()
         self._threads = [
             threading.Thread(target=self._attempt, args=(connect, self.connects, False), daemon=True),
@@ -79,15 +79,15 @@ class VipClient:
         for thread in self._threads:
             thread.join()
 
-    def _attempt(self, attempt: Attempt, felt: Felt, retry: bool) -> None:
+    def _attempt(self, attempt: Attempt, attempts: Attempts, retry: bool) -> None:
         while not self._over.is_set():
             started = time.monotonic()
             problem = attempt()
             if problem and (retry or problem.startswith(ACCEPTED_THEN_RESET)):
-                felt.remember(problem)
+                attempts.remember(problem)
                 problem = attempt()
-                felt.retried += problem is None
+                attempts.retried += problem is None
             if problem:
-                felt.remember(problem)
-            felt.note(problem is None, time.monotonic())
+                attempts.remember(problem)
+            attempts.note(problem is None, time.monotonic())
             self._over.wait(max(0.0, started + EVERY_S - time.monotonic()))

@@ -1,11 +1,13 @@
-"""Whether an HTTPS endpoint behind an address is ready, on a fresh connection each time."""
+"""HTTPS to an address whose certificate is for a name, on a fresh connection each time."""
 
 import socket
 import ssl
 from dataclasses import dataclass
 from functools import lru_cache
+from http import HTTPStatus
 
-OK = 200
+from urllib3 import HTTPSConnectionPool
+from urllib3.exceptions import HTTPError
 
 
 @dataclass(frozen=True)
@@ -19,36 +21,64 @@ class Endpoint:
     timeout_s: float = 3
     """Per step: connect, handshake, answer."""
 
-    def get(self, address: str) -> int:
-        """Status of one GET.
-
-        Raises:
-            OSError: No connection, no TLS, or no answer in time.
-        """
-        with (
-            socket.create_connection((address, self.port), timeout=self.timeout_s) as plain,
-            _context(self.ca_pem).wrap_socket(plain, server_hostname=self.server_name) as wire,
-        ):
-            wire.sendall(
-                f"GET {self.path} HTTP/1.1\r\nHost: {self.server_name}\r\nConnection: close\r\n\r\n".encode()
-            )
-            _, _, rest = wire.recv(1024).partition(b" ")
-        status = rest[:3]
-        if not status.isdigit():
-            raise ConnectionError("the answer is no HTTP")
-        return int(status)
-
     def problem(self, address: str) -> str | None:
         """Why a GET is not answered with 200; None: it is."""
+        pool = pool_at(address, self.port, self.server_name, trusting(self.ca_pem), self.timeout_s)
         try:
-            status = self.get(address)
+            status, _ = get(pool, self.path)
         except OSError as error:
             return f"{type(error).__name__}: {error}"
-        return None if status == OK else f"status {status}"
+        return None if status == HTTPStatus.OK else f"status {status}"
 
     def is_ready(self, address: str) -> bool:
         """Whether a GET is answered with 200."""
         return self.problem(address) is None
+
+
+def pool_at(address: str, port: int, server_name: str, tls: ssl.SSLContext, timeout_s: float) -> HTTPSConnectionPool:
+    """Connections to `address` for the server of that name; one at a time, and nothing is sent twice.
+
+    Args:
+        address: IPv4 or IPv6.
+        port: TCP port.
+        server_name: What the certificate must be for.
+        tls: Whom to trust, and perhaps who asks.
+        timeout_s: Per step: connect, handshake, answer.
+    """
+    return HTTPSConnectionPool(
+        address,
+        port,
+        maxsize=1,
+        timeout=timeout_s,
+        retries=False,
+        headers={"Host": server_name},
+        ssl_context=tls,
+        server_hostname=server_name,
+    )
+
+
+def get(pool: HTTPSConnectionPool, path: str) -> tuple[int, bytes]:
+    """Status and content of one GET; the connection ends with it.
+
+    Raises:
+        OSError: No connection, no TLS, no HTTP, or no answer in time.
+    """
+    try:
+        answer = pool.request("GET", path, headers={**pool.headers, "Connection": "close"})
+    except HTTPError as error:
+        raise os_error(error) from None
+    return answer.status, answer.data
+
+
+def os_error(error: HTTPError) -> OSError:
+    """What the operating system or TLS reported, out of what urllib3 wraps around it."""
+    found: BaseException | None = error
+    while found is not None:
+        nested = (each for each in found.args if isinstance(each, BaseException))
+        if isinstance(found, OSError):
+            return found
+        found = found.__cause__ or next(nested, None) or found.__context__
+    return ConnectionError(f"the answer is no HTTP ({type(error).__name__})")
 
 
 def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | None:
@@ -61,5 +91,6 @@ def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | N
 
 
 @lru_cache(maxsize=8)
-def _context(ca_pem: str) -> ssl.SSLContext:
+def trusting(ca_pem: str) -> ssl.SSLContext:
+    """A context that trusts these CAs alone."""
     return ssl.create_default_context(cadata=ca_pem)

@@ -1,14 +1,16 @@
 """Resources of a Kubernetes API, as the holder of a client certificate reads them."""
 
-import http.client
-import socket
 import ssl
 from dataclasses import dataclass
-from typing import TypeVar
+from http import HTTPStatus
+from typing import Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from wires.api.api import API_PORT
+from assets.contract import API_PORT
+from payload.kubeconfig import Kubeconfig
+from providers.base.memory import in_memory, path_of
+from wires.api.https import get, pool_at
 
 TIMEOUT_S = 3
 """Per step: connect, handshake, answer."""
@@ -25,32 +27,26 @@ class KubeApi:
     """With the client's certificate."""
     port: int = API_PORT
 
+    @classmethod
+    def by(cls, kubeconfig: Kubeconfig, domain: str) -> Self:
+        """The API of the cluster of this domain, asked as the kubeconfig's user."""
+        context = ssl.create_default_context(cadata=kubeconfig.ca_pem)
+        with in_memory(kubeconfig.client_pem) as file:  # Python's ssl reads a key from a file alone
+            context.load_cert_chain(path_of(file))
+        return cls(f"api.{domain}", context)
+
     def get(self, address: str, path: str, model: type[_Resource]) -> _Resource | None:
         """One resource, on a fresh connection; None: there is none.
 
         Raises:
             OSError: No connection, no TLS, no answer in time, a refusal, or another thing than `model`.
         """
-        try:
-            status, content = self._ask(address, path)
-        except http.client.HTTPException:
-            raise ConnectionError("the answer is no HTTP") from None
-        if status == http.client.NOT_FOUND:
+        status, content = get(pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S), path)
+        if status == HTTPStatus.NOT_FOUND:
             return None
-        if status != http.client.OK:
+        if status != HTTPStatus.OK:
             raise ConnectionError(f"status {status}")
         try:
             return model.model_validate_json(content)
         except ValidationError:  # its text has the content
             raise ConnectionError("the answer is another thing") from None
-
-    def _ask(self, address: str, path: str) -> tuple[int, bytes]:
-        with (
-            socket.create_connection((address, self.port), timeout=TIMEOUT_S) as plain,
-            self.tls.wrap_socket(plain, server_hostname=self.server_name) as wire,
-        ):
-            connection = http.client.HTTPConnection(self.server_name)
-            connection.sock = wire
-            connection.request("GET", path, headers={"Accept": "application/json"})
-            answer = connection.getresponse()
-            return answer.status, answer.read()

@@ -1,80 +1,24 @@
-"""libvirt, as much of it as the bootstrap VM needs."""
+"""`Hypervisor` by libvirt, and every error of libvirt as ours."""
 
 import contextlib
 import hashlib
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Protocol
 from xml.etree import ElementTree
 
 import libvirt
 
+from assets.contract import CHANNEL
 from providers.base.errors import HypervisorError
+from wires.libvirt import xml
+from wires.libvirt.hypervisor import DomainSpec, Found
+from wires.libvirt.xml import OWNER
 
-OWNER = "urn:okd-baremetal:owner"
-CHANNEL = "org.okd-baremetal.vip"
 CHANNEL_ANSWER_S = 15.0  # an emulated guest under load took 1.6 s, real ones a few ms
 
-
-@dataclass(frozen=True)
-class Found:
-    """A domain that is there."""
-
-    owner: str
-    """`<project>/<stack>` of the program that made it; empty: somebody else did."""
-    build: str
-    """Digest of what it was built from."""
-    running: bool
-
-
-class Hypervisor(Protocol):
-    """What the engines ask of libvirt."""
-
-    def find(self, name: str) -> Found | None:
-        """The domain `name`."""
-        ...
-
-    def volume_path(self, pool: str, volume: str) -> str:
-        """Path of a volume that must be there."""
-        ...
-
-    def volume_sha256(self, pool: str, volume: str) -> str:
-        """Digest of all bytes of a volume that must be there."""
-        ...
-
-    def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
-        """Make a volume anew, perhaps with content; its path."""
-        ...
-
-    def delete_volume(self, pool: str, volume: str) -> None:
-        """Delete a volume, or nothing."""
-        ...
-
-    def define(self, domain_xml: str) -> None:
-        """Define a domain."""
-        ...
-
-    def start(self, name: str) -> None:
-        """Start a domain."""
-        ...
-
-    def shut_down(self, name: str) -> None:
-        """Press the power button (ACPI)."""
-        ...
-
-    def power_off(self, name: str) -> None:
-        """Pull the plug."""
-        ...
-
-    def undefine(self, name: str) -> None:
-        """Forget a domain that is off."""
-        ...
-
-    def ask(self, name: str, word: str) -> str:
-        """Say a word on the handoff's channel; the guest's answer."""
-        ...
+LOG = logging.getLogger(__name__)
 
 
 class Libvirt:
@@ -111,18 +55,13 @@ class Libvirt:
             stream.finish()
         return digest.hexdigest()
 
-    def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
+    def make_overlay(self, pool: str, volume: str, *, base: str, size_gib: int) -> str:
         """See `Hypervisor`."""
-        name = ElementTree.fromstring(volume_xml).findtext("name", "")  # noqa: S314
-        self.delete_volume(pool, name)
-        with self._refusals(f"volume {name} of pool {pool}"):
-            volume = self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
-            if content is not None:
-                stream = self._connection.newStream()
-                volume.upload(stream, 0, len(content))
-                stream.sendAll(lambda _stream, size, sent: _take(content, size, sent), [0])
-                stream.finish()
-            return str(volume.path())
+        return self._make(pool, volume, xml.overlay(volume, base=base, size_gib=size_gib), None)
+
+    def make_private(self, pool: str, volume: str, content: bytes) -> str:
+        """See `Hypervisor`."""
+        return self._make(pool, volume, xml.private(volume, len(content)), content)
 
     def delete_volume(self, pool: str, volume: str) -> None:
         """See `Hypervisor`."""
@@ -132,10 +71,10 @@ class Libvirt:
             if volume in storage.listVolumes():
                 storage.storageVolLookupByName(volume).delete()
 
-    def define(self, domain_xml: str) -> None:
+    def define(self, domain: DomainSpec) -> None:
         """See `Hypervisor`."""
-        with self._refusals("domain"):
-            self._connection.defineXML(domain_xml)
+        with self._refusals(f"domain {domain.name}"):
+            self._connection.defineXML(xml.domain(domain))
 
     def start(self, name: str) -> None:
         """See `Hypervisor`."""
@@ -168,15 +107,27 @@ class Libvirt:
             alarm.start()
             try:
                 stream.send(f"{word}\n".encode())
-                heard = b""
-                while not heard.endswith(b"\n"):
-                    heard += stream.recv(256)
+                answer = b""
+                while not answer.endswith(b"\n"):
+                    answer += stream.recv(256)
             finally:
                 alarm.cancel()
                 alarm.join()
                 with contextlib.suppress(libvirt.libvirtError):
                     stream.abort()
-        return heard.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+        return answer.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+
+    def _make(self, pool: str, volume: str, volume_xml: str, content: bytes | None) -> str:
+        """Make a volume anew, perhaps with content; its path."""
+        self.delete_volume(pool, volume)
+        with self._refusals(f"volume {volume} of pool {pool}"):
+            made = self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
+            if content is not None:
+                stream = self._connection.newStream()
+                made.upload(stream, 0, len(content))
+                stream.sendAll(lambda _stream, size, sent: _take(content, size, sent), [0])
+                stream.finish()
+            return str(made.path())
 
     def _lookup(self, name: str) -> libvirt.virDomain | None:
         try:
@@ -184,7 +135,7 @@ class Libvirt:
         except libvirt.libvirtError as error:
             if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
                 return None
-            raise HypervisorError(_said(error), where=self._uri, fix="Is libvirtd running?") from error
+            raise HypervisorError(_message(error), where=self._uri, fix="start libvirtd") from error
 
     def _refusals(self, what: str) -> AbstractContextManager[None]:
         return refusals(self._uri, what)
@@ -203,7 +154,7 @@ def connected(uri: str) -> Iterator[Libvirt]:
 
 @contextmanager
 def opened(uri: str) -> Iterator[libvirt.virConnect]:
-    """The same, bare.
+    """A bare connection of the library.
 
     Raises:
         HypervisorError: Not reachable.
@@ -213,8 +164,8 @@ def opened(uri: str) -> Iterator[libvirt.virConnect]:
     try:
         connection = libvirt.open(uri)
     except libvirt.libvirtError as error:
-        fix = "Start libvirtd, or mend platform.baremetal.libvirtURI, then run `pulumi up` again"
-        raise HypervisorError(f"libvirt is not reachable: {_said(error)}", where=uri, fix=fix) from error
+        fix = "start libvirtd, or correct platform.baremetal.libvirtURI, then run `pulumi up` again"
+        raise HypervisorError(f"libvirt is not reachable: {_message(error)}", where=uri, fix=fix) from error
     try:
         yield connection
     finally:
@@ -228,10 +179,12 @@ def refusals(uri: str, what: str) -> Iterator[None]:
     Raises:
         HypervisorError: libvirt refuses.
     """
+    LOG.debug("%s: %s", uri, what)
     try:
         yield
     except libvirt.libvirtError as error:
-        raise HypervisorError(f"{what}: {_said(error)}", where=uri, fix=_fix(error, what)) from error
+        LOG.debug("%s: %s: refused: %s", uri, what, _message(error))
+        raise HypervisorError(f"{what}: {_message(error)}", where=uri, fix=_fix_of(error, what)) from error
 
 
 def _take(content: bytes, size: int, sent: list[int]) -> bytes:
@@ -240,16 +193,16 @@ def _take(content: bytes, size: int, sent: list[int]) -> bytes:
     return chunk
 
 
-def _said(error: libvirt.libvirtError) -> str:
+def _message(error: libvirt.libvirtError) -> str:
     return " ".join(str(error.get_error_message() or error).split())
 
 
-def _fix(error: libvirt.libvirtError, what: str) -> str:
-    text = _said(error)
+def _fix_of(error: libvirt.libvirtError, what: str) -> str:
+    text = _message(error)
     if "bridge" in text.lower() or "Cannot get interface" in text:
-        return "Make the bridge that platform.baremetal.externalBridge names, and set it up"
+        return "make the bridge that platform.baremetal.externalBridge names, and set it up"
     if CHANNEL in what:
-        return "Look at the console of the VM: does okd-vip-channel.service run?"
+        return "look at the console of the VM: does okd-vip-channel.service run?"
     if error.get_error_code() in (libvirt.VIR_ERR_NO_STORAGE_POOL, libvirt.VIR_ERR_NO_STORAGE_VOL):
-        return "Make it, or mend bootstrap.pool and bootstrap.base_volume of the stack"
-    return "Look at libvirt's log"
+        return "make it, or correct bootstrap.pool and bootstrap.base_volume of the stack"
+    return "look at libvirt's log"

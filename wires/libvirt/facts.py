@@ -1,52 +1,15 @@
-"""What libvirt says of its host: version, KVM, a storage pool and some of its volumes."""
+"""What libvirt reports of its host: version, KVM, a storage pool and some of its volumes."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from xml.etree import ElementTree
 
 import libvirt
 
 from wires.libvirt.connection import opened, refusals
+from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 
 # "The accel 'kvm' is not supported … on this host", no emulator for x86-64, not QEMU at all (libvirt 9).
 NO_KVM = (libvirt.VIR_ERR_INVALID_ARG, libvirt.VIR_ERR_CONFIG_UNSUPPORTED, libvirt.VIR_ERR_NO_SUPPORT)
-
-
-@dataclass(frozen=True)
-class Volume:
-    """A volume; sizes in bytes."""
-
-    path: str
-    format: str
-    """As libvirt found it: `qcow2`, `raw`, …"""
-    capacity: int
-    """What a guest sees."""
-    allocation: int
-    """What it takes of the pool."""
-
-
-@dataclass(frozen=True)
-class Pool:
-    """A storage pool; of an inactive one libvirt knows neither room nor volumes."""
-
-    active: bool
-    path: str
-    free: int
-    """Bytes."""
-    volumes: Mapping[str, Volume]
-    """Those that were asked for and are there, by name."""
-
-
-@dataclass(frozen=True)
-class HostFacts:
-    """A host of virtual machines."""
-
-    version: tuple[int, int, int]
-    """Of the libvirt that answers there."""
-    kvm: bool
-    """Whether it can run x86-64 guests by KVM."""
-    pool: Pool | None
-    """None: not there, or not asked for."""
 
 
 def host_facts(uri: str, pool: str | None, volumes: Collection[str]) -> HostFacts:
@@ -89,12 +52,12 @@ def _pool(connection: libvirt.virConnect, name: str, volumes: Collection[str]) -
     if not pool.isActive():
         return Pool(active=False, path=path, free=0, volumes={})
     pool.refresh()
-    there = set(volumes) & set(pool.listVolumes())
+    existing = set(volumes) & set(pool.listVolumes())
     free = pool.info()[3]
-    return Pool(True, path, free, {volume: _volume(pool.storageVolLookupByName(volume)) for volume in there})
+    return Pool(True, path, free, {volume: _volume(pool.storageVolLookupByName(volume)) for volume in existing})
 
 
 def _volume(volume: libvirt.virStorageVol) -> Volume:
-    said = ElementTree.fromstring(volume.XMLDesc()).find("target/format")  # noqa: S314
+    kind = ElementTree.fromstring(volume.XMLDesc()).find("target/format")  # noqa: S314
     _, capacity, allocation = volume.info()
-    return Volume(volume.path(), said.get("type", "") if said is not None else "", capacity, allocation)
+    return Volume(volume.path(), kind.get("type", "") if kind is not None else "", capacity, allocation)

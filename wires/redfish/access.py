@@ -1,27 +1,43 @@
 """How one BMC is reached, and how long it may take."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict
+
+from cluster.options import Options
+from cluster.plan import Server
 
 
-@dataclass(frozen=True)
-class Access:
-    """Address, login and trust.
+class BmcAccess(BaseModel):
+    """Address, login and trust of one BMC, all but the password."""
 
-    Args:
-        address: As the install-config has it.
-        ca: PEM of the CA that signed the BMC's certificate; empty: the system's CAs.
-        fingerprint: SHA-256 of that certificate, 64 hex digits; where given it alone is trusted, whoever signed it.
-        verify: False trusts any certificate (`disableCertificateVerification` of the install-config).
-        session: Log in by a Redfish session, for a BMC that refuses Basic; it is ended with the connection.
-    """
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     address: str
+    """As the install-config has it: `redfish-virtualmedia+https://…/redfish/v1/Systems/<id>`."""
     username: str
-    password: str = field(repr=False)
     ca: str = ""
+    """PEM of the CA that signed the BMC's certificate; empty: the system's CAs."""
     fingerprint: str = ""
+    """SHA-256 of that certificate, 64 hex digits; where given it alone is trusted, whoever signed it."""
     verify: bool = True
+    """False trusts any certificate (`disableCertificateVerification` of the install-config)."""
     session: bool = False
+    """Log in by a Redfish session, for a BMC that refuses Basic; it is ended with the connection."""
+
+    @classmethod
+    def of(cls, options: Options, server: Server, *, ca: str) -> Self:
+        """A planned server's BMC: by what the options say of that one, else with the CA of all."""
+        login, trust = options.bmc_credentials.get(server.name), options.bmc_trust.get(server.name)
+        return cls(
+            address=server.bmc.address,
+            username=server.bmc.username,
+            ca=trust.ca if trust and trust.ca else ca,
+            fingerprint=trust.sha256 if trust else "",
+            verify=server.bmc.verify_tls or trust is not None,
+            session=login is not None and login.session,
+        )
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,8 @@ class BootOverride:
     mode: str = ""
 
 
-class Bmc(Protocol):
-    """One system behind its BMC. Each call is one look or one deed, none waits for an effect.
+class BmcClient(Protocol):
+    """One system behind its BMC. Each call is one read or one request, none waits for an effect.
 
     Every method raises `BmcAuthError`, `BmcTransientError` or `BmcError`.
     """
@@ -66,7 +66,7 @@ class Bmc(Protocol):
         ...
 
     def identity(self) -> Identity:
-        """Who it is."""
+        """Which machine it is."""
         ...
 
     def bmc_version(self) -> str:

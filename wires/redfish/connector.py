@@ -3,7 +3,7 @@
 import logging
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any
 
 import sushy
+from pydantic import SecretStr
 from requests import PreparedRequest, RequestException, Response
 from requests.adapters import HTTPAdapter
 from sushy.connector import Connector
@@ -19,7 +20,7 @@ from urllib3.connectionpool import HTTPConnectionPool
 
 from cluster.values.bmc_url import BmcUrl
 from providers.base.errors import BmcError
-from wires.redfish.access import Access, Limits
+from wires.redfish.access import BmcAccess, Limits
 from wires.redfish.tls import PlainSocket, time_limit, tls_context
 
 SESSIONS = "/redfish/v1/SessionService/Sessions"
@@ -36,7 +37,7 @@ logging.getLogger("sushy").addHandler(logging.NullHandler())
 class BmcConnector(Connector):  # type: ignore[misc]
     """HTTP to one BMC. Logs in with the first request; the session, where one is wanted, ends with `close`."""
 
-    def __init__(self, url: BmcUrl, access: Access, limits: Limits) -> None:
+    def __init__(self, url: BmcUrl, access: BmcAccess, password: SecretStr, limits: Limits) -> None:
         super().__init__(
             url.base,
             verify=access.verify,
@@ -45,7 +46,9 @@ class BmcConnector(Connector):  # type: ignore[misc]
             connect_timeout=limits.connect_s,
         )
         self.adapter = BmcAdapter(url.base, access, limits)
-        self._login = {"UserName": access.username, "Password": access.password} if access.session else None
+        self._login: Callable[[], dict[str, str]] | None = None
+        if access.session:
+            self._login = lambda: {"UserName": access.username, "Password": password.get_secret_value()}
         self._token_path = ""
         session = self._session
         # A link in a BMC's answer must not carry its password elsewhere: no other origin is mounted.
@@ -55,7 +58,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
         # sushy closes each connection; a handshake per request is what most of its time goes into.
         session.headers["Connection"] = "keep-alive"
         if not access.session:
-            self.set_http_basic_auth(access.username.encode(), access.password.encode())
+            self.set_http_basic_auth(access.username.encode(), password.get_secret_value().encode())
 
     def close_each(self) -> None:
         """Use a connection per request from now on."""
@@ -92,7 +95,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
 
     def _log_in(self) -> None:
         self._session.headers.pop(TOKEN, None)
-        answer = self._once("POST", SESSIONS, data=self._login)
+        answer = self._once("POST", SESSIONS, data=self._login and self._login())
         if TOKEN not in answer.headers:
             raise sushy.exceptions.MissingXAuthToken("POST", SESSIONS, answer)
         self._token_path = answer.headers.get("Location", "")
@@ -106,7 +109,7 @@ class BmcAdapter(HTTPAdapter):
     (measured 2026-11, sushy 5.14.0). It also counts what passes.
     """
 
-    def __init__(self, base: str, access: Access, limits: Limits) -> None:
+    def __init__(self, base: str, access: BmcAccess, limits: Limits) -> None:
         pinned = access.fingerprint if access.verify else ""
         context = tls_context(access.ca, verify=access.verify and not pinned)
         self._tls: dict[str, Any] = {"ssl_context": context, "assert_fingerprint": pinned or None}

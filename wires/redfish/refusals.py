@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 import sushy
+from pydantic import SecretStr
 from requests import exceptions as requests_errors
 
 from providers.base.errors import BmcAuthError, BmcError, BmcTransientError
-from wires.redfish.access import Access, Limits
+from wires.redfish.access import Limits
 from wires.redfish.connector import AnswerTooLongError, BmcAdapter
 
 NOT_NOW = frozenset({408, 409, 412, 423, 425, 428, 429, 503})
@@ -21,10 +22,10 @@ NOT_NOW_WORDS = (
 UNCONNECTED = ("Connection refused", "No route to host", "Network is unreachable", "Name or service not known")
 BROKEN = "Connection reset"
 FIXES = {
-    "expired": "Renew it; or pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show",
-    "mismatch": "Have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256",
-    "ingerprint": "If the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out who answers",
-    "": "Set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or pin bmc_trust.<host>.sha256",
+    "expired": "renew it; or pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show",
+    "mismatch": "have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256",
+    "ingerprint": "if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out who answers",
+    "": "set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or pin bmc_trust.<host>.sha256",
 }
 """What to do about a certificate, by a word of the reason."""
 
@@ -34,7 +35,7 @@ class Refusals:
     """Of one BMC, at `where`; `wire` knows what was sent last."""
 
     where: str
-    access: Access
+    password: SecretStr
     limits: Limits
     wire: BmcAdapter
 
@@ -57,12 +58,12 @@ class Refusals:
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
         status = error.status_code
         if isinstance(error, sushy.exceptions.AccessError):
-            fix = "Correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
+            fix = "correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
             return BmcAuthError(f"{what}, the BMC refuses the credentials", where=self.where, fix=fix)
         said = self._clean(error.detail or error.code or "")
         what += f" ({said})" if said else ""
         if status == HTTPStatus.NOT_FOUND and not known:
-            fix = "Compare bmc.address with what the BMC lists at /redfish/v1/Systems"
+            fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
             return BmcError(what, where=self.where, fix=fix)
         undone = self.wire.only_looked or status in NOT_NOW or any(word in str(error) for word in NOT_NOW_WORDS)
         passing = status in (*NOT_NOW, HTTPStatus.NOT_FOUND) or status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -76,7 +77,7 @@ class Refusals:
             what = f"{what}: its certificate is not trusted ({self._clean(reason)})"
             return BmcError(what, where=self.where, fix=fix)
         if isinstance(cause, AnswerTooLongError):
-            fix = "Compare bmc.address with the BMC's: no Redfish service answers like that"
+            fix = "compare bmc.address with the BMC's: no Redfish service answers like that"
             return BmcError(f"{what}: {cause}", where=self.where, fix=fix)
         timed_out = isinstance(cause, requests_errors.ConnectTimeout)
         unconnected = timed_out or any(words in str(cause) for words in UNCONNECTED)
@@ -96,7 +97,8 @@ class Refusals:
     def _clean(self, text: object) -> str:
         """One short line, without the password even if the BMC repeats it."""
         line = " ".join(str(text).split())
-        return (line.replace(self.access.password, "***") if self.access.password else line)[:200]
+        password = self.password.get_secret_value()
+        return (line.replace(password, "***") if password else line)[:200]
 
 
 def _distrust(cause: BaseException) -> str:

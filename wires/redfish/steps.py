@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
-from wires.redfish.bmc import ONCE, STANDS_FOR, Bmc, Power
+from wires.redfish.bmc import ONCE, STANDS_FOR, BmcClient, Power
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
@@ -29,7 +29,7 @@ EJECT_AGAIN_S = 5.0  # sushy tells no refused eject from an accepted one
 UNSURE_S = 60.0  # an answer that was lost may be a deed that is slow; slower than any accepted change seen
 
 
-def drive(waits: Generator[float, None, T], clock: Clock) -> T:
+def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
     """Run steps to their end on the caller's thread; what they return."""
     while True:
         try:
@@ -78,14 +78,14 @@ class _Asking:
         self.wait_s = jittered(min(longest, first * 2**self.failures))
         self.wait_s = max(self.wait_s, error.retry_after_s)
         self.failures += 1
-        self.last = f"; last answer: {error.what}"
+        self.last = f"; last answer: {error.fault.what}"
 
 
 @dataclass(frozen=True)
 class Steps:
     """Steps on one BMC; `until` is the moment on `clock` when the whole work must be done."""
 
-    bmc: Bmc
+    bmc: BmcClient
     clock: Clock
     until: float
 

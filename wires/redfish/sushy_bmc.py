@@ -6,12 +6,13 @@ from http import HTTPStatus
 from typing import Any
 
 import sushy
+from pydantic import SecretStr
 from sushy.resources.manager.manager import ManagerCollection
 from sushy.resources.system.system import System, SystemCollection
 
 from cluster.values.bmc_url import parse_virtual_media_url
 from providers.base.errors import BmcError, BmcTransientError
-from wires.redfish.access import LIMITS, Access, Limits
+from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.bmc import CD, ONCE, STANDS_FOR, BootOverride, Identity, Power
 from wires.redfish.connector import BmcConnector
 from wires.redfish.drives import disc_drives, enabling_action, image_in
@@ -34,13 +35,13 @@ VIRTUAL_CD = "VCD-DVD"
 class SushyBmc:
     """One system behind a Redfish service. Nothing is sent before the first look. Not thread-safe: one at a time."""
 
-    def __init__(self, access: Access, limits: Limits = LIMITS) -> None:
+    def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_virtual_media_url(access.address)
         self._path = url.system_id
-        self._http = BmcConnector(url, access, limits)
+        self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
-        self._refusals = Refusals(self.url, access, limits, self._http.adapter)
+        self._refusals = Refusals(self.url, password, limits, self._http.adapter)
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None
@@ -103,7 +104,7 @@ class SushyBmc:
                 return image_in(self._drives[0])
             if enabling_action(self._known(), self._managers):
                 return None
-        fix = "Virtual media may need a licence of the vendor"
+        fix = "see whether virtual media needs a licence of the vendor"
         raise BmcError("no virtual CD drive", where=self.url, fix=fix)
 
     def insert(self, url: str) -> None:
@@ -190,7 +191,7 @@ class SushyBmc:
         """Path of the system, where the address names none."""
         paths = SystemCollection(self._http, SYSTEMS).members_identities
         if len(paths) != 1:
-            fix = f"End bmc.address with the one that is meant: {', '.join(paths)}" if paths else ""
+            fix = f"end bmc.address with the one that is meant: {', '.join(paths)}" if paths else ""
             raise BmcError(f"it has {len(paths)} systems, and the address names none", where=self.url, fix=fix)
         return str(paths[0])
 

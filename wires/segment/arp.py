@@ -17,7 +17,7 @@ def answering_macs(interface: str, address: str, wait_s: float) -> frozenset[str
     """MACs that answer one ARP request within `wait_s` seconds, `aa:bb:cc:dd:ee:ff`.
 
     Raises:
-        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface is not there.
     """
     wanted = socket.inet_aton(address)
     with packets(interface, ETH_P_ARP, "ARP") as wire:

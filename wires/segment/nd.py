@@ -19,7 +19,7 @@ def answering_macs(interface: str, address: str, wait_s: float) -> frozenset[str
     """MACs that answer one neighbour solicitation within `wait_s` seconds, `aa:bb:cc:dd:ee:ff`.
 
     Raises:
-        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface is not there.
     """
     wanted = socket.inet_pton(socket.AF_INET6, address)
     with packets(interface, ETH_P_IPV6, "neighbour advertisement") as wire:

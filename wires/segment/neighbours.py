@@ -4,7 +4,7 @@ import socket
 from ipaddress import ip_address
 
 from cluster.values.address import IPV4
-from providers.base.errors import OkdBaremetalError
+from providers.base.errors import SegmentError
 from wires.segment import arp, nd
 from wires.segment.reached import reached_macs
 from wires.segment.routes import route_to
@@ -27,7 +27,7 @@ def answering_macs(interface: str, address: str, *, wait_s: float = 0.3) -> froz
         Each MAC as `aa:bb:cc:dd:ee:ff`; several where several machines have the address.
 
     Raises:
-        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface is not there.
     """
     ask = arp.answering_macs if ip_address(address).version == IPV4 else nd.answering_macs
     return ask(interface, address, wait_s)
@@ -46,7 +46,7 @@ def macs_at(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
     """As `macs_on`, wherever the address is.
 
     Raises:
-        OkdBaremetalError: This machine is not on that network, or the address is its own.
+        SegmentError: This machine is not on that network, or the address is its own.
     """
     return macs_on(interface_to(address), address, wait_s=wait_s)
 
@@ -55,7 +55,7 @@ def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[s
     """MACs that answer an address: all of them, or where raw sockets are not permitted, the one that is reached.
 
     Raises:
-        OkdBaremetalError: The interface is not there.
+        SegmentError: The interface is not there.
     """
     if unproven():
         return reached_macs(interface, address, wait_s)
@@ -66,7 +66,7 @@ def interface_to(address: str) -> str:
     """Name of the interface that is on the network of `address`.
 
     Raises:
-        OkdBaremetalError: This machine is not on that network, or the address is its own.
+        SegmentError: This machine is not on that network, or the address is its own.
     """
     try:
         route = route_to(address)
@@ -79,6 +79,6 @@ def interface_to(address: str) -> str:
     return route.interface
 
 
-def _no_interface(address: str, seen: str) -> OkdBaremetalError:
-    fix = "Give the provisioner's bridge an address on the machine network"
-    return OkdBaremetalError(f"no interface of this machine is on its network ({seen})", where=address, fix=fix)
+def _no_interface(address: str, seen: str) -> SegmentError:
+    fix = "give the provisioner's bridge an address on the machine network"
+    return SegmentError(f"no interface of this machine is on its network ({seen})", where=address, fix=fix)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from providers.base.errors import OkdBaremetalError
+from providers.base.errors import SegmentError
 
 SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1
 PROMISCUOUS, ALL_MULTICAST = 1, 2
@@ -31,7 +31,7 @@ def packets(interface: str, ethertype: int, what: str) -> Iterator[socket.socket
         what: What the frames are, for people.
 
     Raises:
-        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there or down.
+        SegmentError: Raw sockets are not permitted, or the interface is not there or down.
     """
     try:
         # Of no protocol until it is bound: else frames of other interfaces would be in its queue already.
@@ -39,11 +39,11 @@ def packets(interface: str, ethertype: int, what: str) -> Iterator[socket.socket
             wire.bind((interface, ethertype))
             yield wire
     except PermissionError as error:
-        fix = "Run as root, or give the process CAP_NET_RAW"
-        seen = f"raw sockets are not permitted, so nobody's {what} is seen"
-        raise OkdBaremetalError(seen, where=interface, fix=fix) from error
+        fix = "run as root, or give the process CAP_NET_RAW"
+        what = f"raw sockets are not permitted, so nobody's {what} is seen"
+        raise SegmentError(what, where=interface, fix=fix) from error
     except OSError as error:
-        raise OkdBaremetalError(f"no {what} here: {error}", where=interface, fix="Is the bridge up?") from error
+        raise SegmentError(f"no {what} here: {error}", where=interface, fix="set the bridge up") from error
 
 
 def frames(wire: socket.socket, wait_s: float) -> Iterator[bytes]:

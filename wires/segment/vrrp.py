@@ -61,7 +61,7 @@ def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
         Each different advert once, in the order of their first hearing.
 
     Raises:
-        OkdBaremetalError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface is not there.
     """
     with packets(interface, ETH_P_ALL, "VRRP") as wire:
         program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in VRRP_ALONE))

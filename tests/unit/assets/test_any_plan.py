@@ -5,10 +5,10 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
+from assets.tree import BOOTSTRAP, folders_of, own_configs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assets.tree import BOOTSTRAP, folders_of, own_configs
 from cluster.plan import ClusterPlan
 from providers.rendered_asset.readers import ask_readers
 from testing import clusters, plans

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from assets.tree import folders_of, own_configs
+
 from providers.rendered_asset.readers import ask_readers
 from testing import clusters, plans
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from assets.tree import folders_of
 from jinja2 import UndefinedError
 
 from assets import render
 from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
-from assets.tree import folders_of
 from cluster.plan import ClusterPlan, Role
 from testing import clusters
 

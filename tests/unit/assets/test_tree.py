@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assets.tree import compose_all, folders_of, own_configs, write_tree
 
 from assets.ignition import own_config
-from assets.tree import compose_all, folders_of, own_configs, write_tree
 from cluster.plan import ClusterPlan
 from providers.base.errors import AssetError
 from testing import plans

@@ -214,7 +214,9 @@ def by_name(names: Iterable[str]) -> list[Cluster]:
 
 
 def test_where_no_vrid_is_free_the_line_says_so() -> None:
-    texts = [problem.text for found in clashes_between(by_name(f"n{number}" for number in range(500))) for problem in found]
+    texts = [
+        problem.text for found in clashes_between(by_name(f"n{number}" for number in range(500))) for problem in found
+    ]
     assert texts[0].endswith("which is free, in its stack's options")
     assert texts[-1].endswith("none is free; put this cluster into another network")
 

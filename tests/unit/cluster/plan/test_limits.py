@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster.plan.limits import check_installable
 
 from cluster.plan import ClusterPlan
-from cluster.plan.limits import check_installable
 from providers.base.errors import AssetError
 from testing import clusters
 from testing.install_configs import Change, bare, host

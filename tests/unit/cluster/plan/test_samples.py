@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster.plan.missing import Missing, missing
 
 from cluster.plan import ClusterPlan
-from cluster.plan.missing import Missing, missing
 from cluster.plan.samples import with_samples
 from providers.base.errors import AssetError
 from testing import clusters, plans

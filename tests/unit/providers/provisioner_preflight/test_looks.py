@@ -7,10 +7,10 @@ import socket
 from pathlib import Path
 
 import pytest
+from providers.provisioner_preflight.looks import HostLooks
 
 from boot_media.iso import base_path, cache_dir
 from providers.base.errors import HypervisorError
-from providers.provisioner_preflight.looks import HostLooks
 from providers.provisioner_preflight.model import Bridge, Installer
 
 CONTENT = b"an image" * 1000

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from providers.rendered_asset.lint import COMMANDS, lint
 
 from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
 from cluster.plan import ClusterPlan, Role
 from providers.base.errors import AssetError
 from providers.rendered_asset import lint as lint_module
-from providers.rendered_asset.lint import COMMANDS, lint
 from testing import plans
 from testing.namespaces import SBIN, needs_root
 

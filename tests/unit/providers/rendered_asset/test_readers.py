@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-
 from assets.tree import Folders, folders_of, own_configs
+
 from providers.rendered_asset.readers import Verdict, ask_readers
 from testing import clusters
 

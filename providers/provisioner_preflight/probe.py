@@ -1,4 +1,4 @@
-"""The judgement's eyes: sockets, /sys, files, the tool, libvirt. Nothing is changed."""
+"""Probes this host for the preflight: sockets, /sys, files, the tool, libvirt. Nothing is changed."""
 
 import hashlib
 import os
@@ -11,21 +11,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from boot_media import iso
-from payload.checks import read_payload
+from boot_media.base_image import base_path
+from boot_media.tools import cache_dir, find_coreos_installer
 from payload.kubeconfig import Kubeconfig, read_kubeconfig
-from providers.base.errors import AssetError, HypervisorError
+from payload.reading import read_payload
+from providers.base.errors import BootMediaError, HypervisorError
 from providers.base.progress import Report
-from providers.provisioner_preflight.model import Bridge, Installer
-from wires.libvirt.facts import HostFacts, host_facts
+from providers.provisioner_preflight.model import Bridge, Tool
+from wires.libvirt.facts import host_facts
+from wires.libvirt.hypervisor import HostFacts
 
 IFF_UP = 0x1
 TOOL_S = 10
 
 
 @dataclass(frozen=True)
-class HostLooks:
-    """`model.Looks` at the machine that this process runs on."""
+class LocalProbe:
+    """`ProvisionerProbe` of the machine that this process runs on."""
 
     report: Report
     interfaces: Path = Path("/sys/class/net")
@@ -33,7 +35,7 @@ class HostLooks:
     """How long libvirt may be silent: its library would wait for good."""
 
     def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
-        """See `Looks`."""
+        """See `ProvisionerProbe`."""
         answer = Future[HostFacts]()
 
         def ask() -> None:
@@ -51,7 +53,7 @@ class HostLooks:
             raise HypervisorError(what, where=uri) from None
 
     def bridge(self, name: str) -> Bridge | None:
-        """See `Looks`."""
+        """See `ProvisionerProbe`."""
         folder = self.interfaces / name
         try:
             flags = int((folder / "flags").read_text(), 16)
@@ -62,57 +64,57 @@ class HostLooks:
         return Bridge(is_bridge=(folder / "bridge").is_dir(), up=bool(flags & IFF_UP), linked=linked)
 
     def read(self, path: Path) -> None:
-        """See `Looks`."""
+        """See `ProvisionerProbe`."""
         with path.open("rb") as file:
             file.read(1)
 
     def sha256(self, path: Path) -> str:
-        """See `Looks`; remembered in the cache for as long as the file is the same one, with the same time."""
+        """See `ProvisionerProbe`; remembered in the cache for as long as the file is the same one, with the same time."""
         seen = path.stat()
-        memory = iso.cache_dir() / "digests" / f"{seen.st_dev}-{seen.st_ino}-{seen.st_size}-{seen.st_mtime_ns}"
+        remembered = cache_dir() / "digests" / f"{seen.st_dev}-{seen.st_ino}-{seen.st_size}-{seen.st_mtime_ns}"
         with path.open("rb") as file:
             with suppress(OSError):
-                return memory.read_text()
+                return remembered.read_text()
             self.report(f"reading {path} for its digest, {seen.st_size // 1024**2:,} MiB")
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         with suppress(OSError):  # a cache that cannot be written costs time, not the run
-            memory.parent.mkdir(parents=True, exist_ok=True)
-            fresh = memory.with_suffix(f".{os.getpid()}")
+            remembered.parent.mkdir(parents=True, exist_ok=True)
+            fresh = remembered.with_suffix(f".{os.getpid()}")
             fresh.write_text(digest)
-            fresh.replace(memory)
+            fresh.replace(remembered)
         return digest
 
     def base_iso(self, sha256: str) -> Path:
-        """See `Looks`."""
-        return iso.base_path(sha256)
+        """See `ProvisionerProbe`."""
+        return base_path(sha256)
 
-    def installer(self) -> Installer | None:
-        """See `Looks`."""
+    def coreos_installer(self) -> Tool | None:
+        """See `ProvisionerProbe`."""
         try:
-            path = iso.find_installer()
-        except AssetError:
+            path = find_coreos_installer()
+        except BootMediaError:
             return None
         try:
             command = [str(path), "--version"]
-            said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TOOL_S)  # noqa: S603
+            printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TOOL_S)  # noqa: S603
         except (OSError, subprocess.SubprocessError):
-            return Installer(path, "")
-        return Installer(path, said.stdout.strip().rpartition(" ")[2])
+            return Tool(path=path, version="")
+        return Tool(path=path, version=printed.stdout.strip().rpartition(" ")[2])
 
     def payload(self, stack: str, name: str, sha256: str) -> bytes:
-        """See `Looks`."""
+        """See `ProvisionerProbe`."""
         return read_payload(stack, name, sha256)
 
     def kubeconfig(self, stack: str) -> Kubeconfig | None:
-        """See `Looks`."""
+        """See `ProvisionerProbe`."""
         return read_kubeconfig(stack)
 
     def now(self) -> datetime:
-        """See `Looks`."""
+        """See `ProvisionerProbe`."""
         return datetime.now(UTC)
 
     def listen(self, address: str, port: int) -> None:
-        """See `Looks`."""
+        """See `ProvisionerProbe`."""
         socket.create_server((address, port)).close()
 
     def _has_link(self, interface: str) -> bool:

@@ -1,4 +1,4 @@
-"""The judgement's eyes: the segment and the resolver of this machine. Nothing is changed."""
+"""Probes the segment and the resolver for the preflight. Nothing is changed."""
 
 import socket
 from collections.abc import Collection
@@ -16,23 +16,23 @@ FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
 @dataclass(frozen=True)
-class HostWire:
-    """`engine.Wire` from the machine that this process runs on."""
+class LocalNetworkProbe:
+    """`NetworkProbe` from the machine that this process runs on."""
 
     report: Report
 
     def macs_of(self, address: str) -> frozenset[str]:
-        """See `Wire`; asked more than once, as RFC 5227 has it: here, an answer that is lost makes a stranger."""
+        """See `NetworkProbe`; asked more than once, as RFC 5227 does: an answer that is lost would make a stranger."""
         interface = interface_to(address)
         return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
-        """See `Wire`."""
+        """See `NetworkProbe`."""
         interfaces = sorted({interface_to(address) for address in addresses})
         self.report(f"listening for VRRP on {', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s")
         return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
-        """See `Wire`; one family at a time, or of /etc/hosts the first line alone would count."""
+        """See `NetworkProbe`; one family at a time, or of /etc/hosts the first line alone would count."""
         found = socket.getaddrinfo(name, None, FAMILY[version], socket.SOCK_STREAM)
         return frozenset(str(each[4][0]) for each in found)

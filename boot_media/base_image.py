@@ -1,0 +1,79 @@
+"""Base images in the cache, each by its digest, downloaded once."""
+
+import hashlib
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from boot_media.tools import cache_dir
+from providers.base.errors import BootMediaError
+
+CHUNK = 1024 * 1024
+SCHEMES = ("https://", "http://", "file://")
+
+
+def base_path(sha256: str) -> Path:
+    """Where the cache has the base ISO of that digest, when it has it."""
+    return cache_dir() / "images" / sha256
+
+
+def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
+    """The base ISO in the cache, downloaded once.
+
+    Args:
+        sha256: Its digest, which also is its name in the cache.
+        url: Where to get it (http, https or file); empty: it must be in the cache.
+        report: Takes a line per 10 % of the download.
+
+    Raises:
+        BootMediaError: Not to be had, or another one.
+    """
+    path = base_path(sha256)
+    if path.exists():
+        return path
+    if not url:
+        raise BootMediaError("no such base ISO", where=str(path), fix="put it there, or set media.base_iso.url")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+        try:
+            seen = _download(url, part, report)
+            if seen != sha256:
+                fix = f"set media.base_iso.sha256 to it if {url} has the right image; else correct media.base_iso.url"
+                raise BootMediaError(f"sha256 is {seen}, the stack wants {sha256}", where=url, fix=fix)
+            Path(part.name).chmod(0o644)
+            Path(part.name).replace(path)
+        finally:
+            Path(part.name).unlink(missing_ok=True)
+    return path
+
+
+def _download(url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
+    """Copy `url` into `part`; its digest."""
+    if not url.startswith(SCHEMES):
+        raise BootMediaError(
+            "unknown scheme", where=url, fix=f"start media.base_iso.url with one of {', '.join(SCHEMES)}"
+        )
+    digest, done, reported = hashlib.sha256(), 0, 0
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  (scheme checked above)
+            total = 0
+            with suppress(TypeError, ValueError):
+                total = int(answer.headers.get("Content-Length"))
+            while chunk := answer.read(CHUNK):
+                digest.update(chunk)
+                part.write(chunk)
+                done += len(chunk)
+                if total and done * 10 // total > reported:
+                    reported = done * 10 // total
+                    report(f"base ISO: {done // CHUNK:,} of {total // CHUNK:,} MiB")
+    except (urllib.error.URLError, OSError) as error:
+        what = f"cannot be downloaded ({getattr(error, 'reason', error)})"
+        raise BootMediaError(
+            what, where=url, fix="correct media.base_iso.url, or put the image into the cache"
+        ) from None
+    part.flush()
+    return digest.hexdigest()

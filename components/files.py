@@ -1,0 +1,28 @@
+"""Every rendered file as a resource, so that a preview shows its lines and `up` has its reader judge it."""
+
+from dataclasses import dataclass
+
+import pulumi
+
+from assets.render import Folders
+from components.component import Component
+from providers.rendered_asset.resource import RenderedAsset
+
+
+@dataclass(frozen=True)
+class FilesArgs:
+    """Inputs of `Files`."""
+
+    folders: Folders
+
+
+class Files(Component):
+    """One `RenderedAsset` per file, named after its folder."""
+
+    def __init__(self, name: str, args: FilesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("files", name, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        for folder, files in args.folders.items():
+            for file in files:
+                RenderedAsset(f"{name}-{folder.replace('/', '-')}-{file.name}", file, child)
+        self.register_outputs({})

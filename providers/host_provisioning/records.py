@@ -1,0 +1,65 @@
+"""Which hosts an update installs, which it leaves alone, and what it refuses: decided from the records alone."""
+
+from collections.abc import Iterator, Mapping, Set
+
+from providers.base.errors import Fault, ProvisioningError
+from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
+from wires.redfish.identity import is_shared, named
+
+INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_address", "media_port", "media_url")
+
+
+def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
+    """What is wrong with the inputs."""
+    for key in ("passwords", "ours", "ignition_sha256"):
+        if missing := sorted(new.hosts.keys() - getattr(new, key).keys()):
+            yield Fault(key, f"nothing for {', '.join(missing)}", "give one for each host")
+    if old and old.hosts and new.unicast:
+        for name in sorted(new.hosts.keys() - old.hosts.keys()):
+            what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP"
+            yield Fault("hosts", what, "take it out")
+    for name, who in named_anew(old, new).items():
+        identity = new.identity_of(name).identity
+        if name in new.identities and (not identity.answers_to(who) or is_shared(who)):
+            what = f"reinstall.{name} names {who}, the host is {named(identity)}"
+            yield Fault("reinstall", what, "name what is its own, or take the line out")
+
+
+def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
+    """Whose disk an update wipes, and whom it leaves alone, for the preview."""
+    anew = sorted(outs.installed.keys() & named_anew(old, new).keys())
+    kept = sorted(outs.installed.keys() - anew)
+    if anew:
+        yield f"installed anew, its disk wiped, as `reinstall` says: {', '.join(anew)}"
+    if kept and any(getattr(old, key) != getattr(new, key) for key in INTO_THE_ISO):
+        yield f"installed already, and not touched by this change: {', '.join(kept)}"
+
+
+def named_anew(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> dict[str, str]:
+    """Lines of `reinstall` that are new since the last `up` that succeeded: only these mean something."""
+    before = old.reinstall if old else {}
+    return {name: who for name, who in new.reinstall.items() if before.get(name) != who}
+
+
+def still_installed(
+    recorded: Mapping[str, InstallationRecord], spec: HostProvisioningSpec
+) -> dict[str, InstallationRecord]:
+    """The records that hold: of hosts that are still wanted and still the same machine."""
+    return {
+        name: record
+        for name, record in recorded.items()
+        if name in spec.hosts and spec.identity_of(name).own in ("", record.uuid)
+    }
+
+
+def summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception], done: Set[str]) -> ProvisioningError:
+    """The error of an update in which hosts failed.
+
+    It leaves no record: what `reinstall` has done already it would do again, so `done` is named.
+    """
+    lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
+    what = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts did not get there:{lines}\n"
+    fix = "run `pulumi up` again, which goes on with these; hosts that are not named here run"
+    if done:
+        fix += f". Before it, take out of `reinstall` what was reinstalled already: {', '.join(sorted(done))}"
+    return ProvisioningError(what, fix=fix)

@@ -1,0 +1,34 @@
+"""Who may hold a VIP, and who does."""
+
+from typing import Self
+
+from cluster.plan import ClusterPlan
+from cluster.values.address import Address
+from providers.base.spec import Outs, Spec
+
+
+class VipHeldSpec(Spec):
+    """A VIP, and the machines that may hold it."""
+
+    vip: str
+    nodes: dict[str, str]
+    """Address of each machine that may hold it, by name."""
+    deadline_s: float
+
+    @classmethod
+    def of(cls, plan: ClusterPlan, vip: Address) -> Self:
+        """An Ingress VIP of a plan."""
+        holders = plan.of(plan.ingress_role)
+        return cls(
+            vip=str(vip),
+            nodes={server.name: str(server.address_of(vip.version)) for server in holders},
+            deadline_s=plan.options.deadlines.ingress_s,
+        )
+
+
+class VipHeldOuts(Outs):
+    """Its holder."""
+
+    holder: str | None = None
+    macs: list[str] = []
+    unproven: str | None = None
