@@ -29,4 +29,8 @@ def _child_of(kind: str, name: str) -> Callable[[str], str]:
 
 def _without_dependencies(output: pulumi.Output[str]) -> pulumi.Output[str]:
     """The same value. The Output of a component's URN depends on all its children, and they would wait for each other."""
-    return pulumi.Output(set(), output.future(with_unknowns=True), output.is_known())
+
+    async def value() -> str:
+        return await output.future(with_unknowns=True) or ""
+
+    return pulumi.Output(set(), value(), output.is_known())
