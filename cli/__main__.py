@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=command)
         return added
 
-    files = add("check", check.check, "print each problem of each install-config, or `FILE: ok`")
+    files = add("check", check.check, "print each fault of each install-config, or `FILE: ok`")
     files.add_argument("files", nargs="+", metavar="FILE")
     files = add("clashes", check.clashes, "print each clash between the clusters of one network", check.CLASHES)
     files.add_argument("files", nargs="+", metavar="FILE")

@@ -10,7 +10,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from cli.command_line import GOOD
-from providers.base.errors import ConfigError
+from providers.base.errors import ConfigError, Fault
 from providers.vip_handoff.checks import NO_ONE_MACHINE, NOBODY
 
 Handoff = Mapping[str, Any]
@@ -54,8 +54,8 @@ def chart(_: argparse.Namespace) -> int:
     try:
         print(text(json.load(sys.stdin)))
     except (ValueError, TypeError, KeyError):
-        wanted = "give it those of `pulumi stack output handoff --json`"
-        raise ConfigError([f"no outputs of a handoff on standard input; {wanted}"]) from None
+        fix = "give it those of `pulumi stack output handoff --json`"
+        raise ConfigError([Fault("", "no outputs of a handoff on standard input", fix)]) from None
     return GOOD
 
 

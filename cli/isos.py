@@ -15,11 +15,11 @@ from boot_media.iso import IsoMaker, ensure_base, find_installer
 from boot_media.keyfiles import CONNECTIONS
 from cli.command_line import GOOD, install_config, stack_file
 from cli.render import intent_of
+from cluster.faults import shape_faults
 from cluster.options import Media, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent
-from cluster.problems import shape_problems
 from payload.checks import read_payload
-from providers.base.errors import AssetError
+from providers.base.errors import AssetError, ConfigError
 
 ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
 They are secret. Those that are there already are left as they are."""
@@ -52,12 +52,12 @@ def sources_of(file: Path, options: Mapping[str, Any]) -> Sources:
         options: By name, without the encrypted ones.
 
     Raises:
-        AssetError: One line per option that is wrong, missing or encrypted.
+        ConfigError: Each option that is wrong, missing or encrypted.
     """
     try:
         return Sources.model_validate(options)
     except ValidationError as error:
-        raise AssetError("\n".join(f"{file}: {each}" for each in shape_problems(error, Options))) from None
+        raise ConfigError(fault.within(str(file)) for fault in shape_faults(error, Options)) from None
 
 
 def keyfiles_in(files: Iterable[RenderedFile]) -> dict[str, str]:
@@ -95,5 +95,5 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
                 if not target.exists():
                     iso.write(target)
             except OSError as error:
-                raise AssetError(f"{target}: cannot be written ({error.strerror})") from None
+                raise AssetError(f"cannot be written ({error.strerror})", where=str(target)) from None
             yield target

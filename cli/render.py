@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ from assets.tree import BOOTSTRAP, compose_all, folders_of, own_configs, write_t
 from boot_media.keyfiles import check_network_configs
 from cli.command_line import GOOD, stack_file
 from cluster.options import read_stack_file
-from cluster.plan import Intent, Role
-from cluster.plan.missing import missing
+from cluster.plan import Intent, Role, load_intent
+from cluster.plan.refusals import missing
 from cluster.plan.samples import with_samples
 from payload.checks import check_payload
-from providers.base.errors import AssetError
+from providers.base.errors import AssetError, ConfigError, Fault
 from providers.rendered_asset.readers import ask_readers
 
 RENDER = """Writes what the machines will read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/ for
@@ -55,18 +56,18 @@ def intent_of(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = Fal
         sample: Make up what is missing.
 
     Raises:
-        AssetError: It cannot be rendered, or addresses are missing.
-        ConfigError: An input is wrong.
+        AssetError: It cannot be rendered.
+        ConfigError: An input is wrong, or addresses or images are missing.
     """
     intent = load_intent(file, stack)
     if sample:
         intent, made = with_samples(intent)
         for each, value in made.items():
-            print(f"sample, for a look only: {each.option}: {value}", file=sys.stderr)
+            print(f"sample, for a look only: {each.where}: {value}", file=sys.stderr)
     if found := missing(intent):
-        advice = "name it in the stack's options and give --stack, or look with --sample-addresses"
-        raise AssetError("\n".join(f"{each.option}: {each.what}; {advice}" for each in found))
-    check_network_configs(intent)
+        fix = "name it in the stack's options and give --stack, or look with --sample-addresses"
+        raise ConfigError(replace(each, fix=fix) for each in found)
+    check_network_configs(intent)  # KEYFILES
     return intent
 
 
@@ -74,16 +75,16 @@ def _payload(folder: Path, domain: str) -> dict[str, bytes]:
     """The payload's files, judged.
 
     Raises:
-        AssetError: One line per problem.
+        ConfigError: Everything that is wrong with them.
     """
-    contents, problems = dict[str, bytes](), list[str]()
+    contents, found = dict[str, bytes](), list[Fault]()
     for name in (BOOTSTRAP, *(role.pool for role in Role)):
         path = folder / f"{name}.ign"
         try:
             contents[name] = path.read_bytes()
         except OSError as error:
-            problems.append(f"{path}: cannot be read ({error.strerror})")
-    problems += map(str, check_payload(folder, contents, domain, datetime.now(UTC)))
-    if problems:
-        raise AssetError("\n".join(problems))
+            found.append(Fault(str(path), f"cannot be read ({error.strerror})"))
+    found += check_payload(folder, contents, domain, datetime.now(UTC))
+    if found:
+        raise ConfigError(found)
     return contents

@@ -65,12 +65,12 @@ def schemas() -> dict[str, Any]:
         | {
             "title": "install-config.yaml",
             "description": "What openshift-install is told about a cluster on bare metal. "
-            "Whether the values fit each other is for `python -m cluster check` to say.",
+            "Whether the values fit each other is for `okd-baremetal check` to say.",
         },
         "options": _encryptable(_generated(Options, _Plain))
         | {
             "title": "options of a stack",
-            "description": "What stands below `config:` in stacks/Pulumi.<stack>.yaml, there after `okd-baremetal:`.",
+            "description": "What may be below `config:` in stacks/Pulumi.<stack>.yaml, there after `okd-baremetal:`.",
         },
     }
 

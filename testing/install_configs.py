@@ -25,16 +25,16 @@ def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
 
 
 def lines(change: Change) -> list[str]:
-    """`path: text` of each problem of the changed file; none of them repeats a secret."""
+    """Each fault of the changed file as a line; none of them repeats a secret."""
     config = plans.install_config()
     change(config)
-    found = [str(problem) for problem in read(yaml.safe_dump(config)).problems]
+    found = [str(fault) for fault in read(yaml.safe_dump(config)).faults]
     assert not any(secret in line for secret in SECRETS for line in found)
     return found
 
 
 def refused(change: Change, *starts: str) -> None:
-    """The changed file has exactly these problems: each line starts with `path: ` and maybe the text's beginning."""
+    """The changed file has exactly these faults: each line starts with its path, and maybe with what is wrong."""
     found = lines(change)
     assert len(found) == len(starts), found
     for line, start in zip(found, starts, strict=True):
@@ -42,5 +42,5 @@ def refused(change: Change, *starts: str) -> None:
 
 
 def fine(change: Change) -> None:
-    """The changed file has no problem."""
+    """The changed file has no fault."""
     assert lines(change) == []

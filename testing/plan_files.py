@@ -29,7 +29,7 @@ class Files:
         return load_intent(self.write(change), options)
 
     def plan(self, change: Change, **options: Any) -> ClusterPlan:
-        return load_plan(self.write(change), plans.options(**options))
+        return load_plan(self.write(change), plans.options(**options), plans.keyfiles_of)
 
     def refused_intent(self, change: Change, options: dict[str, Any] | None = None) -> list[str]:
         return self._lines(lambda: self.intent(change, options))
@@ -38,12 +38,13 @@ class Files:
         return self._lines(lambda: self.plan(change, **options))
 
     def _lines(self, load: Callable[[], object]) -> list[str]:
-        """Problems, `FILE` in place of the file's path."""
+        """Faults, `FILE` in place of the file's path."""
         with pytest.raises(ConfigError) as caught:
             load()
-        assert str(caught.value) == "\n".join(caught.value.problems)
-        assert all("\n" not in problem for problem in caught.value.problems)
-        return [problem.replace(str(self.path), "FILE") for problem in caught.value.problems]
+        lines = [str(fault) for fault in caught.value.faults]
+        assert str(caught.value) == "\n".join(lines)
+        assert all("\n" not in line for line in lines)
+        return [line.replace(str(self.path), "FILE") for line in lines]
 
 
 def as_it_is(_: dict[str, Any]) -> None:

@@ -5,8 +5,8 @@ from typing import NamedTuple, TypeVar
 
 from cluster.options import Placement
 from cluster.plan.model import BootstrapHost, Host, Intent
-from providers.base.errors import Fault
 from cluster.values.address import Address, in_any
+from providers.base.errors import Fault
 
 CONFIG = "config"
 """Where a fault of the stack's options is."""

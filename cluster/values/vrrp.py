@@ -80,4 +80,3 @@ def router_ids(cluster_name: str) -> RouterIds:
 def free_router_ids(taken: Collection[int]) -> list[int]:
     """Router ids that nobody has, lowest first."""
     return [each for each in range(1, HIGHEST_ROUTER_ID + 1) if each not in taken]
-
