@@ -1,11 +1,12 @@
 """A valid install-config, and what a small change to it makes of the verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import yaml
 
 from cluster.install_config import read
+from providers.base.errors import ConfigError, Fault
 from testing import plans
 
 Change = Callable[[dict[str, Any]], object]
@@ -25,10 +26,17 @@ def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
 
 
 def lines(change: Change) -> list[str]:
-    """Each fault of the changed file as a line; none of them repeats a secret."""
+    """Each fault of the changed file as a line."""
     config = plans.install_config()
     change(config)
-    found = [str(fault) for fault in read(yaml.safe_dump(config)).faults]
+    return printed(read(yaml.safe_dump(config)).faults)
+
+
+def printed(faults: Sequence[Fault]) -> list[str]:
+    """Faults as an operator reads them: one line each; none of them repeats a secret."""
+    found = str(ConfigError(faults)).split("\n") if faults else []
+    assert len(found) == len(faults)
+    assert all(line.isprintable() for line in found)
     assert not any(secret in line for secret in SECRETS for line in found)
     return found
 

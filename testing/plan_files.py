@@ -10,7 +10,7 @@ import yaml
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
 from providers.base.errors import ConfigError
 from testing import plans
-from testing.install_configs import Change
+from testing.install_configs import Change, printed
 
 
 class Files:
@@ -41,10 +41,7 @@ class Files:
         """Faults, `FILE` in place of the file's path."""
         with pytest.raises(ConfigError) as caught:
             load()
-        lines = [str(fault) for fault in caught.value.faults]
-        assert str(caught.value) == "\n".join(lines)
-        assert all("\n" not in line for line in lines)
-        return [line.replace(str(self.path), "FILE") for line in lines]
+        return [line.replace(str(self.path), "FILE") for line in printed(caught.value.faults)]
 
 
 def as_it_is(_: dict[str, Any]) -> None:

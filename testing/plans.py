@@ -22,7 +22,7 @@ BASE_ISO = {"sha256": "d3" * 32}
 HOSTS = ("okd-master-0", "okd-master-1", "okd-master-2", "okd-worker-0", "okd-worker-1")
 CONSENT = {name: f"SERIAL-{name}" for name in HOSTS}
 
-keyfiles_of: KeyfilesOf = lambda document: ()  # noqa: ARG005, E731
+keyfiles_of: KeyfilesOf = lambda document: ()  # noqa: E731
 # KEYFILES: boot_media.keyfiles.keyfiles_of instead, once it is there
 
 
