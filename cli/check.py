@@ -13,7 +13,7 @@ from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from providers.base.errors import ConfigError, Fault, one_line
 
-CLASHES = """Judges several install-configs of one layer-2 network, and prints each clash between two at the later one.
+CLASHES = """Judges the install-configs of one layer-2 network, and prints each clash between two at the later one.
 The option `vrids` of a stack is not seen here: the VRIDs are those that the clusters' names give."""
 
 

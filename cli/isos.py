@@ -1,4 +1,4 @@
-"""`isos`: the boot ISOs of a stack's servers as files, for a web server that BMCs reach where they do not reach us."""
+"""`isos`: the boot ISOs of a stack's servers as files, for a web server that the BMCs reach instead of us."""
 
 import argparse
 import sys
@@ -18,11 +18,8 @@ from cli.render import intent_of
 from cluster.faults import shape_faults
 from cluster.options import Media, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent
-from payload.checks import read_payload
+from payload.reading import read_payload
 from providers.base.errors import AssetError, ConfigError
-
-ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
-They are secret. Those that are there already are left as they are."""
 
 
 def isos(options: argparse.Namespace) -> int:

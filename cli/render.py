@@ -19,10 +19,6 @@ from payload.checks import check_payload
 from providers.base.errors import AssetError, ConfigError, Fault
 from providers.rendered_asset.readers import ask_readers
 
-RENDER = """Writes what the machines will read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/ for
-what one host alone reads. With --payload also the Ignition configs that they get, which are secret: bootstrap.ign and
-hosts/NAME/master.ign or worker.ign. Nothing is written unless all is good."""
-
 
 def render(options: argparse.Namespace) -> int:
     """Write the tree, after all that can be judged here was judged."""
