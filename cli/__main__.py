@@ -1,4 +1,4 @@
-"""`okd-baremetal`: what the inputs of a cluster say and what follows from them, told without touching anything.
+"""`okd-baremetal`: what the inputs of a cluster say and what follows from them, without touching anything.
 
 Exit 0: all good; 2: an input is wrong, or the command is; 1: this program failed.
 """

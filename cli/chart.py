@@ -44,7 +44,7 @@ class Lane:
     spans: tuple[tuple[float, float], ...]
 
     @property
-    def told(self) -> str:
+    def total(self) -> str:
         """How long it was so."""
         return f"{sum(end - begin for begin, end in self.spans):.1f} s"
 
@@ -66,7 +66,7 @@ def text(handoff: Handoff) -> str:
     lines = [_headline(handoff)]
     for lane in shown:
         drawn = _drawn(lane, STATE if lane.kind == "state" else HOLDER, end_s)
-        lines.append(f"{lane.name:{width}} │{drawn}│ {lane.told}")
+        lines.append(f"{lane.name:{width}} │{drawn}│ {lane.total}")
     if handoff["gap_at_s"] is not None:
         mark = " " * _column(handoff["gap_at_s"], end_s) + GAP
         lines.append(f"{'gap':{width}} │{mark:{COLUMNS}}│ {handoff['gap_ms']} ms")
@@ -144,7 +144,7 @@ def _drawn_lane(lane: Lane, scale: float, y: int) -> list[str]:
     return [
         f'<text class="name" x="-12" y="{middle + 4:g}">{escape(lane.name)}</text>',
         *bars,
-        f'<text class="name soft" x="{PLOT + RIGHT - 12}" y="{middle + 4:g}">{lane.told}</text>',
+        f'<text class="name soft" x="{PLOT + RIGHT - 12}" y="{middle + 4:g}">{lane.total}</text>',
     ]
 
 

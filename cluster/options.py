@@ -1,4 +1,4 @@
-"""Our own options: the stack's config, typed. Their descriptions stand in Pulumi.yaml."""
+"""Our own options: the stack's config, typed. Their descriptions are in Pulumi.yaml."""
 
 from enum import StrEnum
 from ipaddress import IPv4Address
@@ -25,7 +25,7 @@ from providers.base.errors import ConfigError, Fault
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
 WEB_FOLDER = r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$"
-"""Without credentials, query and fragment: a BMC is told it as it is, and shows it to whoever looks."""
+"""Without credentials, query and fragment: a BMC gets it as it is, and shows it to whoever looks."""
 
 PREFIX = "okd-baremetal:"
 """Of each key of a stack file: the project's name."""

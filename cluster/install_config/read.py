@@ -129,7 +129,7 @@ def mapping(text: str) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any, left: list[int]) -> Any:
-    """Go reads null as "not said"; and each key as text. `left` counts down what may still come."""
+    """Go reads null as if the key was not there, and each key as text. `left` counts down what may still come."""
     left[0] -= 1
     if left[0] < 0:
         raise ConfigError([Fault("", f"more than {MOST_VALUES:,} values", "write out what its anchors repeat")])

@@ -56,9 +56,9 @@ class _Gated(NamedTuple):
 
 def enabled_capabilities(config: InstallConfig) -> frozenset[str]:
     """The optional parts of the cluster that are installed. An unknown baseline set counts as the current one."""
-    said = config.capabilities or Capabilities()
-    baseline = CAPABILITY_SETS.get(said.baseline_capability_set, CAPABILITY_SETS[CURRENT])
-    return baseline | set(said.additional_enabled_capabilities)
+    given = config.capabilities or Capabilities()
+    baseline = CAPABILITY_SETS.get(given.baseline_capability_set, CAPABILITY_SETS[CURRENT])
+    return baseline | set(given.additional_enabled_capabilities)
 
 
 def _capability_names(config: InstallConfig) -> Iterator[Fault]:

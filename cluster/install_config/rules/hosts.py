@@ -18,7 +18,7 @@ SECURE_BOOT = "UEFISecureBoot"
 BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
 BY_PATH = "disk/by-path/"
 LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
-"""Paths of what may stand in the stack's secrets instead."""
+"""Paths of what may be in the stack's secrets instead."""
 
 
 def _missing(config: InstallConfig) -> Iterator[Fault]:

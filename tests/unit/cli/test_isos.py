@@ -118,7 +118,9 @@ def test_what_is_there_is_left_and_what_has_changed_is_written(project: Project)
     ("stack", "options", "line"),
     [
         pytest.param("none", {}, "stacks/Pulumi.none.yaml: cannot be read: No such file or directory", id="no-stack"),
-        pytest.param("prod", {"node_addresses": {}}, "node_addresses.okd-master-0: no IPv4 address. Fix: ", id="address"),
+        pytest.param(
+            "prod", {"node_addresses": {}}, "node_addresses.okd-master-0: no IPv4 address. Fix: ", id="address"
+        ),
         pytest.param(
             "prod", {"media": {"secure": "cipher"}}, "stacks/Pulumi.prod.yaml: media: Field required", id="encrypted"
         ),

@@ -205,5 +205,6 @@ def test_a_failure_of_our_own_is_one_line_without_values(out: Path) -> None:
 
 
 def test_it_needs_no_pulumi() -> None:
-    code = "import cli.__main__, cli.render, cli.isos, sys; sys.exit(any(name.partition('.')[0] == 'pulumi' for name in sys.modules))"
+    loaded = "import cli.__main__, cli.render, cli.isos, sys"
+    code = f"{loaded}; sys.exit(any(name.partition('.')[0] == 'pulumi' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=plans.ROOT, check=False).returncode == 0
