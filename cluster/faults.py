@@ -9,7 +9,7 @@ from providers.base.errors import Fault
 
 Location = tuple[int | str, ...]
 WANTED = {
-    "string_type": ("text is wanted", "write one value, no list and no mapping"),
+    "string_type": ("text is wanted", "write one value in quotes, no list and no mapping"),
     "int_type": ("a whole number is wanted, without quotes", "write digits only"),
     "bool_type": ("true or false is wanted, without quotes", "write one of them"),
     "tuple_type": ("a list is wanted", "put a hyphen before each element"),

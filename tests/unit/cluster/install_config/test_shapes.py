@@ -7,6 +7,13 @@ import pytest
 from testing.install_configs import Change, bare, host, lines, refused
 
 HOST = "platform.baremetal.hosts[0]"
+FIXES = {
+    "text is wanted": "write one value in quotes, no list and no mapping",
+    "a whole number is wanted, without quotes": "write digits only",
+    "true or false is wanted, without quotes": "write one of them",
+    "a list is wanted": "put a hyphen before each element",
+    "a mapping is wanted": "write `key: value` below it",
+}
 
 
 @pytest.mark.parametrize(
@@ -193,7 +200,7 @@ def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: Change, l
     ],
 )
 def test_a_wrong_type_is_one_line_at_its_own_path(change: Change, line: str) -> None:
-    refused(change, line)
+    refused(change, f"{line}. Fix: {FIXES[line.partition(': ')[2]]}")
 
 
 def test_all_wrong_shapes_of_a_file_are_found_at_once() -> None:

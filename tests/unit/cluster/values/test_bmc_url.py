@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.values.bmc_url import (
+    INSTEAD,
     KINDS,
     REMOVED,
     SCHEMES,
@@ -103,6 +104,8 @@ def test_another_family_is_named_with_what_to_use_instead(address: str, family: 
     ) as caught:
         parse_bmc_url(address)
     assert caught.value.family == family
+    assert isinstance(caught.value, ValueError)
+    assert (caught.value.fault.where, caught.value.fault.fix) == ("", f"use {INSTEAD}")
 
 
 @pytest.mark.parametrize(
