@@ -1,4 +1,4 @@
-"""`okd-baremetal`: what the inputs of a cluster say and what follows from them, told without touching anything.
+"""`okd-baremetal`: what the inputs of a cluster say and what follows from them, without touching anything.
 
 Exit 0: all good; 2: an input is wrong, or the command is; 1: this program failed.
 """
@@ -7,12 +7,18 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
-from cli import chart, check, isos, payload_config, plan, render, schema, values
+from cli import chart, check, payload_config, plan, schema, values
 from cli.command_line import run
 
 Command = Callable[[argparse.Namespace], int]
+RENDER = """Writes what the machines will read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/ for
+what one host alone reads. With --payload also the Ignition configs that they get, which are secret: bootstrap.ign and
+hosts/NAME/master.ign or worker.ign. Nothing is written unless all is good."""
+ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
+They are secret. Those that are there already are left as they are."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=command)
         return added
 
-    files = add("check", check.check, "print each problem of each install-config, or `FILE: ok`")
+    files = add("check", check.check, "print each fault of each install-config, or `FILE: ok`")
     files.add_argument("files", nargs="+", metavar="FILE")
     files = add("clashes", check.clashes, "print each clash between the clusters of one network", check.CLASHES)
     files.add_argument("files", nargs="+", metavar="FILE")
@@ -51,12 +57,21 @@ def _parser() -> argparse.ArgumentParser:
     vrid.add_argument("names", nargs="+", metavar="NAME")
     bmc_url = add("bmc-url", values.bmc_url, "print how a BMC's address is read, one JSON object per line")
     bmc_url.add_argument("urls", nargs="+", metavar="URL")
-    _add_render(add("render", render.render, "write what the machines will read into a directory", render.RENDER))
-    images = add("isos", isos.isos, "write the boot ISOs of a stack's servers into a directory", isos.ISOS)
+    _add_render(add("render", _loaded("render"), "write what the machines will read into a directory", RENDER))
+    images = add("isos", _loaded("isos"), "write the boot ISOs of a stack's servers into a directory", ISOS)
     images.add_argument("stack", metavar="STACK", help="with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     images.add_argument("--out", type=Path, metavar="DIR", required=True, help="it needs room for an ISO per server")
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser
+
+
+def _loaded(name: str) -> Command:
+    """A command whose module is loaded when it runs: it needs Jinja and cryptography, and `check` is fast without."""
+
+    def command(options: argparse.Namespace) -> int:
+        return int(getattr(import_module(f"cli.{name}"), name)(options))
+
+    return command
 
 
 def _add_render(command: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from cli.command_line import GOOD
-from providers.base.errors import ConfigError
+from providers.base.errors import ConfigError, Fault
 from providers.vip_handoff.checks import NO_ONE_MACHINE, NOBODY
 
 Handoff = Mapping[str, Any]
@@ -44,7 +44,7 @@ class Lane:
     spans: tuple[tuple[float, float], ...]
 
     @property
-    def told(self) -> str:
+    def total(self) -> str:
         """How long it was so."""
         return f"{sum(end - begin for begin, end in self.spans):.1f} s"
 
@@ -54,8 +54,8 @@ def chart(_: argparse.Namespace) -> int:
     try:
         print(text(json.load(sys.stdin)))
     except (ValueError, TypeError, KeyError):
-        wanted = "give it those of `pulumi stack output handoff --json`"
-        raise ConfigError([f"no outputs of a handoff on standard input; {wanted}"]) from None
+        fix = "give it those of `pulumi stack output handoff --json`"
+        raise ConfigError([Fault("", "no outputs of a handoff on standard input", fix)]) from None
     return GOOD
 
 
@@ -66,7 +66,7 @@ def text(handoff: Handoff) -> str:
     lines = [_headline(handoff)]
     for lane in shown:
         drawn = _drawn(lane, STATE if lane.kind == "state" else HOLDER, end_s)
-        lines.append(f"{lane.name:{width}} │{drawn}│ {lane.told}")
+        lines.append(f"{lane.name:{width}} │{drawn}│ {lane.total}")
     if handoff["gap_at_s"] is not None:
         mark = " " * _column(handoff["gap_at_s"], end_s) + GAP
         lines.append(f"{'gap':{width}} │{mark:{COLUMNS}}│ {handoff['gap_ms']} ms")
@@ -144,7 +144,7 @@ def _drawn_lane(lane: Lane, scale: float, y: int) -> list[str]:
     return [
         f'<text class="name" x="-12" y="{middle + 4:g}">{escape(lane.name)}</text>',
         *bars,
-        f'<text class="name soft" x="{PLOT + RIGHT - 12}" y="{middle + 4:g}">{lane.told}</text>',
+        f'<text class="name soft" x="{PLOT + RIGHT - 12}" y="{middle + 4:g}">{lane.total}</text>',
     ]
 
 

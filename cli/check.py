@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,10 +11,9 @@ from cli.command_line import GOOD, REFUSED
 from cluster.clashes import Cluster, clashes_between
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
-from cluster.problems import Problem
-from providers.base.errors import ConfigError
+from providers.base.errors import ConfigError, Fault, one_line
 
-CLASHES = """Judges several install-configs of one layer-2 network, and prints each clash between two at the later one.
+CLASHES = """Judges the install-configs of one layer-2 network, and prints each clash between two at the later one.
 The option `vrids` of a stack is not seen here: the VRIDs are those that the clusters' names give."""
 
 
@@ -24,11 +24,11 @@ class Judged(NamedTuple):
     text: str
     config: InstallConfig
     """An empty one if the file cannot be read."""
-    problems: tuple[Problem, ...]
+    faults: tuple[Fault, ...]
 
 
 def check(options: argparse.Namespace) -> int:
-    """Each problem of each file, or that it is good."""
+    """Each fault of each file, or that it is good."""
     return _verdict([judge(file) for file in options.files])
 
 
@@ -36,7 +36,7 @@ def clashes(options: argparse.Namespace) -> int:
     """As `check`, and each clash with an earlier file."""
     files = [judge(file) for file in options.files]
     found = clashes_between([Cluster(each.file, each.config) for each in files])
-    return _verdict(each._replace(problems=(*each.problems, *more)) for each, more in zip(files, found, strict=True))
+    return _verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
 
 
 def judge(file: str) -> Judged:
@@ -46,16 +46,17 @@ def judge(file: str) -> Judged:
         text = read_text(Path(file))
         reading = read(text)
     except ConfigError as error:
-        return Judged(file, text, InstallConfig(), tuple(Problem("", line) for line in error.problems))
+        return Judged(file, text, InstallConfig(), error.faults)
     for notice in reading.notices:
-        print(f"{file}: {notice._replace(text=f'notice: {notice.text}')}", file=sys.stderr)
-    return Judged(file, text, reading.config, reading.problems)
+        print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
+    return Judged(file, text, reading.config, reading.faults)
 
 
 def _verdict(files: Iterable[Judged]) -> int:
     good = True
     for file in files:
-        good = good and not file.problems
-        for line in file.problems or ("ok",):
-            print(f"{file.file}: {line}")
+        good = good and not file.faults
+        lines = [str(fault.within(file.file)) for fault in file.faults] or [f"{file.file}: ok"]
+        for line in lines:
+            print(one_line(line))
     return GOOD if good else REFUSED

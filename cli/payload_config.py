@@ -8,17 +8,18 @@ from cli.command_line import GOOD
 from cluster.install_config.read import mapping
 from cluster.install_config.rules.hosts import LOGIN
 from payload.payload_config import payload_config as payload_text
-from providers.base.errors import ConfigError
+from providers.base.errors import ConfigError, Fault
 
 
 def payload_config(options: argparse.Namespace) -> int:
     """Print it. It is a secret, so no terminal gets it."""
     if sys.stdout.isatty():
-        command = f"okd-baremetal payload-config {options.file} > DIR/install-config.yaml"
-        raise ConfigError([f"it holds the pull secret, which no terminal should show: {command}"])
+        what = "it holds the pull secret, which no terminal should show"
+        fix = f"run `okd-baremetal payload-config {options.file} > DIR/install-config.yaml`"
+        raise ConfigError([Fault("", what, fix)])
     file = judge(options.file)
     # Logins may be secrets of the stack instead, and the payload has no use for them.
-    if found := [problem for problem in file.problems if not LOGIN.fullmatch(problem.path)]:
-        raise ConfigError([f"{file.file}: {problem}" for problem in found])
+    if found := [fault for fault in file.faults if not LOGIN.fullmatch(fault.where)]:
+        raise ConfigError(fault.within(file.file) for fault in found)
     print(payload_text(mapping(file.text), file.config.networking), end="")
     return GOOD

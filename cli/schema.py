@@ -1,4 +1,4 @@
-"""`schema`: what may stand in both inputs."""
+"""`schema`: what may be in both inputs."""
 
 import argparse
 import json

@@ -8,7 +8,6 @@ from typing import Any
 
 from cli.command_line import GOOD, REFUSED
 from cluster.install_config.rules.names import name_fault
-from cluster.problems import Problem
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 from cluster.values.vrrp import router_ids
 from providers.base.errors import ConfigError
@@ -21,7 +20,7 @@ def vrid(options: argparse.Namespace) -> int:
         if name not in faults:
             print(name, *router_ids(name))
     if faults:
-        raise ConfigError([str(Problem("", fault)) for fault in faults.values()])
+        raise ConfigError(faults.values())
     return GOOD
 
 

@@ -8,18 +8,18 @@ from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED
 from cluster.install_config.rules.names import name_fault
 from cluster.install_config.rules.vips import user_managed
-from cluster.problems import Problem
 from cluster.values.address import Network, overlap, parse_address, parse_cidr
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 from cluster.values.mac import parse_mac
 from cluster.values.vrrp import free_router_ids, router_ids
+from providers.base.errors import Fault
 
 NAMED = 3
 """Earlier holders of a value that its line names."""
 
 
 class Cluster(NamedTuple):
-    """One cluster of the clusters."""
+    """One of the clusters."""
 
     file: str
     """As the user wrote it."""
@@ -30,33 +30,34 @@ class _Claim(NamedTuple):
     """What one cluster wants for itself."""
 
     number: int
-    """Of the cluster, in the clusters."""
+    """Of the cluster, counted from 0."""
     key: Hashable
     path: str
     what: str
-    """The value as the file says it; for VRIDs, whose it is."""
+    """The value as the file has it; for VRIDs, whose it is."""
 
 
-_Found = Iterator[tuple[int, Problem]]
+_Found = Iterator[tuple[int, Fault]]
+"""With the number of the cluster that has it."""
 
 
-def clashes_between(clusters: Sequence[Cluster]) -> list[list[Problem]]:
+def clashes_between(clusters: Sequence[Cluster]) -> list[list[Fault]]:
     """Of each cluster in turn, what an earlier one has as well.
 
     Values that make no sense are left to the file's own check. A cluster whose name an earlier one has gets no line
     about its VRIDs: they follow from the name.
     """
-    found: list[list[Problem]] = [[] for _ in clusters]
+    found: list[list[Fault]] = [[] for _ in clusters]
     for family in (_names, _router_ids, _vips, _macs, _bmcs, _networks):
-        for index, problem in family(clusters):
-            found[index].append(problem)
+        for index, fault in family(clusters):
+            found[index].append(fault)
     return found
 
 
 def _names(clusters: Sequence[Cluster]) -> _Found:
     for claim, earlier in _shared(_name_claims(clusters)):
-        text = f"{claim.key} is the name of {_files(clusters, earlier)} too, and so are its VRIDs"
-        yield claim.number, Problem(claim.path, f"{text}; choose another")
+        what = f"{claim.key} is the name of {_files(clusters, earlier)} too, and so are its VRIDs"
+        yield claim.number, Fault(claim.path, what, "choose another")
 
 
 def _router_ids(clusters: Sequence[Cluster]) -> _Found:
@@ -70,12 +71,13 @@ def _router_ids(clusters: Sequence[Cluster]) -> _Found:
     for claim, earlier in _shared(claims):
         owners = _listed(f"{each.what} VRID of {clusters[each.number].file}" for each in earlier)
         instead = next(free, None)
-        remedy = (
-            "none is free; put this cluster into another network"
-            if instead is None
-            else f"set vrids: {{{claim.what}: {instead}}}, which is free, in its stack's options"
-        )
-        yield claim.number, Problem(claim.path, f"its {claim.what} VRID {claim.key} is the {owners} too; {remedy}")
+        what = f"its {claim.what} VRID {claim.key} is the {owners} too"
+        if instead is None:
+            fault = Fault(claim.path, f"{what}, and none is free", "put this cluster into another network")
+        else:
+            fix = f"set vrids: {{{claim.what}: {instead}}}, which is free, in its stack's options"
+            fault = Fault(claim.path, what, fix)
+        yield claim.number, fault
 
 
 def _vips(clusters: Sequence[Cluster]) -> _Found:
@@ -97,7 +99,7 @@ def _macs(clusters: Sequence[Cluster]) -> _Found:
         for index, cluster in enumerate(clusters)
         for key, text in _cards(cluster.config)
     )
-    return _taken(clusters, claims, "each network card has its own")
+    return _taken(clusters, claims, "write another: each network card has its own")
 
 
 def _cards(config: InstallConfig) -> Iterator[tuple[str, str]]:
@@ -113,7 +115,7 @@ def _bmcs(clusters: Sequence[Cluster]) -> _Found:
         for index, cluster in enumerate(clusters)
         for place, host in enumerate(cluster.config.baremetal.hosts or ())
     )
-    return _taken(clusters, claims, "a server belongs to one cluster")
+    return _taken(clusters, claims, "write another: a server belongs to one cluster")
 
 
 def _server(address: str) -> Hashable:
@@ -135,8 +137,8 @@ def _networks(clusters: Sequence[Cluster]) -> _Found:
         if owners := [
             f"{each.what} of {clusters[each.number].file}" for network in touched for each in seen[network]
         ]:
-            remedy = f"write a network of its own, or provisioningNetwork: {DISABLED}"
-            yield index, Problem(path, f"{text} overlaps {_listed(owners)}; {remedy}")
+            fix = f"write a network of its own, or provisioningNetwork: {DISABLED}"
+            yield index, Fault(path, f"{text} overlaps {_listed(owners)}", fix)
         seen[cidr.network].append(_Claim(index, cidr.network, path, text))
 
 
@@ -163,11 +165,11 @@ def _shared(claims: Iterable[_Claim]) -> Iterator[tuple[_Claim, list[_Claim]]]:
         holders[claim.key].append(claim)
 
 
-def _taken(clusters: Sequence[Cluster], claims: Iterable[_Claim], remedy: str) -> _Found:
+def _taken(clusters: Sequence[Cluster], claims: Iterable[_Claim], fix: str) -> _Found:
     """A line per claim to what an earlier cluster has at a path of its file."""
     for claim, earlier in _shared(claim for claim in claims if claim.key is not None):
         owners = _listed(f"{each.path} of {clusters[each.number].file}" for each in earlier)
-        yield claim.number, Problem(claim.path, f"{claim.what} is {owners} already; {remedy}")
+        yield claim.number, Fault(claim.path, f"{claim.what} is {owners} already", fix)
 
 
 def _files(clusters: Sequence[Cluster], claims: Iterable[_Claim]) -> str:

@@ -47,7 +47,7 @@ class _Plain(GenerateJsonSchema):
 
 
 class _Unfilled(_Plain):
-    """Without defaults, which only mean "not said": what the installer fills in is in `defaults`."""
+    """Without defaults, which only mean that the key is not there: what the installer fills in is in `defaults`."""
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         """The schema of a value that may be missing."""
@@ -64,13 +64,13 @@ def schemas() -> dict[str, Any]:
         "install_config": _install_config()
         | {
             "title": "install-config.yaml",
-            "description": "What openshift-install is told about a cluster on bare metal. "
-            "Whether the values fit each other is for `python -m cluster check` to say.",
+            "description": "What openshift-install reads of a cluster on bare metal. "
+            "Whether the values fit each other is for `okd-baremetal check` to say.",
         },
         "options": _encryptable(_generated(Options, _Plain))
         | {
             "title": "options of a stack",
-            "description": "What stands below `config:` in stacks/Pulumi.<stack>.yaml, there after `okd-baremetal:`.",
+            "description": "What may be below `config:` in stacks/Pulumi.<stack>.yaml, there after `okd-baremetal:`.",
         },
     }
 
@@ -98,7 +98,7 @@ def _generated(model: type[BaseModel], generator: type[GenerateJsonSchema]) -> d
 
 
 def _encryptable(node: Any) -> Any:
-    """Each password, and each mapping of logins as a whole, may stand encrypted."""
+    """Each password, and each mapping of logins as a whole, may be encrypted."""
     if isinstance(node, list):
         return [_encryptable(each) for each in node]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Our own options: the stack's config, typed. Their descriptions stand in Pulumi.yaml."""
+"""Our own options: the stack's config, typed. Their descriptions are in Pulumi.yaml."""
 
 from enum import StrEnum
 from ipaddress import IPv4Address
@@ -17,14 +17,15 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from cluster.files import read_text, yaml_place
+from cluster.faults import FIX
+from cluster.files import read_text, yaml_fault
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
-from providers.base.errors import ConfigError
+from providers.base.errors import ConfigError, Fault
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
 WEB_FOLDER = r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$"
-"""Without credentials, query and fragment: a BMC is told it as it is, and shows it to whoever looks."""
+"""Without credentials, query and fragment: a BMC gets it as it is, and shows it to whoever looks."""
 
 PREFIX = "okd-baremetal:"
 """Of each key of a stack file: the project's name."""
@@ -93,7 +94,8 @@ class Trust(Option):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if bool(self.ca) == bool(self.sha256):
-            raise ValueError("write either ca or sha256")
+            what = "both ca and sha256" if self.ca else "neither ca nor sha256"
+            raise PydanticCustomError("one_of_both", what, {FIX: "write either ca or sha256"})
         return self
 
 
@@ -175,9 +177,11 @@ class Media(Option):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if not self.address and not self.url:
-            raise PydanticCustomError("missing", "name address, or the url of a web server that has the boot ISOs")
+            fix = "name address, or the url of a web server that has the boot ISOs"
+            raise PydanticCustomError("missing", "neither address nor url", {FIX: fix})
         if self.url and self.model_fields_set & {"address", "port"}:
-            raise ValueError("with url nothing is served here; take address and port out, or url")
+            fix = "take address and port out, or url"
+            raise PydanticCustomError("one_way", "with url nothing is served here", {FIX: fix})
         return self
 
 
@@ -258,12 +262,12 @@ def read_stack_file(path: Path) -> dict[str, Any]:
     try:
         loaded = yaml.safe_load(read_text(path))
     except ConfigError as error:
-        raise ConfigError([f"{path}: {problem}" for problem in error.problems]) from None
+        raise ConfigError(fault.within(str(path)) for fault in error.faults) from None
     except yaml.YAMLError as error:
-        raise ConfigError([f"{path}: no YAML{yaml_place(error)}"]) from None
+        raise ConfigError([yaml_fault(error).within(str(path))]) from None
     config = loaded.get("config") or {} if isinstance(loaded, dict) else None
     if not isinstance(config, dict):
-        raise ConfigError([f"{path}: no stack's file; a mapping `config:` is wanted, with the options in it"])
+        raise ConfigError([Fault(str(path), "no stack's file", "write a mapping `config:` with the options in it")])
     options: dict[str, Any] = _readable(
         {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
     )

@@ -84,7 +84,7 @@ def ensure_binary(name: str, report: Callable[[str], None] = lambda _: None) -> 
 
 
 def _link(target: Path, link: Path) -> None:
-    """Name today's build plainly as well: `python -m assets render --check` and the tests look for that."""
+    """Name today's build plainly as well: `okd-baremetal render --check` and the tests look for that."""
     if link.is_symlink() and link.readlink() == Path(target.name):
         return
     with scratch(beside=link) as work:

@@ -11,7 +11,7 @@ from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import Host
 from cluster.values.bmc_url import parse_virtual_media_url
 from lab.shell import LabError
-from providers.base.errors import ConfigError
+from providers.base.errors import ConfigError, one_line
 
 STACKS = Path(__file__).parent.parent / "stacks"
 STACK = "rehearsal"
@@ -101,8 +101,8 @@ def _install_config(path: Path) -> InstallConfig:
         reading = read(_text(path))
     except ConfigError as error:
         raise LabError(f"{path}: {error}") from None
-    if reading.problems:
-        raise LabError(f"{path}: {'; '.join(map(str, reading.problems))}")
+    if reading.faults:
+        raise LabError(f"{path}: {'; '.join(one_line(str(fault)) for fault in reading.faults)}")
     return reading.config
 
 

@@ -1,11 +1,12 @@
 """A valid install-config, and what a small change to it makes of the verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import yaml
 
 from cluster.install_config import read
+from providers.base.errors import ConfigError, Fault
 from testing import plans
 
 Change = Callable[[dict[str, Any]], object]
@@ -25,16 +26,23 @@ def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
 
 
 def lines(change: Change) -> list[str]:
-    """`path: text` of each problem of the changed file; none of them repeats a secret."""
+    """Each fault of the changed file as a line."""
     config = plans.install_config()
     change(config)
-    found = [str(problem) for problem in read(yaml.safe_dump(config)).problems]
+    return printed(read(yaml.safe_dump(config)).faults)
+
+
+def printed(faults: Sequence[Fault]) -> list[str]:
+    """Faults as an operator reads them: one line each; none of them repeats a secret."""
+    found = str(ConfigError(faults)).split("\n") if faults else []
+    assert len(found) == len(faults)
+    assert all(line.isprintable() for line in found)
     assert not any(secret in line for secret in SECRETS for line in found)
     return found
 
 
 def refused(change: Change, *starts: str) -> None:
-    """The changed file has exactly these problems: each line starts with `path: ` and maybe the text's beginning."""
+    """The changed file has exactly these faults: each line starts with its path, and maybe with what is wrong."""
     found = lines(change)
     assert len(found) == len(starts), found
     for line, start in zip(found, starts, strict=True):
@@ -42,5 +50,5 @@ def refused(change: Change, *starts: str) -> None:
 
 
 def fine(change: Change) -> None:
-    """The changed file has no problem."""
+    """The changed file has no fault."""
     assert lines(change) == []

@@ -10,7 +10,7 @@ import yaml
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
 from providers.base.errors import ConfigError
 from testing import plans
-from testing.install_configs import Change
+from testing.install_configs import Change, printed
 
 
 class Files:
@@ -29,7 +29,7 @@ class Files:
         return load_intent(self.write(change), options)
 
     def plan(self, change: Change, **options: Any) -> ClusterPlan:
-        return load_plan(self.write(change), plans.options(**options))
+        return load_plan(self.write(change), plans.options(**options), plans.keyfiles_of)
 
     def refused_intent(self, change: Change, options: dict[str, Any] | None = None) -> list[str]:
         return self._lines(lambda: self.intent(change, options))
@@ -38,12 +38,10 @@ class Files:
         return self._lines(lambda: self.plan(change, **options))
 
     def _lines(self, load: Callable[[], object]) -> list[str]:
-        """Problems, `FILE` in place of the file's path."""
+        """Faults, `FILE` in place of the file's path."""
         with pytest.raises(ConfigError) as caught:
             load()
-        assert str(caught.value) == "\n".join(caught.value.problems)
-        assert all("\n" not in problem for problem in caught.value.problems)
-        return [problem.replace(str(self.path), "FILE") for problem in caught.value.problems]
+        return [line.replace(str(self.path), "FILE") for line in printed(caught.value.faults)]
 
 
 def as_it_is(_: dict[str, Any]) -> None:

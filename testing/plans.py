@@ -9,6 +9,7 @@ import yaml
 
 from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
+from cluster.plan.load import KeyfilesOf
 
 ROOT = Path(__file__).resolve().parents[1]
 STACK = "rehearsal"
@@ -20,6 +21,9 @@ PAYLOAD = {"bootstrap": "b0" * 32, "master": "a1" * 32, "worker": "c2" * 32}
 BASE_ISO = {"sha256": "d3" * 32}
 HOSTS = ("okd-master-0", "okd-master-1", "okd-master-2", "okd-worker-0", "okd-worker-1")
 CONSENT = {name: f"SERIAL-{name}" for name in HOSTS}
+
+keyfiles_of: KeyfilesOf = lambda document: ()  # noqa: E731
+# KEYFILES: boot_media.keyfiles.keyfiles_of instead, once it is there
 
 
 def install_config() -> dict[str, Any]:
@@ -37,7 +41,7 @@ def options(**changes: Any) -> dict[str, Any]:
 
 def plan(**changes: Any) -> ClusterPlan:
     """The rehearsal's plan, its options changed."""
-    return load_plan(INSTALL_CONFIG, options(**changes))
+    return load_plan(INSTALL_CONFIG, options(**changes), keyfiles_of)
 
 
 def intent(stack: dict[str, Any] | None = None) -> Intent:

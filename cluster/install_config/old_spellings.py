@@ -4,13 +4,13 @@ from typing import Any
 
 from cluster.install_config.platform import UNMANAGED, BareMetal
 from cluster.install_config.schema import ClusterNetwork, InstallConfig, MachineNetwork, Networking, with_baremetal
-from cluster.problems import Problem
 from cluster.values.address import parse_cidr
+from providers.base.errors import Fault
 
 API_VERSIONS = ("v1", "v1beta3", "v1beta4")
 
 
-def modernize(config: InstallConfig) -> tuple[InstallConfig, list[Problem], list[Problem]]:
+def modernize(config: InstallConfig) -> tuple[InstallConfig, list[Fault], list[Fault]]:
     """Give what old keys say to the new ones.
 
     Returns:
@@ -18,18 +18,18 @@ def modernize(config: InstallConfig) -> tuple[InstallConfig, list[Problem], list
     """
     networking, notices = _networking(config.networking)
     config = config.model_copy(update={"networking": networking})
-    problems: list[Problem] = []
+    faults: list[Fault] = []
     if config.platform.baremetal is not None:
-        changes, problems, more = _baremetal(config.baremetal)
+        changes, faults, more = _baremetal(config.baremetal)
         config = with_baremetal(config, **changes)
         notices += more
     if config.image_content_sources:
         notices.append(_notice("imageContentSources", "imageDigestSources"))
-    return config, problems, notices
+    return config, faults, notices
 
 
-def _networking(networking: Networking) -> tuple[Networking, list[Problem]]:
-    notices: list[Problem] = []
+def _networking(networking: Networking) -> tuple[Networking, list[Fault]]:
+    notices: list[Fault] = []
     changes: dict[str, Any] = {}
     if networking.machine_cidr:
         notices.append(_notice("networking.machineCIDR", "machineNetwork"))
@@ -59,9 +59,9 @@ def _host_prefix(network: ClusterNetwork) -> ClusterNetwork:
     return network.model_copy(update={"host_prefix": cidr.max_prefixlen - network.host_subnet_length})
 
 
-def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Problem], list[Problem]]:
-    problems: list[Problem] = []
-    notices: list[Problem] = []
+def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Fault], list[Fault]]:
+    faults: list[Fault] = []
+    notices: list[Fault] = []
     changes: dict[str, Any] = {}
     at = "platform.baremetal"
     for name, new, value, values in (
@@ -73,10 +73,9 @@ def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Problem], list[Prob
             continue
         notices.append(_notice(f"{at}.{name}", new))
         if values and value not in ((values,) if isinstance(values, str) else values):
-            said = values if isinstance(values, str) else ", ".join(values)
-            problems.append(
-                Problem(f"{at}.{name}", f"{value}, but {new} says {said}; keep {new} and take {name} out")
-            )
+            given = values if isinstance(values, str) else ", ".join(values)
+            what = f"{value}, but {new} says {given}"
+            faults.append(Fault(f"{at}.{name}", what, f"keep {new} and take {name} out"))
     changes["api_vips"] = old.api_vips or ((old.api_vip,) if old.api_vip else ())
     changes["ingress_vips"] = old.ingress_vips or ((old.ingress_vip,) if old.ingress_vip else ())
     changes["cluster_provisioning_ip"] = old.cluster_provisioning_ip or old.provisioning_host_ip
@@ -85,9 +84,9 @@ def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Problem], list[Prob
         changes["provisioning_network"] = old.provisioning_network or UNMANAGED
     for name, image in (("bootstrapOSImage", old.bootstrap_os_image), ("clusterOSImage", old.cluster_os_image)):
         if image:
-            notices.append(Problem(f"{at}.{name}", "the installer reads it no more; take it out"))
-    return changes, problems, notices
+            notices.append(Fault(f"{at}.{name}", "the installer reads it no more", "take it out"))
+    return changes, faults, notices
 
 
-def _notice(path: str, new: str) -> Problem:
-    return Problem(path, f"an old spelling; write {new}")
+def _notice(path: str, new: str) -> Fault:
+    return Fault(path, "an old spelling", f"write {new}")

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 import yaml
 from pydantic import SecretStr, ValidationError
 
-from cluster.files import yaml_place
+from cluster.faults import Location, dotted, meant, shape_faults
+from cluster.files import yaml_fault
 from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
 from cluster.install_config.platform import Host
 from cluster.install_config.rules import RULES
 from cluster.install_config.schema import InstallConfig, with_baremetal
-from cluster.problems import Location, Problem, dotted, meant, shape_problems
-from providers.base.errors import ConfigError
+from providers.base.errors import ConfigError, Fault
 
 MOST_VALUES = 100_000
 """In one file. Anchors that repeat each other make more of a few lines than any reader can take."""
@@ -33,9 +33,9 @@ class Reading:
     """What a file says, and what is wrong with it."""
 
     config: InstallConfig
-    """Today's spellings only, defaults filled in. Meant for use where `problems` is empty."""
-    problems: tuple[Problem, ...]
-    notices: tuple[Problem, ...]
+    """Today's spellings only, defaults filled in. Meant for use where `faults` is empty."""
+    faults: tuple[Fault, ...]
+    notices: tuple[Fault, ...]
     """Old spellings that still work."""
 
 
@@ -57,29 +57,29 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         muted.add("platform.baremetal")
     if muted & {"networking", "networking.machineNetwork"}:
         muted |= {"platform.baremetal.apiVIPs", "platform.baremetal.ingressVIPs"}  # they would be judged by a default
-    found += [problem for rule in RULES for problem in rule(config)]
-    heard = [problem for problem in found if not any(_below(problem.path, path) for path in muted)]
-    return Reading(config, tuple(dict.fromkeys([*shape, *heard])), tuple(notices))
+    found += [fault for rule in RULES for fault in rule(config)]
+    kept = [fault for fault in found if not any(_below(fault.where, path) for path in muted)]
+    return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices))
 
 
 def _below(path: str, parent: str) -> bool:
     return path == parent or path.startswith((f"{parent}.", f"{parent}["))
 
 
-def _judged_shape(raw: dict[str, Any]) -> tuple[list[Problem], set[str]]:
+def _judged_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
     """Take out of `raw` what does not fit the schema, so that the rules can judge the rest.
 
     Returns:
-        The problems, and the paths at which the rules have nothing to say.
+        The faults, and the paths at which the rules have nothing to say.
     """
-    found: list[Problem] = []
+    found: list[Fault] = []
     muted: set[str] = set()
     while True:
         try:
             _validated(raw)
             return found, muted
         except ValidationError as error:
-            found += shape_problems(error, InstallConfig)
+            found += shape_faults(error, InstallConfig)
             for each in error.errors(include_input=False, include_url=False):
                 muted |= {_take_out(raw, each["loc"], each["type"]), _misspelt(raw, each["loc"], each["type"])}
 
@@ -100,13 +100,13 @@ def _take_out(raw: dict[str, Any], location: Location, kind: str) -> str:
 
 
 def _misspelt(raw: dict[str, Any], location: Location, kind: str) -> str:
-    """The path of the key that an unknown one stands for: it is not missing."""
+    """The path of the key that an unknown one was meant to be: it is not missing."""
     near = meant(InstallConfig, location) if kind == "extra_forbidden" else None
     return dotted(near if near and near[-1] not in _holder(raw, near) else location)
 
 
 def _holder(raw: Any, location: Location) -> Any:
-    """The section or list that a value stands in."""
+    """The section or list that a value is in."""
     for part in location[:-1]:
         raw = raw[part]
     return raw
@@ -122,17 +122,17 @@ def mapping(text: str) -> dict[str, Any]:
         loaded = _without_nulls(yaml.load(text, Loader=_Loader), [MOST_VALUES])  # noqa: S506 (it is a SafeLoader)
     # The last three: odd scalars (`0x_`, `!!bool x`), and an anchor that holds itself.
     except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
-        raise ConfigError([f"no YAML{_place(error)}"]) from None
+        raise ConfigError([_no_yaml(error)]) from None
     if not isinstance(loaded, dict):
-        raise ConfigError(["no YAML mapping; an install-config starts with apiVersion: v1"])
+        raise ConfigError([Fault("", "no YAML mapping", "write an install-config, which starts with apiVersion: v1")])
     return loaded
 
 
 def _without_nulls(value: Any, left: list[int]) -> Any:
-    """Go reads null as "not said"; and each key as text. `left` counts down what may still come."""
+    """Go reads null as if the key was not there, and each key as text. `left` counts down what may still come."""
     left[0] -= 1
     if left[0] < 0:
-        raise ConfigError([f"more than {MOST_VALUES:,} values; write out what its anchors repeat"])
+        raise ConfigError([Fault("", f"more than {MOST_VALUES:,} values", "write out what its anchors repeat")])
     if isinstance(value, dict):
         return {str(key): _without_nulls(each, left) for key, each in value.items() if each is not None}
     return [_without_nulls(each, left) for each in value] if isinstance(value, list) else value
@@ -151,24 +151,25 @@ def _login(host: Host, found: Credentials | None) -> Host:
     return host.model_copy(update={"bmc": host.bmc.model_copy(update=found._asdict())})
 
 
-def _place(error: Exception) -> str:
-    """Where a file stops being YAML, and what to do."""
-    where = yaml_place(error)
+def _no_yaml(error: Exception) -> Fault:
     if isinstance(error, yaml.composer.ComposerError):
-        return f"{where}: a second document, or an anchor that is not there; keep one document"
-    if isinstance(error, _StandsTwice):
-        return f"{where}: a key stands twice; keep one of them"
+        return yaml_fault(error, "a second document, or an anchor that is not there", "keep one document")
+    if isinstance(error, _TwiceError):
+        return yaml_fault(error, "a key is there twice", "keep one of them")
     if isinstance(error, yaml.constructor.ConstructorError):
-        return f"{where}: a type that JSON does not have; write text, a number, true or false, a list or a mapping"
-    return where
+        fix = "write text, a number, true or false, a list or a mapping"
+        return yaml_fault(error, "a type that JSON does not have", fix)
+    if isinstance(error, RecursionError):
+        return yaml_fault(error, "nested too deep", "let no anchor hold itself")
+    return yaml_fault(error)
 
 
-class _StandsTwice(yaml.constructor.ConstructorError):
-    """A key stands twice in one mapping; YAML readers disagree on which counts."""
+class _TwiceError(yaml.constructor.ConstructorError):
+    """A key is twice in one mapping; YAML readers disagree on which counts."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """Refuses a key that stands twice, and knows the types of JSON only, both as the installer's reader does."""
+    """Refuses a key that is there twice, and knows the types of JSON only, both as the installer's reader does."""
 
     yaml_constructors: ClassVar = {
         tag: construct
@@ -190,6 +191,6 @@ class _Loader(yaml.CSafeLoader):
         seen: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:
-                raise _StandsTwice(None, None, None, key.start_mark)
+                raise _TwiceError(None, None, None, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)

@@ -1,4 +1,4 @@
-"""install-config.yaml as openshift/installer's types declare it: what may stand where.
+"""install-config.yaml as openshift/installer's types declare it: what may be where.
 
 Every field may be missing, and addresses are text, as in the installer: what must be there, and what makes sense, is
 for `rules/` to say, so that one wrong field hides no other. Fields: pkg/types/installconfig.go, machinepools.go.

@@ -1,4 +1,4 @@
-"""The ground that the sections of an install-config stand on."""
+"""What all sections of an install-config share: keys, plain text, secrets."""
 
 import math
 from typing import Annotated, Any

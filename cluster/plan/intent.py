@@ -108,21 +108,21 @@ def _provisioning(bare: BareMetal, domain: str) -> Provisioning:
     )
 
 
-def _host(said: WantedHost, role: Role | None) -> Host:
-    boot_mac = parse_mac(said.boot_mac_address) or ""
+def _host(given: WantedHost, role: Role | None) -> Host:
+    boot_mac = parse_mac(given.boot_mac_address) or ""
     host = Host(
-        name=said.name,
-        addresses=static_addresses(said.network_config, boot_mac),
+        name=given.name,
+        addresses=static_addresses(given.network_config, boot_mac),
         boot_mac=boot_mac,
-        boot_mode=said.boot_mode,
-        root_device_hints=said.root_device_hints or RootDeviceHints(),
-        network_config=said.network_config,
+        boot_mode=given.boot_mode,
+        root_device_hints=given.root_device_hints or RootDeviceHints(),
+        network_config=given.network_config,
         bmc=Bmc(
-            address=said.bmc.address,
-            url=parse_virtual_media_url(said.bmc.address),
-            username=said.bmc.username,
-            password=said.bmc.password,
-            verify_tls=not said.bmc.disable_certificate_verification,
+            address=given.bmc.address,
+            url=parse_virtual_media_url(given.bmc.address),
+            username=given.bmc.username,
+            password=given.bmc.password,
+            verify_tls=not given.bmc.disable_certificate_verification,
         ),
     )
     return host if role is None else Server(**dict(host) | {"role": role})
@@ -131,12 +131,12 @@ def _host(said: WantedHost, role: Role | None) -> Host:
 def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[Network, ...]) -> BootstrapHost:
     static = None
     # All three or none, and the address in a machine network: judged before.
-    said = (
+    given = (
         bare.bootstrap_external_static_ip,
         bare.bootstrap_external_static_gateway,
         bare.bootstrap_external_static_dns,
     )
-    if found := _addresses(said):
+    if found := _addresses(given):
         address, gateway, dns = found
         (home,) = _homes((address,), machine_networks)
         static = StaticNetwork(address=address, prefix=home.prefixlen, gateway=gateway, dns=dns)
@@ -149,6 +149,6 @@ def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[
     )
 
 
-def _mac(said: str, name: str) -> str:
+def _mac(given: str, name: str) -> str:
     """The MAC that the file says, else one that a name gives, with the prefix of QEMU's network cards."""
-    return parse_mac(said) or f"52:54:00:{hashlib.sha256(name.encode()).digest()[:3].hex(':')}"
+    return parse_mac(given) or f"52:54:00:{hashlib.sha256(name.encode()).digest()[:3].hex(':')}"

@@ -179,7 +179,7 @@ class Intent(Planned):
     images: Images
     libvirt_uri: str
     bmc_verify_ca: str
-    """PEM of the CA of the BMCs' certificates; empty: nothing is said."""
+    """PEM of the CA of the BMCs' certificates; empty: the file names none."""
 
     @property
     def domain(self) -> str:

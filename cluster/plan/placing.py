@@ -14,7 +14,7 @@ M = TypeVar("M", Host, BootstrapHost)
 
 
 class _Claim(NamedTuple):
-    """One address of one machine, and where that is said."""
+    """One address of one machine, and what names it."""
 
     source: str
     """`config`, or the path of the install-config."""

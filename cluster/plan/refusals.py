@@ -52,10 +52,8 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
 
 def not_installable(intent: Intent) -> Iterator[Fault]:
     """Each setting that files are rendered for, and that has not been installed from end to end."""
-    for path, values in (
-        (f"{BARE}.apiVIPs", intent.api.addresses),
-        (f"{BARE}.ingressVIPs", intent.ingress.addresses),
-    ):
+    vips = {f"{BARE}.apiVIPs": intent.api.addresses, f"{BARE}.ingressVIPs": intent.ingress.addresses}
+    for path, values in vips.items():
         if [value.version for value in values] != [IPV4]:
             what = f"{', '.join(map(str, values))}: only IPv4 was installed from end to end yet"
             yield Fault(path, what, "write one of IPv4, or look with `okd-baremetal render`")

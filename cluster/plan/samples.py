@@ -33,9 +33,8 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
             continue
         address = next(free[each.version], None)
         if address is None:
-            raise ConfigError(
-                [Fault(each.where, f"{homes[each.version]} has no address left for a sample", "name it")]
-            )
+            what = f"{homes[each.version]} has no address left for a sample"
+            raise ConfigError([Fault(each.where, what, "name it")])
         made[each] = str(address)
         new.setdefault(each.where, []).append(address)
     images = {each.where.removeprefix("images."): text for each, text in made.items() if each.version is None}

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
 from cluster.values.address import parse_address
+from providers.base.errors import OkdBaremetalError
 
 Transport = Literal["https", "http"]
 PORTS: dict[Transport, int] = {"https": 443, "http": 80}
@@ -47,8 +48,11 @@ _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _NAME = re.compile(rf"(?![0-9.]+\Z){_LABEL}(?:\.{_LABEL})*")
 
 
-class BmcUrlError(ValueError):
-    """An address that cannot be used. The message is for the operator, and holds no credentials."""
+class BmcUrlError(OkdBaremetalError, ValueError):
+    """An address that cannot be used. The fault holds no credentials."""
+
+    def __init__(self, what: str, *, fix: str) -> None:
+        super().__init__(what, fix=fix)
 
 
 class ForeignBmc(BmcUrlError):  # noqa: N818 (it says what the BMC is)
@@ -59,7 +63,7 @@ class ForeignBmc(BmcUrlError):  # noqa: N818 (it says what the BMC is)
         """One of `PXE_ONLY` or `REMOVED`."""
         why = "needs a provisioning network" if family in PXE_ONLY else "is supported by metal3 no more"
         what = "ipmi (meant where no type is named)" if family == "ipmi" else family
-        super().__init__(f"{what} {why}; use {INSTEAD}")
+        super().__init__(f"{what} {why}", fix=f"use {INSTEAD}")
 
 
 @dataclass(frozen=True)
@@ -123,14 +127,13 @@ def parse_bmc_url(address: str) -> BmcUrl:
     scheme, authority, path, rest = _parts(address)
     if scheme not in SCHEMES and scheme not in FOREIGN:
         near = difflib.get_close_matches(scheme, SCHEMES, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"use {INSTEAD}"
-        raise BmcUrlError(f"BMC type {scheme} is unknown; {remedy}")
+        raise BmcUrlError(f"BMC type {scheme} is unknown", fix=f"use {near[0] if near else INSTEAD}")
     host, port = _host_and_port(address, authority)
     system_id = _system_id(address, path)
     if scheme in FOREIGN:
         raise ForeignBmc(scheme.partition("+")[0])
     if rest:
-        raise BmcUrlError(f"{address} goes on after its path; take {rest[0]} and what follows out")
+        raise BmcUrlError(f"{address} goes on after its path", fix=f"take {rest[0]} and what follows out")
     kind, transport = SCHEMES[scheme]
     return BmcUrl(
         url=address,
@@ -153,41 +156,42 @@ def parse_virtual_media_url(address: str) -> BmcUrl:
     """
     found = parse_bmc_url(address)
     if not found.virtual_media:
-        raise BmcUrlError(f"{found.kind} boots from the network; use {found.instead}")
+        raise BmcUrlError(f"{found.kind} boots from the network", fix=f"use {found.instead}")
     return found
 
 
 def _parts(address: str) -> tuple[str, str, str, str]:
     """Scheme in lower case, authority, path, and what follows the path."""
     if not address:
-        raise BmcUrlError(f"missing; write an address of type {INSTEAD}")
+        raise BmcUrlError("missing", fix=f"write an address of type {INSTEAD}")
     # Before the others, whose messages repeat the address; a password with a slash in it is found here as well.
     if "@" in address:
-        raise BmcUrlError("credentials do not belong into the URL; use bmc.username and bmc.password")
+        raise BmcUrlError("credentials do not belong into the URL", fix="use bmc.username and bmc.password")
     found = _URL.fullmatch(address)
     if found is None or not address.isprintable():
-        raise BmcUrlError("holds a character that cannot be printed; take it out")
+        raise BmcUrlError("holds a character that cannot be printed", fix="take it out")
     scheme, slashes, authority, path, rest = found.groups()
     if scheme:
         return scheme.lower(), authority, path, rest
     # Go's net/url takes no bare host:port; metal3 then reads the whole text as one, and wants the port if it is IPv6.
     if slashes or (":" in authority and (path or rest or authority.endswith("]"))):
-        raise BmcUrlError(f"{address!r} names no type; use {INSTEAD}")
+        raise BmcUrlError(f"{address!r} names no type", fix=f"use {INSTEAD}")
     return "ipmi", authority, path, rest
 
 
 def _host_and_port(address: str, authority: str) -> tuple[str, int | None]:
     found = _AUTHORITY.fullmatch(authority)
     if found is None:
-        raise BmcUrlError(f"{address!r} has no <host> or <host>:<port>, IPv6 in brackets, where one is wanted")
+        what = f"{address!r} has no <host> or <host>:<port> where one is wanted"
+        raise BmcUrlError(what, fix="write one of them, IPv6 in brackets")
     ipv6, name, port = found.groups()
     host = name if ipv6 is None else ipv6
     if not host:
-        raise BmcUrlError(f"{address!r} names no host")
+        raise BmcUrlError(f"{address!r} names no host", fix="write the BMC's address or DNS name after the //")
     if parse_address(host) is None and (ipv6 or not _NAME.fullmatch(host)):
-        raise BmcUrlError(f"host {host!r} is neither an address nor a DNS name")
+        raise BmcUrlError(f"host {host!r} is neither an address nor a DNS name", fix="write one of them")
     if port and (len(port) > len("65535") or not 1 <= int(port) <= 65535):  # noqa: PLR2004
-        raise BmcUrlError(f"port {port} does not exist; write 1 to 65535")
+        raise BmcUrlError(f"port {port} does not exist", fix="write 1 to 65535")
     return host, int(port) if port else None
 
 
@@ -197,5 +201,6 @@ def _system_id(address: str, path: str) -> str | None:
     except UnicodeDecodeError:
         plain = "\0"
     if re.search("%(?![0-9A-Fa-f]{2})", path) or not plain.isprintable():
-        raise BmcUrlError(f"{address} has a percent sign that encodes no character of a path; write %25 for itself")
+        what = f"{address} has a percent sign that encodes no character of a path"
+        raise BmcUrlError(what, fix="write %25 for the sign itself")
     return None if plain.strip("/") in ("", "redfish/v1") else plain.rstrip("/")

@@ -2,6 +2,8 @@
 
 import re
 
+from providers.base.errors import Fault
+
 _SPELLINGS = re.compile(
     r"[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}"
 )
@@ -13,11 +15,12 @@ def parse_mac(text: str) -> str | None:
     return bytes.fromhex(re.sub("[^0-9a-fA-F]", "", text)).hex(":") if _SPELLINGS.fullmatch(text) else None
 
 
-def mac_fault(text: str) -> str:
-    """Why a text is no MAC of one network card; empty if it is one."""
-    mac = parse_mac(text)
+def mac_fault(text: str) -> Fault | None:
+    """Why a text is no MAC of one network card; None if it is one."""
+    mac, fix = parse_mac(text), "write that of the network card"
     if mac is None:
-        return f"{text} is no MAC; write six pairs of hexadecimal digits, for example 52:54:00:ab:cd:ef"
+        fix = "write six pairs of hexadecimal digits, for example 52:54:00:ab:cd:ef"
+        return Fault("", f"{text} is no MAC", fix)
     if bytes.fromhex(mac.replace(":", ""))[0] & GROUP_BIT:
-        return f"{text} is the address of a group (its first octet is odd); write that of the network card"
-    return f"{text} is no card's; write that of the network card" if mac == "00:00:00:00:00:00" else ""
+        return Fault("", f"{text} is the address of a group (its first octet is odd)", fix)
+    return Fault("", f"{text} is no card's", fix) if mac == "00:00:00:00:00:00" else None

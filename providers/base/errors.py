@@ -74,7 +74,7 @@ class ConfigError(OkdBaremetalError):
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
-        Exception.__init__(self, "\n".join(map(str, self.faults)))
+        Exception.__init__(self, "\n".join(one_line(str(fault)) for fault in self.faults))
 
 
 class PayloadError(OkdBaremetalError):

@@ -1,12 +1,12 @@
-"""The rules, a family per module. A rule is a function from the config to its problems."""
+"""The rules, a family per module. A rule is a function from the config to its faults."""
 
 from collections.abc import Callable, Iterable
 
 from cluster.install_config.rules import access, features, hosts, names, networks, pki, pools, provisioning, vips
 from cluster.install_config.schema import InstallConfig
-from cluster.problems import Problem
+from providers.base.errors import Fault
 
-RULES: tuple[Callable[[InstallConfig], Iterable[Problem]], ...] = (
+RULES: tuple[Callable[[InstallConfig], Iterable[Fault]], ...] = (
     *names.RULES,
     *networks.RULES,
     *pools.RULES,

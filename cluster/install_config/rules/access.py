@@ -10,8 +10,8 @@ from urllib.parse import SplitResult, urlsplit
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
-from cluster.problems import Problem
 from cluster.values.address import in_any, networks, parse_address, parse_cidr
+from providers.base.errors import Fault
 
 SSH_KEYS = {
     "ssh-rsa": (0, 0),
@@ -58,24 +58,24 @@ def parse_url(text: str) -> SplitResult | None:
     return url if _LOGIN.fullmatch(login) and _HOST_IN_URL.fullmatch(host) and not _NOT_IN_URL.search(text) else None
 
 
-def _pull_secret(config: InstallConfig) -> Iterator[Problem]:
+def _pull_secret(config: InstallConfig) -> Iterator[Fault]:
     text = config.pull_secret.get_secret_value()
-    form = '{"auths": {"<registry>": {"auth": "<base64 of user:password>"}}}'
+    fix = 'write {"auths": {"<registry>": {"auth": "<base64 of user:password>"}}}'
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError):
-        yield Problem("pullSecret", f"{'is no JSON' if text else 'missing'}; write {form}")
+        yield Fault("pullSecret", "is no JSON" if text else "missing", fix)
         return
     auths = loaded.get("auths") if isinstance(loaded, dict) else None
     if not isinstance(auths, dict) or not auths:
-        yield Problem("pullSecret", f"names no registry; write {form}")
+        yield Fault("pullSecret", "names no registry", fix)
         return
     for registry, entry in auths.items():
         if not isinstance(entry, dict) or not entry.keys() & {"auth", "credsStore"}:
-            yield Problem("pullSecret", f"{registry} has neither auth nor credsStore; write {form}")
+            yield Fault("pullSecret", f"{registry} has neither auth nor credsStore", fix)
 
 
-def _ssh_key(config: InstallConfig) -> Iterator[Problem]:
+def _ssh_key(config: InstallConfig) -> Iterator[Fault]:
     if not config.ssh_key:
         return
     lines = config.ssh_key.split("\n")
@@ -84,10 +84,11 @@ def _ssh_key(config: InstallConfig) -> Iterator[Problem]:
     # With fips the installer reads one key, the first, and skips what is none.
     first = next(filter(None, kinds), "")
     if bad and not (config.fips and first):
-        text = f"no SSH public key in line {', '.join(bad)}"
-        yield Problem("sshKey", f"{text}; write a line as in a .pub file: type, base64, comment")
+        what = f"no SSH public key in line {', '.join(bad)}"
+        yield Fault("sshKey", what, "write a line as in a .pub file: type, base64, comment")
     elif config.fips and first not in FIPS_KEYS:
-        yield Problem("sshKey", f"{first or 'no key'} is not allowed with fips; give a key of {', '.join(FIPS_KEYS)}")
+        what = f"{first or 'no key'} is not allowed with fips"
+        yield Fault("sshKey", what, f"give a key of {', '.join(FIPS_KEYS)}")
 
 
 def _ssh_key_type(line: str) -> str:
@@ -122,16 +123,16 @@ def _is_ssh_key(kind: str, encoded: str) -> bool:
     return bool(wanted) and parts[:1] == [kind.encode()] and len(parts) == len(wanted) + 1 and all(sizes_fit)
 
 
-def _bundles(config: InstallConfig) -> Iterator[Problem]:
+def _bundles(config: InstallConfig) -> Iterator[Fault]:
     for path, bundle in (
         ("additionalTrustBundle", config.additional_trust_bundle),
         ("platform.baremetal.bmcVerifyCA", config.baremetal.bmc_verify_ca),
     ):
-        if bundle and (fault := _bundle_fault(bundle)):
-            yield Problem(path, f"{fault}; write PEM, each certificate from its BEGIN line to its END line")
+        if bundle and (what := _wrong_with_bundle(bundle)):
+            yield Fault(path, what, "write PEM, each certificate from its BEGIN line to its END line")
 
 
-def _bundle_fault(bundle: str) -> str:
+def _wrong_with_bundle(bundle: str) -> str:
     blocks = list(_PEM.finditer(bundle))
     if not blocks:
         return "has no certificate"
@@ -150,38 +151,37 @@ def _is_certificate(encoded: str) -> bool:
     return True
 
 
-def _bundle_policy(config: InstallConfig) -> Iterator[Problem]:
+def _bundle_policy(config: InstallConfig) -> Iterator[Fault]:
     policy = config.additional_trust_bundle_policy
     if policy not in BUNDLE_POLICIES:
-        yield Problem("additionalTrustBundlePolicy", f"{policy} is unknown; write {' or '.join(BUNDLE_POLICIES)}")
+        yield Fault("additionalTrustBundlePolicy", f"{policy} is unknown", f"write {' or '.join(BUNDLE_POLICIES)}")
 
 
-def _proxy(config: InstallConfig) -> Iterator[Problem]:
+def _proxy(config: InstallConfig) -> Iterator[Fault]:
     if config.proxy is None:
         return
     proxies = {"httpProxy": config.proxy.http_proxy, "httpsProxy": config.proxy.https_proxy}
     if not any(proxies.values()):
-        yield Problem("proxy", "names no proxy; write httpProxy, httpsProxy or both, or take it out")
+        yield Fault("proxy", "names no proxy", "write httpProxy, httpsProxy or both, or take it out")
     for key, text in proxies.items():
         if text and (fault := _proxy_fault(text, PROXY_SCHEMES[key], config)):
-            yield Problem(f"proxy.{key}", fault)
+            yield fault.within(f"proxy.{key}")
 
 
-def _proxy_fault(text: str, schemes: tuple[str, ...], config: InstallConfig) -> str:
+def _proxy_fault(text: str, schemes: tuple[str, ...], config: InstallConfig) -> Fault | None:
     url = parse_url(text.replace("#", "^"))  # no fragments here: Go takes either character in a path only
     if url is None or not url.hostname:
-        return "is no URL with a host; write http://host:port, and %XX for each special character of a password"
+        fix = "write http://host:port, and %XX for each special character of a password"
+        return Fault("", "is no URL with a host", fix)
     if url.scheme not in schemes:
-        return (
-            f"scheme {url.scheme or '(none)'} does not fit; write {' or '.join(f'{scheme}://' for scheme in schemes)}"
-        )
+        fix = f"write {' or '.join(f'{scheme}://' for scheme in schemes)}"
+        return Fault("", f"scheme {url.scheme or '(none)'} does not fit", fix)
     address = parse_address(url.hostname)
-    for what, texts in _inner_networks(config).items():
+    for name, texts in _inner_networks(config).items():
         if address is not None and in_any(address, networks(texts)):
-            return (
-                f"{address} is in the {what} ({', '.join(texts)}), which exists in the cluster only; name one outside"
-            )
-    return ""
+            what = f"{address} is in the {name} ({', '.join(texts)}), which exists in the cluster only"
+            return Fault("", what, "name one outside")
+    return None
 
 
 def _inner_networks(config: InstallConfig) -> dict[str, list[str]]:
@@ -193,24 +193,23 @@ def _inner_networks(config: InstallConfig) -> dict[str, list[str]]:
     }
 
 
-def _no_proxy(config: InstallConfig) -> Iterator[Problem]:
+def _no_proxy(config: InstallConfig) -> Iterator[Fault]:
     text = config.proxy.no_proxy if config.proxy else ""
     if text in ("", "*"):
         return
     if " " in text:
-        yield Problem(
-            "proxy.noProxy", "has blanks; write names, addresses and networks with a comma between them only"
-        )
+        fix = "write names, addresses and networks with a comma between them only"
+        yield Fault("proxy.noProxy", "has blanks", fix)
     for each in map(str.strip, text.split(",")):
         domain = each.removeprefix(".").removesuffix(".")
         if dns_fault(domain) and parse_address(each) is None and parse_cidr(each) is None:
-            seen = f"{each} is no domain, address or network" if each else "there is nothing between two commas"
-            yield Problem("proxy.noProxy", f"{seen}; write .example.com for all below a domain, no wildcards")
+            what = f"{each} is no domain, address or network" if each else "there is nothing between two commas"
+            yield Fault("proxy.noProxy", what, "write .example.com for all below a domain, no wildcards")
 
 
-def _image_sources(config: InstallConfig) -> Iterator[Problem]:
+def _image_sources(config: InstallConfig) -> Iterator[Fault]:
     if config.image_content_sources and config.image_digest_sources:
-        yield Problem("imageContentSources", "imageDigestSources are given too; move these there")
+        yield Fault("imageContentSources", "imageDigestSources are given too", "move these there")
     by_key: dict[str, tuple[ImageSource | ImageContentSource, ...]] = {
         "imageContentSources": config.image_content_sources,
         "imageDigestSources": config.image_digest_sources,
@@ -221,29 +220,30 @@ def _image_sources(config: InstallConfig) -> Iterator[Problem]:
             mirrors = {f"{at}.mirrors[{number}]": mirror for number, mirror in enumerate(each.mirrors)}
             for path, name in {f"{at}.source": each.source, **mirrors}.items():
                 if fault := _repository_fault(name):
-                    yield Problem(path, fault)
+                    yield fault.within(path)
 
 
-def _repository_fault(name: str) -> str:
+def _repository_fault(name: str) -> Fault | None:
     is_registry = re.fullmatch("[a-z0-9.-]+(:[0-9]+)?", name) and not dns_fault(name.partition(":")[0])
     if is_registry or _REPOSITORY.fullmatch(name):
-        return ""
+        return None
     if not name:
-        return "missing; name a repository"
+        return Fault("", "missing", "name a repository")
     if _TAG_OR_DIGEST.search(name):
-        return "must be a repository, not a reference to an image; write it without tag and digest"
-    seen = name.rpartition("@")[2]
-    return f"{seen} is no repository; write registry[:port]/path, the path in lower case, or a registry alone"
+        what = "must be a repository, not a reference to an image"
+        return Fault("", what, "write it without tag and digest")
+    fix = "write registry[:port]/path, the path in lower case, or a registry alone"
+    return Fault("", f"{name.rpartition('@')[2]} is no repository", fix)
 
 
-def _source_policies(config: InstallConfig) -> Iterator[Problem]:
+def _source_policies(config: InstallConfig) -> Iterator[Fault]:
     for index, source in enumerate(config.image_digest_sources):
         path = f"imageDigestSources[{index}].sourcePolicy"
         policy = source.source_policy
         if policy and policy not in SOURCE_POLICIES:
-            yield Problem(path, f"{policy} is unknown; write {' or '.join(SOURCE_POLICIES)}")
+            yield Fault(path, f"{policy} is unknown", f"write {' or '.join(SOURCE_POLICIES)}")
         elif policy and not source.mirrors:
-            yield Problem(path, f"{policy} says nothing without mirrors; name one or take it out")
+            yield Fault(path, f"{policy} says nothing without mirrors", "name one or take it out")
 
 
 RULES = (

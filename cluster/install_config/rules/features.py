@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from cluster.install_config.schema import Capabilities, InstallConfig
-from cluster.problems import Problem
+from providers.base.errors import Fault
 
 CURRENT = "vCurrent"
 _ADDED: dict[str, tuple[str, ...]] = {
@@ -56,56 +56,54 @@ class _Gated(NamedTuple):
 
 def enabled_capabilities(config: InstallConfig) -> frozenset[str]:
     """The optional parts of the cluster that are installed. An unknown baseline set counts as the current one."""
-    said = config.capabilities or Capabilities()
-    baseline = CAPABILITY_SETS.get(said.baseline_capability_set, CAPABILITY_SETS[CURRENT])
-    return baseline | set(said.additional_enabled_capabilities)
+    given = config.capabilities or Capabilities()
+    baseline = CAPABILITY_SETS.get(given.baseline_capability_set, CAPABILITY_SETS[CURRENT])
+    return baseline | set(given.additional_enabled_capabilities)
 
 
-def _capability_names(config: InstallConfig) -> Iterator[Problem]:
+def _capability_names(config: InstallConfig) -> Iterator[Fault]:
     if config.capabilities is None:
         return
     baseline = config.capabilities.baseline_capability_set
     if baseline not in CAPABILITY_SETS:
-        text = f"{baseline} is unknown" if baseline else "missing"
-        text += f"; write {CURRENT}, or one of {', '.join(name for name in CAPABILITY_SETS if name != CURRENT)}"
-        yield Problem("capabilities.baselineCapabilitySet", text)
+        what = f"{baseline} is unknown" if baseline else "missing"
+        fix = f"write {CURRENT}, or one of {', '.join(name for name in CAPABILITY_SETS if name != CURRENT)}"
+        yield Fault("capabilities.baselineCapabilitySet", what, fix)
     known = CAPABILITY_SETS[CURRENT]
+    fix = f"write one of {', '.join(sorted(known, key=str.lower))}"
     for index, name in enumerate(config.capabilities.additional_enabled_capabilities):
         if name not in known:
-            text = f"{name or 'an empty name'} is unknown; write one of {', '.join(sorted(known, key=str.lower))}"
-            yield Problem(f"capabilities.additionalEnabledCapabilities[{index}]", text)
+            path = f"capabilities.additionalEnabledCapabilities[{index}]"
+            yield Fault(path, f"{name or 'an empty name'} is unknown", fix)
 
 
-def _needed_capabilities(config: InstallConfig) -> Iterator[Problem]:
+def _needed_capabilities(config: InstallConfig) -> Iterator[Fault]:
     enabled = enabled_capabilities(config)
     needed = {**NEEDED, LIFECYCLE_MANAGER: f"{MARKETPLACE} needs it"} if MARKETPLACE in enabled else NEEDED
     for name, why in needed.items():
         if name not in enabled:
-            yield Problem(
-                "capabilities.additionalEnabledCapabilities", f"{name} is not enabled, but {why}; add {name}"
-            )
+            what = f"{name} is not enabled, but {why}"
+            yield Fault("capabilities.additionalEnabledCapabilities", what, f"add {name}")
 
 
-def _feature_set(config: InstallConfig) -> Iterator[Problem]:
+def _feature_set(config: InstallConfig) -> Iterator[Fault]:
     if config.feature_set not in FEATURE_SETS:
         names = ", ".join(filter(None, FEATURE_SETS))
-        yield Problem("featureSet", f"{config.feature_set} is unknown; write one of {names}, or take it out")
+        yield Fault("featureSet", f"{config.feature_set} is unknown", f"write one of {names}, or take it out")
 
 
-def _feature_gates(config: InstallConfig) -> Iterator[Problem]:
+def _feature_gates(config: InstallConfig) -> Iterator[Fault]:
     if config.feature_gates and config.feature_set != CUSTOM:
-        yield Problem(
-            "featureGates", f"only featureSet {CUSTOM} takes gates; write featureSet: {CUSTOM} or take them out"
-        )
+        fix = f"write featureSet: {CUSTOM} or take them out"
+        yield Fault("featureGates", f"only featureSet {CUSTOM} takes gates", fix)
     for index, gate in enumerate(config.feature_gates):
         _, *values = gate.split("=")
         if len(values) != 1 or values[0] not in (*TRUE, *FALSE):
-            yield Problem(
-                f"featureGates[{index}]", f"{gate} is no gate; write its name, an equals sign, and true or false"
-            )
+            fix = "write its name, an equals sign, and true or false"
+            yield Fault(f"featureGates[{index}]", f"{gate} is no gate", fix)
 
 
-def _gates_on(config: InstallConfig) -> Iterator[Problem]:
+def _gates_on(config: InstallConfig) -> Iterator[Fault]:
     if any((*_feature_set(config), *_feature_gates(config))):
         return  # which gates are on is not known
     switched_on = {name for name, _, value in (gate.partition("=") for gate in config.feature_gates) if value in TRUE}
@@ -113,8 +111,8 @@ def _gates_on(config: InstallConfig) -> Iterator[Problem]:
         on = field.gate in switched_on if config.feature_set == CUSTOM else config.feature_set in field.feature_sets
         if not on:
             sets = " or ".join(name for name in field.feature_sets if name in PREVIEWS)
-            text = f"needs the feature gate {field.gate}; write featureSet {sets}, or {CUSTOM} with the gate"
-            yield Problem(field.path, f"{text} in featureGates, or take it out")
+            fix = f"write featureSet {sets}, or {CUSTOM} with the gate in featureGates, or take it out"
+            yield Fault(field.path, f"needs the feature gate {field.gate}", fix)
 
 
 def _gated(config: InstallConfig) -> Iterator[_Gated]:
@@ -133,33 +131,31 @@ def _gated(config: InstallConfig) -> Iterator[_Gated]:
             yield _Gated(f"{path}.diskSetup", "MultiDiskSetup", PREVIEWS)
 
 
-def _os_image_stream(config: InstallConfig) -> Iterator[Problem]:
+def _os_image_stream(config: InstallConfig) -> Iterator[Fault]:
     stream = config.os_image_stream
     if stream and stream not in OS_IMAGE_STREAMS:
-        yield Problem(
-            "osImageStream", f"{stream} is unknown; write one of {', '.join(OS_IMAGE_STREAMS)}, or take it out"
-        )
+        fix = f"write one of {', '.join(OS_IMAGE_STREAMS)}, or take it out"
+        yield Fault("osImageStream", f"{stream} is unknown", fix)
     elif stream and stream != OKD_STREAM and config.feature_set == OKD:
-        yield Problem("osImageStream", f"{stream} is not what OKD has; write {OKD_STREAM}, or take it out")
+        yield Fault("osImageStream", f"{stream} is not what OKD has", f"write {OKD_STREAM}, or take it out")
 
 
-def _cloud_settings(config: InstallConfig) -> Iterator[Problem]:
+def _cloud_settings(config: InstallConfig) -> Iterator[Fault]:
     if config.publish in ("Internal", "Mixed"):
-        yield Problem("publish", f"{config.publish} is not supported on baremetal; write {PUBLISH}")
+        yield Fault("publish", f"{config.publish} is not supported on baremetal", f"write {PUBLISH}")
     elif config.publish != PUBLISH:
-        yield Problem("publish", f"{config.publish} is unknown; write {PUBLISH}")
+        yield Fault("publish", f"{config.publish} is unknown", f"write {PUBLISH}")
     if config.operator_publishing_strategy is not None and config.publish != "Mixed":
-        yield Problem(
-            "operatorPublishingStrategy", "goes with publish: Mixed, which baremetal does not have; take it out"
-        )
+        what = "goes with publish: Mixed, which baremetal does not have"
+        yield Fault("operatorPublishingStrategy", what, "take it out")
     if config.credentials_mode:
-        yield Problem("credentialsMode", f"{config.credentials_mode} cannot be set on baremetal; take it out")
+        yield Fault("credentialsMode", f"{config.credentials_mode} cannot be set on baremetal", "take it out")
 
 
-def _cpu_partitioning(config: InstallConfig) -> Iterator[Problem]:
+def _cpu_partitioning(config: InstallConfig) -> Iterator[Fault]:
     mode = config.cpu_partitioning_mode
     if mode not in CPU_PARTITIONING:
-        yield Problem("cpuPartitioningMode", f"{mode} is unknown; write {' or '.join(CPU_PARTITIONING)}")
+        yield Fault("cpuPartitioningMode", f"{mode} is unknown", f"write {' or '.join(CPU_PARTITIONING)}")
 
 
 RULES = (

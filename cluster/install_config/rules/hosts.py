@@ -8,9 +8,9 @@ from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
-from cluster.problems import Problem
 from cluster.values.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
 from cluster.values.mac import mac_fault, parse_mac
+from providers.base.errors import Fault
 
 HOSTS = "platform.baremetal.hosts"
 ROLES = ("master", "arbiter", "worker")
@@ -18,69 +18,70 @@ SECURE_BOOT = "UEFISecureBoot"
 BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
 BY_PATH = "disk/by-path/"
 LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
-"""Paths of what may stand in the stack's secrets instead."""
+"""Paths of what may be in the stack's secrets instead."""
 
 
-def _missing(config: InstallConfig) -> Iterator[Problem]:
+def _missing(config: InstallConfig) -> Iterator[Fault]:
     if config.baremetal.hosts is None:
-        yield Problem(HOSTS, "missing; list the servers, each with name, role, bootMACAddress and bmc")
+        yield Fault(HOSTS, "missing", "list the servers, each with name, role, bootMACAddress and bmc")
 
 
-def _counts(config: InstallConfig) -> Iterator[Problem]:
+def _counts(config: InstallConfig) -> Iterator[Fault]:
     """Hosts without a role take the places that are left, in the order of `ROLES`."""
     if config.baremetal.hosts is None:
         return
     hosts = config.baremetal.hosts
-    said = Counter(host.role for host in hosts)
-    free = sum(count for role, count in said.items() if role not in ROLES)
+    named = Counter(host.role for host in hosts)
+    free = sum(count for role, count in named.items() if role not in ROLES)
     for role, (path, wanted) in _wanted(config).items():
-        filled = min(free, max(0, wanted - said[role]))
+        filled = min(free, max(0, wanted - named[role]))
         free -= filled
-        if said[role] + filled < wanted:
-            text = f"{said[role] + filled} of the {len(hosts)} hosts can be {role}s, but {path} is {wanted}"
-            yield Problem(HOSTS, f"{text}; add hosts, or lower it")
+        if named[role] + filled < wanted:
+            what = f"{named[role] + filled} of the {len(hosts)} hosts can be {role}s, but {path} is {wanted}"
+            yield Fault(HOSTS, what, "add hosts, or lower it")
             return
 
 
-def _roles(config: InstallConfig) -> Iterator[Problem]:
+def _roles(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         if host.role not in ("", *ROLES):
-            text = f"{host.role} is unknown; write {', '.join(ROLES[:-1])} or {ROLES[-1]}, or leave it out"
-            yield Problem(f"{where}.role", text)
+            fix = f"write {', '.join(ROLES[:-1])} or {ROLES[-1]}, or leave it out"
+            yield Fault(f"{where}.role", f"{host.role} is unknown", fix)
 
 
-def _names(config: InstallConfig) -> Iterator[Problem]:
+def _names(config: InstallConfig) -> Iterator[Fault]:
     seen: dict[Hashable, str] = {}
     for where, host in _hosts(config):
-        fault = dns_fault(host.name) if host.name else "missing; name the host"
+        fault = dns_fault(host.name) if host.name else Fault("", "missing", "name the host")
         if fault := fault or _taken(seen, host.name, host.name, where):
-            yield Problem(f"{where}.name", fault)
+            yield fault.within(f"{where}.name")
 
 
-def _boot_macs(config: InstallConfig) -> Iterator[Problem]:
+def _boot_macs(config: InstallConfig) -> Iterator[Fault]:
     bare = config.baremetal
     seen: dict[Hashable, str] = {
         parse_mac(bare.external_mac_address): "platform.baremetal.externalMACAddress",
         parse_mac(bare.provisioning_mac_address): "platform.baremetal.provisioningMACAddress",
     }
+    absent = Fault("", "missing", "write the MAC of the card that the host boots from")
     for where, host in _hosts(config):
         mac = host.boot_mac_address
-        fault = mac_fault(mac) if mac else "missing; write the MAC of the card that the host boots from"
+        fault = mac_fault(mac) if mac else absent
         if fault := fault or _taken(seen, parse_mac(mac), mac, where):
-            yield Problem(f"{where}.bootMACAddress", fault)
+            yield fault.within(f"{where}.bootMACAddress")
 
 
-def _credentials(config: InstallConfig) -> Iterator[Problem]:
+def _credentials(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         if host.bmc == Bmc():
-            yield Problem(f"{where}.bmc", "missing; write address, username and password")
+            yield Fault(f"{where}.bmc", "missing", "write address, username and password")
             continue
         for key, text in (("username", host.bmc.username), ("password", host.bmc.password.get_secret_value())):
             if not text:
-                yield Problem(f"{where}.bmc.{key}", "missing; write what the BMC's login wants")
+                yield Fault(f"{where}.bmc.{key}", "missing", "write what the BMC's login wants")
 
 
-def _bmc_addresses(config: InstallConfig) -> Iterator[Problem]:
+def _bmc_addresses(config: InstallConfig) -> Iterator[Fault]:
     seen: dict[Hashable, str] = {}
     for where, host in _hosts(config):
         if host.bmc == Bmc():
@@ -89,46 +90,46 @@ def _bmc_addresses(config: InstallConfig) -> Iterator[Problem]:
         found = _parsed(address)
         key = found.server if isinstance(found, BmcUrl) else address
         if fault := _address_fault(config, found) or _taken(seen, key, address, where):
-            yield Problem(f"{where}.bmc.address", fault)
+            yield fault.within(f"{where}.bmc.address")
 
 
-def _fencing(config: InstallConfig) -> Iterator[Problem]:
+def _fencing(config: InstallConfig) -> Iterator[Fault]:
     pool = config.control_plane
     if pool.replicas != FENCED or pool.fencing is None or not pool.fencing.credentials:
         return
     for where, host in _hosts(config):
         found = _parsed(host.bmc.address)
         if host.role == "master" and "redfish" not in host.bmc.address and not _address_fault(config, found):
-            text = f"{host.bmc.address} is no Redfish address, and fencing needs one; use redfish-virtualmedia"
-            yield Problem(f"{where}.bmc.address", text)
+            what = f"{host.bmc.address} is no Redfish address, and fencing needs one"
+            yield Fault(f"{where}.bmc.address", what, "use redfish-virtualmedia")
 
 
-def _boot_modes(config: InstallConfig) -> Iterator[Problem]:
+def _boot_modes(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         if host.boot_mode not in BOOT_MODES:
-            text = f"{host.boot_mode} is unknown; write {', '.join(BOOT_MODES[:-1])} or {BOOT_MODES[-1]}"
-            yield Problem(f"{where}.bootMode", text)
+            fix = f"write {', '.join(BOOT_MODES[:-1])} or {BOOT_MODES[-1]}"
+            yield Fault(f"{where}.bootMode", f"{host.boot_mode} is unknown", fix)
         elif host.boot_mode == SECURE_BOOT and (fault := _secure_boot_fault(config, host)):
-            yield Problem(f"{where}.bootMode", f"{SECURE_BOOT} {fault}")
+            yield fault.within(f"{where}.bootMode")
 
 
-def _root_devices(config: InstallConfig) -> Iterator[Problem]:
+def _root_devices(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         hints = host.root_device_hints
         if hints and (fault := _device_fault(hints.device_name)):
-            yield Problem(f"{where}.rootDeviceHints.deviceName", f"{hints.device_name} {fault}")
+            yield fault.within(f"{where}.rootDeviceHints.deviceName")
         if hints and hints.min_size_gigabytes < 0:
-            text = f"{hints.min_size_gigabytes} is no size; write a number of gigabytes, or leave it out"
-            yield Problem(f"{where}.rootDeviceHints.minSizeGigabytes", text)
+            what, fix = f"{hints.min_size_gigabytes} is no size", "write a number of gigabytes, or leave it out"
+            yield Fault(f"{where}.rootDeviceHints.minSizeGigabytes", what, fix)
 
 
-def _mtus(config: InstallConfig) -> Iterator[Problem]:
+def _mtus(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         interfaces = (host.network_config or {}).get("interfaces")
         for index, interface in enumerate(interfaces if isinstance(interfaces, list) else ()):
             if isinstance(interface, dict) and "mtu" in interface and not _is_whole(interface["mtu"]):
-                text = f"{interface['mtu']!r} is no whole number; write one, without quotes, for example 9000"
-                yield Problem(f"{where}.networkConfig.interfaces[{index}].mtu", text)
+                what, fix = f"{interface['mtu']!r} is no whole number", "write one, without quotes, for example 9000"
+                yield Fault(f"{where}.networkConfig.interfaces[{index}].mtu", what, fix)
 
 
 def _hosts(config: InstallConfig) -> list[tuple[str, Host]]:
@@ -150,11 +151,11 @@ def _wanted(config: InstallConfig) -> dict[str, tuple[str, int]]:
     return dict(zip(ROLES, counts, strict=True))
 
 
-def _taken(seen: dict[Hashable, str], key: Hashable, text: str, where: str) -> str:
-    """Who had a value before; empty for the first, which is noted."""
+def _taken(seen: dict[Hashable, str], key: Hashable, text: str, where: str) -> Fault | None:
+    """Who had a value before; None for the first, which is noted."""
     first = seen.setdefault(key, where)
     short = first.removeprefix("platform.baremetal.")
-    return "" if first == where else f"{text} is that of {short} already; each needs its own"
+    return None if first == where else Fault("", f"{text} is that of {short} already", "give each its own")
 
 
 def _parsed(address: str) -> BmcUrl | BmcUrlError:
@@ -164,30 +165,31 @@ def _parsed(address: str) -> BmcUrl | BmcUrlError:
         return error
 
 
-def _address_fault(config: InstallConfig, found: BmcUrl | BmcUrlError) -> str:
-    """Why a host cannot be reached or booted; empty if it can. By PXE, it needs a provisioning network."""
+def _address_fault(config: InstallConfig, found: BmcUrl | BmcUrlError) -> Fault | None:
+    """Why a host cannot be reached or booted; None if it can. By PXE, it needs a provisioning network."""
     disabled = config.baremetal.provisioning_network == DISABLED
     if isinstance(found, BmcUrl):
-        what = (
-            f"{found.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}; use {found.instead}"
-        )
-        return what if disabled and found.needs_provisioning_network else ""
-    return "" if isinstance(found, ForeignBmc) and not disabled else str(found)
+        what = f"{found.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}"
+        lacks_one = disabled and found.needs_provisioning_network
+        return Fault("", what, f"use {found.instead}") if lacks_one else None
+    return None if isinstance(found, ForeignBmc) and not disabled else found.fault
 
 
-def _device_fault(name: str) -> str:
+def _device_fault(name: str) -> Fault | None:
     if name and not name.startswith("/dev/"):
-        return "is no device; write its path, for example /dev/sda"
+        return Fault("", f"{name} is no device", "write its path, for example /dev/sda")
     if "/" in name.removeprefix("/dev/").removeprefix(BY_PATH):
-        return f"is refused by the installer; write /dev/<name> or /dev/{BY_PATH}<name>, or give another hint"
-    return ""
+        fix = f"write /dev/<name> or /dev/{BY_PATH}<name>, or give another root device hint"
+        return Fault("", f"{name} is refused by the installer", fix)
+    return None
 
 
-def _secure_boot_fault(config: InstallConfig, host: Host) -> str:
+def _secure_boot_fault(config: InstallConfig, host: Host) -> Fault | None:
     found = _parsed(host.bmc.address)
     if isinstance(found, ForeignBmc) and found.family in PXE_ONLY and not _address_fault(config, found):
-        return f"cannot be set over {found.family}; write UEFI, or give the host a Redfish address"
-    return ""
+        what = f"{SECURE_BOOT} cannot be set over {found.family}"
+        return Fault("", what, "write UEFI, or give the host a Redfish address")
+    return None
 
 
 def _is_whole(number: object) -> bool:

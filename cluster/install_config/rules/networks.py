@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cluster.install_config.schema import InstallConfig, Networking
-from cluster.problems import Problem
 from cluster.values.address import IPV4, IPV6, Interface, Network, networks, overlap, parse_cidr
+from providers.base.errors import Fault
 
 OVN = "OVNKubernetes"
 REMOVED_TYPES = ("kuryr", "openshiftsdn")
@@ -33,8 +33,8 @@ class _Entry(NamedTuple):
     text: str
 
     @property
-    def fault(self) -> str:
-        return _fault(self.text) or (_service_fault(self.text) if self.name.startswith("service") else "")
+    def fault(self) -> Fault | None:
+        return _fault(self.text) or (_service_fault(self.text) if self.name.startswith("service") else None)
 
 
 def lists(networking: Networking) -> dict[str, tuple[str, ...]]:
@@ -52,30 +52,30 @@ def versions(texts: tuple[str, ...]) -> list[int]:
     return [each.version for each in parsed] if len(parsed) == len(texts) else []
 
 
-def _network_type(config: InstallConfig) -> Iterator[Problem]:
+def _network_type(config: InstallConfig) -> Iterator[Fault]:
     networking = config.networking
     kind = networking.network_type
     path = "networking.networkType"
     if kind.lower() in REMOVED_TYPES:
-        yield Problem(path, f"{kind} is no longer supported; write {OVN}")
+        yield Fault(path, f"{kind} is no longer supported", f"write {OVN}")
     elif networking.ovn_kubernetes_config is not None and kind != OVN:
-        yield Problem(path, f"{kind} does not go with ovnKubernetesConfig; write {OVN}, or take that section out")
+        yield Fault(path, f"{kind} does not go with ovnKubernetesConfig", f"write {OVN}, or take that section out")
 
 
-def _cidrs(config: InstallConfig) -> Iterator[Problem]:
+def _cidrs(config: InstallConfig) -> Iterator[Fault]:
     for entry in _entries(config.networking):
-        if entry.fault:
-            yield Problem(entry.path, entry.fault)
+        if fault := entry.fault:
+            yield fault.within(entry.path)
 
 
-def _disjoint(config: InstallConfig) -> Iterator[Problem]:
+def _disjoint(config: InstallConfig) -> Iterator[Fault]:
     good = _good(config.networking)
     for index, (entry, network) in enumerate(good):
         if shared := _overlapped(network, good[:index]):
-            yield Problem(entry.path, f"{entry.text} overlaps {shared}; choose a network of its own")
+            yield Fault(entry.path, f"{entry.text} overlaps {shared}", "choose a network of its own")
 
 
-def _clear_of_ovn(config: InstallConfig) -> Iterator[Problem]:
+def _clear_of_ovn(config: InstallConfig) -> Iterator[Fault]:
     if config.networking.network_type != OVN:
         return
     for entry, network in _good(config.networking):
@@ -83,28 +83,27 @@ def _clear_of_ovn(config: InstallConfig) -> Iterator[Problem]:
             for own in networks(list(texts)):
                 movable = use == "join" and own.version == IPV4
                 if overlap(network, own) and not (movable and join_subnet(config.networking)):
-                    remedy = f"choose another, or move that one with {JOIN}" if movable else "choose another"
-                    yield Problem(entry.path, f"{entry.text} overlaps OVN-Kubernetes' {use} network {own}; {remedy}")
+                    what = f"{entry.text} overlaps OVN-Kubernetes' {use} network {own}"
+                    fix = f"choose another, or move that one with {JOIN}" if movable else "choose another"
+                    yield Fault(entry.path, what, fix)
 
 
-def _families(config: InstallConfig) -> Iterator[Problem]:
+def _families(config: InstallConfig) -> Iterator[Fault]:
     """The service networks say which families the cluster has."""
     by_list = lists(config.networking)
     services = by_list["serviceNetwork"]
     wanted = versions(services)
     if len(services) > len(set(wanted)) > 0:
-        yield Problem("networking.serviceNetwork", f"{', '.join(services)}: write only one network of each family")
+        what = f"{', '.join(services)}: two networks of one family"
+        yield Fault("networking.serviceNetwork", what, "write only one network of each family")
     for name, texts in by_list.items():
         found = versions(texts)
         for version in sorted(set(wanted) - set(found)) if found else ():
-            yield Problem(
-                f"networking.{name}",
-                f"{', '.join(texts)}: no IPv{version} network, but serviceNetwork has one; "
-                "write the same families in every list",
-            )
+            what = f"{', '.join(texts)}: no IPv{version} network, but serviceNetwork has one"
+            yield Fault(f"networking.{name}", what, "write the same families in every list")
 
 
-def _host_prefixes(config: InstallConfig) -> Iterator[Problem]:
+def _host_prefixes(config: InstallConfig) -> Iterator[Fault]:
     networking = config.networking
     previous: int | None = None
     for index, each in enumerate(networking.cluster_network):
@@ -114,20 +113,20 @@ def _host_prefixes(config: InstallConfig) -> Iterator[Problem]:
         # Only other network types do without one.
         judged = networking.network_type == OVN or each.host_prefix != 0
         if judged and (fault := _host_prefix_fault(cidr, each.host_prefix, previous)):
-            yield Problem(f"networking.clusterNetwork[{index}].hostPrefix", fault)
+            yield fault.within(f"networking.clusterNetwork[{index}].hostPrefix")
         elif cidr.version == IPV4:
             previous = each.host_prefix
 
 
-def _mtu(config: InstallConfig) -> Iterator[Problem]:
+def _mtu(config: InstallConfig) -> Iterator[Fault]:
     if mtu := config.networking.cluster_network_mtu:
-        yield Problem("networking.clusterNetworkMTU", f"{mtu} is for AWS only; take it out")
+        yield Fault("networking.clusterNetworkMTU", f"{mtu} is for AWS only", "take it out")
 
 
-def _join_network(config: InstallConfig) -> Iterator[Problem]:
+def _join_network(config: InstallConfig) -> Iterator[Fault]:
     text = join_subnet(config.networking)
     if text and (fault := _fault(text) or _join_fault(config.networking, text)):
-        yield Problem(JOIN, fault)
+        yield fault.within(JOIN)
 
 
 def _entries(networking: Networking) -> list[_Entry]:
@@ -152,44 +151,46 @@ def _overlapped(network: Network, others: list[tuple[_Entry, Network]]) -> str:
     return ", ".join(f"{each.name} ({each.text})" for each, other in others if overlap(network, other))
 
 
-def _fault(text: str) -> str:
-    """Why a text is no network; empty if it is one."""
-    if not text:
-        return "missing; write address/prefix, for example 192.168.111.0/24"
+def _fault(text: str) -> Fault | None:
+    """Why a text is no network; None if it is one."""
     cidr = parse_cidr(text)
     if cidr is None:
-        return f"{text} is no network; write address/prefix, for example 192.168.111.0/24"
+        what = f"{text} is no network" if text else "missing"
+        return Fault("", what, "write address/prefix, for example 192.168.111.0/24")
     if cidr.ip.is_unspecified:
-        return f"{text} has no address of its own; write the network that is meant"
+        return Fault("", f"{text} has no address of its own", "write the network that is meant")
     if cidr.ip != cidr.network.network_address:
-        return f"{text} has host bits set; write {cidr.network}"
-    return ""
+        return Fault("", f"{text} has host bits set", f"write {cidr.network}")
+    return None
 
 
-def _service_fault(text: str) -> str:
+def _service_fault(text: str) -> Fault | None:
     for network in networks([text]):
         shortest, usual = SERVICE_PREFIX[network.version]
         if network.prefixlen < shortest:
-            return f"{text} is too large for services; write /{shortest} or a longer prefix, usually /{usual}"
-    return ""
+            fix = f"write /{shortest} or a longer prefix, usually /{usual}"
+            return Fault("", f"{text} is too large for services", fix)
+    return None
 
 
-def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) -> str:
+def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) -> Fault | None:
     """Why a host prefix does not go with its network; `previous` is that of the IPv4 network before it."""
     network = cidr.network
     if cidr.version == IPV6 and network.prefixlen > IPV6_HOST_PREFIX:
-        return f"{network} has no /64 for a host; write a network of /64 or a shorter prefix"
+        return Fault("", f"{network} has no /64 for a host", "write a network of /64 or a shorter prefix")
     if not host_prefix:
-        return f"missing; write the prefix of a host's share, usually {USUAL_HOST_PREFIX[cidr.version]}"
+        fix = f"write the prefix of a host's share, usually {USUAL_HOST_PREFIX[cidr.version]}"
+        return Fault("", "missing", fix)
     if cidr.version == IPV6 and host_prefix != IPV6_HOST_PREFIX:
-        return f"{host_prefix} is not what IPv6 needs; write {IPV6_HOST_PREFIX}"
+        return Fault("", f"{host_prefix} is not what IPv6 needs", f"write {IPV6_HOST_PREFIX}")
     if not network.prefixlen <= host_prefix <= cidr.max_prefixlen:
         most = cidr.max_prefixlen
         wanted = str(most) if network.prefixlen == most else f"{network.prefixlen} to {most}"
-        return f"{host_prefix} does not fit {network}; write {wanted}"
+        return Fault("", f"{host_prefix} does not fit {network}", f"write {wanted}")
     if cidr.version == IPV4 and previous not in (None, host_prefix):
-        return f"{host_prefix} differs from the {previous} before it; write one value for all IPv4 networks"
-    return ""
+        what = f"{host_prefix} differs from the {previous} before it"
+        return Fault("", what, "write one value for all IPv4 networks")
+    return None
 
 
 def join_subnet(networking: Networking) -> str:
@@ -198,17 +199,18 @@ def join_subnet(networking: Networking) -> str:
     return ovn.ipv4.internal_join_subnet if ovn and ovn.ipv4 else ""
 
 
-def _join_fault(networking: Networking, text: str) -> str:
+def _join_fault(networking: Networking, text: str) -> Fault | None:
     (network,) = networks([text])
     if network.version != IPV4:
-        return f"{text} is IPv6; write an IPv4 network"
+        return Fault("", f"{text} is IPv6", "write an IPv4 network")
     if shared := _overlapped(network, _good(networking)):
-        return f"{text} overlaps {shared}; choose a network of its own"
+        return Fault("", f"{text} overlaps {shared}", "choose a network of its own")
     nodes = _nodes(networking)
     longest = network.max_prefixlen - (nodes + RESERVED).bit_length()
     if network.prefixlen > longest:
-        return f"{text} is too small for the {nodes} nodes of clusterNetwork; write /{longest} or a shorter prefix"
-    return ""
+        what = f"{text} is too small for the {nodes} nodes of clusterNetwork"
+        return Fault("", what, f"write /{longest} or a shorter prefix")
+    return None
 
 
 def _nodes(networking: Networking) -> int:

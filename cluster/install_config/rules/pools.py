@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from cluster.install_config.platform import Platform
 from cluster.install_config.rules.access import parse_url
 from cluster.install_config.schema import FencingCredential, InstallConfig, MachinePool
-from cluster.problems import Problem
 from cluster.values.mac import mac_fault, parse_mac
+from providers.base.errors import Fault
 
 BAREMETAL = "baremetal"
 SWITCH = ("Enabled", "Disabled")
@@ -46,59 +46,59 @@ def _pools(config: InstallConfig) -> list[_Pool]:
     return [_Pool("controlPlane", "master", 1, config.control_plane), *compute, *arbiter]
 
 
-def _platform(config: InstallConfig) -> Iterator[Problem]:
+def _platform(config: InstallConfig) -> Iterator[Fault]:
     given = [name for name, section in config.platform if section is not None]
     if given == [BAREMETAL]:
         return
     if BAREMETAL in given:
-        yield Problem("platform", f"{' and '.join(given)} are given; keep {BAREMETAL} alone")
+        yield Fault("platform", f"{' and '.join(given)} are given", f"keep {BAREMETAL} alone")
     else:
-        text = f"{', '.join(given)} is given" if given else "none is given"
-        yield Problem("platform", f"{text}; this program installs platform {BAREMETAL}; describe the servers there")
+        what = f"{', '.join(given) or 'none'} is given, but this program installs platform {BAREMETAL}"
+        yield Fault("platform", what, "describe the servers there")
 
 
-def _names(config: InstallConfig) -> Iterator[Problem]:
+def _names(config: InstallConfig) -> Iterator[Fault]:
     for pool in _pools(config):
         name = pool.machines.name or ("arbiter" if pool.name == "arbiter" else "")
         if name != pool.name:
-            text = f"{name} is unknown" if name else "missing"
-            yield Problem(f"{pool.path}.name", f"{text}; write {pool.name}")
+            what = f"{name} is unknown" if name else "missing"
+            yield Fault(f"{pool.path}.name", what, f"write {pool.name}")
     workers = [pool.path for pool in _pools(config) if pool.machines.name == pool.name == "worker"]
     for path in workers[1:]:
-        yield Problem(f"{path}.name", f"worker is {workers[0]}'s already; make one pool of them")
+        yield Fault(f"{path}.name", f"worker is {workers[0]}'s already", "make one pool of them")
 
 
-def _replicas(config: InstallConfig) -> Iterator[Problem]:
+def _replicas(config: InstallConfig) -> Iterator[Fault]:
     for pool in _pools(config):
         replicas = pool.machines.replicas or 0
         if replicas < pool.least:
-            yield Problem(f"{pool.path}.replicas", f"{replicas} is too few; write {pool.least} or more")
+            yield Fault(f"{pool.path}.replicas", f"{replicas} is too few", f"write {pool.least} or more")
     if config.arbiter and config.control_plane.replicas == 1:
-        yield Problem("controlPlane.replicas", "1 is too few beside an arbiter; write 2 or take the arbiter out")
+        yield Fault("controlPlane.replicas", "1 is too few beside an arbiter", "write 2 or take the arbiter out")
 
 
-def _values(config: InstallConfig) -> Iterator[Problem]:
+def _values(config: InstallConfig) -> Iterator[Fault]:
     for pool in _pools(config):
         for key, value, known in (
             ("hyperthreading", pool.machines.hyperthreading, SWITCH),
             ("architecture", pool.machines.architecture, ARCHITECTURES),
         ):
             if value not in known:
-                yield Problem(f"{pool.path}.{key}", f"{value} is unknown; write one of {', '.join(known)}")
+                yield Fault(f"{pool.path}.{key}", f"{value} is unknown", f"write one of {', '.join(known)}")
         if pool.machines.management == "ClusterAPI":
-            yield Problem(f"{pool.path}.management", "ClusterAPI manages machines of AWS only; take it out")
+            yield Fault(f"{pool.path}.management", "ClusterAPI manages machines of AWS only", "take it out")
 
 
-def _mixed_architectures(config: InstallConfig) -> Iterator[Problem]:
+def _mixed_architectures(config: InstallConfig) -> Iterator[Fault]:
     control_plane = config.control_plane.architecture
     for index, pool in enumerate(config.compute):
         pair = (control_plane, pool.architecture)
         if pair != MIXED and control_plane != pool.architecture and all(each in ARCHITECTURES for each in pair):
-            text = f"{pool.architecture} does not go with the control plane's {control_plane}"
-            yield Problem(f"compute[{index}].architecture", f"{text}; write {control_plane}, or arm64 beside amd64")
+            what = f"{pool.architecture} does not go with the control plane's {control_plane}"
+            yield Fault(f"compute[{index}].architecture", what, f"write {control_plane}, or arm64 beside amd64")
 
 
-def _settings(config: InstallConfig) -> Iterator[Problem]:
+def _settings(config: InstallConfig) -> Iterator[Fault]:
     """Pools of bare metal have no settings."""
     for pool in _pools(config):
         for name, settings in pool.machines.platform.items():
@@ -106,23 +106,23 @@ def _settings(config: InstallConfig) -> Iterator[Problem]:
             if name == BAREMETAL:
                 yield from _no_settings(path, settings)
             elif name in Platform.model_fields:
-                yield Problem(path, f"cannot be given when the cluster is on {BAREMETAL}; take it out")
+                yield Fault(path, f"cannot be given when the cluster is on {BAREMETAL}", "take it out")
             else:
-                yield Problem(path, f"unknown key; write {BAREMETAL}: {{}} or take it out")
+                yield Fault(path, "unknown key", f"write {BAREMETAL}: {{}} or take it out")
     yield from _no_settings(
         f"platform.{BAREMETAL}.defaultMachinePlatform", config.baremetal.default_machine_platform or {}
     )
 
 
-def _no_settings(path: str, settings: Any) -> Iterator[Problem]:
+def _no_settings(path: str, settings: Any) -> Iterator[Fault]:
     if not isinstance(settings, dict):
-        yield Problem(path, "a mapping is wanted; write {} or take it out")
+        yield Fault(path, "a mapping is wanted", "write {} or take it out")
         return
     for key in settings:
-        yield Problem(f"{path}.{key}", f"unknown key; a pool of {BAREMETAL} has no settings; take it out")
+        yield Fault(f"{path}.{key}", f"unknown key: a pool of {BAREMETAL} has no settings", "take it out")
 
 
-def _disks(config: InstallConfig) -> Iterator[Problem]:
+def _disks(config: InstallConfig) -> Iterator[Fault]:
     for pool in _pools(config):
         before: list[_Disk] = []
         for index, each in enumerate(pool.machines.disk_setup):
@@ -130,16 +130,16 @@ def _disks(config: InstallConfig) -> Iterator[Problem]:
             kind = str(each.get("type", ""))
             settings = each.get(DISKS.get(kind, ""))
             if kind not in DISKS:
-                text = f"{kind} is unknown" if kind else "missing"
-                yield Problem(f"{path}.type", f"{text}; write one of {', '.join(DISKS)}")
+                what = f"{kind} is unknown" if kind else "missing"
+                yield Fault(f"{path}.type", what, f"write one of {', '.join(DISKS)}")
             elif not isinstance(settings, dict):
-                yield Problem(f"{path}.{DISKS[kind]}", "missing; say which disk by platformDiskID below it")
-            elif fault := _disk_kind_fault(kind, pool, before):
-                yield Problem(path, f"{fault}; take it out")
+                yield Fault(f"{path}.{DISKS[kind]}", "missing", "name the disk by platformDiskID below it")
+            elif what := _wrong_with_disk(kind, pool, before):
+                yield Fault(path, what, "take it out")
             else:
                 disk = _disk(kind, str(settings.get("platformDiskID", "")))
                 if fault := _disk_id_fault(disk, before):
-                    yield Problem(f"{path}.{DISKS[kind]}.platformDiskID", fault)
+                    yield fault.within(f"{path}.{DISKS[kind]}.platformDiskID")
                 else:
                     before.append(disk)
 
@@ -149,7 +149,7 @@ def _disk(kind: str, disk_id: str) -> _Disk:
     return _Disk(kind, disk_id, label)
 
 
-def _disk_kind_fault(kind: str, pool: _Pool, before: list[_Disk]) -> str:
+def _wrong_with_disk(kind: str, pool: _Pool, before: list[_Disk]) -> str:
     if kind == "etcd" and pool.name != "master":
         return "a disk for etcd belongs to the control plane"
     if kind == "swap" and pool.name == "master":
@@ -159,38 +159,39 @@ def _disk_kind_fault(kind: str, pool: _Pool, before: list[_Disk]) -> str:
     return ""
 
 
-def _disk_id_fault(disk: _Disk, before: list[_Disk]) -> str:
+def _disk_id_fault(disk: _Disk, before: list[_Disk]) -> Fault | None:
     if disk.kind == USER_DEFINED and len(disk.id.encode()) > LONGEST_DISK_ID:
-        return f"{disk.id} is too long; write {LONGEST_DISK_ID} characters at most"
+        return Fault("", f"{disk.id} is too long", f"write {LONGEST_DISK_ID} characters at most")
     if not disk.label:
-        text = f"{disk.id} has neither letter nor digit" if disk.id else "missing"
-        return f"{text}; write the disk's name with some"
+        what = f"{disk.id} has neither letter nor digit" if disk.id else "missing"
+        return Fault("", what, "write the disk's name, with letters or digits in it")
     if any(other.id == disk.id for other in before):
-        return f"{disk.id} is another disk's of this pool already; each has its own"
+        return Fault("", f"{disk.id} is another disk's of this pool already", "give each its own")
     if any(other.label == disk.label for other in before):
-        return f"{disk.id} makes the label {disk.label}, as another disk of this pool does; give one another name"
-    return ""
+        what = f"{disk.id} makes the label {disk.label}, as another disk of this pool does"
+        return Fault("", what, "give one another name")
+    return None
 
 
-def _fencing_place(config: InstallConfig) -> Iterator[Problem]:
+def _fencing_place(config: InstallConfig) -> Iterator[Fault]:
     for index, pool in enumerate(config.compute):
         if pool.fencing is not None:
-            yield Problem(f"compute[{index}].fencing", "only the control plane is fenced; take it out")
+            yield Fault(f"compute[{index}].fencing", "only the control plane is fenced", "take it out")
 
 
-def _fencing_count(config: InstallConfig) -> Iterator[Problem]:
+def _fencing_count(config: InstallConfig) -> Iterator[Fault]:
     if config.arbiter is not None:  # it breaks the tie that fencing is for
         return
     count = len(_credentials(config))
     if config.control_plane.replicas == FENCED and count != FENCED:
-        text = f"{count} given, but a control plane of {FENCED} without an arbiter is fenced"
-        yield Problem(CREDENTIALS, f"{text}; give {FENCED} entries, one for each host")
+        what = f"{count} given, but a control plane of {FENCED} without an arbiter is fenced"
+        yield Fault(CREDENTIALS, what, f"give {FENCED} entries, one for each host")
     elif config.control_plane.replicas != FENCED and count:
-        text = f"{count} given, but only a control plane of {FENCED} is fenced"
-        yield Problem(CREDENTIALS, f"{text}; take them out or write replicas: {FENCED}")
+        what = f"{count} given, but only a control plane of {FENCED} is fenced"
+        yield Fault(CREDENTIALS, what, f"take them out or write replicas: {FENCED}")
 
 
-def _fencing_credentials(config: InstallConfig) -> Iterator[Problem]:
+def _fencing_credentials(config: InstallConfig) -> Iterator[Fault]:
     credentials = _credentials(config)
     for index, each in enumerate(credentials):
         path = f"{CREDENTIALS}[{index}]"
@@ -201,19 +202,20 @@ def _fencing_credentials(config: InstallConfig) -> Iterator[Problem]:
             ("address", each.address),
         ):
             if not value:
-                which = "the host by name, or by macAddress" if key == "hostName" else "the BMC of each host"
-                yield Problem(f"{path}.{key}", f"missing; fencing needs {which}")
+                named = "write it, or macAddress: fencing needs the host by name, or by macAddress"
+                fix = named if key == "hostName" else "write it: fencing needs the BMC of each host"
+                yield Fault(f"{path}.{key}", "missing", fix)
         if each.mac_address and (fault := mac_fault(each.mac_address)):
-            yield Problem(f"{path}.macAddress", fault)
+            yield fault.within(f"{path}.macAddress")
         if each.certificate_verification not in ("", *SWITCH):
-            text = f"{each.certificate_verification} is unknown; write Enabled or Disabled"
-            yield Problem(f"{path}.certificateVerification", text)
+            what = f"{each.certificate_verification} is unknown"
+            yield Fault(f"{path}.certificateVerification", what, f"write {' or '.join(SWITCH)}")
         if fault := _address_fault(each.address):
-            yield Problem(f"{path}.address", fault)
+            yield fault.within(f"{path}.address")
         yield from _repeated(path, each, credentials[:index])
 
 
-def _repeated(path: str, each: FencingCredential, before: tuple[FencingCredential, ...]) -> Iterator[Problem]:
+def _repeated(path: str, each: FencingCredential, before: tuple[FencingCredential, ...]) -> Iterator[Fault]:
     """The values stay out of it: an address may hold a password."""
     for key, value, others in (
         ("hostName", each.host_name, [other.host_name for other in before]),
@@ -221,21 +223,21 @@ def _repeated(path: str, each: FencingCredential, before: tuple[FencingCredentia
         ("address", each.address, [other.address for other in before]),
     ):
         if value and value in others:
-            text = f"credentials[{others.index(value)}] has the same; each host has its own"
-            yield Problem(f"{path}.{key}", text)
+            yield Fault(f"{path}.{key}", f"credentials[{others.index(value)}] has the same", "give each host its own")
 
 
-def _address_fault(address: str) -> str:
+def _address_fault(address: str) -> Fault | None:
     if not address:
-        return ""
+        return None
     url = parse_url(address)
     if url is None:
-        return "is no URL; write redfish+https://, the BMC's address, and the path of its system"
+        return Fault("", "is no URL", "write redfish+https://, the BMC's address, and the path of its system")
     if "redfish" not in address:
-        return "names no Redfish BMC, and IPMI cannot fence; write a URL with redfish in it"
+        return Fault("", "names no Redfish BMC, and IPMI cannot fence", "write a URL with redfish in it")
     if url.port is None and not any(name in url.scheme for name in ("http", "redfish")):
-        return "names no port, and its scheme has none of its own; write redfish+https:// before the BMC's address"
-    return ""
+        what = "names no port, and its scheme has none of its own"
+        return Fault("", what, "write redfish+https:// before the BMC's address")
+    return None
 
 
 def _credentials(config: InstallConfig) -> tuple[FencingCredential, ...]:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from cluster.install_config.rules.networks import lists, versions
 from cluster.install_config.schema import InstallConfig
-from cluster.problems import Problem
 from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
+from providers.base.errors import Fault
 
 MOST = 2
 DEFAULT_BALANCER = "OpenShiftManagedDefault"
@@ -23,34 +23,35 @@ class _Vip(NamedTuple):
     address: Address | None
 
 
-def _counts(config: InstallConfig) -> Iterator[Problem]:
+def _counts(config: InstallConfig) -> Iterator[Fault]:
     for key, texts in _texts(config).items():
         if not texts:
-            yield Problem(_path(key), "missing; write the address (DNS is not asked for it)")
+            yield Fault(_path(key), "missing", "write the address (DNS is not asked for it)")
         elif len(texts) > MOST:
-            yield Problem(_path(key), f"{', '.join(texts)}: write at most {MOST}, one of each family")
+            what = f"{', '.join(texts)}: {len(texts)} addresses"
+            yield Fault(_path(key), what, f"write at most {MOST}, one of each family")
 
 
-def _syntax(config: InstallConfig) -> Iterator[Problem]:
+def _syntax(config: InstallConfig) -> Iterator[Fault]:
     for vips in _judged(config).values():
         for vip in vips:
             if vip.address is None:
                 what = f"{vip.text} is no IP address" if vip.text else "missing"
-                yield Problem(_path(vip.name), f"{what}; write an address alone, for example 192.168.111.5")
+                yield Fault(_path(vip.name), what, "write an address alone, for example 192.168.111.5")
 
 
-def _apart(config: InstallConfig) -> Iterator[Problem]:
+def _apart(config: InstallConfig) -> Iterator[Fault]:
     if user_managed(config):
         return
     vips = _judged(config)
     for api in vips["apiVIPs"]:
         for ingress in vips["ingressVIPs"]:
             if api.address is not None and api.address == ingress.address:
-                text = f"{api.text} is {ingress.name} too; give API and Ingress an address each"
-                yield Problem(_path(api.name), text)
+                what = f"{api.text} is {ingress.name} too"
+                yield Fault(_path(api.name), what, "give API and Ingress an address each")
 
 
-def _at_home(config: InstallConfig) -> Iterator[Problem]:
+def _at_home(config: InstallConfig) -> Iterator[Fault]:
     """Each VIP is an address that a machine can hold."""
     by_list = lists(config.networking)
     machine = by_list["machineNetwork"]
@@ -63,10 +64,10 @@ def _at_home(config: InstallConfig) -> Iterator[Problem]:
             if vip.address is None or vip.address.version in missing:
                 continue
             if fault := _home_fault(vip.address, networks(list(machine))):
-                yield Problem(_path(vip.name), f"{vip.text} {fault}")
+                yield Fault(_path(vip.name), f"{vip.text} {fault.what}", fault.fix)
 
 
-def _order(config: InstallConfig) -> Iterator[Problem]:
+def _order(config: InstallConfig) -> Iterator[Fault]:
     """In dual stack, the family that comes first is the primary one, and there is only one."""
     by_list = {name: versions(texts) for name, texts in lists(config.networking).items()}
     firsts = {name: found[0] for name, found in by_list.items() if len(set(found)) > 1}
@@ -77,36 +78,34 @@ def _order(config: InstallConfig) -> Iterator[Problem]:
         if address is None:
             continue
         if other := [name for name, version in firsts.items() if version != address.version]:
-            yield Problem(
-                _path(vips[0].name),
-                f"{vips[0].text} is IPv{address.version}, but IPv{firsts[other[0]]} comes first in "
-                f"{', '.join(other)}; put the same family first everywhere",
-            )
+            first = f"IPv{firsts[other[0]]} comes first in {', '.join(other)}"
+            what = f"{vips[0].text} is IPv{address.version}, but {first}"
+            yield Fault(_path(vips[0].name), what, "put the same family first everywhere")
 
 
-def _one_per_family(config: InstallConfig) -> Iterator[Problem]:
+def _one_per_family(config: InstallConfig) -> Iterator[Fault]:
     for vips in _judged(config).values():
         known = [vip.address.version for vip in vips if vip.address is not None]
         if len(known) > len(set(known)):
             first, second = vips
-            text = f"{second.text} is IPv{known[0]} as {first.name} is; take it out, or write one of the other family"
-            yield Problem(_path(second.name), text)
+            what = f"{second.text} is IPv{known[0]} as {first.name} is"
+            yield Fault(_path(second.name), what, "take it out, or write one of the other family")
 
 
-def _load_balancer(config: InstallConfig) -> Iterator[Problem]:
+def _load_balancer(config: InstallConfig) -> Iterator[Fault]:
     kind = _balancer(config)
     if kind not in (DEFAULT_BALANCER, USER_MANAGED):
         what = f"{kind} is unknown" if kind else "missing"
-        yield Problem(_path("loadBalancer.type"), f"{what}; write {DEFAULT_BALANCER} or {USER_MANAGED}")
+        yield Fault(_path("loadBalancer.type"), what, f"write {DEFAULT_BALANCER} or {USER_MANAGED}")
 
 
-def _dns_records(config: InstallConfig) -> Iterator[Problem]:
+def _dns_records(config: InstallConfig) -> Iterator[Fault]:
     kind = config.baremetal.dns_records_type
     path = _path("dnsRecordsType")
     if kind not in ("", *DNS_RECORDS):
-        yield Problem(path, f"{kind} is unknown; write {' or '.join(DNS_RECORDS)}")
+        yield Fault(path, f"{kind} is unknown", f"write {' or '.join(DNS_RECORDS)}")
     elif kind == "External" and _balancer(config) == DEFAULT_BALANCER:
-        yield Problem(path, f"External needs loadBalancer.type: {USER_MANAGED}; write that too, or Internal")
+        yield Fault(path, f"External needs loadBalancer.type: {USER_MANAGED}", "write that too, or Internal")
 
 
 def _texts(config: InstallConfig) -> dict[str, tuple[str, ...]]:
@@ -122,18 +121,19 @@ def _judged(config: InstallConfig) -> dict[str, list[_Vip]]:
     return {key: found if len(found) <= MOST else [] for key, found in vips.items()}
 
 
-def _home_fault(address: Address, machine: list[Network]) -> str:
+def _home_fault(address: Address, machine: list[Network]) -> Fault | None:
     homes = [network for network in machine if in_any(address, [network])]
     if not homes:
-        return f"is in no machine network ({', '.join(map(str, machine))}); choose an address from one of them"
+        what = f"is in no machine network ({', '.join(map(str, machine))})"
+        return Fault("", what, "choose an address from one of them")
     for home in homes:
         if home.prefixlen >= home.max_prefixlen - 1:  # a point-to-point network has hosts only
             continue
         if address == home.network_address:
-            return f"is the network address of {home}; choose another"
+            return Fault("", f"is the network address of {home}", "choose another")
         if address.version == IPV4 and address == home.broadcast_address:
-            return f"is the broadcast address of {home}; choose another"
-    return ""
+            return Fault("", f"is the broadcast address of {home}", "choose another")
+    return None
 
 
 def _balancer(config: InstallConfig) -> str:

@@ -112,12 +112,12 @@ def test_an_operator_sees_the_same_chart() -> None:
 @pytest.mark.parametrize("given", ["", "null", "{}", "3"], ids=["nothing", "null", "of-something-else", "number"])
 def test_other_input_is_refused_in_a_line(given: str) -> None:
     code, out, error = shown(given)
-    assert (code, out) == (1, "")
-    assert error.startswith("no outputs of a handoff on standard input; ")
+    assert (code, out) == (2, "")
+    assert error.startswith("no outputs of a handoff on standard input. Fix: ")
     assert error.count("\n") == 1
 
 
 def shown(given: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "providers.vip_handoff"]
+    command = [sys.executable, "-m", "cli", "chart"]
     run = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=plans.ROOT)
     return run.returncode, run.stdout, run.stderr

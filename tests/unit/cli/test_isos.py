@@ -1,4 +1,4 @@
-"""`python -m assets isos …` as an operator calls it whose BMCs fetch from a web server of the site."""
+"""`okd-baremetal isos …` as an operator calls it whose BMCs fetch from a web server of the site."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from testing import live_iso, plans
 
-COMMAND = (sys.executable, "-W", "error", "-m", "assets", "isos")
+COMMAND = (sys.executable, "-W", "error", "-m", "cli", "isos")
 PAYLOAD = {name: f'{{"ignition":{{"version":"3.2.0"}},"of":"{name}"}}'.encode() for name in plans.PAYLOAD}
 
 
@@ -118,7 +118,9 @@ def test_what_is_there_is_left_and_what_has_changed_is_written(project: Project)
     ("stack", "options", "line"),
     [
         pytest.param("none", {}, "stacks/Pulumi.none.yaml: cannot be read: No such file or directory", id="no-stack"),
-        pytest.param("prod", {"node_addresses": {}}, "node_addresses.okd-master-0: no IPv4 address; ", id="address"),
+        pytest.param(
+            "prod", {"node_addresses": {}}, "node_addresses.okd-master-0: no IPv4 address. Fix: ", id="address"
+        ),
         pytest.param(
             "prod", {"media": {"secure": "cipher"}}, "stacks/Pulumi.prod.yaml: media: Field required", id="encrypted"
         ),

@@ -1,4 +1,4 @@
-"""`python -m assets render …` as an operator calls it."""
+"""`okd-baremetal render …` as an operator calls it."""
 
 import gzip
 import json
@@ -18,11 +18,11 @@ from testing import clusters, plans
 from testing.install_configs import SECRETS, Change, bare
 from tests.unit.assets.test_tree import GOLDEN, IGNITIONS, contents
 
-COMMAND = (sys.executable, "-W", "error", "-m", "assets")
+COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 STACK = ("--stack", "rehearsal")
 NO_PAYLOAD = "no --payload: no Ignition config is written\n"
-ADVICE = "name it in the stack's options and give --stack, or look with --sample-addresses"
+FIX = "name it in the stack's options and give --stack, or look with --sample-addresses"
 
 
 def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -98,7 +98,7 @@ def test_without_addresses_it_says_where_to_put_them(out: Path) -> None:
     addresses = [*(f"node_addresses.{name}" for name in plans.HOSTS), "bootstrap.address"]
     images = [f"images.{name}" for name in ("keepalived", "haproxy", "coredns")]
     wanted = {**dict.fromkeys(addresses, "no IPv4 address"), **dict.fromkeys(images, "no container image")}
-    assert done.stderr.splitlines() == [f"{option}: {what}; {ADVICE}" for option, what in wanted.items()]
+    assert done.stderr.splitlines() == [f"{option}: {what}. Fix: {FIX}" for option, what in wanted.items()]
     assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
 
 
@@ -193,17 +193,18 @@ def test_a_family_that_cannot_be_installed_yet_can_be_looked_at(out: Path, tmp_p
 def test_a_command_that_is_wrong_is_refused_with_the_usage(words: tuple[str, ...]) -> None:
     done = run(*words)
     assert done.returncode == 2
-    assert "usage: python -m assets" in done.stdout + done.stderr
+    assert "usage: okd-baremetal" in done.stdout + done.stderr
 
 
 def test_a_failure_of_our_own_is_one_line_without_values(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
     told = done.stderr.splitlines()[-1]
-    assert told.startswith("python -m assets: internal error: UnicodeEncodeError: __main__.py:")
+    assert told.startswith("okd-baremetal: internal error: UnicodeEncodeError: render.py:")
     assert "ü" not in told
 
 
 def test_it_needs_no_pulumi() -> None:
-    code = "import assets.__main__, sys; sys.exit(any(name.partition('.')[0] == 'pulumi' for name in sys.modules))"
+    loaded = "import cli.__main__, cli.render, cli.isos, sys"
+    code = f"{loaded}; sys.exit(any(name.partition('.')[0] == 'pulumi' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=plans.ROOT, check=False).returncode == 0

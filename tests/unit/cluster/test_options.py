@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -10,8 +11,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from cluster.faults import shape_faults
 from cluster.options import BaseImage, Options, Trust, read_stack_file
-from cluster.problems import shape_problems
 from providers.base.errors import ConfigError
 from testing import plans
 
@@ -55,9 +56,9 @@ def test_a_stack_that_has_no_options_yet_is_none_s_fault(tmp_path: Path) -> None
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
         pytest.param("config: {", "no YAML at line 1, column ", id="no-yaml"),
-        pytest.param("- a", "no stack's file; a mapping `config:` is wanted, with the options in it", id="a-list"),
+        pytest.param("- a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-list"),
         pytest.param(
-            "config: a", "no stack's file; a mapping `config:` is wanted, with the options in it", id="a-text"
+            "config: a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-text"
         ),
     ],
 )
@@ -67,8 +68,8 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: str | None, li
         written(path, content)
     with pytest.raises(ConfigError) as caught:
         read_stack_file(path)
-    (problem,) = caught.value.problems
-    assert problem.startswith(f"{path}: {line}")
+    assert str(caught.value).startswith(f"{path}: {line}")
+    assert len(caught.value.faults) == 1
 
 
 def test_the_example_stack_has_every_option_that_is_needed() -> None:
@@ -95,18 +96,20 @@ def test_a_fingerprint_is_read_as_it_is_printed(written: str) -> None:
 @pytest.mark.parametrize(
     ("trust", "line"),
     [
-        pytest.param({}, "write either ca or sha256", id="none"),
-        pytest.param({"ca": "a PEM", "sha256": "ab" * 32}, "write either ca or sha256", id="both"),
+        pytest.param({}, "neither ca nor sha256. Fix: write either ca or sha256", id="none"),
+        pytest.param(
+            {"ca": "a PEM", "sha256": "ab" * 32}, "both ca and sha256. Fix: write either ca or sha256", id="both"
+        ),
         pytest.param({"sha256": "ab" * 20}, "String should match pattern", id="sha1"),
-        pytest.param({"sha512": "ab" * 64}, "unknown key; did you mean sha256?", id="another-digest"),
+        pytest.param({"sha512": "ab" * 64}, "unknown key. Fix: write sha256, or take it out", id="another-digest"),
     ],
 )
 def test_a_bmc_is_trusted_by_one_of_two_ways(trust: dict[str, str], line: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Options.model_validate(plans.options(bmc_trust={"m0": trust}))
-    (problem,) = shape_problems(caught.value, Options)
-    assert problem.path.startswith("bmc_trust.m0")
-    assert problem.text.startswith(line)
+    (fault,) = shape_faults(caught.value, Options)
+    assert fault.where.startswith("bmc_trust.m0")
+    assert str(replace(fault, where="")).startswith(line)
 
 
 def test_each_option_is_declared_to_pulumi() -> None:

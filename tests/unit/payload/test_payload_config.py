@@ -20,7 +20,7 @@ def made(change: Change = lambda _: None) -> dict[str, Any]:
     change(config)
     text = yaml.safe_dump(config)
     reading = read(text)
-    assert reading.problems == ()
+    assert reading.faults == ()
     written: dict[str, Any] = yaml.safe_load(payload_config(mapping(text), reading.config.networking))
     return written
 

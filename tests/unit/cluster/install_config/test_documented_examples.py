@@ -35,7 +35,7 @@ def test_a_documented_example_works_unchanged(example: Path) -> None:
     text = example.read_text()
     reading = read(text)
     assert text.startswith("# Follows openshift-docs modules/")
-    assert [str(problem) for problem in reading.problems] == []
-    assert {notice.path for notice in reading.notices} == (
+    assert [str(fault) for fault in reading.faults] == []
+    assert {notice.where for notice in reading.notices} == (
         OLD_SPELLINGS if example.stem == "old-spellings" else set()
     )

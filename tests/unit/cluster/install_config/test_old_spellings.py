@@ -75,7 +75,7 @@ def _mode(config: InstallConfig) -> object:
 
 
 def _old(path: str, new: str) -> str:
-    return f"{path}: an old spelling; write {new}"
+    return f"{path}: an old spelling. Fix: write {new}"
 
 
 MACHINE_CIDR = _old("networking.machineCIDR", "machineNetwork")
@@ -257,7 +257,7 @@ def test_an_old_key_fills_the_new_one_and_yields_to_it(
     change: Change, value: Callable[[InstallConfig], object], wanted: object, notices: list[str]
 ) -> None:
     reading = changed(change)
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert value(reading.config) == wanted
     assert [str(notice) for notice in reading.notices] == notices
 
@@ -267,17 +267,17 @@ def test_an_old_key_fills_the_new_one_and_yields_to_it(
     [
         pytest.param(
             baremetal("", apiVIP="192.168.111.6"),
-            f"{AT}.apiVIP: 192.168.111.6, but apiVIPs says 192.168.111.5; keep apiVIPs and take apiVIP out",
+            f"{AT}.apiVIP: 192.168.111.6, but apiVIPs says 192.168.111.5. Fix: keep apiVIPs and take apiVIP out",
             id="apiVIP",
         ),
         pytest.param(
             baremetal("", ingressVIP="192.168.111.6"),
-            f"{AT}.ingressVIP: 192.168.111.6, but ingressVIPs says 192.168.111.4; keep ingressVIPs and take ",
+            f"{AT}.ingressVIP: 192.168.111.6, but ingressVIPs says 192.168.111.4. Fix: keep ingressVIPs and take ",
             id="ingressVIP",
         ),
         pytest.param(
             baremetal("", provisioningHostIP="192.168.111.9", clusterProvisioningIP="192.168.111.8"),
-            f"{AT}.provisioningHostIP: 192.168.111.9, but clusterProvisioningIP says 192.168.111.8; keep ",
+            f"{AT}.provisioningHostIP: 192.168.111.9, but clusterProvisioningIP says 192.168.111.8. Fix: keep ",
             id="provisioningHostIP",
         ),
     ],
@@ -298,7 +298,7 @@ def test_an_old_vip_may_be_any_of_the_new_ones() -> None:
         bare(config)["apiVIP"] = "fd00:111::5"
 
     reading = changed(change)
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert [str(notice) for notice in reading.notices] == [API_VIP]
 
 
@@ -306,7 +306,7 @@ def test_an_old_vip_may_be_any_of_the_new_ones() -> None:
 @pytest.mark.parametrize("key", ["networkType", "type"])
 def test_the_network_type_counts_in_any_case(key: str, written: str) -> None:
     reading = changed(networking("networkType", **{key: written}))
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert reading.config.networking.network_type == "OVNKubernetes"
 
 
@@ -334,20 +334,20 @@ def test_a_subnet_length_of_no_network_is_left_to_the_rules() -> None:
 @pytest.mark.parametrize("name", ["bootstrapOSImage", "clusterOSImage"])
 def test_an_image_that_nobody_reads_is_noticed(name: str) -> None:
     reading = changed(baremetal("", **{name: f"https://mirror.test/image.qcow2.gz?sha256={'a' * 64}"}))
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert [str(notice) for notice in reading.notices] == [
-        f"{AT}.{name}: the installer reads it no more; take it out"
+        f"{AT}.{name}: the installer reads it no more. Fix: take it out"
     ]
 
 
 def test_image_content_sources_are_noticed() -> None:
     sources = [{"source": "release.test/okd", "mirrors": ["mirror.test:5000/okd"]}]
     reading = changed(lambda c: c.update(imageContentSources=sources))
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert [str(notice) for notice in reading.notices] == [_old("imageContentSources", "imageDigestSources")]
     assert reading.config.image_content_sources[0].mirrors == ("mirror.test:5000/okd",)
 
 
 @pytest.mark.parametrize("version", ["v1beta3", "v1beta4"])
 def test_an_old_version_of_the_file_is_good(version: str) -> None:
-    assert changed(lambda c: c.update(apiVersion=version)).problems == ()
+    assert changed(lambda c: c.update(apiVersion=version)).faults == ()

@@ -14,11 +14,13 @@ from pydantic import SecretStr
 from cluster.install_config import Credentials, InstallConfig, Reading, read
 from providers.base.errors import ConfigError
 from testing import plans
-from testing.install_configs import Change, bare, fine, host, refused
+from testing.install_configs import Change, bare, fine, host, printed, refused
 
 TEXT = plans.INSTALL_CONFIG.read_text()
-ONE = ": a second document, or an anchor that is not there; keep one document"
-JSON = ": a type that JSON does not have; write text, a number, true or false, a list or a mapping"
+THERE = ". Fix: correct quotes, brackets and indentation there"
+ODD = ". Fix: quote odd values, escape odd characters"
+ONE = ": a second document, or an anchor that is not there. Fix: keep one document"
+JSON = ": a type that JSON does not have. Fix: write text, a number, true or false, a list or a mapping"
 
 
 def changed(change: Change) -> Reading:
@@ -32,11 +34,11 @@ def refusal(text: str) -> str:
     """The one line of a text that is no install-config at all."""
     with pytest.raises(ConfigError) as caught:
         read(text)
-    (line,) = caught.value.problems
-    return line
+    (fault,) = caught.value.faults
+    return str(fault)
 
 
-def test_the_base_file_has_no_problem_and_no_notice() -> None:
+def test_the_base_file_has_no_fault_and_no_notice() -> None:
     fine(lambda c: None)
     assert read(TEXT).notices == ()
 
@@ -59,7 +61,7 @@ def test_the_base_file_has_no_problem_and_no_notice() -> None:
 )
 def test_null_is_as_if_the_key_was_not_there(change: Change, path: str) -> None:
     reading = changed(change)
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert getattr(reading.config, path) == getattr(read(TEXT).config, path)
 
 
@@ -99,7 +101,7 @@ def test_plain_scalars_count_as_text_where_text_is_wanted(written: str, name: st
 
 def test_a_boot_mac_of_digits_needs_no_quotes() -> None:
     reading = read(TEXT.replace('"52:54:00:11:10:15"', "52:54:00:11:10:15"))
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert _hosts(reading)[0].boot_mac_address == "52:54:00:11:10:15"
 
 
@@ -113,7 +115,7 @@ def test_a_boot_mac_of_digits_needs_no_quotes() -> None:
 )
 def test_a_password_of_digits_needs_no_quotes(written: object, password: str) -> None:
     reading = changed(lambda c: host(c)["bmc"].update(password=written))
-    assert reading.problems == ()
+    assert reading.faults == ()
     assert _hosts(reading)[0].bmc.password.get_secret_value() == password
 
 
@@ -135,7 +137,7 @@ def test_credentials_from_outside_replace_those_of_the_file() -> None:
     assert (first.bmc.username, first.bmc.password.get_secret_value()) == ("admin", "rehearsal-only")
     assert (second.bmc.username, second.bmc.password.get_secret_value()) == ("root", "from outside")
     assert second.bmc.address == _hosts(read(TEXT))[1].bmc.address
-    assert reading.problems == ()
+    assert reading.faults == ()
 
 
 def test_credentials_from_outside_are_enough() -> None:
@@ -143,7 +145,7 @@ def test_credentials_from_outside_are_enough() -> None:
     for each in bare(config)["hosts"]:
         del each["bmc"]["username"], each["bmc"]["password"]
     outside = {name: Credentials("root", SecretStr("from outside")) for name in plans.HOSTS}
-    assert read(yaml.safe_dump(config), outside).problems == ()
+    assert read(yaml.safe_dump(config), outside).faults == ()
 
 
 def test_credentials_of_no_host_change_nothing() -> None:
@@ -162,36 +164,40 @@ def test_credentials_of_no_host_change_nothing() -> None:
     ],
 )
 def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
-    assert refusal(text) == "no YAML mapping; an install-config starts with apiVersion: v1"
+    assert refusal(text) == "no YAML mapping. Fix: write an install-config, which starts with apiVersion: v1"
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        pytest.param("pullSecret: 'hidden\n", "no YAML at line 2, column 1", id="open-quote"),
-        pytest.param("a: b\n  hidden: c\n", "no YAML at line 2, column 9", id="indentation"),
-        pytest.param("a: {hidden: [b}\n", "no YAML at line 1, column 15", id="brackets"),
-        pytest.param("a: b\n\thidden: c\n", "no YAML at line 2, column 1", id="tab"),
+        pytest.param("pullSecret: 'hidden\n", f"no YAML at line 2, column 1{THERE}", id="open-quote"),
+        pytest.param("a: b\n  hidden: c\n", f"no YAML at line 2, column 9{THERE}", id="indentation"),
+        pytest.param("a: {hidden: [b}\n", f"no YAML at line 1, column 15{THERE}", id="brackets"),
+        pytest.param("a: b\n\thidden: c\n", f"no YAML at line 2, column 1{THERE}", id="tab"),
         pytest.param("a: *hidden\n", f"no YAML at line 1, column 4{ONE}", id="anchor-that-is-not-there"),
         pytest.param("a: 1\n---\nb: hidden\n", f"no YAML at line 2, column 1{ONE}", id="second-document"),
         pytest.param("a: !hidden b\n", f"no YAML at line 1, column 4{JSON}", id="own-tag"),
         pytest.param("a: !!python/object:hidden {}\n", f"no YAML at line 1, column 4{JSON}", id="tag-of-python"),
         pytest.param("compute: !!set {hidden}\n", f"no YAML at line 1, column 10{JSON}", id="type-that-json-has-not"),
         pytest.param("{[hidden]: a}\n", f"no YAML at line 1, column 2{JSON}", id="list-as-key"),
-        pytest.param("a: &a [hidden, *a]\n", "no YAML", id="anchor-that-holds-itself"),
-        pytest.param("a: 0x_\nb: hidden\n", "no YAML", id="number-without-digits"),
-        pytest.param("a: !!bool hidden\n", "no YAML", id="no-such-boolean"),
-        pytest.param("a: !!int ''\nb: hidden\n", "no YAML", id="empty-number"),
-        pytest.param(f"a: {'9' * 5000}\nb: hidden\n", "no YAML", id="number-without-end"),
-        pytest.param("hidden\x00", "no YAML", id="control-character"),
+        pytest.param(
+            "a: &a [hidden, *a]\n",
+            "no YAML: nested too deep. Fix: let no anchor hold itself",
+            id="anchor-that-holds-itself",
+        ),
+        pytest.param("a: 0x_\nb: hidden\n", f"no YAML{ODD}", id="number-without-digits"),
+        pytest.param("a: !!bool hidden\n", f"no YAML{ODD}", id="no-such-boolean"),
+        pytest.param("a: !!int ''\nb: hidden\n", f"no YAML{ODD}", id="empty-number"),
+        pytest.param(f"a: {'9' * 5000}\nb: hidden\n", f"no YAML{ODD}", id="number-without-end"),
+        pytest.param("hidden\x00", f"no YAML{ODD}", id="control-character"),
         pytest.param(
             "metadata:\n  name: hidden\n  name: okd\n",
-            "no YAML at line 3, column 3: a key stands twice; keep one of them",
+            "no YAML at line 3, column 3: a key is there twice. Fix: keep one of them",
             id="key-twice",
         ),
         pytest.param(
             "compute:\n- name: hidden\n  'name': worker\n",
-            "no YAML at line 3, column 3: a key stands twice; keep one of them",
+            "no YAML at line 3, column 3: a key is there twice. Fix: keep one of them",
             id="key-twice-once-quoted",
         ),
     ],
@@ -204,7 +210,7 @@ def test_anchors_that_repeat_each_other_are_counted_not_written_out() -> None:
     levels = "".join(
         f"{name}: &{name} [{', '.join([before] * 9)}]\n" for before, name in pairwise(["x", *"abcdefgh"])
     )
-    assert refusal(re.sub(r"\b([a-h])(?=[,\]])", r"*\1", levels)).startswith("more than 100,000 values; ")
+    assert refusal(re.sub(r"\b([a-h])(?=[,\]])", r"*\1", levels)).startswith("more than 100,000 values. Fix: ")
 
 
 def _leaves_and_branches(value: Any) -> list[tuple[Any, ...]]:
@@ -254,4 +260,6 @@ def _judged(text: str) -> None:
     except ConfigError:
         return
     assert isinstance(reading.config, InstallConfig)
-    assert all(str(problem).isprintable() for problem in (*reading.problems, *reading.notices))
+    found = (*reading.faults, *reading.notices)
+    assert all(fault.what and fault.fix for fault in found)
+    assert len(printed(found)) == len(found)

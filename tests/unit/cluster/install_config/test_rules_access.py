@@ -122,7 +122,7 @@ def test_accepts(change: Change) -> None:
 @pytest.mark.parametrize(
     ("change", "starts"),
     [
-        pytest.param(lambda c: c.pop("pullSecret"), ("pullSecret: missing; write",), id="pull-secret-missing"),
+        pytest.param(lambda c: c.pop("pullSecret"), ("pullSecret: missing. Fix: write",), id="pull-secret-missing"),
         pytest.param(put(pullSecret="cmVoZWFyc2FsOm9ubHk="), ("pullSecret: is no JSON",), id="pull-secret-no-json"),
         pytest.param(put(pullSecret="[" * 100_000), ("pullSecret: is no JSON",), id="pull-secret-nested"),
         pytest.param(put(pullSecret="[]"), ("pullSecret: names no registry",), id="pull-secret-list"),
@@ -144,7 +144,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(ssh(f"ssh-xmss {blob(b'ssh-xmss')}"), ("sshKey: no SSH public key",), id="ssh-unknown-type"),
         pytest.param(
             ssh("-----BEGIN OPENSSH PRIVATE KEY-----", "b3BlbnNzaC1rZXktdjEA", "-----END OPENSSH PRIVATE KEY-----"),
-            ("sshKey: no SSH public key in line 1, 2, 3; write a line as in a .pub file",),
+            ("sshKey: no SSH public key in line 1, 2, 3. Fix: write a line as in a .pub file",),
             id="ssh-private-key",
         ),
         pytest.param(ssh(RSA, "# mine", f"# {RSA}"), ("sshKey: no SSH public key in line 2, 3",), id="ssh-comments"),
@@ -171,15 +171,17 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             lambda c: bare(c).update(bmcVerifyCA="/etc/ca.pem"),
-            ("platform.baremetal.bmcVerifyCA: has no certificate; write PEM",),
+            ("platform.baremetal.bmcVerifyCA: has no certificate. Fix: write PEM",),
             id="bmc-ca-as-path",
         ),
         pytest.param(
             put(additionalTrustBundlePolicy="ProxyOnly"),
-            ("additionalTrustBundlePolicy: ProxyOnly is unknown; write Proxyonly",),
+            ("additionalTrustBundlePolicy: ProxyOnly is unknown. Fix: write Proxyonly",),
             id="bundle-policy",
         ),
-        pytest.param(proxy(noProxy=".lab.test"), ("proxy: names no proxy; write httpProxy",), id="proxy-missing"),
+        pytest.param(
+            proxy(noProxy=".lab.test"), ("proxy: names no proxy. Fix: write httpProxy",), id="proxy-missing"
+        ),
         pytest.param(
             proxy(httpProxy="proxy.lab.test:3128"), ("proxy.httpProxy: is no URL",), id="proxy-without-scheme"
         ),
@@ -203,12 +205,12 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             proxy(httpProxy="https://proxy.lab.test"),
-            ("proxy.httpProxy: scheme https does not fit; write http://",),
+            ("proxy.httpProxy: scheme https does not fit. Fix: write http://",),
             id="http-proxy-over-tls",
         ),
         pytest.param(
             proxy(httpsProxy="socks5://proxy.lab.test"),
-            ("proxy.httpsProxy: scheme socks5 does not fit; write http:// or https://",),
+            ("proxy.httpsProxy: scheme socks5 does not fit. Fix: write http:// or https://",),
             id="proxy-scheme",
         ),
         pytest.param(
@@ -257,11 +259,11 @@ def test_accepts(change: Change) -> None:
             mirrored("https://registry.lab.test/okd"), ("imageDigestSources[0].source: https://",), id="source-url"
         ),
         pytest.param(
-            mirrored(""), ("imageDigestSources[0].source: missing; name a repository",), id="source-missing"
+            mirrored(""), ("imageDigestSources[0].source: missing. Fix: name a repository",), id="source-missing"
         ),
         pytest.param(
             mirrored(RELEASE, RELEASE, sourcePolicy="Never"),
-            ("imageDigestSources[0].sourcePolicy: Never is unknown; write NeverContactSource",),
+            ("imageDigestSources[0].sourcePolicy: Never is unknown. Fix: write NeverContactSource",),
             id="source-policy",
         ),
         pytest.param(

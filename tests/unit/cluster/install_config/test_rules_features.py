@@ -96,9 +96,11 @@ def test_accepts(change: Change) -> None:
 @pytest.mark.parametrize(
     ("change", "starts"),
     [
-        pytest.param(capable(None, "Console"), (f"{BASELINE}: missing; write vCurrent",), id="baseline-missing"),
+        pytest.param(capable(None, "Console"), (f"{BASELINE}: missing. Fix: write vCurrent",), id="baseline-missing"),
         pytest.param(put(capabilities={}), (f"{BASELINE}: missing",), id="capabilities-empty"),
-        pytest.param(capable("v4.19"), (f"{BASELINE}: v4.19 is unknown; write vCurrent",), id="baseline-too-new"),
+        pytest.param(
+            capable("v4.19"), (f"{BASELINE}: v4.19 is unknown. Fix: write vCurrent",), id="baseline-too-new"
+        ),
         pytest.param(capable("none"), (f"{BASELINE}: none is unknown",), id="baseline-in-lower-case"),
         pytest.param(
             capable("vCurrent", "Console", "Ingres"),
@@ -125,7 +127,7 @@ def test_accepts(change: Change) -> None:
             id="baseline-too-old",
         ),
         pytest.param(
-            put(featureSet="Default"), ("featureSet: Default is unknown; write one of OKD",), id="feature-set"
+            put(featureSet="Default"), ("featureSet: Default is unknown. Fix: write one of OKD",), id="feature-set"
         ),
         pytest.param(
             gated(external_dns, "TechPreview"),
@@ -148,7 +150,10 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             external_dns,
-            ("platform.baremetal.dnsRecordsType: needs the feature gate OnPremDNSRecords; write featureSet Tech",),
+            (
+                "platform.baremetal.dnsRecordsType: needs the feature gate OnPremDNSRecords. "
+                "Fix: write featureSet Tech",
+            ),
             id="external-dns-without-gate",
         ),
         pytest.param(
@@ -162,7 +167,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(gated(STREAM, "OKD"), ("osImageStream: rhel-10 is not what OKD has",), id="os-stream-on-okd"),
         pytest.param(
             gated(put(osImageStream="rhel-11"), TECH),
-            ("osImageStream: rhel-11 is unknown; write one of centos-10, rhel-9, rhel-10",),
+            ("osImageStream: rhel-11 is unknown. Fix: write one of centos-10, rhel-9, rhel-10",),
             id="os-stream-unknown",
         ),
         pytest.param(
@@ -173,12 +178,12 @@ def test_accepts(change: Change) -> None:
         pytest.param(
             etcd_disk, ("controlPlane.diskSetup: needs the feature gate MultiDiskSetup",), id="etcd-disk-without-gate"
         ),
-        pytest.param(PKI, ("pki: needs the feature gate ConfigurablePKI; write featureSet Tech",), id="pki"),
+        pytest.param(PKI, ("pki: needs the feature gate ConfigurablePKI. Fix: write featureSet Tech",), id="pki"),
         pytest.param(gated(PKI, "OKD"), ("pki: needs the feature gate",), id="pki-in-okd"),
         pytest.param(swap_disk, ("compute[0].diskSetup: needs the feature gate",), id="swap-disk-without-gate"),
         pytest.param(
             put(publish="Internal"),
-            ("publish: Internal is not supported on baremetal; write External",),
+            ("publish: Internal is not supported on baremetal. Fix: write External",),
             id="internal",
         ),
         pytest.param(put(publish="Private"), ("publish: Private is unknown",), id="publish-unknown"),
@@ -199,7 +204,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             put(cpuPartitioningMode="Some"),
-            ("cpuPartitioningMode: Some is unknown; write None",),
+            ("cpuPartitioningMode: Some is unknown. Fix: write None",),
             id="cpu-partitioning",
         ),
     ],

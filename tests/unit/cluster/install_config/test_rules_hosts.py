@@ -130,10 +130,10 @@ def test_good_hosts_pass(change: Change) -> None:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        pytest.param(no_hosts, f"{AT}: missing; list the servers", id="no-hosts"),
+        pytest.param(no_hosts, f"{AT}: missing. Fix: list the servers", id="no-hosts"),
         pytest.param(
             roles(),
-            f"{AT}: 0 of the 0 hosts can be masters, but controlPlane.replicas is 3; add hosts, or lower it",
+            f"{AT}: 0 of the 0 hosts can be masters, but controlPlane.replicas is 3. Fix: add hosts, or lower it",
             id="empty-list",
         ),
         pytest.param(
@@ -155,17 +155,17 @@ def test_good_hosts_pass(change: Change) -> None:
             id="roleless-used-up",
         ),
         pytest.param(
-            given(role="Master"), f"{AT}[0].role: Master is unknown; write master, arbiter or worker", id="role"
+            given(role="Master"), f"{AT}[0].role: Master is unknown. Fix: write master, arbiter or worker", id="role"
         ),
-        pytest.param(given(name=""), f"{AT}[0].name: missing; name the host", id="name-missing"),
+        pytest.param(given(name=""), f"{AT}[0].name: missing. Fix: name the host", id="name-missing"),
         pytest.param(given(name="okd_master"), f"{AT}[0].name: okd_master is no DNS name", id="name-underscore"),
         pytest.param(given(name="Okd"), f"{AT}[0].name: Okd is no DNS name", id="name-upper-case"),
         pytest.param(
             given(name="okd-master-1"),
-            f"{AT}[1].name: okd-master-1 is that of hosts[0] already; each needs its own",
+            f"{AT}[1].name: okd-master-1 is that of hosts[0] already. Fix: give each its own",
             id="name-twice",
         ),
-        pytest.param(given(bootMACAddress=""), f"{BOOT_MAC}: missing; write the MAC", id="mac-missing"),
+        pytest.param(given(bootMACAddress=""), f"{BOOT_MAC}: missing. Fix: write the MAC", id="mac-missing"),
         pytest.param(
             given(bootMACAddress="52:54:00:11:10:1"), f"{BOOT_MAC}: 52:54:00:11:10:1 is no MAC", id="mac-short"
         ),
@@ -187,11 +187,13 @@ def test_good_hosts_pass(change: Change) -> None:
             f"{BOOT_MAC}: 52:54:00:11:10:14 is that of externalMACAddress already",
             id="mac-of-the-bootstrap",
         ),
-        pytest.param(given(bmc={}), f"{AT}[0].bmc: missing; write address, username and password", id="bmc-missing"),
+        pytest.param(
+            given(bmc={}), f"{AT}[0].bmc: missing. Fix: write address, username and password", id="bmc-missing"
+        ),
         pytest.param(bmc_without("username"), f"{AT}[0].bmc.username: missing", id="username-missing"),
         pytest.param(bmc_without("password"), f"{AT}[0].bmc.password: missing", id="password-missing"),
         pytest.param(
-            bmc_without("address"), f"{ADDRESS}: missing; write an address of type redfish", id="no-address"
+            bmc_without("address"), f"{ADDRESS}: missing. Fix: write an address of type redfish", id="no-address"
         ),
         pytest.param(
             both("redfish-virtualmedia://bmc/1", "redfish-virtualmedia://bmc/1"),
@@ -205,18 +207,20 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             bmc("redfish://bmc"),
-            f"{ADDRESS}: redfish needs a provisioning network, and provisioningNetwork is Disabled; use redfish-virt",
+            f"{ADDRESS}: redfish needs a provisioning network, and provisioningNetwork is Disabled. "
+            "Fix: use redfish-virt",
             id="pxe-without-a-network",
         ),
         pytest.param(
             bmc("ipmi://192.0.2.9", bootMode="UEFISecureBoot"),
-            f"{ADDRESS}: ipmi (meant where no type is named) needs a provisioning network; use redfish-virtualmedia",
+            f"{ADDRESS}: ipmi (meant where no type is named) needs a provisioning network. "
+            "Fix: use redfish-virtualmedia",
             id="ipmi-without-a-network",
         ),
         pytest.param(
-            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is supported by metal3 no more; use", id="removed-type"
+            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is supported by metal3 no more. Fix: use", id="removed-type"
         ),
-        pytest.param(bmc("foo://bmc"), f"{ADDRESS}: BMC type foo is unknown; use redfish", id="unknown-type"),
+        pytest.param(bmc("foo://bmc"), f"{ADDRESS}: BMC type foo is unknown. Fix: use redfish", id="unknown-type"),
         pytest.param(bmc("foo://bmc", "Managed"), f"{ADDRESS}: BMC type foo is unknown", id="unknown-type-managed"),
         pytest.param(bmc("redfish://b_c", "Unmanaged"), f"{ADDRESS}: host 'b_c' is neither", id="bad-host-unmanaged"),
         pytest.param(
@@ -225,11 +229,11 @@ def test_good_hosts_pass(change: Change) -> None:
             id="credentials-in-the-address",
         ),
         pytest.param(
-            given(bootMode="uefi"), f"{BOOT_MODE}: uefi is unknown; write UEFI, UEFISecureBoot or", id="mode"
+            given(bootMode="uefi"), f"{BOOT_MODE}: uefi is unknown. Fix: write UEFI, UEFISecureBoot or", id="mode"
         ),
         pytest.param(
             bmc("ipmi://192.0.2.9", "Managed", bootMode="UEFISecureBoot"),
-            f"{BOOT_MODE}: UEFISecureBoot cannot be set over ipmi; write UEFI, or give",
+            f"{BOOT_MODE}: UEFISecureBoot cannot be set over ipmi. Fix: write UEFI, or give",
             id="secure-boot-over-ipmi",
         ),
         pytest.param(
@@ -239,12 +243,13 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "sda"}),
-            f"{DEVICE}: sda is no device; write its path",
+            f"{DEVICE}: sda is no device. Fix: write its path",
             id="no-device",
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "/dev/disk/by-id/wwn-1"}),
-            f"{DEVICE}: /dev/disk/by-id/wwn-1 is refused by the installer; write /dev/<name> or /dev/disk/by-path",
+            f"{DEVICE}: /dev/disk/by-id/wwn-1 is refused by the installer. "
+            "Fix: write /dev/<name> or /dev/disk/by-path",
             id="device-by-id",
         ),
         pytest.param(

@@ -54,19 +54,23 @@ def test_a_good_name_passes(change: Change) -> None:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        pytest.param(lambda c: c.pop("apiVersion"), "apiVersion: missing; write v1", id="no-version"),
+        pytest.param(lambda c: c.pop("apiVersion"), "apiVersion: missing. Fix: write v1", id="no-version"),
         pytest.param(version(""), "apiVersion: missing", id="empty-version"),
-        pytest.param(version("v1beta2"), "apiVersion: v1beta2 is unknown; write v1", id="version-too-old"),
+        pytest.param(version("v1beta2"), "apiVersion: v1beta2 is unknown. Fix: write v1", id="version-too-old"),
         pytest.param(version("v2"), "apiVersion: v2 is unknown", id="version-to-come"),
         pytest.param(version("V1"), "apiVersion: V1 is unknown", id="version-in-upper-case"),
-        pytest.param(lambda c: c.pop("metadata"), "metadata.name: missing; name the cluster", id="no-metadata"),
+        pytest.param(lambda c: c.pop("metadata"), "metadata.name: missing. Fix: name the cluster", id="no-metadata"),
         pytest.param(name(""), "metadata.name: missing", id="empty-name"),
         pytest.param(name(None), "metadata.name: missing", id="name-null"),
-        pytest.param(name("my.okd"), "metadata.name: my.okd has a dot; write the first part", id="name-with-a-dot"),
         pytest.param(
-            name("a" * 55), f"metadata.name: {'a' * 55} has 55 characters; write at most 54", id="long-name"
+            name("my.okd"), "metadata.name: my.okd has a dot. Fix: write the first part", id="name-with-a-dot"
         ),
-        pytest.param(name("OKD"), "metadata.name: OKD is no DNS name; write lower-case", id="name-in-upper-case"),
+        pytest.param(
+            name("a" * 55), f"metadata.name: {'a' * 55} has 55 characters. Fix: write at most 54", id="long-name"
+        ),
+        pytest.param(
+            name("OKD"), "metadata.name: OKD is no DNS name. Fix: write lower-case", id="name-in-upper-case"
+        ),
         pytest.param(name("-okd"), "metadata.name: -okd is no DNS name", id="name-begins-with-a-hyphen"),
         pytest.param(name("okd-"), "metadata.name: okd- is no DNS name", id="name-ends-with-a-hyphen"),
         pytest.param(name("o_k"), "metadata.name: o_k is no DNS name", id="name-with-an-underscore"),
@@ -74,7 +78,7 @@ def test_a_good_name_passes(change: Change) -> None:
         pytest.param(name("okd٣"), "metadata.name: okd٣ is no DNS name", id="name-with-a-foreign-digit"),
         pytest.param(name("okd\n"), r"metadata.name: okd\n is no DNS name", id="name-with-a-line-break"),
         pytest.param(both("a.b", labels(63, 63, 63, 58)), "metadata.name: a.b has a dot", id="one-line-of-two"),
-        pytest.param(lambda c: c.pop("baseDomain"), "baseDomain: missing; write the domain", id="no-domain"),
+        pytest.param(lambda c: c.pop("baseDomain"), "baseDomain: missing. Fix: write the domain", id="no-domain"),
         pytest.param(domain("."), "baseDomain: missing", id="domain-of-a-dot"),
         pytest.param(domain("Lab.test"), "baseDomain: Lab.test is no DNS name", id="domain-in-upper-case"),
         pytest.param(
@@ -85,11 +89,19 @@ def test_a_good_name_passes(change: Change) -> None:
         pytest.param(domain("*.test"), "baseDomain: *.test is no DNS name", id="domain-with-a-wildcard"),
         pytest.param(domain("lab.test/x"), "baseDomain: lab.test/x is no DNS name", id="domain-with-a-path"),
         pytest.param(domain("-lab.test"), "baseDomain: -lab.test is no DNS name", id="label-begins-with-a-hyphen"),
-        pytest.param(domain(labels(64, 3)), f"baseDomain: {'a' * 64} has 64 characters; a part", id="long-label"),
+        pytest.param(
+            domain(labels(64, 3)),
+            f"baseDomain: {'a' * 64} has 64 characters. Fix: write at most 63 in a part between dots",
+            id="long-label",
+        ),
         pytest.param(
             domain(labels(63, 63, 63, 58)), "baseDomain: has 254 characters with the", id="name-fills-it-up"
         ),
-        pytest.param(domain(labels(63, 63, 63, 63)), "baseDomain: has 255 characters; a DNS name", id="long-domain"),
+        pytest.param(
+            domain(labels(63, 63, 63, 63)),
+            "baseDomain: has 255 characters. Fix: write at most 253, as a DNS name has",
+            id="long-domain",
+        ),
         pytest.param(both("abcd", labels(63, 63, 63, 57)), "baseDomain: has 254 characters with", id="one-too-many"),
     ],
 )

@@ -114,24 +114,24 @@ def test_good_networks_pass(change: Change) -> None:
     [
         pytest.param(
             networking(networkType="OpenShiftSDN"),
-            f"{TYPE}: OpenShiftSDN is no longer supported; write OVN",
+            f"{TYPE}: OpenShiftSDN is no longer supported. Fix: write OVN",
             id="openshiftsdn",
         ),
         pytest.param(networking(networkType="openshiftsdn"), f"{TYPE}: OpenShiftSDN is no", id="in-any-case"),
         pytest.param(networking(networkType="KURYR"), f"{TYPE}: KURYR is no longer", id="type-kuryr"),
         pytest.param(
             join("100.66.0.0/16", networkType="Calico"),
-            f"{TYPE}: Calico does not go with ovnKubernetesConfig; write OVNKubernetes",
+            f"{TYPE}: Calico does not go with ovnKubernetesConfig. Fix: write OVNKubernetes",
             id="ovn-section-without-ovn",
         ),
         pytest.param(join("100.66.0.0/16", networkType="Kuryr"), f"{TYPE}: Kuryr is no longer", id="one-line-of-two"),
-        pytest.param(machines_too(""), f"{M1}: missing; write address/prefix", id="empty-machine-cidr"),
+        pytest.param(machines_too(""), f"{M1}: missing. Fix: write address/prefix", id="empty-machine-cidr"),
         pytest.param(
             networking(machineNetwork=[{"cidr": "192.168.111.0/24"}, {}]), f"{M1}: missing", id="no-machine-cidr"
         ),
         pytest.param(services(""), f"{S0}: missing", id="empty-service-network"),
         pytest.param(pods(("", 23)), f"{C0}: missing", id="empty-cluster-cidr"),
-        pytest.param(machines_too("10.0.0.0"), f"{M1}: 10.0.0.0 is no network; write", id="no-prefix"),
+        pytest.param(machines_too("10.0.0.0"), f"{M1}: 10.0.0.0 is no network. Fix: write", id="no-prefix"),
         pytest.param(machines_too("10.0.0.0/33"), f"{M1}: 10.0.0.0/33 is no", id="long-prefix"),
         pytest.param(machines_too("10.0.0.0/-1"), f"{M1}: 10.0.0.0/-1 is no", id="minus-prefix"),
         pytest.param(services("172.30.0.0/255.255.0.0"), f"{S0}: 172.30.0.0/255.255.0.0 is no", id="netmask"),
@@ -144,18 +144,20 @@ def test_good_networks_pass(change: Change) -> None:
         pytest.param(machines_too("::/0"), f"{M1}: ::/0 has no address", id="every-ipv6-address"),
         pytest.param(
             machines("192.168.111.5/24"),
-            f"{M0}: 192.168.111.5/24 has host bits set; write 192.168.111.0/24",
+            f"{M0}: 192.168.111.5/24 has host bits set. Fix: write 192.168.111.0/24",
             id="machine-host-bits",
         ),
         pytest.param(
-            services("172.30.0.1/16"), f"{S0}: 172.30.0.1/16 has host bits set; write 172", id="service-host-bits"
+            services("172.30.0.1/16"),
+            f"{S0}: 172.30.0.1/16 has host bits set. Fix: write 172",
+            id="service-host-bits",
         ),
         pytest.param(
-            pods(("10.129.0.0/14", 23)), f"{C0}: 10.129.0.0/14 has host bits set; write 10", id="pod-host-bits"
+            pods(("10.129.0.0/14", 23)), f"{C0}: 10.129.0.0/14 has host bits set. Fix: write 10", id="pod-host-bits"
         ),
         pytest.param(
             all_of(IPV6, machines("fd00::1/64")),
-            f"{M0}: fd00::1/64 has host bits set; write fd00",
+            f"{M0}: fd00::1/64 has host bits set. Fix: write fd00",
             id="ipv6-host-bits",
         ),
         pytest.param(
@@ -164,7 +166,9 @@ def test_good_networks_pass(change: Change) -> None:
             id="host-bits-in-the-old-spelling",
         ),
         pytest.param(
-            services("172.0.0.0/11"), f"{S0}: 172.0.0.0/11 is too large for services; write /12", id="large-services"
+            services("172.0.0.0/11"),
+            f"{S0}: 172.0.0.0/11 is too large for services. Fix: write /12",
+            id="large-services",
         ),
         pytest.param(
             all_of(IPV6, services("fd02::/107")),
@@ -173,7 +177,7 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(
             machines_too("192.168.111.128/25"),
-            f"{M1}: 192.168.111.128/25 overlaps machineNetwork[0] (192.168.111.0/24); choose",
+            f"{M1}: 192.168.111.128/25 overlaps machineNetwork[0] (192.168.111.0/24). Fix: choose",
             id="machines-in-machines",
         ),
         pytest.param(
@@ -188,7 +192,7 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(
             pods(("172.30.0.0/14", 23)),
-            f"{C0}: 172.30.0.0/14 has host bits set; write 172.28.0.0/14",
+            f"{C0}: 172.30.0.0/14 has host bits set. Fix: write 172.28.0.0/14",
             id="refused-network-is-not-judged-further",
         ),
         pytest.param(
@@ -201,7 +205,8 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(
             all_of(services("10.0.0.0/16"), pods(("10.0.0.0/8", 23)), machines_too("10.1.0.0/16")),
-            f"{C0}: 10.0.0.0/8 overlaps machineNetwork[1] (10.1.0.0/16), serviceNetwork[0] (10.0.0.0/16); choose",
+            f"{C0}: 10.0.0.0/8 overlaps machineNetwork[1] (10.1.0.0/16), serviceNetwork[0] (10.0.0.0/16). "
+            "Fix: choose",
             id="one-line-for-two-overlaps",
         ),
         pytest.param(
@@ -209,7 +214,7 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(
             pods(("100.64.0.0/14", 23)),
-            f"{C0}: 100.64.0.0/14 overlaps OVN-Kubernetes' join network 100.64.0.0/16; "
+            f"{C0}: 100.64.0.0/14 overlaps OVN-Kubernetes' join network 100.64.0.0/16. Fix: "
             f"choose another, or move that one with {JOIN}",
             id="pods-around-the-join-network",
         ),
@@ -220,7 +225,7 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(
             machines_too("100.88.0.0/17"),
-            f"{M1}: 100.88.0.0/17 overlaps OVN-Kubernetes' transit network 100.88.0.0/16; choose",
+            f"{M1}: 100.88.0.0/17 overlaps OVN-Kubernetes' transit network 100.88.0.0/16. Fix: choose",
             id="machines-in-the-transit-network",
         ),
         pytest.param(
@@ -235,7 +240,7 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(
             machines_too("fd98::/48"),
-            f"{M1}: fd98::/48 overlaps OVN-Kubernetes' join network fd98::/64; choose",
+            f"{M1}: fd98::/48 overlaps OVN-Kubernetes' join network fd98::/64. Fix: choose",
             id="ipv6-join",
         ),
         pytest.param(
@@ -248,11 +253,11 @@ def test_good_networks_pass(change: Change) -> None:
             f"{S0}: fd69::/112 overlaps OVN-Kubernetes' masquerade",
             id="ipv6-masquerade",
         ),
-        pytest.param(hosts(None), f"{H0}: missing; write the prefix of a host's share", id="no-host-prefix"),
+        pytest.param(hosts(None), f"{H0}: missing. Fix: write the prefix of a host's share", id="no-host-prefix"),
         pytest.param(
-            all_of(IPV6, pods(("fd01::/48", None))), f"{H0}: missing; write the prefix", id="no-ipv6-host-prefix"
+            all_of(IPV6, pods(("fd01::/48", None))), f"{H0}: missing. Fix: write the prefix", id="no-ipv6-host-prefix"
         ),
-        pytest.param(hosts(13), f"{H0}: 13 does not fit 10.128.0.0/14; write 14 to 32", id="below-the-network"),
+        pytest.param(hosts(13), f"{H0}: 13 does not fit 10.128.0.0/14. Fix: write 14 to 32", id="below-the-network"),
         pytest.param(hosts(-1), f"{H0}: -1 does not fit", id="negative"),
         pytest.param(hosts(-1, networkType="Calico"), f"{H0}: -1 does not fit", id="negative-without-ovn"),
         pytest.param(hosts(33), f"{H0}: 33 does not fit", id="beyond-32"),
@@ -262,7 +267,9 @@ def test_good_networks_pass(change: Change) -> None:
             id="far-beyond-32",
         ),
         pytest.param(
-            hosts(23, 24, 23), f"{H1}: 24 differs from the 23 before it; write one value", id="host-prefixes-differ"
+            hosts(23, 24, 23),
+            f"{H1}: 24 differs from the 23 before it. Fix: write one value",
+            id="host-prefixes-differ",
         ),
         pytest.param(
             hosts(None, 23, networkType="Calico"),
@@ -270,16 +277,20 @@ def test_good_networks_pass(change: Change) -> None:
             id="they-differ-without-ovn",
         ),
         pytest.param(
-            all_of(IPV6, pods(("fd01::/48", 65))), f"{H0}: 65 is not what IPv6 needs; write 64", id="ipv6-prefix"
+            all_of(IPV6, pods(("fd01::/48", 65))), f"{H0}: 65 is not what IPv6 needs. Fix: write 64", id="ipv6-prefix"
         ),
         pytest.param(
             all_of(IPV6, pods(("fd01::/65", 65))), f"{H0}: fd01::/65 has no /64 for a host", id="small-ipv6-pods"
         ),
         pytest.param(networking(clusterNetworkMTU=1400), f"{AT}.clusterNetworkMTU: 1400 is for AWS", id="mtu"),
-        pytest.param(join("100.66.0.0"), f"{JOIN}: 100.66.0.0 is no network; write address/prefix", id="join-prefix"),
+        pytest.param(
+            join("100.66.0.0"), f"{JOIN}: 100.66.0.0 is no network. Fix: write address/prefix", id="join-prefix"
+        ),
         pytest.param(join("0.0.0.0/16"), f"{JOIN}: 0.0.0.0/16 has no address of its own", id="join-unspecified"),
-        pytest.param(join("100.66.1.0/16"), f"{JOIN}: 100.66.1.0/16 has host bits set; write", id="join-host-bits"),
-        pytest.param(join("fd66::/16"), f"{JOIN}: fd66::/16 is IPv6; write an IPv4 network", id="join-of-ipv6"),
+        pytest.param(
+            join("100.66.1.0/16"), f"{JOIN}: 100.66.1.0/16 has host bits set. Fix: write", id="join-host-bits"
+        ),
+        pytest.param(join("fd66::/16"), f"{JOIN}: fd66::/16 is IPv6. Fix: write an IPv4 network", id="join-of-ipv6"),
         pytest.param(
             join("192.168.0.0/16"), f"{JOIN}: 192.168.0.0/16 overlaps machineNetwork[0]", id="join-on-machines"
         ),
@@ -287,12 +298,12 @@ def test_good_networks_pass(change: Change) -> None:
         pytest.param(join("10.128.0.0/16"), f"{JOIN}: 10.128.0.0/16 overlaps clusterNetwork[0]", id="join-in-pods"),
         pytest.param(
             join("100.66.0.0/23"),
-            f"{JOIN}: 100.66.0.0/23 is too small for the 512 nodes of clusterNetwork; write /22",
+            f"{JOIN}: 100.66.0.0/23 is too small for the 512 nodes of clusterNetwork. Fix: write /22",
             id="join-too-small",
         ),
         pytest.param(
             all_of(hosts(23, 23), join("100.66.0.0/22")),
-            f"{JOIN}: 100.66.0.0/22 is too small for the 1024 nodes of clusterNetwork; write /21",
+            f"{JOIN}: 100.66.0.0/22 is too small for the 1024 nodes of clusterNetwork. Fix: write /21",
             id="join-too-small-for-the-sum",
         ),
         pytest.param(
@@ -302,17 +313,17 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(
             services("172.30.0.0/16", "172.31.0.0/16"),
-            f"{S}: 172.30.0.0/16, 172.31.0.0/16: write only",
+            f"{S}: 172.30.0.0/16, 172.31.0.0/16: two networks of one family. Fix: write only",
             id="two-service-networks",
         ),
         pytest.param(
             all_of(IPV6, services("fd02::/112", "fd03::/112")),
-            f"{S}: fd02::/112, fd03::/112: write only one",
+            f"{S}: fd02::/112, fd03::/112: two networks of one family. Fix: write only one",
             id="two-ipv6-service-networks",
         ),
         pytest.param(
             all_of(DUAL, services("172.30.0.0/16", "fd02::/112", "172.31.0.0/16")),
-            f"{S}: 172.30.0.0/16, fd02::/112, 172.31.0.0/16: write only one",
+            f"{S}: 172.30.0.0/16, fd02::/112, 172.31.0.0/16: two networks of one family. Fix: write only one",
             id="three-service-networks",
         ),
         pytest.param(

@@ -36,29 +36,29 @@ def test_accepts(change: Change) -> None:
 @pytest.mark.parametrize(
     ("change", "starts"),
     [
-        pytest.param(pki(), (f"{KEY}.algorithm: missing; write RSA or ECDSA",), id="empty"),
+        pytest.param(pki(), (f"{KEY}.algorithm: missing. Fix: write RSA or ECDSA",), id="empty"),
         pytest.param(key(rsa={"keySize": 1}), (f"{KEY}.algorithm: missing",), id="algorithm-missing"),
         pytest.param(key(algorithm="Ed25519"), (f"{KEY}.algorithm: Ed25519 is unknown",), id="algorithm"),
-        pytest.param(key(algorithm="RSA"), (f"{KEY}.rsa: missing; write keySize",), id="rsa-missing"),
+        pytest.param(key(algorithm="RSA"), (f"{KEY}.rsa: missing. Fix: write keySize",), id="rsa-missing"),
         *(
             pytest.param(
-                rsa(size), (f"{KEY}.rsa.keySize: {size} is no size for a key; write a multiple",), id=f"{size}"
+                rsa(size), (f"{KEY}.rsa.keySize: {size} is no size for a key. Fix: write a multiple",), id=f"{size}"
             )
             for size in (1024, 5000, 9216)
         ),
         pytest.param(key(algorithm="RSA", rsa={}), (f"{KEY}.rsa.keySize: 0 is no size",), id="size-missing"),
         pytest.param(
-            key(algorithm="ECDSA"), (f"{KEY}.ecdsa: missing; write curve below it, P256",), id="ecdsa-missing"
+            key(algorithm="ECDSA"), (f"{KEY}.ecdsa: missing. Fix: write curve below it, P256",), id="ecdsa-missing"
         ),
         pytest.param(
             key(algorithm="ECDSA", ecdsa={"curve": "P224"}),
-            (f"{KEY}.ecdsa.curve: P224 is unknown; write P256, P384 or P521",),
+            (f"{KEY}.ecdsa.curve: P224 is unknown. Fix: write P256, P384 or P521",),
             id="curve",
         ),
         pytest.param(key(algorithm="ECDSA", ecdsa={}), (f"{KEY}.ecdsa.curve: missing",), id="curve-missing"),
         pytest.param(
             key(algorithm="RSA", rsa={"keySize": 4096}, ecdsa={"curve": "P256"}),
-            (f"{KEY}.ecdsa: does not go with algorithm RSA; take it out",),
+            (f"{KEY}.ecdsa: does not go with algorithm RSA. Fix: take it out",),
             id="rsa-with-ecdsa",
         ),
         pytest.param(

@@ -113,7 +113,7 @@ def test_accepts(change: Change) -> None:
     [
         pytest.param(
             lambda c: c["platform"].update(none={}),
-            ("platform: baremetal and none are given; keep",),
+            ("platform: baremetal and none are given. Fix: keep",),
             id="two-platforms",
         ),
         pytest.param(
@@ -121,18 +121,18 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             pool("controlPlane", replicas=0),
-            ("controlPlane.replicas: 0 is too few; write 1 or more",),
+            ("controlPlane.replicas: 0 is too few. Fix: write 1 or more",),
             id="no-master",
         ),
         pytest.param(
             pool("controlPlane", replicas=-1), ("controlPlane.replicas: -1 is too few",), id="negative-masters"
         ),
         pytest.param(
-            pool("compute", replicas=-1), ("compute[0].replicas: -1 is too few; write 0",), id="negative-compute"
+            pool("compute", replicas=-1), ("compute[0].replicas: -1 is too few. Fix: write 0",), id="negative-compute"
         ),
         pytest.param(
             lambda c: c["compute"].append({"name": "edge"}),
-            ("compute[1].name: edge is unknown; write worker",),
+            ("compute[1].name: edge is unknown. Fix: write worker",),
             id="edge",
         ),
         pytest.param(pool("compute", name="edge"), ("compute[0].name: edge is unknown",), id="edge-alone"),
@@ -140,7 +140,9 @@ def test_accepts(change: Change) -> None:
             lambda c: c.update(compute=[{"replicas": 2}]), ("compute[0].name: missing",), id="no-name-alone"
         ),
         pytest.param(
-            lambda c: c["compute"].append({"replicas": 0}), ("compute[1].name: missing; write worker",), id="no-name"
+            lambda c: c["compute"].append({"replicas": 0}),
+            ("compute[1].name: missing. Fix: write worker",),
+            id="no-name",
         ),
         pytest.param(
             lambda c: c["compute"].append({"name": "worker", "replicas": 0}),
@@ -149,12 +151,12 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             pool("compute", hyperthreading="enabled"),
-            ("compute[0].hyperthreading: enabled is unknown; write one of Enabled",),
+            ("compute[0].hyperthreading: enabled is unknown. Fix: write one of Enabled",),
             id="hyperthreading",
         ),
         pytest.param(
             pool("controlPlane", architecture="x86_64"),
-            ("controlPlane.architecture: x86_64 is unknown; write one of amd64",),
+            ("controlPlane.architecture: x86_64 is unknown. Fix: write one of amd64",),
             id="architecture",
         ),
         pytest.param(
@@ -164,7 +166,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             pool("controlPlane", architecture="arm64"),
-            ("compute[0].architecture: amd64 does not go with the control plane's arm64; write arm64",),
+            ("compute[0].architecture: amd64 does not go with the control plane's arm64. Fix: write arm64",),
             id="amd-compute-beside-arm",
         ),
         pytest.param(
@@ -192,10 +194,10 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             with_arbiter(name="tie-breaker"),
-            ("arbiter.name: tie-breaker is unknown; write arbiter",),
+            ("arbiter.name: tie-breaker is unknown. Fix: write arbiter",),
             id="arbiter-name",
         ),
-        pytest.param(with_arbiter(replicas=0), ("arbiter.replicas: 0 is too few; write 1",), id="no-arbiter"),
+        pytest.param(with_arbiter(replicas=0), ("arbiter.replicas: 0 is too few. Fix: write 1",), id="no-arbiter"),
         pytest.param(
             lambda c: (with_arbiter()(c), c["arbiter"].pop("replicas")),
             ("arbiter.replicas: 0 is too few",),
@@ -203,7 +205,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             lambda c: (with_arbiter()(c), c["controlPlane"].update(replicas=1)),
-            ("controlPlane.replicas: 1 is too few beside an arbiter; write 2",),
+            ("controlPlane.replicas: 1 is too few beside an arbiter. Fix: write 2",),
             id="one-master-and-arbiter",
         ),
         pytest.param(
@@ -233,7 +235,8 @@ def test_accepts(change: Change) -> None:
             (
                 f"{CREDENTIALS}[0].username: missing",
                 f"{CREDENTIALS}[0].password: missing",
-                f"{CREDENTIALS}[1].hostName: missing; fencing needs the host by name, or by macAddress",
+                f"{CREDENTIALS}[1].hostName: missing. "
+                "Fix: write it, or macAddress: fencing needs the host by name, or by macAddress",
                 f"{CREDENTIALS}[1].address: missing",
             ),
             id="credentials-missing",
@@ -300,7 +303,10 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             disks("compute", data("abcdefghijklm")),
-            ("compute[0].diskSetup[0].userDefined.platformDiskID: abcdefghijklm is too long; write 12 characters",),
+            (
+                "compute[0].diskSetup[0].userDefined.platformDiskID: abcdefghijklm is too long. "
+                "Fix: write 12 characters",
+            ),
             id="disk-name-too-long",
         ),
         pytest.param(
@@ -335,9 +341,13 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("platform", "start"),
     [
-        pytest.param({}, "platform: none is given; this program installs platform baremetal", id="no-platform"),
         pytest.param(
-            {"vsphere": {}}, "platform: vsphere is given; this program installs platform", id="another-platform"
+            {},
+            "platform: none is given, but this program installs platform baremetal. Fix: describe",
+            id="no-platform",
+        ),
+        pytest.param(
+            {"vsphere": {}}, "platform: vsphere is given, but this program installs platform", id="another-platform"
         ),
     ],
 )

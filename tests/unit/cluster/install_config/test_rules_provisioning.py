@@ -106,22 +106,26 @@ def test_good_settings_pass(change: Change) -> None:
     [
         pytest.param(
             given(provisioningNetwork="managed"),
-            f"{AT}.provisioningNetwork: managed is unknown; write Managed, Unmanaged or Disabled",
+            f"{AT}.provisioningNetwork: managed is unknown. Fix: write Managed, Unmanaged or Disabled",
             id="unknown-mode",
         ),
-        pytest.param(over("172.22.0.0"), f"{CIDR}: 172.22.0.0 is no network; write address/prefix", id="no-prefix"),
+        pytest.param(
+            over("172.22.0.0"), f"{CIDR}: 172.22.0.0 is no network. Fix: write address/prefix", id="no-prefix"
+        ),
         pytest.param(
             given(provisioningNetworkCIDR="provisioning"), f"{CIDR}: provisioning is no network", id="text-disabled"
         ),
         pytest.param(
-            over("172.22.0.1/24"), f"{CIDR}: 172.22.0.1/24 has host bits set; write 172.22.0.0/24", id="host-bits"
+            over("172.22.0.1/24"),
+            f"{CIDR}: 172.22.0.1/24 has host bits set. Fix: write 172.22.0.0/24",
+            id="host-bits",
         ),
         pytest.param(
             unmanaged(provisioningNetworkCIDR="fd00:1::1/64"), f"{CIDR}: fd00:1::1/64 has host bits", id="ipv6-bits"
         ),
         pytest.param(
             over("192.168.111.0/24"),
-            f"{CIDR}: 192.168.111.0/24 overlaps the machine network 192.168.111.0/24; choose",
+            f"{CIDR}: 192.168.111.0/24 overlaps the machine network 192.168.111.0/24. Fix: choose",
             id="machine-network",
         ),
         pytest.param(over("192.168.0.0/16"), f"{CIDR}: 192.168.0.0/16 overlaps the machine", id="around-machines"),
@@ -132,12 +136,15 @@ def test_good_settings_pass(change: Change) -> None:
             id="default-in-a-machine-network",
         ),
         pytest.param(
-            over("fd00:1::/63"), f"{CIDR}: fd00:1::/63 is larger than dnsmasq can serve; write /64", id="large-ipv6"
+            over("fd00:1::/63"),
+            f"{CIDR}: fd00:1::/63 is larger than dnsmasq can serve. Fix: write /64",
+            id="large-ipv6",
         ),
         pytest.param(over("172.22.0.0/31"), f"{CIDR}: 172.22.0.0/31 has no room for two", id="no-room"),
         pytest.param(
             managed(bootstrapProvisioningIP="172.22.1.2"),
-            f"{BOOTSTRAP}: 172.22.1.2 is outside the provisioning network 172.22.0.0/24; choose an address from it",
+            f"{BOOTSTRAP}: 172.22.1.2 is outside the provisioning network 172.22.0.0/24. "
+            "Fix: choose an address from it",
             id="bootstrap-outside",
         ),
         pytest.param(
@@ -154,12 +161,12 @@ def test_good_settings_pass(change: Change) -> None:
         pytest.param(managed(bootstrapProvisioningIP="x"), f"{BOOTSTRAP}: x is no IP address", id="bootstrap-no-ip"),
         pytest.param(
             given(clusterProvisioningIP="192.168.111.9/24"),
-            f"{CLUSTER}: 192.168.111.9/24 is no IP address; write one alone",
+            f"{CLUSTER}: 192.168.111.9/24 is no IP address. Fix: write one alone",
             id="cluster-no-ip-disabled",
         ),
         pytest.param(
             given(bootstrapProvisioningIP="172.22.0.2"),
-            f"{BOOTSTRAP}: 172.22.0.2 is in no machine network (192.168.111.0/24); choose an address from",
+            f"{BOOTSTRAP}: 172.22.0.2 is in no machine network (192.168.111.0/24). Fix: choose an address from",
             id="bootstrap-away-disabled",
         ),
         pytest.param(
@@ -167,7 +174,7 @@ def test_good_settings_pass(change: Change) -> None:
         ),
         pytest.param(
             managed(bootstrapProvisioningIP="172.22.0.10"),
-            f"{BOOTSTRAP}: 172.22.0.10 is in provisioningDHCPRange 172.22.0.10,172.22.0.254; choose",
+            f"{BOOTSTRAP}: 172.22.0.10 is in provisioningDHCPRange 172.22.0.10,172.22.0.254. Fix: choose",
             id="first-of-the-range",
         ),
         pytest.param(
@@ -182,7 +189,7 @@ def test_good_settings_pass(change: Change) -> None:
         ),
         pytest.param(
             managed(provisioningDHCPRange="172.22.0.10"),
-            f"{RANGE}: 172.22.0.10 is no range; write <first address>,<last address>",
+            f"{RANGE}: 172.22.0.10 is no range. Fix: write <first address>,<last address>",
             id="range-of-one-address",
         ),
         pytest.param(
@@ -200,7 +207,7 @@ def test_good_settings_pass(change: Change) -> None:
         ),
         pytest.param(
             managed(provisioningDHCPRange="172.22.0.200,172.22.0.100"),
-            f"{RANGE}: 172.22.0.200,172.22.0.100 is reversed; write 172.22.0.100,172.22.0.200",
+            f"{RANGE}: 172.22.0.200,172.22.0.100 is reversed. Fix: write 172.22.0.100,172.22.0.200",
             id="range-reversed",
         ),
         pytest.param(given(provisioningNetworkGateway="gw"), f"{GATEWAY}: gw is no IP", id="gateway"),
@@ -256,19 +263,19 @@ def test_good_settings_pass(change: Change) -> None:
             id="same-mac",
         ),
         pytest.param(
-            given(libvirtURI="/var/run/libvirt"), f"{AT}.libvirtURI: names no driver; write", id="libvirt-path"
+            given(libvirtURI="/var/run/libvirt"), f"{AT}.libvirtURI: names no driver. Fix: write", id="libvirt-path"
         ),
         pytest.param(
             static("192.168.111.9", "", "192.168.111.1"),
-            f"{STATIC}IP: stands without bootstrapExternalStaticGateway; write all three, or none",
+            f"{STATIC}IP: given without bootstrapExternalStaticGateway. Fix: write all three, or none",
             id="static-without-gateway",
         ),
         pytest.param(
             static("", "192.168.111.1", ""),
-            f"{STATIC}Gateway: stands without bootstrapExternalStaticIP and bootstrapExternalStaticDNS",
+            f"{STATIC}Gateway: given without bootstrapExternalStaticIP and bootstrapExternalStaticDNS",
             id="static-gateway-alone",
         ),
-        pytest.param(static("", "", "10.0.0.53"), f"{STATIC}DNS: stands without", id="static-dns-alone"),
+        pytest.param(static("", "", "10.0.0.53"), f"{STATIC}DNS: given without", id="static-dns-alone"),
         pytest.param(
             static("192.168.111.9", "192.168.111.1", "dns.lab"),
             f"{STATIC}DNS: dns.lab is no IP",
@@ -279,7 +286,7 @@ def test_good_settings_pass(change: Change) -> None:
         ),
         pytest.param(
             given(bootstrapOSImage="https://user:pw@mirror/image"),
-            f"{AT}.bootstrapOSImage: has no sha256; write http(s)://",
+            f"{AT}.bootstrapOSImage: has no sha256. Fix: write http(s)://",
             id="image-without-sha256",
         ),
         pytest.param(

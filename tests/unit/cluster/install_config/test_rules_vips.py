@@ -100,24 +100,29 @@ def test_good_vips_pass(change: Change) -> None:
     ("change", "line"),
     [
         pytest.param(
-            lambda c: bare(c).pop("apiVIPs"), f"{AT}.apiVIPs: missing; write the address (DNS is not", id="no-api-vip"
+            lambda c: bare(c).pop("apiVIPs"),
+            f"{AT}.apiVIPs: missing. Fix: write the address (DNS is not",
+            id="no-api-vip",
         ),
-        pytest.param(lambda c: bare(c).pop("ingressVIPs"), f"{AT}.ingressVIPs: missing; write", id="no-ingress-vip"),
+        pytest.param(
+            lambda c: bare(c).pop("ingressVIPs"), f"{AT}.ingressVIPs: missing. Fix: write", id="no-ingress-vip"
+        ),
         pytest.param(vips(()), f"{AT}.apiVIPs: missing", id="empty-list-of-api-vips"),
         pytest.param(
             vips((), loadBalancer=USER_MANAGED), f"{AT}.apiVIPs: missing", id="user-managed-without-api-vip"
         ),
         pytest.param(
             vips(("192.168.111.5", "192.168.111.6", "no address")),
-            f"{AT}.apiVIPs: 192.168.111.5, 192.168.111.6, no address: write at most 2, one of each family",
+            f"{AT}.apiVIPs: 192.168.111.5, 192.168.111.6, no address: 3 addresses. "
+            "Fix: write at most 2, one of each family",
             id="three-api-vips",
         ),
         pytest.param(
             dual(V4[0], ("192.168.111.4", "fd00::4", "fd00::6")),
-            f"{AT}.ingressVIPs: 192.168.111.4, fd00::4, fd00::6: write at most 2",
+            f"{AT}.ingressVIPs: 192.168.111.4, fd00::4, fd00::6: 3 addresses. Fix: write at most 2",
             id="three-ingress-vips",
         ),
-        pytest.param(api(""), f"{AT}.apiVIPs[0]: missing; write an address alone", id="empty-vip"),
+        pytest.param(api(""), f"{AT}.apiVIPs[0]: missing. Fix: write an address alone", id="empty-vip"),
         pytest.param(api("api.okd.lab.test"), f"{AT}.apiVIPs[0]: api.okd.lab.test is no IP address", id="a-name"),
         pytest.param(api("192.168.111.5/24"), f"{AT}.apiVIPs[0]: 192.168.111.5/24 is no IP address", id="a-cidr"),
         pytest.param(api("192.168.111"), f"{AT}.apiVIPs[0]: 192.168.111 is no IP address", id="a-short-address"),
@@ -135,7 +140,7 @@ def test_good_vips_pass(change: Change) -> None:
         ),
         pytest.param(
             vips(V4[0], V4[0]),
-            f"{AT}.apiVIPs[0]: 192.168.111.5 is ingressVIPs[0] too; give API and Ingress an address each",
+            f"{AT}.apiVIPs[0]: 192.168.111.5 is ingressVIPs[0] too. Fix: give API and Ingress an address each",
             id="one-address-for-both",
         ),
         pytest.param(
@@ -155,7 +160,7 @@ def test_good_vips_pass(change: Change) -> None:
         ),
         pytest.param(
             api("10.0.0.5"),
-            f"{AT}.apiVIPs[0]: 10.0.0.5 is in no machine network (192.168.111.0/24); choose an address",
+            f"{AT}.apiVIPs[0]: 10.0.0.5 is in no machine network (192.168.111.0/24). Fix: choose an address",
             id="api-elsewhere",
         ),
         pytest.param(
@@ -176,7 +181,7 @@ def test_good_vips_pass(change: Change) -> None:
         ),
         pytest.param(
             api("192.168.111.0"),
-            f"{AT}.apiVIPs[0]: 192.168.111.0 is the network address of 192.168.111.0/24; choose another",
+            f"{AT}.apiVIPs[0]: 192.168.111.0 is the network address of 192.168.111.0/24. Fix: choose another",
             id="network-address",
         ),
         pytest.param(
@@ -204,7 +209,8 @@ def test_good_vips_pass(change: Change) -> None:
         ),
         pytest.param(
             vips(("192.168.111.5", "192.168.111.6")),
-            f"{AT}.apiVIPs[1]: 192.168.111.6 is IPv4 as apiVIPs[0] is; take it out, or write one of the other family",
+            f"{AT}.apiVIPs[1]: 192.168.111.6 is IPv4 as apiVIPs[0] is. "
+            "Fix: take it out, or write one of the other family",
             id="two-ipv4-api-vips",
         ),
         pytest.param(
@@ -214,14 +220,16 @@ def test_good_vips_pass(change: Change) -> None:
         ),
         pytest.param(
             platform(loadBalancer={"type": "usermanaged"}),
-            f"{AT}.loadBalancer.type: usermanaged is unknown; write OpenShiftManagedDefault or UserManaged",
+            f"{AT}.loadBalancer.type: usermanaged is unknown. Fix: write OpenShiftManagedDefault or UserManaged",
             id="load-balancer-unknown",
         ),
-        pytest.param(platform(loadBalancer={}), f"{AT}.loadBalancer.type: missing; write", id="load-balancer-empty"),
+        pytest.param(
+            platform(loadBalancer={}), f"{AT}.loadBalancer.type: missing. Fix: write", id="load-balancer-empty"
+        ),
         pytest.param(external_records({"type": "x"}), f"{AT}.loadBalancer.type: x is unknown", id="one-line-of-two"),
         pytest.param(
             external_records(None),
-            f"{AT}.dnsRecordsType: External needs loadBalancer.type: UserManaged; write that too, or Internal",
+            f"{AT}.dnsRecordsType: External needs loadBalancer.type: UserManaged. Fix: write that too, or Internal",
             id="dns-records-external-without-load-balancer",
         ),
         pytest.param(
@@ -231,7 +239,7 @@ def test_good_vips_pass(change: Change) -> None:
         ),
         pytest.param(
             platform(dnsRecordsType="internal"),
-            f"{AT}.dnsRecordsType: internal is unknown; write Internal or External",
+            f"{AT}.dnsRecordsType: internal is unknown. Fix: write Internal or External",
             id="dns-records-unknown",
         ),
     ],
@@ -251,8 +259,8 @@ def test_bad_vips_are_refused(change: Change, line: str) -> None:
 def test_vips_disagree_with_one_list_of_networks(change: Change, name: str) -> None:
     refused(
         both(vips(*V46), change),
-        f"{AT}.apiVIPs[0]: 192.168.111.5 is IPv4, but IPv6 comes first in {name}; put the same family first",
-        f"{AT}.ingressVIPs[0]: 192.168.111.4 is IPv4, but IPv6 comes first in {name}; put",
+        f"{AT}.apiVIPs[0]: 192.168.111.5 is IPv4, but IPv6 comes first in {name}. Fix: put the same family first",
+        f"{AT}.ingressVIPs[0]: 192.168.111.4 is IPv4, but IPv6 comes first in {name}. Fix: put",
     )
 
 

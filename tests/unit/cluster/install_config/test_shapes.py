@@ -7,6 +7,13 @@ import pytest
 from testing.install_configs import Change, bare, host, lines, refused
 
 HOST = "platform.baremetal.hosts[0]"
+FIXES = {
+    "text is wanted": "write one value in quotes, no list and no mapping",
+    "a whole number is wanted, without quotes": "write digits only",
+    "true or false is wanted, without quotes": "write one of them",
+    "a list is wanted": "put a hyphen before each element",
+    "a mapping is wanted": "write `key: value` below it",
+}
 
 
 @pytest.mark.parametrize(
@@ -14,64 +21,64 @@ HOST = "platform.baremetal.hosts[0]"
     [
         pytest.param(
             lambda c: c.update(baseDomian="lab.test"),
-            "baseDomian: unknown key; did you mean baseDomain?",
+            "baseDomian: unknown key. Fix: write baseDomain, or take it out",
             id="top-level",
         ),
         pytest.param(
             lambda c: c["networking"].update(networktype="OVNKubernetes"),
-            "networking.networktype: unknown key; did you mean networkType?",
+            "networking.networktype: unknown key. Fix: write networkType, or take it out",
             id="another-letter-case",
         ),
         pytest.param(
             lambda c: bare(c).update(external_bridge="baremetal"),
-            "platform.baremetal.external_bridge: unknown key; did you mean externalBridge?",
+            "platform.baremetal.external_bridge: unknown key. Fix: write externalBridge, or take it out",
             id="snake-case",
         ),
         pytest.param(
             lambda c: bare(c).update(api_vips=["192.168.111.5"]),
-            "platform.baremetal.api_vips: unknown key; did you mean apiVIPs?",
+            "platform.baremetal.api_vips: unknown key. Fix: write apiVIPs, or take it out",
             id="the-name-that-our-code-uses",
         ),
         pytest.param(
             lambda c: host(c, 1).update(bootMacAdress="52:54:00:00:00:01"),
-            "platform.baremetal.hosts[1].bootMacAdress: unknown key; did you mean bootMACAddress?",
+            "platform.baremetal.hosts[1].bootMacAdress: unknown key. Fix: write bootMACAddress, or take it out",
             id="in-a-list",
         ),
         pytest.param(
             lambda c: host(c)["bmc"].update(user="admin"),
-            f"{HOST}.bmc.user: unknown key; did you mean username?",
+            f"{HOST}.bmc.user: unknown key. Fix: write username, or take it out",
             id="deep",
         ),
         pytest.param(
             lambda c: c["compute"][0].update(replica=2),
-            "compute[0].replica: unknown key; did you mean replicas?",
+            "compute[0].replica: unknown key. Fix: write replicas, or take it out",
             id="in-a-pool",
         ),
         pytest.param(
             lambda c: c["platform"].update(openstak={}),
-            "platform.openstak: unknown key; did you mean openstack?",
+            "platform.openstak: unknown key. Fix: write openstack, or take it out",
             id="platform",
         ),
         pytest.param(
             lambda c: c.update(ingressVIPs=["192.168.111.4"]),
-            "ingressVIPs: unknown key; ingressVIPs stands in another section",
+            "ingressVIPs: unknown key. Fix: write ingressVIPs in the section that has it, or take it out",
             id="of-a-section-below",
         ),
         pytest.param(
             lambda c: host(c).update(password="x"),
-            f"{HOST}.password: unknown key; password stands in another section",
+            f"{HOST}.password: unknown key. Fix: write password in the section that has it, or take it out",
             id="of-a-section-below-in-a-list",
         ),
         pytest.param(
             lambda c: bare(c).update(sshkey="ssh-ed25519 AAAA"),
-            "platform.baremetal.sshkey: unknown key; sshKey stands in another section",
+            "platform.baremetal.sshkey: unknown key. Fix: write sshKey in the section that has it, or take it out",
             id="of-a-section-above",
         ),
-        pytest.param(lambda c: c.update(zzz=1), "zzz: unknown key; take it out", id="like-no-other"),
-        pytest.param(lambda c: c.update({"7": 1}), "7: unknown key; take it out", id="a-number"),
+        pytest.param(lambda c: c.update(zzz=1), "zzz: unknown key. Fix: take it out", id="like-no-other"),
+        pytest.param(lambda c: c.update({"7": 1}), "7: unknown key. Fix: take it out", id="a-number"),
         pytest.param(
             lambda c: c["metadata"].update(finalizers=[]),
-            "metadata.finalizers: unknown key; take it out",
+            "metadata.finalizers: unknown key. Fix: take it out",
             id="of-kubernetes",
         ),
     ],
@@ -193,7 +200,7 @@ def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: Change, l
     ],
 )
 def test_a_wrong_type_is_one_line_at_its_own_path(change: Change, line: str) -> None:
-    refused(change, line)
+    refused(change, f"{line}. Fix: {FIXES[line.partition(': ')[2]]}")
 
 
 def test_all_wrong_shapes_of_a_file_are_found_at_once() -> None:
@@ -205,14 +212,14 @@ def test_all_wrong_shapes_of_a_file_are_found_at_once() -> None:
 
     refused(
         change,
-        "platform.baremetal.hosts[1].bmc.usrname: unknown key; did you mean username?",
+        "platform.baremetal.hosts[1].bmc.usrname: unknown key. Fix: write username, or take it out",
         "platform.baremetal.hosts[2].rootDeviceHints: a mapping is wanted",
         "platform.baremetal.hosts[3].name: text is wanted",
         "sshKey: text is wanted",
     )
 
 
-def test_a_wrong_shape_hides_no_other_problem() -> None:
+def test_a_wrong_shape_hides_no_other_fault() -> None:
     def change(c: dict[str, Any]) -> None:
         c["metadata"]["name"] = "Upper"
         bare(c)["apiVIPs"] = [["192.168.111.5"]]

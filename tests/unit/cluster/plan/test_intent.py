@@ -20,7 +20,7 @@ def judged(change: Change) -> Intent:
     config = plans.install_config()
     change(config)
     reading = read(yaml.safe_dump(config))
-    assert reading.problems == ()
+    assert reading.faults == ()
     return intent_of(reading.config)
 
 
@@ -33,19 +33,6 @@ def test_a_vip_knows_its_network_and_its_vrrp_identity() -> None:
     assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
     assert (intent.api.router_id, intent.ingress.router_id) == (67, 162)
     assert (intent.api.priorities, intent.ingress.priorities) == (API["release"], INGRESS)
-
-
-@pytest.mark.parametrize(
-    ("name", "api", "ingress"),
-    [
-        pytest.param("okd", "okd_api_", "okd_ingr", id="short"),
-        pytest.param("ostest", "ostest_a", "ostest_i", id="cut-within-the-suffix"),
-        pytest.param("production", "producti", "producti", id="cut-within-the-name"),
-    ],
-)
-def test_keepalived_reads_eight_characters_of_a_password(name: str, api: str, ingress: str) -> None:
-    intent = judged(renamed(name))
-    assert (intent.api.auth_pass, intent.ingress.auth_pass) == (api, ingress)
 
 
 def test_dns_records_are_those_that_the_site_must_serve() -> None:

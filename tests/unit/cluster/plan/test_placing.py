@@ -47,27 +47,30 @@ def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
         pytest.param(
             lambda c: host(c).update(networkConfig=static("192.168.111.61")),
             {},
-            "config: node_addresses.okd-master-0: 192.168.111.21, but the host's networkConfig sets 192.168.111.61; "
+            "config: node_addresses.okd-master-0: 192.168.111.21, but the host's networkConfig sets 192.168.111.61. "
+            "Fix: "
             "keep one of the two",
             id="host",
         ),
         pytest.param(
             at_static_addresses,
             {"node_addresses": {}},
-            "config: bootstrap.address: 192.168.111.20, but bootstrapExternalStaticIP is 192.168.111.60; "
+            "config: bootstrap.address: 192.168.111.20, but bootstrapExternalStaticIP is 192.168.111.60. Fix: "
             "keep one of the two",
             id="bootstrap",
         ),
         pytest.param(
             lambda c: host(c).update(networkConfig=static("10.0.0.61")),
             {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 10.0.0.61 is outside machineNetwork 192.168.111.0/24",
+            "FILE: platform.baremetal.hosts[0].networkConfig: 10.0.0.61 is outside machineNetwork 192.168.111.0/24. "
+            "Fix: write an address of that network",
             id="static-outside",
         ),
         pytest.param(
             lambda c: host(c).update(networkConfig=static("192.168.111.4")),
             {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is the Ingress VIP already",
+            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is the Ingress VIP already. "
+            "Fix: write another one",
             id="static-on-a-vip",
         ),
     ],
@@ -81,7 +84,7 @@ def test_a_static_address_that_does_not_fit_is_refused(
 def test_two_families_are_planned_with_the_primary_one_first(files: Files) -> None:
     both = {name: [f"fd2e::{last}", f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
     at = {**BOOTSTRAP, "address": ["fd2e::20", "192.168.111.20"]}
-    plan = files.plan(clusters.dual_stack, node_addresses=both, bootstrap=at)
+    plan = files.intent(clusters.dual_stack, plans.options(node_addresses=both, bootstrap=at))
     assert [str(each) for each in plan.bootstrap.addresses] == ["192.168.111.20", "fd2e::20"]
     assert [str(each) for each in plan.servers[0].addresses] == ["192.168.111.21", "fd2e::21"]
     assert [str(each) for each in plan.api.networks] == ["192.168.111.0/24", "fd2e::/64"]
@@ -91,10 +94,14 @@ def test_each_family_needs_an_address_of_each_machine(files: Files) -> None:
     lines = files.refused_plan(
         clusters.dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"])
     )
-    assert lines == [
-        f"config: {option}: no IPv6 address; name the one that DHCP reserves for 52:54:00:11:10:{last}"
+    *missing, api, ingress = lines
+    assert missing == [
+        f"config: {option}: no IPv6 address. Fix: name the one that DHCP reserves for 52:54:00:11:10:{last}"
         for option, last in (
             *((f"node_addresses.{name}", last) for last, name in enumerate(plans.HOSTS[1:], 16)),
             ("bootstrap.address", 14),
         )
     ]
+    only = "only IPv4 was installed from end to end yet"
+    assert api.startswith(f"FILE: platform.baremetal.apiVIPs: 192.168.111.5, fd2e::5: {only}")
+    assert ingress.startswith(f"FILE: platform.baremetal.ingressVIPs: 192.168.111.4, fd2e::4: {only}")

@@ -22,13 +22,15 @@ MANAGED = {"manage": True, "base_image": BASE_IMAGE}
 MEDIA = plans.options()["media"]
 WEB = "https://web.example.com/isos"
 SECRET = "hunter2"
+NO_HOST = "no such host. Fix: take it out, or write the name of a host"
+OUTSIDE = "is outside machineNetwork 192.168.111.0/24. Fix: write an address of that network"
 LOGIN = {"username": "root", "password": SECRET}
 
 
-def problems_of(**changes: Any) -> list[str]:
+def faults_of(**changes: Any) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         plans.plan(**changes)
-    return caught.value.problems
+    return [str(fault) for fault in caught.value.faults]
 
 
 def without_logins(config: dict[str, Any]) -> None:
@@ -75,16 +77,20 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
     ("changes", "line"),
     [
         pytest.param({"phase": "done"}, "phase: Input should be 'bootstrap' or 'production'", id="phase"),
-        pytest.param({"phaze": "done"}, "phaze: unknown key; did you mean phase?", id="misspelt"),
+        pytest.param({"phaze": "done"}, "phaze: unknown key. Fix: write phase, or take it out", id="misspelt"),
         pytest.param(
-            {"handoff": {"soaks": 3}}, "handoff.soaks: unknown key; did you mean soak_s?", id="misspelt-in-an-object"
+            {"handoff": {"soaks": 3}},
+            "handoff.soaks: unknown key. Fix: write soak_s, or take it out",
+            id="misspelt-in-an-object",
         ),
         pytest.param(
-            {"bootstrap": {**BOOTSTRAP, "vcpu": 3}}, "bootstrap.vcpu: unknown key; did you mean vcpus?", id="vcpu"
+            {"bootstrap": {**BOOTSTRAP, "vcpu": 3}},
+            "bootstrap.vcpu: unknown key. Fix: write vcpus, or take it out",
+            id="vcpu",
         ),
         pytest.param(
             {"handoff": {"min_ready": 1}},
-            "handoff.min_ready: 1: a majority of the 3 control-plane hosts is wanted; write 2 to 3",
+            "handoff.min_ready: 1: a majority of the 3 control-plane hosts is wanted. Fix: write 2 to 3",
             id="no-majority",
         ),
         pytest.param({"handoff": {"min_ready": 4}}, "handoff.min_ready: 4: a majority of the 3", id="more-than-all"),
@@ -93,11 +99,15 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
             {"payload": {**plans.PAYLOAD, "worker": "C2" * 32}}, "payload.worker: String should match", id="digest"
         ),
         pytest.param({"media": {**MEDIA, "port": 0}}, "media.port: Input should be greater", id="port"),
-        pytest.param({"media": {"base_iso": plans.BASE_ISO}}, "media: name address, or the url", id="no-media"),
+        pytest.param(
+            {"media": {"base_iso": plans.BASE_ISO}},
+            "media: neither address nor url. Fix: name address, or the url",
+            id="no-media",
+        ),
         pytest.param({"media": {**MEDIA, "url": WEB}}, "media: with url nothing is served here", id="two-ways"),
         pytest.param(
             {"media": {"url": WEB, "port": 8080, "base_iso": plans.BASE_ISO}},
-            "media: with url nothing is served here; take address and port out",
+            "media: with url nothing is served here. Fix: take address and port out",
             id="port-of-nothing",
         ),
         *(
@@ -154,10 +164,10 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
     ],
 )
 def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line: str) -> None:
-    found = problems_of(**changes)
-    assert any(problem.startswith(f"config: {line}") for problem in found), found
-    assert len({problem.split(": ")[1] for problem in found}) == 1, "one line per option"
-    assert not any("\n" in problem for problem in found)
+    found = faults_of(**changes)
+    assert any(fault.startswith(f"config: {line}") for fault in found), found
+    assert len({fault.split(": ")[1] for fault in found}) == 1, "one line per option"
+    assert not any("\n" in fault for fault in found)
 
 
 @pytest.mark.parametrize(
@@ -165,67 +175,71 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
     [
         pytest.param(
             {"node_addresses": addresses(okd_master_1=[])},
-            ["node_addresses.okd-master-1: no IPv4 address; name the one that DHCP reserves for 52:54:00:11:10:16"],
+            [
+                "node_addresses.okd-master-1: no IPv4 address. "
+                "Fix: name the one that DHCP reserves for 52:54:00:11:10:16"
+            ],
             id="host-without-address",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_master_9=["10.0.0.1"])},
-            ["node_addresses.okd-master-9: no such host"],
+            [f"node_addresses.okd-master-9: {NO_HOST}"],
             id="address-without-host",
         ),
         pytest.param(
-            {"consent": {**plans.CONSENT, "okd-master-9": "x"}}, ["consent.okd-master-9: no such host"], id="consent"
+            {"consent": {**plans.CONSENT, "okd-master-9": "x"}}, [f"consent.okd-master-9: {NO_HOST}"], id="consent"
         ),
         pytest.param(
             {"consent": {name: "x" for name in plans.HOSTS[1:]}},
             [
-                "consent.okd-master-0: missing; "
+                "consent.okd-master-0: missing. Fix: "
                 "name the serial or system UUID of the one machine whose disk may be wiped"
             ],
             id="no-consent",
         ),
         pytest.param(
-            {"bmc_credentials": {"okd-master-9": LOGIN}}, ["bmc_credentials.okd-master-9: no such host"], id="login"
+            {"bmc_credentials": {"okd-master-9": LOGIN}}, [f"bmc_credentials.okd-master-9: {NO_HOST}"], id="login"
         ),
         pytest.param(
             {"bmc_trust": {"okd-master-9": {"sha256": "ab" * 32}}},
-            ["bmc_trust.okd-master-9: no such host"],
+            [f"bmc_trust.okd-master-9: {NO_HOST}"],
             id="trust",
         ),
-        pytest.param({"reinstall": {"okd-master-9": "x"}}, ["reinstall.okd-master-9: no such host"], id="reinstall"),
+        pytest.param({"reinstall": {"okd-master-9": "x"}}, [f"reinstall.okd-master-9: {NO_HOST}"], id="reinstall"),
         pytest.param(
             {"reinstall": {"okd-worker-0": "x", "okd-master-0": "y"}, "phase": "production"},
-            ["reinstall.okd-master-0: it holds the API and a copy of etcd in production; take it out"],
+            ["reinstall.okd-master-0: it holds the API and a copy of etcd in production. Fix: take it out"],
             id="reinstall-of-the-control-plane",
         ),
         pytest.param(
             {"reinstall": {"okd-master-0": "x"}, "consent": {name: "x" for name in plans.HOSTS[1:]}},
             [
-                "consent.okd-master-0: missing; "
+                "consent.okd-master-0: missing. Fix: "
                 "name the serial or system UUID of the one machine whose disk may be wiped",
-                "reinstall.okd-master-0: not without consent.okd-master-0, which allows to wipe its disk",
+                "reinstall.okd-master-0: not without consent. "
+                "Fix: name it in consent.okd-master-0 as well, which allows to wipe its disk",
             ],
             id="reinstall-without-consent",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.112.24"])},
-            ["node_addresses.okd-worker-0[0]: 192.168.112.24 is outside machineNetwork 192.168.111.0/24"],
+            [f"node_addresses.okd-worker-0[0]: 192.168.112.24 {OUTSIDE}"],
             id="host-outside",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.24", "fd00::24"])},
-            ["node_addresses.okd-worker-0[1]: fd00::24 is outside machineNetwork 192.168.111.0/24"],
+            [f"node_addresses.okd-worker-0[1]: fd00::24 {OUTSIDE}"],
             id="second-address-outside",
         ),
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "address": "10.0.0.1"}},
-            ["bootstrap.address: 10.0.0.1 is outside machineNetwork 192.168.111.0/24"],
+            [f"bootstrap.address: 10.0.0.1 {OUTSIDE}"],
             id="bootstrap-outside",
         ),
         pytest.param(
             {"bootstrap": ADDRESS},
             [
-                "bootstrap.base_volume: missing; "
+                "bootstrap.base_volume: missing. Fix: "
                 "name a qcow2 volume of the pool, or have one made with provisioner.manage: true"
             ],
             id="no-base-volume",
@@ -233,8 +247,8 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
         pytest.param(
             {"bootstrap": ADDRESS, "provisioner": {"manage": True}},
             [
-                "provisioner.base_image: missing; "
-                "with provisioner.manage: true, name source and sha256 of the bootstrap's image"
+                "provisioner.base_image: missing with provisioner.manage: true. "
+                "Fix: name source and sha256 of the bootstrap's image"
             ],
             id="managed-without-image",
         ),
@@ -242,40 +256,43 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             {"bootstrap": {**ADDRESS, "base_volume": "x.qcow2", "base_sha256": "c2" * 32}, "provisioner": MANAGED},
             [
                 "bootstrap.base_volume: x.qcow2 is not used: "
-                "provisioner.manage: true makes a volume of base_image; take it out",
+                "provisioner.manage: true makes a volume of base_image. Fix: take it out",
                 "bootstrap.base_sha256: not used: "
-                "with provisioner.manage: true, provisioner.base_image.sha256 says it; take it out",
+                "with provisioner.manage: true, provisioner.base_image.sha256 has it. Fix: take it out",
             ],
             id="managed-and-named",
         ),
         pytest.param(
             {"bootstrap": {"base_volume": "base.qcow2"}},
-            ["bootstrap.address: no IPv4 address; name the one that DHCP reserves for 52:54:00:11:10:14"],
+            ["bootstrap.address: no IPv4 address. Fix: name the one that DHCP reserves for 52:54:00:11:10:14"],
             id="bootstrap-without-address",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.5"])},
-            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is the API VIP already"],
+            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is the API VIP already. Fix: write another one"],
             id="host-on-the-api-vip",
         ),
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "address": "192.168.111.4"}},
-            ["bootstrap.address: 192.168.111.4 is the Ingress VIP already"],
+            ["bootstrap.address: 192.168.111.4 is the Ingress VIP already. Fix: write another one"],
             id="bootstrap-on-the-ingress-vip",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.21"])},
-            ["node_addresses.okd-worker-0[0]: 192.168.111.21 is node_addresses.okd-master-0[0] already"],
+            [
+                "node_addresses.okd-worker-0[0]: 192.168.111.21 is node_addresses.okd-master-0[0] already. "
+                "Fix: write another one"
+            ],
             id="two-hosts-one-address",
         ),
         pytest.param(
             {"vrids": {"api": 162}},
-            ["vrids: 162 would be API's and Ingress's; write two that differ"],
+            ["vrids: 162 would be API's and Ingress's. Fix: write two that differ"],
             id="one-vrid-meets-the-computed-other",
         ),
         pytest.param(
             {"vrids": {"api": 7, "ingress": 7}},
-            ["vrids: 7 would be API's and Ingress's; write two that differ"],
+            ["vrids: 7 would be API's and Ingress's. Fix: write two that differ"],
             id="two-vrids-equal",
         ),
         pytest.param(
@@ -284,17 +301,18 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
                 "consent": {**plans.CONSENT, "x": "y"},
             },
             [
-                "node_addresses.okd-worker-9: no such host",
-                "node_addresses.okd-master-1[0]: 10.0.0.1 is outside machineNetwork 192.168.111.0/24",
-                "node_addresses.okd-master-0: no IPv4 address; name the one that DHCP reserves for 52:54:00:11:10:15",
-                "consent.x: no such host",
+                f"node_addresses.okd-worker-9: {NO_HOST}",
+                f"node_addresses.okd-master-1[0]: 10.0.0.1 {OUTSIDE}",
+                "node_addresses.okd-master-0: no IPv4 address. "
+                "Fix: name the one that DHCP reserves for 52:54:00:11:10:15",
+                f"consent.x: {NO_HOST}",
             ],
             id="all-at-once",
         ),
     ],
 )
 def test_inputs_that_disagree_are_refused(changes: dict[str, Any], lines: list[str]) -> None:
-    assert problems_of(**changes) == [f"config: {line}" for line in lines]
+    assert faults_of(**changes) == [f"config: {line}" for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -318,7 +336,7 @@ def test_the_base_volume_is_either_named_or_made(changes: dict[str, Any]) -> Non
     assert options.provisioner.manage is not bool(options.bootstrap.base_volume)
 
 
-def test_all_problems_of_both_inputs_are_told_at_once(files: Files) -> None:
+def test_all_faults_of_both_inputs_are_found_at_once(files: Files) -> None:
     def change(config: dict[str, Any]) -> None:
         del config["baseDomain"]
         host(config)["bmc"]["password"] = ""
@@ -342,7 +360,7 @@ def test_lines_of_the_file_are_those_of_the_check(files: Files) -> None:
         bare(config).update(apiVIPs=["10.0.0.5"])
 
     lines = files.refused_plan(change)
-    assert lines == [f"FILE: {problem}" for problem in read(files.path.read_text()).problems]
+    assert lines == [f"FILE: {fault}" for fault in read(files.path.read_text()).faults]
     assert len(lines) == 2
 
 
@@ -350,7 +368,7 @@ def test_lines_of_the_file_are_those_of_the_check(files: Files) -> None:
     ("content", "line"),
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
-        pytest.param(b"\xff\xfe", "byte 1 is no UTF-8; save it as UTF-8 text", id="no-text"),
+        pytest.param(b"\xff\xfe", "byte 1 is no UTF-8. Fix: save it as UTF-8 text", id="no-text"),
         pytest.param(f'pullSecret: "{SECRET}\nmetadata: {{'.encode(), "no YAML at line", id="no-yaml"),
         pytest.param(b"", "no YAML mapping", id="empty"),
     ],
@@ -360,10 +378,10 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: bytes | None, 
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ConfigError) as caught:
-        load_plan(path, plans.options())
-    (problem,) = caught.value.problems
-    assert problem.startswith(f"{path}: {line}")
-    assert SECRET not in problem
+        load_plan(path, plans.options(), plans.keyfiles_of)
+    (fault,) = caught.value.faults
+    assert str(fault).startswith(f"{path}: {line}")
+    assert SECRET not in str(fault)
 
 
 @pytest.mark.parametrize(
@@ -383,8 +401,8 @@ def test_a_secret_is_never_printed(files: Files, change: Change) -> None:
 
 
 def test_a_secret_option_is_never_printed() -> None:
-    assert SECRET not in "\n".join(problems_of(bmc_credentials={"okd-master-0": [SECRET]}))
-    assert SECRET not in "\n".join(problems_of(bmc_credentials={"okd-master-0": {"passwrod": SECRET}}))
+    assert SECRET not in "\n".join(faults_of(bmc_credentials={"okd-master-0": [SECRET]}))
+    assert SECRET not in "\n".join(faults_of(bmc_credentials={"okd-master-0": {"passwrod": SECRET}}))
 
 
 def test_credentials_of_the_options_come_before_those_of_the_file(files: Files) -> None:
@@ -427,7 +445,7 @@ def test_an_intent_refuses_of_a_stack_what_is_wrong(files: Files) -> None:
     found = files.refused_intent(lambda c: c.pop("baseDomain"), options)
     assert {line.split(": ")[1] for line in found} == {"baseDomain", "phase", "node_addresses.okd-master-0[0]"}
     (line,) = files.refused_intent(as_it_is, {"node_addresses": {"okd-master-9": ["192.168.111.99"]}})
-    assert line == "config: node_addresses.okd-master-9: no such host"
+    assert line == f"config: node_addresses.okd-master-9: {NO_HOST}"
 
 
 def spare(config: dict[str, Any]) -> None:

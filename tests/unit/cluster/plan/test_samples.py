@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster.plan.missing import Missing, missing
 
 from cluster.plan import ClusterPlan
+from cluster.plan.refusals import Missing, missing
 from cluster.plan.samples import with_samples
-from providers.base.errors import AssetError
+from providers.base.errors import ConfigError
 from testing import clusters, plans
 from testing.install_configs import host
 from testing.plan_files import Files
@@ -19,7 +19,7 @@ IMAGES = ["images.keepalived", "images.haproxy", "images.coredns"]
 
 
 def samples(made: dict[Missing, str]) -> dict[str, str]:
-    return {each.option.removeprefix("node_addresses."): value for each, value in made.items() if each.version}
+    return {each.where.removeprefix("node_addresses."): value for each, value in made.items() if each.version}
 
 
 def test_a_plan_misses_none(plan: ClusterPlan) -> None:
@@ -28,7 +28,7 @@ def test_a_plan_misses_none(plan: ClusterPlan) -> None:
 
 
 def test_they_avoid_the_vips_and_follow_the_order_of_the_file() -> None:
-    assert [each.option for each in missing(plans.intent())] == [*ALL, *IMAGES]
+    assert [each.where for each in missing(plans.intent())] == [*ALL, *IMAGES]
     placed, made = with_samples(plans.intent())
     # .4 and .5 are the VIPs.
     lasts = (1, 2, 3, 6, 7, 8)
@@ -43,8 +43,8 @@ def test_they_avoid_the_vips_and_follow_the_order_of_the_file() -> None:
 def test_images_that_are_named_stay_and_a_host_s_own_need_none() -> None:
     placed, made = with_samples(plans.intent({"images": {"haproxy": "x.test/haproxy"}}))
     assert placed.images.haproxy == "x.test/haproxy"
-    assert [each.option for each in made if each.version is None] == ["images.keepalived", "images.coredns"]
-    assert [each.option for each in missing(plans.intent({"runtime": "host"}))] == ALL
+    assert [each.where for each in made if each.version is None] == ["images.keepalived", "images.coredns"]
+    assert [each.where for each in missing(plans.intent({"runtime": "host"}))] == ALL
 
 
 def test_what_is_named_stays_and_is_not_given_twice(tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_a_family_that_a_server_lacks_is_completed_the_primary_one_first(tmp_pat
     assert placed.bootstrap.addresses == (ip_address("192.168.111.8"), ip_address("fd2e::7"))
 
 
-def test_a_network_that_is_full_is_told(tmp_path: Path) -> None:
+def test_a_network_that_is_full_is_refused(tmp_path: Path) -> None:
     def small(config: dict[str, Any]) -> None:
         config["networking"]["machineNetwork"][0]["cidr"] = "192.168.111.0/29"
 
-    with pytest.raises(AssetError) as caught:
+    with pytest.raises(ConfigError) as caught:
         with_samples(Files(tmp_path).intent(small))
-    line = "node_addresses.okd-worker-1: 192.168.111.0/29 has no address left for a sample; name it"
+    line = "node_addresses.okd-worker-1: 192.168.111.0/29 has no address left for a sample. Fix: name it"
     assert str(caught.value) == line

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from testing import plans
 from testing.install_configs import Change, bare, fine, host
 from testing.plan_files import Files
 
@@ -39,45 +40,46 @@ def an_arbiter(config: dict[str, Any]) -> None:
     [
         pytest.param(
             lambda c: bare(c).update(provisioningNetwork="Managed"),
-            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled"],
+            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled"],
             id="managed",
         ),
         pytest.param(
             lambda c: bare(c).pop("provisioningNetwork"),
-            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled"],
+            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled"],
             id="managed-by-default",
         ),
         pytest.param(
             lambda c: bare(c).update(provisioningNetwork="Unmanaged"),
-            [f"{BARE}.provisioningNetwork: Unmanaged: hosts boot from virtual media only; write Disabled"],
+            [f"{BARE}.provisioningNetwork: Unmanaged: hosts boot from virtual media only. Fix: write Disabled"],
             id="unmanaged",
         ),
         pytest.param(
             address("redfish://192.0.2.1/redfish/v1/Systems/1", mode="Managed"),
             [
-                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled",
-                f"{BARE}.hosts[0].bmc.address: redfish boots from the network; use redfish-virtualmedia",
+                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
+                f"{BARE}.hosts[0].bmc.address: redfish boots from the network. Fix: use redfish-virtualmedia",
             ],
             id="pxe",
         ),
         pytest.param(
             address("idrac-redfish+http://192.0.2.1/redfish/v1/Systems/1", mode="Managed"),
             [
-                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled",
-                f"{BARE}.hosts[0].bmc.address: idrac-redfish boots from the network; use idrac-virtualmedia",
+                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
+                f"{BARE}.hosts[0].bmc.address: idrac-redfish boots from the network. Fix: use idrac-virtualmedia",
             ],
             id="pxe-of-dell",
         ),
         pytest.param(
             address("redfish-uefihttp://192.0.2.1/redfish/v1/Systems/1"),
-            [f"{BARE}.hosts[0].bmc.address: redfish-uefihttp boots from the network; use redfish-virtualmedia"],
+            [f"{BARE}.hosts[0].bmc.address: redfish-uefihttp boots from the network. Fix: use redfish-virtualmedia"],
             id="uefihttp",
         ),
         pytest.param(
             address("ipmi://192.0.2.1", mode="Managed"),
             [
-                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only; write Disabled",
-                f"{BARE}.hosts[0].bmc.address: ipmi (meant where no type is named) needs a provisioning network; "
+                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
+                f"{BARE}.hosts[0].bmc.address: ipmi (meant where no type is named) needs a provisioning network. "
+                "Fix: "
                 "use redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE",
             ],
             id="ipmi",
@@ -85,7 +87,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
         pytest.param(
             lambda c: bare(c).update(loadBalancer={"type": "UserManaged"}),
             [
-                f"{BARE}.loadBalancer.type: UserManaged: this program brings the load balancer; "
+                f"{BARE}.loadBalancer.type: UserManaged: this program brings the load balancer. Fix: "
                 "write OpenShiftManagedDefault"
             ],
             id="user-managed",
@@ -93,15 +95,15 @@ def an_arbiter(config: dict[str, Any]) -> None:
         pytest.param(
             lambda c: (c["controlPlane"].update(architecture="arm64"), c["compute"][0].update(architecture="arm64")),
             [
-                "controlPlane.architecture: arm64: not supported yet; write amd64",
-                "compute[0].architecture: arm64: not supported yet; write amd64",
+                "controlPlane.architecture: arm64: not supported yet. Fix: write amd64",
+                "compute[0].architecture: arm64: not supported yet. Fix: write amd64",
             ],
             id="arm64",
         ),
         pytest.param(
             two_masters,
             [
-                "controlPlane.fencing: a control plane of two is not supported yet; "
+                "controlPlane.fencing: a control plane of two is not supported yet. Fix: "
                 "take it out, and have one host or three"
             ],
             id="fencing",
@@ -109,24 +111,27 @@ def an_arbiter(config: dict[str, Any]) -> None:
         pytest.param(
             an_arbiter,
             [
-                "arbiter: not supported yet; take it out, and have three control-plane hosts",
-                f"{BARE}.hosts[0].role: arbiter: not supported yet; write master or worker",
+                "arbiter: not supported yet. Fix: take it out, and have three control-plane hosts",
+                f"{BARE}.hosts[0].role: arbiter: not supported yet. Fix: write master or worker",
             ],
             id="arbiter",
         ),
         pytest.param(
             lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/vda"}),
-            ["bootstrapInPlace: not supported: this program starts a bootstrap VM; take it out"],
+            ["bootstrapInPlace: not supported: this program starts a bootstrap VM. Fix: take it out"],
             id="in-place",
         ),
         pytest.param(
             lambda c: c["compute"][0].update(replicas=1),
-            [f"{BARE}.hosts: 2 with role worker, but compute wants 1; take hosts out, or raise its replicas"],
+            [f"{BARE}.hosts: 2 with role worker, but compute wants 1. Fix: take hosts out, or raise its replicas"],
             id="more-compute-than-wanted",
         ),
         pytest.param(
             lambda c: c["controlPlane"].update(replicas=1),
-            [f"{BARE}.hosts: 3 with role master, but controlPlane wants 1; take hosts out, or raise its replicas"],
+            [
+                f"{BARE}.hosts: 3 with role master, but controlPlane wants 1. "
+                "Fix: take hosts out, or raise its replicas"
+            ],
             id="more-masters-than-wanted",
         ),
     ],
@@ -157,4 +162,4 @@ def test_what_this_release_cannot_do_is_refused_with_what_works(
 )
 def test_what_is_left_to_the_rendering_is_planned(files: Files, change: Change) -> None:
     fine(change)
-    assert files.plan(change).control_plane
+    assert files.intent(change, plans.options()).control_plane

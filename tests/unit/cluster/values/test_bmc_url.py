@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.values.bmc_url import (
+    INSTEAD,
     KINDS,
     REMOVED,
     SCHEMES,
@@ -98,18 +99,22 @@ def test_an_address_is_taken_apart(address: str, wanted: tuple[object, ...]) -> 
     ],
 )
 def test_another_family_is_named_with_what_to_use_instead(address: str, family: str) -> None:
-    with pytest.raises(ForeignBmc, match=f"^{family} .*; use redfish-virtualmedia, idrac-virtualmedia") as caught:
+    with pytest.raises(
+        ForeignBmc, match=rf"^{family} .*\. Fix: use redfish-virtualmedia, idrac-virtualmedia"
+    ) as caught:
         parse_bmc_url(address)
     assert caught.value.family == family
+    assert isinstance(caught.value, ValueError)
+    assert (caught.value.fault.where, caught.value.fault.fix) == ("", f"use {INSTEAD}")
 
 
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        pytest.param("", "missing; write an address", id="empty"),
-        pytest.param("foo://bmc", "BMC type foo is unknown; use redfish-virtualmedia", id="unknown-type"),
-        pytest.param("redfish-virtalmedia://bmc", "did you mean redfish-virtualmedia[?]", id="misspelled-type"),
-        pytest.param("redfish+ftp://bmc", "did you mean redfish[+]http[?]", id="unknown-transport"),
+        pytest.param("", "missing. Fix: write an address", id="empty"),
+        pytest.param("foo://bmc", "BMC type foo is unknown. Fix: use redfish-virtualmedia", id="unknown-type"),
+        pytest.param("redfish-virtalmedia://bmc", "is unknown. Fix: use redfish-virtualmedia$", id="misspelled-type"),
+        pytest.param("redfish+ftp://bmc", "is unknown. Fix: use redfish[+]http$", id="unknown-transport"),
         pytest.param("ipmi+https://bmc", "type ipmi.https is unknown", id="ipmi-has-no-transport"),
         pytest.param("my.bmc:623", "type my.bmc is unknown", id="name-and-port-reads-as-a-type"),
         pytest.param("//bmc/foo", "names no type", id="no-type"),
@@ -205,7 +210,7 @@ def test_a_server_that_boots_from_virtual_media_can_be_installed() -> None:
     ],
 )
 def test_a_server_that_boots_from_the_network_is_refused_with_what_to_use(kind: str, instead: str) -> None:
-    with pytest.raises(BmcUrlError, match=f"^{kind} boots from the network; use {instead}$"):
+    with pytest.raises(BmcUrlError, match=rf"^{kind} boots from the network\. Fix: use {instead}$"):
         parse_virtual_media_url(f"{kind}+http://bmc{SYSTEM}")
 
 

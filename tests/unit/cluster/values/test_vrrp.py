@@ -4,7 +4,7 @@ from string import ascii_lowercase, digits
 
 import pytest
 
-from cluster.values.vrrp import auth_pass, free_router_ids, router_ids
+from cluster.values.vrrp import free_router_ids, router_ids
 
 
 @pytest.mark.parametrize(
@@ -33,15 +33,3 @@ def test_router_ids_differ_and_are_taken_by_keepalived_for_every_name() -> None:
 def test_free_router_ids_are_all_that_keepalived_takes_and_nobody_has() -> None:
     assert free_router_ids(set(range(3, 255))) == [1, 2, 255]
     assert free_router_ids(set(range(1, 256))) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "api", "ingress"),
-    [
-        pytest.param("prod", "prod_api", "prod_ing", id="short"),
-        pytest.param("product", "product_", "product_", id="seven"),
-        pytest.param("okd-prod1", "okd-prod", "okd-prod", id="long"),
-    ],
-)
-def test_auth_pass_is_what_keepalived_reads_of_it(name: str, api: str, ingress: str) -> None:
-    assert (auth_pass(name, "api"), auth_pass(name, "ingress")) == (api, ingress)

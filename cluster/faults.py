@@ -1,33 +1,25 @@
-"""What is wrong with an input: where it stands, and one line for the operator."""
+"""From what pydantic refuses to the faults that an operator reads: where each is, what is wrong, what to do."""
 
 import difflib
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from providers.base.errors import Fault
+
 Location = tuple[int | str, ...]
 WANTED = {
-    "string_type": "text is wanted",
-    "int_type": "a whole number is wanted, without quotes",
-    "bool_type": "true or false is wanted, without quotes",
-    "tuple_type": "a list is wanted",
-    "dict_type": "a mapping is wanted",
-    "model_type": "a mapping is wanted",
+    "string_type": ("text is wanted", "write one value in quotes, no list and no mapping"),
+    "int_type": ("a whole number is wanted, without quotes", "write digits only"),
+    "bool_type": ("true or false is wanted, without quotes", "write one of them"),
+    "tuple_type": ("a list is wanted", "put a hyphen before each element"),
+    "dict_type": ("a mapping is wanted", "write `key: value` below it"),
+    "model_type": ("a mapping is wanted", "write `key: value` below it"),
+    "missing": ("Field required", "add it"),
 }
-
-
-class Problem(NamedTuple):
-    """`path: text`. The text repeats no value that may be a secret."""
-
-    path: str
-    """`platform.baremetal.hosts[0].bmc.address`; empty for a whole file."""
-    text: str
-    """What was seen against what is wanted, and what to do."""
-
-    def __str__(self) -> str:
-        line = f"{self.path}: {self.text}" if self.path else self.text
-        # A value may hold line breaks, or escapes for the terminal.
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+"""What is wrong, and the fix, by pydantic's type of error; of other types, its own words leave no doubt."""
+FIX = "fix"
+"""Where a validator of ours, in the context of its `PydanticCustomError`, has the fix."""
 
 
 def dotted(location: Location) -> str:
@@ -35,28 +27,31 @@ def dotted(location: Location) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
 
 
-def shape_problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
+def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
     """What pydantic refused, without the values."""
     found = []
     for each in error.errors(include_input=False, include_url=False):
-        text = WANTED.get(each["type"], str(each["msg"]).removeprefix("Value error, "))
+        message = str(each["msg"]).removeprefix("Value error, ")
+        what, fix = WANTED.get(each["type"], (message, ""))
         if each["type"] == "extra_forbidden":
-            text = f"unknown key; {_advice(model, each['loc'])}"
-        found.append(Problem(dotted(each["loc"]), text))
+            what, fix = "unknown key", _fix_of_unknown(model, each["loc"])
+        if ours := each.get("ctx", {}).get(FIX):
+            what, fix = message, ours
+        found.append(Fault(dotted(each["loc"]), what, fix))
     return found
 
 
 def meant(model: type[BaseModel], location: Location) -> Location | None:
-    """Where an unknown key of a section was probably meant to stand, in the same section."""
+    """The key of the same section that an unknown one was probably meant to be."""
     key = _closest(str(location[-1]), _keys(_section(model, location)))
     return (*location[:-1], key) if key else None
 
 
-def _advice(model: type[BaseModel], location: Location) -> str:
+def _fix_of_unknown(model: type[BaseModel], location: Location) -> str:
     if near := meant(model, location):
-        return f"did you mean {near[-1]}?"
+        return f"write {near[-1]}, or take it out"
     elsewhere = _closest(str(location[-1]), {key for section in _all_sections(model) for key in _keys(section)})
-    return f"{elsewhere} stands in another section" if elsewhere else "take it out"
+    return f"write {elsewhere} in the section that has it, or take it out" if elsewhere else "take it out"
 
 
 def _closest(word: str, known: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""`python -m cluster …` as an operator, an editor or CI calls it."""
+"""`okd-baremetal …` as an operator, an editor or CI calls it."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import yaml
 from testing import plans
 from testing.install_configs import bare
 
-COMMAND = (sys.executable, "-W", "error", "-m", "cluster")
+COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 GOOD = "stacks/rehearsal/install-config.yaml"
 
 
@@ -39,13 +39,13 @@ def written(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     return path
 
 
-def test_check_tells_of_each_file_in_the_order_given(tmp_path: Path) -> None:
+def test_check_judges_each_file_in_the_order_given(tmp_path: Path) -> None:
     bad = written(tmp_path / "bad.yaml", lambda c: (c.pop("baseDomain"), c["metadata"].update(name="a b")))
     done = run("check", bad, f"./{GOOD}")
     lines = done.stdout.splitlines()
     assert [line.partition(" ")[0] for line in lines] == [f"{bad}:", f"{bad}:", f"./{GOOD}:"]
-    assert lines[0].startswith(f"{bad}: metadata.name: a b is no DNS name; ")
-    assert lines[1].startswith(f"{bad}: baseDomain: missing; ")
+    assert lines[0].startswith(f"{bad}: metadata.name: a b is no DNS name. Fix: ")
+    assert lines[1].startswith(f"{bad}: baseDomain: missing. Fix: ")
     assert lines[2] == f"./{GOOD}: ok"
     assert (done.returncode, done.stderr) == (2, "")
 
@@ -55,23 +55,27 @@ def test_check_is_done_with_good_files() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{GOOD}: ok\n" * 2, "")
 
 
-def test_check_tells_of_old_spellings_beside_its_verdict(tmp_path: Path) -> None:
+def test_check_prints_old_spellings_beside_its_verdict(tmp_path: Path) -> None:
     def change(config: dict[str, Any]) -> None:
         config["networking"]["machineCIDR"] = config["networking"].pop("machineNetwork")[0]["cidr"]
 
     file = written(tmp_path / "old.yaml", change)
     done = run("check", file)
     assert (done.returncode, done.stdout) == (0, f"{file}: ok\n")
-    assert done.stderr == f"{file}: networking.machineCIDR: notice: an old spelling; write machineNetwork\n"
+    assert done.stderr == f"{file}: networking.machineCIDR: notice: an old spelling. Fix: write machineNetwork\n"
 
 
 @pytest.mark.parametrize(
     ("content", "line"),
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
-        pytest.param(b"a: \xff", "byte 4 is no UTF-8; save it as UTF-8 text", id="no-utf-8"),
-        pytest.param(b"a: [", "no YAML at line 2, column 1", id="no-yaml"),
-        pytest.param(b"", "no YAML mapping; an install-config starts with apiVersion: v1", id="empty"),
+        pytest.param(b"a: \xff", "byte 4 is no UTF-8. Fix: save it as UTF-8 text", id="no-utf-8"),
+        pytest.param(
+            b"a: [", "no YAML at line 2, column 1. Fix: correct quotes, brackets and indentation there", id="no-yaml"
+        ),
+        pytest.param(
+            b"", "no YAML mapping. Fix: write an install-config, which starts with apiVersion: v1", id="empty"
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_does_not_hide_the_next(tmp_path: Path, content: bytes | None, line: str) -> None:
@@ -87,7 +91,7 @@ def test_a_directory_is_no_file() -> None:
     assert (done.returncode, done.stdout) == (2, "stacks: cannot be read: Is a directory\n")
 
 
-def test_a_problem_is_one_line_whatever_the_value_holds(tmp_path: Path) -> None:
+def test_a_fault_is_one_line_whatever_the_value_holds(tmp_path: Path) -> None:
     def change(config: dict[str, Any]) -> None:
         config["platform"]["baremetal"]["hosts"][0]["bootMode"] = "\x1b[31m\nok"
 
@@ -151,7 +155,7 @@ def test_payload_config_refuses_what_check_refuses(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda c: c.pop("baseDomain"))
     done = run("payload-config", file)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"{file}: baseDomain: missing; ")
+    assert done.stderr.startswith(f"{file}: baseDomain: missing. Fix: ")
 
 
 def test_payload_config_shows_a_terminal_nothing() -> None:
@@ -168,13 +172,13 @@ def test_payload_config_shows_a_terminal_nothing() -> None:
     with os.fdopen(ours, "rb", buffering=0) as terminal, pytest.raises(OSError, match="Input/output error"):
         terminal.read(1)  # a terminal whose other side is gone, with nothing left to show
     assert done.returncode == 2
-    assert f"python -m cluster payload-config {GOOD} > DIR/install-config.yaml" in done.stderr
+    assert f"okd-baremetal payload-config {GOOD} > DIR/install-config.yaml" in done.stderr
 
 
 def test_vrid_prints_a_line_per_name_and_refuses_what_is_none() -> None:
     done = run("vrid", "cnf10", "A b", "cnf11")
     assert (done.returncode, done.stdout) == (2, "cnf10 147 2\ncnf11 228 147\n")
-    assert done.stderr.startswith("A b is no DNS name; ")
+    assert done.stderr.startswith("A b is no DNS name. Fix: ")
     assert run("vrid", "okd").returncode == 0
 
 
@@ -201,19 +205,19 @@ def test_bmc_url_prints_an_object_per_line() -> None:
     assert run("bmc-url", good).returncode == 0
 
 
-def test_fleet_adds_clashes_to_the_verdict_of_each_file(tmp_path: Path) -> None:
+def test_clashes_adds_those_to_the_verdict_of_each_file(tmp_path: Path) -> None:
     bad = written(tmp_path / "bad.yaml", lambda c: c.pop("baseDomain"))
-    done = run("fleet", GOOD, bad, "none.yaml")
+    done = run("clashes", GOOD, bad, "none.yaml")
     lines = done.stdout.splitlines()
     assert lines[0] == f"{GOOD}: ok"
-    assert lines[1].startswith(f"{bad}: baseDomain: missing; ")
+    assert lines[1].startswith(f"{bad}: baseDomain: missing. Fix: ")
     assert lines[2].startswith(f"{bad}: metadata.name: okd is the name of {GOOD} too")
     assert all(f" of {GOOD} " in line for line in lines[2:-1])
     assert lines[-1] == "none.yaml: cannot be read: No such file or directory"
     assert done.returncode == 2
 
 
-def test_fleet_of_good_neighbours_is_good(tmp_path: Path) -> None:
+def test_clashes_of_good_neighbours_is_good(tmp_path: Path) -> None:
     def change(config: dict[str, Any]) -> None:
         bare = config["platform"]["baremetal"]
         config["metadata"]["name"] = "other"
@@ -227,19 +231,19 @@ def test_fleet_of_good_neighbours_is_good(tmp_path: Path) -> None:
             host["bmc"]["address"] = f"redfish-virtualmedia://10.0.0.{index + 1}/redfish/v1/Systems/1"
 
     other = written(tmp_path / "other.yaml", change)
-    done = run("fleet", GOOD, other)
+    done = run("clashes", GOOD, other)
     assert (done.returncode, done.stdout) == (0, f"{GOOD}: ok\n{other}: ok\n")
 
 
-def test_fleet_says_what_it_does_not_see() -> None:
-    assert "The option `vrids` of a stack is not seen here" in " ".join(run("fleet", "--help").stdout.split())
+def test_clashes_says_what_it_does_not_see() -> None:
+    assert "The option `vrids` of a stack is not seen here" in " ".join(run("clashes", "--help").stdout.split())
 
 
 def test_without_a_command_it_shows_them() -> None:
     done = run()
     assert done.returncode == 2
     assert all(
-        name in done.stdout for name in ("check", "plan", "schema", "payload-config", "vrid", "bmc-url", "fleet")
+        name in done.stdout for name in ("check", "plan", "schema", "payload-config", "vrid", "bmc-url", "clashes")
     )
 
 
@@ -247,7 +251,7 @@ def test_a_failure_of_our_own_is_one_line_without_values(tmp_path: Path) -> None
     file = written(tmp_path / "a.yaml", lambda c: c["metadata"].update(name="ü"))
     done = run("check", file, PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
-    assert done.stderr.startswith("python -m cluster: internal error: UnicodeEncodeError: commands.py:")
+    assert done.stderr.startswith("okd-baremetal: internal error: UnicodeEncodeError: check.py:")
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -263,7 +267,7 @@ def test_a_reader_that_stops_reading_ends_it_silently() -> None:
 
 
 def test_it_starts_without_pulumi_cryptography_and_jinja() -> None:
-    code = "import sys, cluster.__main__; print(*sorted({'pulumi', 'cryptography', 'jinja2'} & sys.modules.keys()))"
+    code = "import sys, cli.__main__; print(*sorted({'pulumi', 'cryptography', 'jinja2'} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], cwd=plans.ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
 
@@ -276,9 +280,9 @@ def test_two_hundred_files_take_less_than_five_seconds(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_a_fleet_of_a_hundred_takes_less_than_ten_seconds(tmp_path: Path) -> None:
+def test_clashes_of_a_hundred_takes_less_than_ten_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
     done = subprocess.run(
-        [*COMMAND, "fleet", *[str(file)] * 100], cwd=plans.ROOT, capture_output=True, timeout=10, check=False
+        [*COMMAND, "clashes", *[str(file)] * 100], cwd=plans.ROOT, capture_output=True, timeout=10, check=False
     )
     assert done.returncode == 2
