@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from providers.base.shapes import shape_faults
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assets.ignition import compose, keyfiles_in, own_config
@@ -20,6 +19,7 @@ from cluster.options import Media, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent
 from payload.reading import read_payload
 from providers.base.errors import ConfigError, Fault
+from providers.base.shapes import shape_faults
 
 ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
 They are secret. Those that exist already are left as they are."""

@@ -17,10 +17,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from cluster.faults import FIX
 from cluster.files import read_text, yaml_fault
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 from providers.base.errors import ConfigError, Fault
+from providers.base.shapes import FIX
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"

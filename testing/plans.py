@@ -2,16 +2,15 @@
 
 import copy
 from ipaddress import IPv4Address
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from boot_media.keyfiles import keyfiles_of
 from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
-from cluster.plan.load import KeyfilesOf
+from testing.checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 STACK = "rehearsal"
 INSTALL_CONFIG = ROOT / "stacks" / STACK / "install-config.yaml"
 STACK_CONFIG = ROOT / "stacks" / f"Pulumi.{STACK}.yaml"
@@ -21,9 +20,6 @@ PAYLOAD = {"bootstrap": "b0" * 32, "master": "a1" * 32, "worker": "c2" * 32}
 BASE_ISO = {"sha256": "d3" * 32}
 HOSTS = ("okd-master-0", "okd-master-1", "okd-master-2", "okd-worker-0", "okd-worker-1")
 CONSENT = {name: f"SERIAL-{name}" for name in HOSTS}
-
-keyfiles_of: KeyfilesOf = lambda document: ()  # noqa: E731
-# KEYFILES: boot_media.keyfiles.keyfiles_of instead, once it is there
 
 
 def install_config() -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 import yaml
 from pydantic import SecretStr, ValidationError
 
-from cluster.faults import Location, dotted, meant, shape_faults
 from cluster.files import yaml_fault
 from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
@@ -16,6 +15,7 @@ from cluster.install_config.platform import Host
 from cluster.install_config.rules import RULES
 from cluster.install_config.schema import InstallConfig, with_baremetal
 from providers.base.errors import ConfigError, Fault
+from providers.base.shapes import Location, dotted, meant, shape_faults
 
 MOST_VALUES = 100_000
 """In one file. Anchors that repeat each other make more of a few lines than any reader can take."""

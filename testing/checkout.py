@@ -1,0 +1,24 @@
+"""The checkout: where it is, and a copy of the program alone, so that a run of it leaves the checkout as it is."""
+
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = (
+    *("Pulumi.yaml", "__main__.py", "assets", "boot_media", "cluster", "components", "payload", "providers"),
+    *("stacks", "wires"),
+)
+"""What `pulumi up` reads of the checkout."""
+
+
+def copy_program(folder: Path) -> None:
+    """Copy the program into `folder`, with a link to this environment, and without any stack's payload."""
+    for name in PROGRAM:
+        source, target = ROOT / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "payload"))
+        else:
+            shutil.copy2(source, target)
+    (folder / ".venv").symlink_to(sys.prefix)
