@@ -140,7 +140,7 @@ def test_nothing_is_left_on_disk(
         (
             b"no iso",
             Path("/none"),
-            r"^/none: cannot be run \(No such file or directory\)\. Fix: run tools/coreos-ins",
+            r"^/none: cannot be run \(No such file or directory\)\. Fix: run tools/",
         ),
     ],
     ids=["no-iso", "no-tool"],
