@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
@@ -236,7 +237,7 @@ def test_clashes_of_good_neighbours_is_good(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{GOOD}: ok\n{other}: ok\n")
 
 
-def test_clashes_says_what_it_does_not_see() -> None:
+def test_the_help_of_clashes_names_what_it_does_not_see() -> None:
     assert "The option `vrids` of a stack is not seen here" in " ".join(run("clashes", "--help").stdout.split())
 
 
@@ -271,17 +272,23 @@ def test_it_starts_without_pulumi_cryptography_and_jinja() -> None:
     assert done.stdout == "\n"
 
 
+def cpu_seconds(*words: object) -> tuple[int, float]:
+    """The exit code, and the time on a processor: that of the clock depends on what else runs on this machine."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = run(*words).returncode
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def test_two_hundred_files_take_less_than_five_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
-    done = subprocess.run(
-        [*COMMAND, "check", *[str(file)] * 200], cwd=ROOT, capture_output=True, timeout=5, check=False
-    )
-    assert done.returncode == 0
+    code, seconds = cpu_seconds("check", *[file] * 200)
+    assert code == 0
+    assert seconds < 5
 
 
 def test_clashes_of_a_hundred_takes_less_than_ten_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
-    done = subprocess.run(
-        [*COMMAND, "clashes", *[str(file)] * 100], cwd=ROOT, capture_output=True, timeout=10, check=False
-    )
-    assert done.returncode == 2
+    code, seconds = cpu_seconds("clashes", *[file] * 100)
+    assert code == 2
+    assert seconds < 10
