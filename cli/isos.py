@@ -22,9 +22,6 @@ from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import shape_faults
 from providers.base.spec import Model
 
-ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
-They are secret. Those that exist already are left as they are."""
-
 
 class Sources(Model):
     """Those of a stack's options that ISOs are made from, beside what is rendered."""

@@ -11,7 +11,7 @@ from cluster.plan import Intent
 from cluster.values.vrrp import Policy
 
 LOWEST, HIGHEST = 1, 254  # keepalived clamps what weights make of a priority
-SERVES = "load_balancer"  # the check that says: this node has an API to offer
+SERVES = "load_balancer"  # the check whose success means: this node has an API to offer
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def judge(
 ) -> list[str]:
     """What contradicts this: who holds the VIP follows from the policy in every state.
 
-    `release`: the bootstrap holds it until it is told to let go. `preempt`: a node that serves, as soon as there is
+    `release`: the bootstrap holds it until it is asked to let go. `preempt`: a node that serves, as soon as there is
     one. Under both, once the bootstrap has let go, or its API is gone: a node that serves, else the bootstrap.
 
     Args:
@@ -131,7 +131,7 @@ def _instance(text: str, head: str) -> Instance:
 
 
 def _weight(script: str) -> str:
-    """A check without one takes its instance out, and has no say in a priority."""
+    """A check without one takes its instance out, and adds nothing to a priority."""
     return _value(script, "weight") if "weight" in script else "0"
 
 

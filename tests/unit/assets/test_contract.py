@@ -20,7 +20,7 @@ CONSTANTS = {
 
 
 def bare(path: Path) -> str:
-    """What a file says by itself, and not by an expression of its template."""
+    """What a file holds by itself, and not by an expression of its template."""
     return EXPRESSION.sub("", path.read_text())
 
 

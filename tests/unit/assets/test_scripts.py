@@ -95,7 +95,7 @@ def test_the_default_router_is_looked_for_among_ready_pods(scripts: Path, pods: 
 
 
 def wait_for(what: str, command: str, wanted: int = 0) -> str:
-    """Bash that says `what` once `command` exits as wanted, or ends the script."""
+    """Bash that prints `what` once `command` exits as wanted, or ends the script."""
     return f"""
         for try in $(seq 200); do
             seen=0; {command} 2>/dev/null || seen=$?

@@ -36,7 +36,7 @@ def test_the_one_on_path_comes_before_the_built_one(find: Find, name: str, versi
 
 
 @pytest.mark.parametrize(("find", "name", "version"), TOOLS)
-def test_where_there_is_none_it_says_what_to_run(find: Find, name: str, version: str, tmp_path: Path) -> None:
+def test_where_none_is_found_the_line_names_what_to_run(find: Find, name: str, version: str, tmp_path: Path) -> None:
     built = tmp_path / "okd-baremetal" / f"{name}-{version}" / "bin" / name
     with pytest.raises(BootMediaError) as caught:
         find()

@@ -15,7 +15,7 @@ from wires.api.kubernetes import KubeApi
 DOMAIN = "okd.lab.test"
 
 
-def test_where_no_kubeconfig_is_there_is_nothing_to_ask_with(payload: Path) -> None:
+def test_where_no_kubeconfig_is_none_is_read(payload: Path) -> None:
     assert read_kubeconfig("prod") is None
     payload.mkdir(parents=True)
     assert read_kubeconfig("prod") is None
