@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pydantic import BaseModel
+from providers.base.spec import Model
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 REMOVED = "EtcdBootstrapMemberRemoved"
 
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=Model)
 
 
 class KubernetesReader(Protocol):
@@ -25,20 +25,20 @@ class KubernetesReader(Protocol):
         ...
 
 
-class _ConfigMap(BaseModel):
+class _ConfigMap(Model):
     data: dict[str, str] = {}
 
 
-class _Condition(BaseModel):
+class _Condition(Model):
     type: str
     status: str
 
 
-class _Status(BaseModel):
+class _Status(Model):
     conditions: tuple[_Condition, ...] = ()
 
 
-class _Etcd(BaseModel):
+class _Etcd(Model):
     status: _Status = _Status()
 
 
