@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 import sushy
-from pydantic import SecretStr
 from requests import exceptions as requests_errors
 
 from providers.base.errors import BmcAuthError, BmcError, BmcTransientError
@@ -32,10 +31,9 @@ FIXES = {
 
 @dataclass(frozen=True)
 class Refusals:
-    """Of one BMC, at `where`; `wire` knows what was sent last."""
+    """Of one BMC, at `where`; `wire` knows what was sent last, and what of an answer may be shown."""
 
     where: str
-    password: SecretStr
     limits: Limits
     wire: BmcAdapter
 
@@ -74,7 +72,7 @@ class Refusals:
     def _unanswered(self, cause: BaseException | None, what: str) -> BmcError:
         if isinstance(cause, requests_errors.SSLError) and (reason := _distrust(cause)):
             fix = next(fix for word, fix in FIXES.items() if word in reason)
-            what = f"{what}: its certificate is not trusted ({self._clean(reason)})"
+            what = f"{what}: its certificate is not trusted ({reason})"
             return BmcError(what, where=self.where, fix=fix)
         if isinstance(cause, AnswerTooLongError):
             fix = "compare bmc.address with the BMC's: no Redfish service answers like that"
@@ -95,13 +93,12 @@ class Refusals:
         return next((words.lower() for words in (*UNCONNECTED, BROKEN) if words in text), "the connection broke")
 
     def _clean(self, text: object) -> str:
-        """One short line, without the password even if the BMC repeats it."""
-        line = " ".join(str(text).split())
-        password = self.password.get_secret_value()
-        return (line.replace(password, "***") if password else line)[:200]
+        """One short line, without what is secret even if the BMC repeats it."""
+        return self.wire.mask.text(" ".join(str(text).split()))[:200]
 
 
 def _distrust(cause: BaseException) -> str:
+    """What is wrong with the certificate, by OpenSSL or urllib3; empty: nothing."""
     text = str(cause)
     if "Fingerprints did not match" in text:
         return text[text.index("Fingerprints") :].strip("')\"")

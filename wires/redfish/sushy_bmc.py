@@ -41,7 +41,7 @@ class SushyBmc:
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
-        self._refusals = Refusals(self.url, password, limits, self._http.adapter)
+        self._refusals = Refusals(self.url, limits, self._http.adapter)
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None

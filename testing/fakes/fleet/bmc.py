@@ -1,12 +1,13 @@
 """One BMC on its address: a queue of one request at a time, its faults, what it counts; and the API of its server."""
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Coroutine
 
 from testing.fakes.fleet.faults import KINDS, Fault
 from testing.fakes.fleet.http import Answer, Connection, Request
-from testing.fakes.fleet.machine import Machine
+from testing.fakes.fleet.machine import Machine, Received
 from testing.fakes.fleet.service import Service
 
 
@@ -38,9 +39,9 @@ class Bmc:
     def receive(self, connection: Connection, request: Request) -> None:
         """Count it, and serve it when it is its turn."""
         figures = self.machine.figures
-        figures.requests[request.line] += 1
-        if request.method != "GET":
-            figures.writes.append(request.line)
+        # One copy of each line: a fleet receives the same few hundred thousand times.
+        line, token = sys.intern(request.line), request.headers.get("x-auth-token", "")
+        figures.received.append(Received(line, request.document, token))
         figures.peak = max(figures.peak, sum(held.unanswered for held in self.connections))
         self._waiting.append((connection, request))
         if not self._busy:

@@ -32,6 +32,7 @@ class Fault:
         status: Of `status`, and of what a BMC answers that starts up after `reboot`.
         headers: Of `status`.
         body: JSON document of `status`; None: a Redfish error.
+        text: Body of `status`, sent as it is, in place of a document; None: there is a document.
         says: Of `says`: properties that replace those of the true answer.
         url: Of `inserted`: what somebody else puts into the drive.
         every_s: Of `drip`: between two bytes.
@@ -48,6 +49,7 @@ class Fault:
     status: int = 503
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
+    text: str | None = None
     says: dict[str, Any] = field(default_factory=dict)
     url: str = "http://192.0.2.9/somebodys.iso"
     every_s: float = 0.02
@@ -101,6 +103,9 @@ def _hang(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) ->
 
 def _status(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
+    if fault.text is not None:
+        connection.send(fault.status, fault.text.encode(), fault.headers)
+        return
     error = refuse(Refusal(fault.status, "Base.1.8.InternalError"), "by script").document
     connection.answer(Answer(fault.status, error if fault.body is None else fault.body, fault.headers))
 

@@ -25,6 +25,14 @@ class Request:
         """As it is counted and matched."""
         return f"{self.method} {self.path}"
 
+    @property
+    def document(self) -> Any:
+        """The body as JSON; None where there is none, or no JSON."""
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
 
 @dataclass(slots=True)
 class Answer:

@@ -35,14 +35,24 @@ class Pace:
     latency_s: Range = (0, 0)
 
 
+@dataclass(slots=True)
+class Received:
+    """One request as it came, whatever was answered."""
+
+    line: str
+    """`METHOD path`."""
+    body: Any = None
+    """JSON document; None where there is none."""
+    token: str = ""
+    """Of its session; empty: it came without one."""
+
+
 @dataclass
 class Figures:
     """What was counted at one BMC."""
 
-    requests: Counter[str] = field(default_factory=Counter)
-    """By `METHOD path`."""
-    writes: list[str] = field(default_factory=list)
-    """Requests that are no GET, each as `METHOD path`, in order, whatever was answered."""
+    received: list[Received] = field(default_factory=list)
+    """Every request, in order."""
     resets: Counter[str] = field(default_factory=Counter)
     """Done, by type."""
     inserts: list[str] = field(default_factory=list)
@@ -56,6 +66,26 @@ class Figures:
     connections: int = 0
     peak: int = 0
     """Most requests that were open at once."""
+
+    @property
+    def lines(self) -> list[str]:
+        """Every request as `METHOD path`, in order."""
+        return [each.line for each in self.received]
+
+    @property
+    def requests(self) -> Counter[str]:
+        """By `METHOD path`."""
+        return Counter(self.lines)
+
+    @property
+    def writes(self) -> list[str]:
+        """Requests that are no GET, each as `METHOD path`, in order."""
+        return [line for line in self.lines if not line.startswith("GET ")]
+
+    @property
+    def bodies(self) -> list[Any]:
+        """JSON documents of the requests that have one, in order."""
+        return [each.body for each in self.received if each.body is not None]
 
 
 @dataclass

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, Self
 
@@ -181,7 +181,8 @@ class Control:
 
     async def figures(self, host: int) -> dict[str, Any]:
         """Counted at a host."""
-        return vars(self._server.bmcs[host].machine.figures)
+        counted = self._server.bmcs[host].machine.figures
+        return {**vars(counted), "received": [asdict(each) for each in counted.received]}
 
     async def state(self, host: int) -> dict[str, Any]:
         """How a host is."""
@@ -191,7 +192,7 @@ class Control:
         """Counted at all of them."""
         counted = [bmc.machine.figures for bmc in self._server.bmcs]
         return {
-            "requests": sum(figures.requests.total() for figures in counted),
+            "requests": sum(len(figures.received) for figures in counted),
             "resets": sum((figures.resets for figures in counted), Counter[str]()),
             "installs": sum(figures.installs for figures in counted),
             "fetched": sum(figures.fetched for figures in counted),
