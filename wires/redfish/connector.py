@@ -168,17 +168,17 @@ class BmcAdapter(HTTPAdapter):
     def _traced(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
         """Write the request and its answer to the trace; of their headers, nothing."""
         asked, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
-        _log.debug("%s %s", asked, self.mask.body(request.body))
+        _log.debug("%s", f"{asked} {self.mask.body(request.body)}".rstrip())
         try:
             response = exchange()
         except Exception as error:
             spent_s, reason = time.monotonic() - began, f"{type(error).__name__}: {error}"
-            _log.debug("%s: no answer, %.3f s: %s", asked, spent_s, self.mask.body(reason))
+            _log.debug("%s: no answer, %.3f s %s", asked, spent_s, self.mask.body(reason))
             raise
         if token := response.headers.get(TOKEN):
             self.mask.learn(SecretStr(token))
-        spent_s, body = time.monotonic() - began, self.mask.body(response.content)
-        _log.debug("%s: HTTP %d, %.3f s: %s", asked, response.status_code, spent_s, body)
+        answered = f"HTTP {response.status_code}, {time.monotonic() - began:.3f} s"
+        _log.debug("%s", f"{asked}: {answered} {self.mask.body(response.content)}".rstrip())
         return response
 
     def _body(self, response: Response) -> bytes:
