@@ -26,7 +26,8 @@ class Identity:
 
     def answers_to(self, name: str) -> bool:
         """Whether `name` is this machine's system UUID or serial number, in any case."""
-        return bool(name) and name.strip().lower() in {self.uuid.lower(), self.serial.lower()}
+        word = name.strip().lower()
+        return bool(word) and word in {self.uuid.lower(), self.serial.lower()}
 
 
 CD, HDD, ONCE = "Cd", "Hdd", "Once"
