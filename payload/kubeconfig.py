@@ -7,38 +7,35 @@ from urllib.parse import urlsplit
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Base64Bytes, Field, ValidationError
 
 from payload.reading import TAKE, payload_ca, payload_folder, stored_file
 from providers.base.errors import PayloadError
+from providers.base.spec import Model
 
 INSIDE = "/opt/openshift/auth/kubeconfig"
 """The bootstrap's own, in the bootstrap.ign of openshift-install: another server, the same CAs."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
-
-
-class _Cluster(_Part):
+class _Cluster(Model):
     server: str
     ca: Base64Bytes = Field(alias="certificate-authority-data")
 
 
-class _User(_Part):
+class _User(Model):
     certificate: Base64Bytes = Field(alias="client-certificate-data")
     key: Base64Bytes = Field(alias="client-key-data", repr=False)
 
 
-class _NamedCluster(_Part):
+class _NamedCluster(Model):
     cluster: _Cluster
 
 
-class _NamedUser(_Part):
+class _NamedUser(Model):
     user: _User
 
 
-class _Clusters(_Part):
+class _Clusters(Model):
     clusters: tuple[_NamedCluster]
 
 

@@ -13,24 +13,19 @@ from urllib.parse import unquote_to_bytes
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from providers.base.errors import PayloadError
+from providers.base.spec import Model
 
 TAKE = "take the file that openshift-install wrote"
 Certificates = tuple[x509.Certificate, ...]
 
 
-class _Part(BaseModel):
-    """What is looked at of a file; the rest is Ignition's business."""
+class Resource(Model):
+    """Content, as a data URL or from elsewhere. It may be a key, as the payload carries many."""
 
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
-
-
-class Resource(_Part):
-    """Content, as a data URL or from elsewhere."""
-
-    source: str | None = None
+    source: str | None = Field(None, repr=False)
     compression: str | None = None
 
     def data(self) -> bytes:
@@ -50,42 +45,42 @@ class Resource(_Part):
             raise ValueError("its data URL is broken") from None
 
 
-class _Tls(_Part):
+class _Tls(Model):
     authorities: tuple[Resource, ...] = Field((), alias="certificateAuthorities")
 
 
-class _Security(_Part):
+class _Security(Model):
     tls: _Tls = _Tls()
 
 
-class _Config(_Part):
+class _Config(Model):
     merge: tuple[Resource, ...] = ()
 
 
-class _Ignition(_Part):
+class _Ignition(Model):
     version: str
     config: _Config = _Config()
     security: _Security = _Security()
 
 
-class _StoredFile(_Part):
+class _StoredFile(Model):
     path: str
     contents: Resource = Resource()
 
 
-class _Storage(_Part):
+class _Storage(Model):
     files: tuple[_StoredFile, ...] = ()
 
 
-class _Unit(_Part):
+class _Unit(Model):
     name: str
 
 
-class _Systemd(_Part):
+class _Systemd(Model):
     units: tuple[_Unit, ...] = ()
 
 
-class IgnitionFile(_Part):
+class IgnitionFile(Model):
     """One of the payload's three files."""
 
     ignition: _Ignition

@@ -3,13 +3,14 @@
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import ConfigDict, Field, SecretStr
 
 from cluster.install_config.platform import RootDeviceHints
 from cluster.options import Images, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
+from providers.base.spec import Model
 
 
 class Role(StrEnum):
@@ -24,10 +25,10 @@ class Role(StrEnum):
         return "master" if self is Role.CONTROL_PLANE else "worker"
 
 
-class Planned(BaseModel):
+class Planned(Model):
     """A part of the plan."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
 
 class Vip(Planned):

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
+from providers.base.spec import Model
 from wires.api.kubernetes import KubeApi
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
@@ -11,20 +10,20 @@ ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 REMOVED = "EtcdBootstrapMemberRemoved"
 
 
-class _ConfigMap(BaseModel):
+class _ConfigMap(Model):
     data: dict[str, str] = {}
 
 
-class _Condition(BaseModel):
+class _Condition(Model):
     type: str
     status: str
 
 
-class _Status(BaseModel):
+class _Status(Model):
     conditions: tuple[_Condition, ...] = ()
 
 
-class _Etcd(BaseModel):
+class _Etcd(Model):
     status: _Status = _Status()
 
 

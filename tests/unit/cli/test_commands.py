@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from testing import plans
+from testing.checkout import ROOT
 from testing.install_configs import bare
 
 COMMAND = (sys.executable, "-W", "error", "-m", "cli")
@@ -23,7 +24,7 @@ GOOD = "stacks/rehearsal/install-config.yaml"
 def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *map(str, words)],
-        cwd=plans.ROOT,
+        cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -162,7 +163,7 @@ def test_payload_config_shows_a_terminal_nothing() -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run(
         [*COMMAND, "payload-config", GOOD],
-        cwd=plans.ROOT,
+        cwd=ROOT,
         stdout=theirs,
         stderr=subprocess.PIPE,
         text=True,
@@ -256,9 +257,7 @@ def test_a_failure_of_our_own_is_one_line_without_values(tmp_path: Path) -> None
 
 
 def test_a_reader_that_stops_reading_ends_it_silently() -> None:
-    with subprocess.Popen(
-        [*COMMAND, "schema"], cwd=plans.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as started:
+    with subprocess.Popen([*COMMAND, "schema"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         assert started.stdout is not None
         assert started.stderr is not None
         started.stdout.close()
@@ -268,14 +267,14 @@ def test_a_reader_that_stops_reading_ends_it_silently() -> None:
 
 def test_it_starts_without_pulumi_cryptography_and_jinja() -> None:
     code = "import sys, cli.__main__; print(*sorted({'pulumi', 'cryptography', 'jinja2'} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=plans.ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
 
 
 def test_two_hundred_files_take_less_than_five_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
     done = subprocess.run(
-        [*COMMAND, "check", *[str(file)] * 200], cwd=plans.ROOT, capture_output=True, timeout=5, check=False
+        [*COMMAND, "check", *[str(file)] * 200], cwd=ROOT, capture_output=True, timeout=5, check=False
     )
     assert done.returncode == 0
 
@@ -283,6 +282,6 @@ def test_two_hundred_files_take_less_than_five_seconds(tmp_path: Path) -> None:
 def test_clashes_of_a_hundred_takes_less_than_ten_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
     done = subprocess.run(
-        [*COMMAND, "clashes", *[str(file)] * 100], cwd=plans.ROOT, capture_output=True, timeout=10, check=False
+        [*COMMAND, "clashes", *[str(file)] * 100], cwd=ROOT, capture_output=True, timeout=10, check=False
     )
     assert done.returncode == 2
