@@ -145,7 +145,9 @@ def test_a_slow_reader_gets_all_of_it_beside_a_fast_one(server: MediaServer, iso
             assert (first + rest.read()).partition(b"\r\n\r\n")[2] == content
 
 
-def test_a_reader_that_reads_nothing_is_let_go(server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_reads_nothing_is_let_go(
+    server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("providers.host_provisioning.media.IDLE_S", 0.01)
     with reading(server.publish("h0", iso)) as still:
         still.recv(1)
