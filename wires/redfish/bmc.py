@@ -32,8 +32,8 @@ class Identity:
 
 CD, HDD, ONCE = "Cd", "Hdd", "Once"
 """Redfish's words for boot targets, and for how long an override holds."""
-STANDS_FOR = {CD: (CD, "UsbCd")}
-"""Targets that stand for one, best first, where that is not alone: Supermicro's virtual CD is a UsbCd."""
+SPELLINGS = {CD: (CD, "UsbCd")}
+"""Targets that mean the same, best first, where there are several: Supermicro's virtual CD is a UsbCd."""
 
 
 @dataclass(frozen=True)

@@ -193,11 +193,11 @@ class BmcAdapter(HTTPAdapter):
 
 def _seconds(retry_after: str) -> float:
     """What the header asks for: seconds or a date; 0 where it cannot be read."""
-    said = retry_after.strip()
-    if said.isdigit():
-        return float(said)
+    text = retry_after.strip()
+    if text.isdigit():
+        return float(text)
     try:
-        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
 

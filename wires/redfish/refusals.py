@@ -37,20 +37,20 @@ class Refusals:
     limits: Limits
     wire: BmcAdapter
 
-    def of(self, error: Exception, deed: str, *, known: bool) -> BmcError:
+    def of(self, error: Exception, attempt: str, *, known: bool) -> BmcError:
         """Ours for `error`.
 
         Args:
             error: From sushy, or from reading what it read.
-            deed: What cannot be done, as words.
+            attempt: What cannot be done, in words.
             known: Whether the system was read before; a 404 is passing then.
         """
         if isinstance(error, sushy.exceptions.HTTPError):
-            return self._answered(error, f"cannot {deed}: HTTP {error.status_code}", known=known)
+            return self._answered(error, f"cannot {attempt}: HTTP {error.status_code}", known=known)
         if isinstance(error, sushy.exceptions.ConnectionError):
-            return self._unanswered(error.__context__, f"cannot {deed}")
+            return self._unanswered(error.__context__, f"cannot {attempt}")
         # sushy trusts the shape of what it reads; a BMC that is starting up answers anything.
-        what = f"cannot {deed}: the answer is not usable ({self._clean(error)})"
+        what = f"cannot {attempt}: the answer is not usable ({self._clean(error)})"
         return BmcTransientError(what, where=self.where, undone=self.wire.only_looked)
 
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
@@ -58,8 +58,8 @@ class Refusals:
         if isinstance(error, sushy.exceptions.AccessError):
             fix = "correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
             return BmcAuthError(f"{what}, the BMC refuses the credentials", where=self.where, fix=fix)
-        said = self._clean(error.detail or error.code or "")
-        what += f" ({said})" if said else ""
+        text = self._clean(error.detail or error.code or "")
+        what += f" ({text})" if text else ""
         if status == HTTPStatus.NOT_FOUND and not known:
             fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
             return BmcError(what, where=self.where, fix=fix)

@@ -48,10 +48,10 @@ class Bmc:
             self._next()
 
     def reboot(self, fault: Fault) -> None:
-        """Go away, and come back as the fault says."""
+        """Go away, and come back as the fault has it."""
         self.machine.restart_bmc(keeps=fault.keeps)
         self._resets = fault.connections
-        self._starting = Fault("", "status", times=fault.looks, status=fault.status)
+        self._starting = Fault("", "status", times=fault.requests, status=fault.status)
         self.drop()
 
     def drop(self) -> None:
@@ -77,11 +77,11 @@ class Bmc:
 
     def _serve(self) -> None:
         machine = self.machine
-        if machine.fetching and machine.pace.by_looks:  # that takes no look
+        if machine.fetching and machine.pace.by_requests:  # that takes no request
             machine.fetching.add_done_callback(lambda _: self._serve())
             return
         connection, request = self._waiting.popleft()
-        machine.look()
+        machine.tick()
         fault = next((fault for fault in self._script() if fault.strikes(request.line)), None)
         if fault is None:
             connection.answer(self.service.answer(request))
@@ -107,5 +107,5 @@ class Api:
 
     def receive(self, connection: Connection, request: Request) -> None:
         """Answer /readyz."""
-        self._machine.look()
+        self._machine.tick()
         connection.answer(Answer(200 if self._machine.running else 503))

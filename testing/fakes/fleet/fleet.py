@@ -82,7 +82,7 @@ class Fleet:
         return Figures(**{**answer, "received": received, "resets": Counter(answer["resets"])})
 
     def state(self, host: int = 0) -> State:
-        """How a host is; that is no look."""
+        """How a host is; that is no request to it."""
         return State(**self._ask("state", host=host))
 
     def total(self) -> Total:
@@ -114,10 +114,10 @@ class Fleet:
     def _hosts(self, hosts: tuple[int, ...]) -> list[int]:
         return list(hosts or range(self.options.hosts))
 
-    def _ask(self, deed: str, **arguments: Any) -> Any:
+    def _ask(self, method: str, **arguments: Any) -> Any:
         connection = HTTPConnection("127.0.0.1", self._control, timeout=30)
         try:
-            connection.request("POST", f"/{deed}", json.dumps(arguments))
+            connection.request("POST", f"/{method}", json.dumps(arguments))
             response = connection.getresponse()
             text = response.read()
         finally:

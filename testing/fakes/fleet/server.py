@@ -162,7 +162,7 @@ class Control:
         task.add_done_callback(self._tasks.discard)
 
     async def _do(self, connection: Connection, request: Request) -> None:
-        deeds: dict[str, Callable[..., Awaitable[Any]]] = {
+        methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "figures": self.figures,
             "state": self.state,
             "total": self.total,
@@ -173,7 +173,7 @@ class Control:
         }
         name, arguments = request.path.strip("/"), json.loads(request.body)
         try:
-            answer = await deeds[name](**arguments)
+            answer = await methods[name](**arguments)
         except (ValueError, TypeError, KeyError) as error:
             connection.answer(Answer(400, f"{name}: {error!r}"))
         else:
@@ -237,7 +237,7 @@ async def serve(options: Options, ready: Callable[[dict[str, Any]], None], leash
     """Run a fleet.
 
     Args:
-        ready: Told once how it is reached.
+        ready: Called once, with how it is reached.
         leash: File descriptor; the fleet ends when its other end is closed.
     """
     server, end = Server(options), asyncio.Event()

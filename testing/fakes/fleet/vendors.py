@@ -1,7 +1,7 @@
 """What sets the BMCs of the vendors apart, as data.
 
 Second-hand, from the public sources that section 5 of the project's Redfish facts lists: none was seen on a real BMC.
-Times are in looks or in seconds, as the fleet's pace has it.
+Times are in requests or in seconds, as the fleet's pace has it.
 """
 
 from dataclasses import dataclass, replace

@@ -40,7 +40,7 @@ OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
 
 
 @pytest.mark.parametrize(
-    ("who", "consent", "advice"),
+    ("machine", "consent", "advice"),
     [
         pytest.param(Identity(BOARD, "SN-1"), BOARD, f"name its serial: {consent_command(HOST, 'SN-1')}", id="uuid"),
         pytest.param(Identity(UUID, OEM), OEM.upper(), f"name its UUID: {consent_command(HOST, UUID)}", id="serial"),
@@ -48,9 +48,9 @@ OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
         pytest.param(Identity(BOARD, OEM), "SN-1", "set a serial number in its firmware first", id="and-another"),
     ],
 )
-def test_what_many_boards_report_is_consent_to_none(who: Identity, consent: str, advice: str) -> None:
+def test_what_many_boards_report_is_consent_to_none(machine: Identity, consent: str, advice: str) -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
-    fake.who = who
+    fake.machine = machine
     with pytest.raises(BmcIdentityError) as caught:
         engine(fake, consent).take_over()
     assert advice in str(caught.value)
@@ -62,7 +62,7 @@ RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
 
 def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
-    fake.who = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2", "DL380", "HPE")
+    fake.machine = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2", "DL380", "HPE")
     calls: tuple[Callable[[BmcHostEngine], object], ...] = (
         BmcHostEngine.identify,
         lambda it: it.release(AsFound()),
@@ -72,7 +72,7 @@ def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
             call(engine(fake, UUID, RECORDED))
         text = str(caught.value)
         assert f"the record is of Dell R650, UUID {UUID}, serial SN-1; the BMC is that of HPE DL380, UUID " in text
-        assert f"name its UUID: {consent_command(HOST, fake.who.uuid)}" in text
+        assert f"name its UUID: {consent_command(HOST, fake.machine.uuid)}" in text
     assert fake.writes == []
 
 

@@ -184,7 +184,7 @@ def test_killed_after_any_write_it_converges(write: int, sticky: bool) -> None:
     rig.clock.sleep(rig.bmc.change_s)
     again = rig.run()
     assert rig.is_installed()
-    # Killed between the sign that it is done and the first boot from disk, nothing tells that the disk is written.
+    # Killed between the sign that it is done and the first boot from disk, nothing shows that the disk is written.
     assert rig.bmc.installs == (2 if write in (3, 4) else 1)
     assert (again.iso_sha256 == "") is (write == ON_FROM_DISK)
 
@@ -244,7 +244,7 @@ def test_a_wrong_password_is_tried_once() -> None:
 
 def test_another_machine_is_not_touched() -> None:
     rig = Rig()
-    rig.bmc.who = Identity("dead", "SN-2")
+    rig.bmc.machine = Identity("dead", "SN-2")
     with pytest.raises(BmcIdentityError, match=UUID):
         rig.run()
     assert rig.bmc.writes == []

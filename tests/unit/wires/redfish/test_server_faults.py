@@ -112,7 +112,7 @@ ROWS = (
     Row("401 once", script(Fault("GET", "status", status=401, times=1)), BmcAuthError, "accounts lock"),
     Row("401 for ever", script(Fault("GET", "status", status=401)), BmcAuthError, "accounts lock"),
     Row("403", script(Fault("POST.*Reset", "status", status=403)), BmcAuthError, "HTTP 403", writes=1),
-    Row("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, looks=4))),
+    Row("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, requests=4))),
     Row("answer to a reset lost", answer_lost("POST.*Reset")),
     Row("answer to an insert lost", answer_lost("POST.*InsertMedia")),
     Row("answer to an eject lost", answer_lost("POST.*EjectMedia")),
