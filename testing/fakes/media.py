@@ -14,7 +14,7 @@ class FakeMedia:
     published: list[str] = field(default_factory=list)
 
     makes: int = 1
-    """How often it says that an ISO is not made yet."""
+    """How often it answers that an ISO is not made yet."""
 
     def publish(self, host: str) -> str | None:
         if self.makes:
