@@ -6,8 +6,8 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
-
 from components.preflight import wire_wanted_of
+
 from providers.base.errors import OkdBaremetalError, PreflightError
 from providers.base.verdict import Verdict
 from providers.network_preflight.engine import WireSpec, judge

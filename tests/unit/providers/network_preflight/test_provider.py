@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from components.preflight import wire_wanted_of
+
 from providers.base.errors import PreflightError
 from providers.network_preflight import segment
 from providers.network_preflight.provider import WirePreflightProvider

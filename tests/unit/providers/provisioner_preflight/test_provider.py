@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from components.preflight import wanted_of
 
 from boot_media.iso import INSTALLER_VERSION
-from components.preflight import wanted_of
 from lab.inventory import load_site
 from lab.payload import write_payload
 from payload.checks import payload_folder
