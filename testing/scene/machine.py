@@ -201,6 +201,6 @@ def until(what: str, true: Callable[[], bool], deadline_s: float = DEADLINE_S) -
     """Poll until something is true; the seconds it took."""
     started = time.monotonic()
     while not true():
-        assert time.monotonic() - started < deadline_s, f"not within {deadline_s:g} s: {what}"
+        assert time.monotonic() - started < deadline_s, f"not within {deadline_s:.0f} s: {what}"
         time.sleep(0.02)
     return time.monotonic() - started

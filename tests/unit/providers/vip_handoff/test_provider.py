@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lab.payload.ignition import pointer
 from providers.base.dynamic import Props, Provider
 from providers.vip_handoff.provider import VipHandoffProvider, _engine
 from providers.vip_handoff.world import LocalClusterProbe
 from providers.vip_held.provider import VipHeldProvider
+from testing import payloads
 from testing.certificates import authority
 from testing.fakes.lan import BOOTSTRAP, MACS, NODES, PROPS, STRANGER, VIP, spec_with
 from testing.kubeconfigs import write_kubeconfig
@@ -101,7 +101,7 @@ def test_in_phase_bootstrap_the_end_of_the_cluster_ends_its_vm_before_the_vm_is_
 def inputs(payload: Path) -> Props:
     """Of a stack whose payload is there now."""
     payload.mkdir(parents=True)
-    master = pointer("https://api-int.okd.lab.test:22623/config/master", authority("other-ca").pem)
+    master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("other-ca").pem)
     (payload / "master.ign").write_text(master)
     return {**PROPS, "urn": "urn::api", "payload_sha256": hashlib.sha256(master.encode()).hexdigest()}
 
