@@ -20,7 +20,7 @@ from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
 from cluster.values.address import IPV6, Address, Network
 from testing.fakes.virtio_port import PORT, virtio_port
-from testing.namespaces import SBIN, ip, until_it_forwards
+from testing.namespaces import ALONE, SBIN, ip, until_it_forwards
 
 BRIDGE = "baremetal"
 DEADLINE_S = 60
@@ -146,9 +146,9 @@ def machine(
     """A machine on the bridge of this network, with its files; nothing runs on it yet."""
     folder = folder / which.name
     _lay_out(folder, files)
-    command = ["unshare", "--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"]
-    words = [*command, "bash", "-c", INSIDE, "bash", str(folder)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
+    # A run of the tests that is killed would leave its machines behind: each dies with the thread that made it.
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", *ALONE, "bash", "-c", INSIDE, "bash", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
         assert process.stdout
         assert process.stdout.readline() == b"there\n"
         pid = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())

@@ -286,7 +286,7 @@ def test_room_that_the_vm_has_already_is_room_for_it() -> None:
     assert len(seen(host=with_pool(free=POOL.free - 2 * GIB - 1, volumes=little.pool.volumes)).faults) == 1  # type: ignore[union-attr]
 
 
-def test_a_managed_pool_is_not_looked_for() -> None:
+def test_a_managed_pool_is_not_probed() -> None:
     world = World(host=replace(HOST, pool=None))
     verdict, _ = judge(spec_with(**MANAGED), world)
     verdict.refuse()
