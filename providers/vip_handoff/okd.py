@@ -42,7 +42,7 @@ class Okd:
             return f"OKD cannot be asked through {address}: {type(error).__name__}: {error}"
 
     def _works(self, address: str) -> str | None:
-        """The bootstrap writes the ConfigMap as the last thing that it does."""
+        """The bootstrap writes the ConfigMap as its last deed."""
         found = self.api.get(address, CONFIG_MAP, _ConfigMap)
         seen = "not there" if found is None else f"status {found.data.get('status')!r}"
         wanted = found is not None and found.data.get("status") == "complete"
