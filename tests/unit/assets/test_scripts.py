@@ -169,11 +169,11 @@ def release(scripts: Path) -> Path:
 
 def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scripts: Path) -> None:
     with channel(scripts) as provisioner:
-        assert provisioner.say("status") == "held vip=no api=no"
-        assert provisioner.say("release") == "released vip=no api=no"
+        assert provisioner.send("status") == "held vip=no api=no"
+        assert provisioner.send("release") == "released vip=no api=no"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.say("status") == "released vip=no api=no"
-        assert provisioner.say("relaese") == "unknown word"
+        assert provisioner.send("status") == "released vip=no api=no"
+        assert provisioner.send("relaese") == "unknown word"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.say("hold") == "held vip=no api=no"
+        assert provisioner.send("hold") == "held vip=no api=no"
         assert release(scripts).read_text() == "0\n"
