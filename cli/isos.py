@@ -15,7 +15,7 @@ from boot_media.iso import IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.command_line import GOOD, install_config, stack_file
 from cli.render import complete_intent
-from cluster.options import Media, Options, PayloadDigests, read_stack_file
+from cluster.options import MediaOption, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent
 from payload.reading import read_payload
 from providers.base.errors import ConfigError, Fault
@@ -27,7 +27,7 @@ class Sources(Model):
     """Those of a stack's options that ISOs are made from, beside what is rendered."""
 
     payload: PayloadDigests
-    media: Media
+    media: MediaOption
 
 
 def isos(options: argparse.Namespace) -> int:

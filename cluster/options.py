@@ -151,7 +151,7 @@ class BaseImage(Option):
         return f"{cluster}-base-{self.sha256[:12]}.qcow2"
 
 
-class Provisioner(Option):
+class ProvisionerOption(Option):
     """The provisioner's long-lived libvirt objects: pool, base volume, networks."""
 
     manage: bool = Field(default=False, description="True: this program makes them; False: they are there.")
@@ -166,7 +166,7 @@ class BaseIso(Option):
     url: str = ""
 
 
-class Media(Option):
+class MediaOption(Option):
     """Virtual media for the BMCs: served by the program itself while it works, or by a web server of the site."""
 
     address: IPv4Address | None = None
@@ -235,8 +235,8 @@ class Options(Placement, extra="forbid"):
     bmc_trust: dict[str, Trust] = {}
     reinstall: dict[str, str] = {}
     bootstrap: Bootstrap = Bootstrap()
-    provisioner: Provisioner = Provisioner()
-    media: Media
+    provisioner: ProvisionerOption = ProvisionerOption()
+    media: MediaOption
     bmc_ca: str = Field(
         "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
     )

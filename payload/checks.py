@@ -38,14 +38,14 @@ class _PlatformStatus(Model):
     type: str
 
 
-class _Status(Model):
+class _InfrastructureStatus(Model):
     platform: _PlatformStatus = Field(alias="platformStatus")
     internal_url: str = Field(alias="apiServerInternalURI")
     url: str = Field(alias="apiServerURL")
 
 
 class _Infrastructure(Model):
-    status: _Status
+    status: _InfrastructureStatus
 
 
 def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:

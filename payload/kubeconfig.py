@@ -17,29 +17,29 @@ INSIDE = "/opt/openshift/auth/kubeconfig"
 """The bootstrap's own, in the bootstrap.ign of openshift-install: another server, the same CAs."""
 
 
-class _Cluster(Model):
+class _ApiServer(Model):
     server: str
     ca: Base64Bytes = Field(alias="certificate-authority-data")
 
 
-class _User(Model):
+class _ClientPair(Model):
     certificate: Base64Bytes = Field(alias="client-certificate-data")
     key: Base64Bytes = Field(alias="client-key-data", repr=False)
 
 
 class _NamedCluster(Model):
-    cluster: _Cluster
+    cluster: _ApiServer
 
 
 class _NamedUser(Model):
-    user: _User
+    user: _ClientPair
 
 
 class _Clusters(Model):
     clusters: tuple[_NamedCluster]
 
 
-class _Config(_Clusters):
+class _KubeconfigFile(_Clusters):
     """One cluster and one user, as the installer writes them."""
 
     users: tuple[_NamedUser]
@@ -77,7 +77,7 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         what = f"cannot be read ({error.strerror})"
         raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
     try:
-        config = _Config.model_validate(yaml.safe_load(content))
+        config = _KubeconfigFile.model_validate(yaml.safe_load(content))
         user, cluster = config.users[0].user, config.clusters[0].cluster
         _check_pair(user)
         x509.load_pem_x509_certificates(cluster.ca)
@@ -123,7 +123,7 @@ def api_ca(pointer: bytes, kubeconfig: Kubeconfig | None) -> str:
     return payload_ca(pointer) + (kubeconfig.ca_pem if kubeconfig else "")
 
 
-def _check_pair(user: _User) -> None:
+def _check_pair(user: _ClientPair) -> None:
     """The key is that of the certificate.
 
     Raises:

@@ -22,7 +22,7 @@ TAKE = "take the file that openshift-install wrote"
 Certificates = tuple[x509.Certificate, ...]
 
 
-class Resource(Model):
+class Content(Model):
     """Content, as a data URL or from elsewhere. It may be a key, as the payload carries many."""
 
     source: str | None = Field(None, repr=False)
@@ -46,38 +46,38 @@ class Resource(Model):
 
 
 class _Tls(Model):
-    authorities: tuple[Resource, ...] = Field((), alias="certificateAuthorities")
+    authorities: tuple[Content, ...] = Field((), alias="certificateAuthorities")
 
 
 class _Security(Model):
     tls: _Tls = _Tls()
 
 
-class _Config(Model):
-    merge: tuple[Resource, ...] = ()
+class _Merging(Model):
+    merge: tuple[Content, ...] = ()
 
 
 class _Ignition(Model):
     version: str
-    config: _Config = _Config()
+    config: _Merging = _Merging()
     security: _Security = _Security()
 
 
 class _StoredFile(Model):
     path: str
-    contents: Resource = Resource()
+    contents: Content = Content()
 
 
 class _Storage(Model):
     files: tuple[_StoredFile, ...] = ()
 
 
-class _Unit(Model):
+class _NamedUnit(Model):
     name: str
 
 
 class _Systemd(Model):
-    units: tuple[_Unit, ...] = ()
+    units: tuple[_NamedUnit, ...] = ()
 
 
 class IgnitionFile(Model):
@@ -87,7 +87,7 @@ class IgnitionFile(Model):
     storage: _Storage = _Storage()
     systemd: _Systemd = _Systemd()
 
-    def contents(self, pattern: str) -> dict[str, Resource]:
+    def contents(self, pattern: str) -> dict[str, Content]:
         """Files whose path is like `pattern`, by path."""
         return {file.path: file.contents for file in self.storage.files if fnmatch(file.path, pattern)}
 
@@ -177,7 +177,7 @@ def certificates_in(where: Path, path: str, pem: bytes) -> Certificates:
         raise PayloadError(f"no readable certificate in {path}", where=str(where), fix=TAKE) from None
 
 
-def data_of(where: Path, path: str, resource: Resource | None) -> bytes:
+def data_of(where: Path, path: str, resource: Content | None) -> bytes:
     """Content of a file of the payload's Ignition config.
 
     Raises:

@@ -37,7 +37,7 @@ class MovedClock(FakeClock):
 
 @dataclass
 class ServedMedia:
-    """`providers.host_provisioning.engine.Media` over the real server, with one ISO for all."""
+    """`providers.host_provisioning.engine.BootIsos` over the real server, with one ISO for all."""
 
     server: MediaServer
     iso: Iso

@@ -82,7 +82,7 @@ class Provisioning(Planned):
     """Of the bootstrap VM on this network."""
 
 
-class Bmc(Planned):
+class PlannedBmc(Planned):
     """A server's BMC."""
 
     address: str
@@ -121,7 +121,7 @@ class Keyfile(Planned):
     """Whether the `networkConfig` that it is made of holds a secret."""
 
 
-class Host(Machine):
+class PlannedHost(Machine):
     """One host of the install-config; a spare one, unless it is a `Server`."""
 
     role: Role | None = None
@@ -135,10 +135,10 @@ class Host(Machine):
     """nmstate; it may hold secrets."""
     keyfiles: tuple[Keyfile, ...] = ()
     """What that makes, by name."""
-    bmc: Bmc
+    bmc: PlannedBmc
 
 
-class Server(Host):
+class Server(PlannedHost):
     """A host that is installed."""
 
     role: Role
@@ -173,7 +173,7 @@ class Intent(Planned):
     api: ApiVip
     ingress: IngressVip
     provisioning: Provisioning
-    hosts: tuple[Host, ...]
+    hosts: tuple[PlannedHost, ...]
     """All of them, in the order of the file."""
     bootstrap: BootstrapHost
     runtime: Runtime

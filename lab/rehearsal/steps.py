@@ -4,10 +4,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from components.preflight import wanted_of
+
 from assets.render import render_bootstrap
 from cli import chart
 from cluster.plan import ClusterPlan
-from components.preflight import wanted_of
 from lab import site
 from lab.inventory import STATIC
 from lab.rehearsal.etcd import Writer

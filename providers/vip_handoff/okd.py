@@ -1,4 +1,4 @@
-"""What OKD itself reports of its bootstrap: both things that `openshift-install wait-for bootstrap-complete` awaits."""
+"""What OKD reports of its own bootstrap: both things that `openshift-install wait-for bootstrap-complete` awaits."""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar

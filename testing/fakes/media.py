@@ -7,7 +7,7 @@ DIGEST = "ab" * 32
 
 @dataclass
 class FakeMedia:
-    """Implements `providers.host_provisioning.engine.Media`."""
+    """Implements `providers.host_provisioning.engine.BootIsos`."""
 
     revision: str = DIGEST
     read: dict[str, int] = field(default_factory=dict)

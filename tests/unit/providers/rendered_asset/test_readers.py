@@ -8,7 +8,7 @@ import pytest
 
 from assets.render import Folders, render
 from cli.render import own_configs
-from providers.rendered_asset.readers import Verdict, ask_readers
+from providers.rendered_asset.readers import ReaderVerdict, ask_readers
 from testing import clusters
 
 pytestmark = clusters.needs_nmstatectl
@@ -35,7 +35,7 @@ def tree() -> tuple[Folders, dict[str, bytes]]:
     return rendered.folders, {path: config.encode() for path, config in own_configs(intent, rendered).items()}
 
 
-def verdicts(folder: str = "", name: str = "", good: str = "", bad: str = "") -> dict[str, Verdict]:
+def verdicts(folder: str = "", name: str = "", good: str = "", bad: str = "") -> dict[str, ReaderVerdict]:
     """Of the tree, one word of one file changed."""
     folders, ignitions = tree()
     changed = {
