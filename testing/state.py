@@ -1,0 +1,61 @@
+"""States of stacks as facts: names, types, provider references, inputs and outputs, without a secret in them.
+
+`pulumi stack export --show-secrets | python -m testing.state > tests/facts/state/<phase>.json` records one.
+"""
+
+import base64
+import json
+import pickle
+import re
+import sys
+from typing import Any
+
+SECRET = "4dabf18193072939515e22adb298388d"
+"""Pulumi's mark of a secret value in an export."""
+MASKED = "[secret]"
+LONGEST = 200
+DYNAMIC = "pulumi-python:dynamic/"
+
+
+def recorded(export: dict[str, Any]) -> list[dict[str, Any]]:
+    """The resources of an export that are ours."""
+    found = []
+    for each in export["deployment"]["resources"]:
+        kind = each["type"]
+        if not kind.startswith((DYNAMIC, "baremetal:")):
+            continue
+        inputs, outputs = each.get("inputs", {}), each.get("outputs", {})
+        pickled = inputs.get("__provider")
+        entry = {"urn": each["urn"], "type": kind, "provider": reference(pickled) if pickled else None}
+        if pickled:
+            entry |= {"inputs": _plain(inputs), "outputs": _plain(outputs)}
+        found.append(entry)
+    return found
+
+
+def reference(pickled: str) -> str:
+    """`module.Class` of a provider that the state has by reference."""
+    kind = type(pickle.loads(base64.b64decode(pickled)))  # noqa: S301  (of a rehearsal)
+    return f"{kind.__module__}.{kind.__name__}"
+
+
+def _plain(props: dict[str, Any]) -> dict[str, Any]:
+    return {key: _masked(value) for key, value in props.items() if key != "__provider"}
+
+
+def _masked(value: Any, *, secret: bool = False) -> Any:
+    """Without secrets, each of the shape that it has; long texts are cut."""
+    if isinstance(value, dict):
+        if SECRET in value:
+            return _masked(json.loads(value["plaintext"]), secret=True)
+        return {key: _masked(each, secret=secret) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_masked(each, secret=secret) for each in value]
+    if isinstance(value, str):
+        return MASKED if secret else re.sub(r"\s+", " ", value)[:LONGEST]
+    return value
+
+
+if __name__ == "__main__":
+    json.dump(recorded(json.load(sys.stdin)), sys.stdout, indent=1, sort_keys=True)
+    print()
