@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from lab.cache import cache_root, content_hash, locked, prune, scratch
+from boot_media.tools import cache_dir
+from lab.cache import content_hash, locked, prune, scratch
 from lab.shell import LabError, run
 
 GUEST_PROGRAMS = ("coredns", "etcd", "ignition")
@@ -72,7 +73,7 @@ def ensure_binary(name: str, report: Callable[[str], None] = lambda _: None) -> 
     if name == "coreos-installer":
         return _coreos_installer()
     program = _GO_PROGRAMS[name]
-    target = cache_root() / "bin" / f"{name}-{program.key}"
+    target = cache_dir() / "bin" / f"{name}-{program.key}"
     if not target.exists():
         with locked(target.parent):
             if not target.exists():
@@ -111,7 +112,7 @@ def _coreos_installer() -> Path:
 def coreos_installer_source(installer: Path) -> Path:
     """Return the unpacked crate of `installer`, whose `systemd/` and `scripts/` belong into the live system."""
     version = run(installer, "--version").split()[-1]
-    kept = cache_root() / "lab" / f"coreos-installer-{version}-source"
+    kept = cache_dir() / "lab" / f"coreos-installer-{version}-source"
     if not kept.is_dir():
         with locked(kept.parent), scratch(beside=kept) as work:
             if not kept.is_dir():

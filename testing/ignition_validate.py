@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from boot_media.iso import cache_dir
+from boot_media.tools import cache_dir
 
 _BUILT = cache_dir() / "bin"
 _PROGRAM = shutil.which("ignition-validate", path=f"{os.environ.get('PATH', '')}{os.pathsep}{_BUILT}")

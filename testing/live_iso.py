@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from boot_media.iso import find_installer
-from providers.base.errors import AssetError
+from boot_media.tools import find_coreos_installer
+from providers.base.errors import BootMediaError
 
 FIXTURE = "registry/src/*/coreos-installer-0.27.0/fixtures/iso/embed-areas-2023-07.x86_64.iso.xz"
 
 
 def installer() -> Path:
     try:
-        return find_installer()
-    except AssetError as error:
+        return find_coreos_installer()
+    except BootMediaError as error:
         pytest.skip(str(error))
 
 

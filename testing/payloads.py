@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from assets.ignition import Config, File, Resource, Unit
-from lab.payload.ignition import pointer
 
 DOMAIN = "okd.lab.test"
 MADE = datetime(2026, 11, 20, 14, 3, tzinfo=UTC)
@@ -46,6 +45,11 @@ def manifest(platform: str = "None", domain: str = DOMAIN) -> str:
     """The Infrastructure of a cluster."""
     urls = f"apiServerInternalURI: https://api-int.{domain}:6443\n  apiServerURL: https://api.{domain}:6443"
     return f"kind: Infrastructure\nstatus:\n  {urls}\n  platform: x\n  platformStatus:\n    type: {platform}\n"
+
+
+def pointer(source: str, authority: str) -> str:
+    """The config that sends a machine to its config server, whose CA it carries."""
+    return Config(merge=(Resource(source),), certificate_authorities=(Resource.inline(authority),)).to_json()
 
 
 def good() -> Files:

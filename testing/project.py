@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from boot_media.iso import cache_dir
+from boot_media.tools import cache_dir
 from lab.shell import kill
 from testing import live_iso
 from testing.fakes.emulator import PASSWORD, USER, Emulator, pointer

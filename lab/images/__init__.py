@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.cache import cache_root, locked, prune, scratch
+from boot_media.tools import cache_dir
+from lab.cache import locked, prune, scratch
 from lab.images.disk import DiskParts, build_disk, partition_ranges
 from lab.images.initrd import build_initrd
 from lab.images.iso import Osmet, build_iso
@@ -43,7 +44,7 @@ def ensure_images(report: Callable[[str], None]) -> Images:
         LabError: A tool is missing or failed; the cache then holds no half-built image.
     """
     parts = Parts.gather(report)
-    target = cache_root() / "lab" / f"images-{parts.key}"
+    target = cache_dir() / "lab" / f"images-{parts.key}"
     if not target.is_dir():
         with locked(target.parent):
             if not target.is_dir():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from lab.cache import cache_root
+from boot_media.base_image import base_path
 from lab.inventory import Site, load_site
 from lab.shell import LabError, run
 from lab.site import bmc, libvirtd, network
@@ -84,12 +84,12 @@ def up(images: SiteImages, report: Report) -> None:
             folder.mkdir(parents=True, exist_ok=True)
         _offer_iso(images)
         network.ensure_network(site)
-        network.ensure_dnsmasq(site)
+        network.ensure_dnsmasq(site.plan)
         started = libvirtd.ensure_libvirtd()
         libvirtd.ensure_base_volume(images.base_volume)
         libvirtd.ensure_servers(site)
         bmc.ensure_bmc(site, restart=started)
-    report(f"lab: {len(site.servers)} servers at {_bmc_url(site)}, {time.monotonic() - start:.1f} s spent")
+    report(f"lab: {len(site.uuids)} servers at {_bmc_url(site)}, {time.monotonic() - start:.1f} s spent")
 
 
 def down(report: Report) -> None:
@@ -137,7 +137,7 @@ def bmc_writes() -> int:
 def bmc_writes_by_host() -> dict[str, int]:
     """The same by server."""
     writes = bmc.writes()
-    return {server.name: writes[server.uuid] for server in load_site().servers}
+    return {name: writes[uuid] for name, uuid in load_site().uuids.items()}
 
 
 def bmc_ca() -> str:
@@ -151,7 +151,7 @@ def _bmc_url(site: Site) -> str:
 
 def _offer_iso(images: SiteImages) -> None:
     """Put the ISO where the program looks for one by its digest."""
-    target = cache_root() / "images" / images.iso_sha256
+    target = base_path(images.iso_sha256)
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ import dns.rdatatype
 import pytest
 
 from assets.render import render_bootstrap, render_role
-from boot_media.iso import cache_dir
+from boot_media.tools import cache_dir
 from cluster.plan import Intent, Role
 from testing import clusters
 from testing.namespaces import SBIN, in_own_network, needs_root

@@ -73,7 +73,7 @@ def test_bootstrap_says_platform_none(payload: Payload) -> None:
 
 def test_the_programs_checks_pass(payload: Payload) -> None:
     contents = {name: getattr(payload, name).encode() for name in ("bootstrap", "master", "worker")}
-    assert check_payload(Path("payload"), contents, load_site().domain, datetime.now(UTC)) == []
+    assert check_payload(Path("payload"), contents, load_site().plan.domain, datetime.now(UTC)) == []
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:
