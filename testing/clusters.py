@@ -1,4 +1,7 @@
-"""Clusters that differ from the rehearsal's in what their files are made of: each is a golden tree."""
+"""Clusters that differ from the rehearsal's in what their files are made of: each is a golden tree.
+
+As intents, for some of them cannot be installed yet.
+"""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -8,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from boot_media.keyfiles import find_nmstatectl
-from cluster.plan import ClusterPlan
-from providers.base.errors import AssetError
+from boot_media.keyfiles import keyfiles_of
+from boot_media.tools import find_nmstatectl
+from cluster.options import Options
+from cluster.plan import ClusterPlan, Intent, load_intent
+from providers.base.errors import BootMediaError
 from testing import plans
 from testing.install_configs import bare
 from testing.plan_files import Files
@@ -103,7 +108,7 @@ VARIANTS = {
 def has_nmstatectl() -> bool:
     try:
         return bool(find_nmstatectl())
-    except AssetError:
+    except BootMediaError:
         return False
 
 
@@ -112,8 +117,15 @@ NAMES = [pytest.param(name, marks=needs_nmstatectl if name == "static" else ()) 
 """Their names, each run where its tools are."""
 
 
-def plan(name: str, **options: Any) -> ClusterPlan:
-    """The plan of one of `VARIANTS`, with further options."""
+def intent(name: str, **options: Any) -> Intent:
+    """One of `VARIANTS`, with further options."""
     variant = VARIANTS[name]
     with tempfile.TemporaryDirectory() as folder:
-        return Files(Path(folder)).plan(variant.change, **variant.options, **options)
+        file = Files(Path(folder)).write(variant.change)
+        return load_intent(file, plans.options(**variant.options, **options), keyfiles_of=keyfiles_of)
+
+
+def plan(name: str, **options: Any) -> ClusterPlan:
+    """The same, joined with the options: the plan, as it will be once all of its settings can be installed."""
+    wanted = Options.model_validate(plans.options(**VARIANTS[name].options, **options))
+    return ClusterPlan(**dict(intent(name, **options)), options=wanted)

@@ -1,0 +1,82 @@
+"""The accepted trees below tests/golden: the rehearsal's as a whole, of each other cluster what differs from that one.
+
+Beside the files that differ, `removed.txt` lists those that the rehearsal has and the other cluster does not.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from testing import plans
+from testing.checkout import ROOT
+
+GOLDEN = ROOT / "tests" / "golden"
+BASE = plans.STACK
+REMOVED = "removed.txt"
+
+Tree = Mapping[str, bytes]
+"""Contents by path."""
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Every file of a directory."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def difference(tree: Tree, base: Tree) -> dict[str, bytes]:
+    """What is stored of a tree."""
+    stored = {path: content for path, content in tree.items() if base.get(path) != content}
+    if removed := sorted(base.keys() - tree.keys()):
+        stored[REMOVED] = "".join(f"{path}\n" for path in removed).encode()
+    return stored
+
+
+def whole(stored: Tree, base: Tree) -> dict[str, bytes]:
+    """The tree that was stored."""
+    own = {path: content for path, content in stored.items() if path != REMOVED}
+    removed = _removed(stored)
+    return {path: content for path, content in base.items() if path not in removed} | own
+
+
+def redundancies(stored: Tree, base: Tree) -> Iterator[str]:
+    """What a stored difference does not need, or contradicts."""
+    removed = _removed(stored)
+    for path, content in stored.items():
+        if base.get(path) == content:
+            yield f"{path} is the one of {BASE}"
+        if path in removed:
+            yield f"{path} is stored, and named in {REMOVED}"
+    for path in removed:
+        if path not in base:
+            yield f"{path} is named in {REMOVED}, and {BASE} has no such file"
+    if REMOVED in stored and stored[REMOVED] != "".join(f"{path}\n" for path in sorted(set(removed))).encode():
+        yield f"{REMOVED} is not sorted, one path per line"
+    if REMOVED in stored and not removed:
+        yield f"{REMOVED} is empty"
+
+
+def stored_tree(name: str) -> dict[str, bytes]:
+    """A cluster's files below tests/golden."""
+    return files_below(GOLDEN / name)
+
+
+def base_of(name: str) -> dict[str, bytes]:
+    """The tree that a stored one is a difference to."""
+    return {} if name == BASE else stored_tree(BASE)
+
+
+def accepted_tree(name: str) -> dict[str, bytes]:
+    """A cluster's whole tree, as it was accepted."""
+    return whole(stored_tree(name), base_of(name))
+
+
+def store(folder: Path, files: Tree) -> None:
+    """Have these files in a directory, and no others."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+
+
+def _removed(stored: Tree) -> list[str]:
+    return stored.get(REMOVED, b"").decode().splitlines()
