@@ -6,10 +6,8 @@ preview only lets providers check and compare.
 
 import difflib
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,8 +17,9 @@ from typing import Any
 import yaml
 
 from testing import plans
-from testing.project import COMMAND_S, pulumi_dir
-from tests.e2e.test_provisioner import PROGRAM
+from testing.checkout import copy_program
+from testing.project import COMMAND_S
+from testing.pulumi_env import pulumi_env
 
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
@@ -62,16 +61,7 @@ class Project:
 
     def pulumi(self, *words: str) -> str:
         """Standard output of a command that must succeed."""
-        env = {
-            "PATH": os.pathsep.join([f"{sys.prefix}/bin", str(pulumi_dir()), os.environ["PATH"]]),
-            "HOME": str(self.folder),
-            "PULUMI_HOME": str(self.folder / "pulumi"),
-            "PULUMI_BACKEND_URL": f"file://{self.folder}",
-            "PULUMI_STACK": plans.STACK,
-            "PULUMI_CONFIG_PASSPHRASE": "x",
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
-        }
+        env = pulumi_env(self.folder) | {"PULUMI_STACK": plans.STACK}
         command = ["pulumi", *words, "--non-interactive"]
         done = subprocess.run(
             command, cwd=self.program, env=env, capture_output=True, text=True, timeout=COMMAND_S, check=False
@@ -130,11 +120,7 @@ def settled(folder: Path, secret: str, **options: Any) -> Project:
         options: In place of the rehearsal's own.
     """
     project = Project(folder)
-    for name in PROGRAM:
-        source, target = plans.ROOT / name, project.program / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
-    (project.program / ".venv").symlink_to(sys.prefix)
+    copy_program(project.program)
     options["bmc_credentials"] = {LOGIN: {"username": "operator"}}
     config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**options).items()}
     (project.program / STACK_FILE).write_text(yaml.safe_dump({"config": config}))
