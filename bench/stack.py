@@ -83,7 +83,7 @@ class Stack:
         """Install the hosts.
 
         Raises:
-            RuntimeError: The engine says no; the message ends with what it printed.
+            RuntimeError: The engine failed; the message ends with what it printed.
         """
         lines, seen, began = [], dict[str, float](), time.monotonic()
         with self._start("up", "--yes", "--skip-preview", *words) as command:
@@ -112,10 +112,10 @@ class Stack:
 
     def _run(self, *words: str) -> str:
         with self._start(*words) as command:
-            said, _ = command.communicate()
+            printed, _ = command.communicate()
         if command.returncode:
-            raise RuntimeError(f"pulumi {words[0]}: {said}")
-        return said
+            raise RuntimeError(f"pulumi {words[0]}: {printed}")
+        return printed
 
     def _start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -1,6 +1,6 @@
 """Previews of the rehearsal's stack by the real engine, against a state that a preview of the same program planned.
 
-So every resource stands in the state with the inputs that the program gave it, and nobody was asked for anything: a
+So the state has every resource with the inputs that the program gave it, and no machine was asked for anything: a
 preview only lets providers check and compare.
 """
 
@@ -88,7 +88,7 @@ class Project:
         return Project(folder)
 
     def replace(self, file: str, old: str, new: str) -> None:
-        """Change the one place in a file of the program where `old` stands."""
+        """Change the one place in a file of the program that has `old`."""
         path = self.program / file
         text = path.read_text()
         assert text.count(old) == 1
@@ -112,7 +112,7 @@ class Project:
 
 
 def settled(folder: Path, secret: str, **options: Any) -> Project:
-    """A project whose state says that everything it declares was done.
+    """A project whose state has everything that it declares as done.
 
     Args:
         folder: Where to make it.
@@ -138,7 +138,7 @@ def settled(folder: Path, secret: str, **options: Any) -> Project:
 
 
 def _resources(planned: list[dict[str, Any]], goals: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a deployment says of each resource, in the order of its making; the default provider has no step."""
+    """What a deployment has of each resource, in the order of its making; the default provider has no step."""
     (provider,) = goals.keys() - {each["urn"] for each in planned}
     first = {"urn": provider, "type": goals[provider]["type"], "custom": True}
     resources = []

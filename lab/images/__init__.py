@@ -26,7 +26,7 @@ class Images:
     """What the rehearsal's machines start from."""
 
     iso: Path
-    """Live ISO that coreos-installer customizes; installs itself onto the disk it is told."""
+    """Live ISO that coreos-installer customizes; installs itself onto the disk that a kernel argument names."""
     iso_sha256: str
     base_volume: Path
     """qcow2 disk of the bootstrap VM (Ignition platform `qemu`): boot it under an overlay, never itself."""

@@ -21,7 +21,7 @@ OnLine = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command said and how it ended."""
+    """What a command printed and how it ended."""
 
     code: int
     text: str
@@ -49,8 +49,8 @@ class Stack:
         """
         outcome = self.try_run(*words, quiet=quiet)
         if outcome.code:
-            said = f"\n{outcome.text}" if quiet else ""
-            raise RehearsalError(f"`pulumi {' '.join(words)}` ended with {outcome.code}{said}", outcome.text)
+            printed = f"\n{outcome.text}" if quiet else ""
+            raise RehearsalError(f"`pulumi {' '.join(words)}` ended with {outcome.code}{printed}", outcome.text)
         return outcome.text
 
     def try_run(self, *words: str, quiet: bool = False, on_line: OnLine = lambda *_: None) -> Outcome:

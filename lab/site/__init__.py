@@ -1,4 +1,4 @@
-"""The rehearsal's site, from nothing to five powered-off servers, and away again. Every step looks before it acts."""
+"""The rehearsal's site, from nothing to five powered-off servers, and away again. Every step leaves alone what is there."""
 
 import fcntl
 import os
@@ -70,7 +70,7 @@ def up(images: SiteImages, report: Report) -> None:
     """Bring up what is missing of the site; a second call changes nothing, also after a crash.
 
     Raises:
-        LabError: A part could not be started; the others are left as they are, for a look at them or a `down`.
+        LabError: A part could not be started; the others are left as they are, to be examined or ended by `down`.
     """
     start = time.monotonic()
     site = load_site()
@@ -103,7 +103,7 @@ def down(report: Report) -> None:
 
 
 def status() -> SiteStatus:
-    """Look at the site."""
+    """What of the site is there now."""
     daemons = {daemon.name: daemon.pid for daemon in _DAEMONS}
     power = libvirtd.power_states() if libvirtd.daemon.pid else {}
     return SiteStatus(network.namespace_exists(), daemons, power)

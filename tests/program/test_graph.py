@@ -411,8 +411,8 @@ def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
                 bare(c)["hosts"][1].update(bootMode="UEFISecureBoot"),
             ),
             [
-                f"{FILE}: platform.baremetal.hosts[0].rootDeviceHints: missing: only deviceName is supported yet. Fix: ",
-                f"{FILE}: platform.baremetal.hosts[1].bootMode: UEFISecureBoot: not switched on by this program yet. ",
+                f"{FILE}: platform.baremetal.hosts[0].rootDeviceHints: missing: only deviceName is supported yet",
+                f"{FILE}: platform.baremetal.hosts[1].bootMode: UEFISecureBoot: not switched on by this program yet",
             ],
             id="good-and-not-installed-yet",
         ),
