@@ -1,6 +1,5 @@
 """`python -m bench`: what this program adds to a `pulumi preview`, beside a program that declares nothing."""
 
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -33,7 +32,6 @@ def run(folder: Path, env: dict[str, str], *words: str) -> float:
     began = time.monotonic()
     subprocess.run(
         ["pulumi", *words, "--non-interactive"],
-        executable=shutil.which("pulumi", path=env["PATH"]),
         cwd=folder / "program",
         env=env,
         check=True,

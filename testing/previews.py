@@ -111,6 +111,16 @@ class Project:
         path.write_text(yaml.safe_dump(stack))
 
 
+def fresh(folder: Path, **options: Any) -> Project:
+    """A project with an empty stack, whose options are those of the rehearsal but for these."""
+    project = Project(folder)
+    copy_program(project.program)
+    config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**options).items()}
+    (project.program / STACK_FILE).write_text(yaml.safe_dump({"config": config}))
+    project.pulumi("stack", "init", plans.STACK)
+    return project
+
+
 def settled(folder: Path, secret: str, **options: Any) -> Project:
     """A project whose state has everything that it declares as done.
 
@@ -119,12 +129,7 @@ def settled(folder: Path, secret: str, **options: Any) -> Project:
         secret: BMC password of `LOGIN`, a secret of the stack's config.
         options: In place of the rehearsal's own.
     """
-    project = Project(folder)
-    copy_program(project.program)
-    options["bmc_credentials"] = {LOGIN: {"username": "operator"}}
-    config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**options).items()}
-    (project.program / STACK_FILE).write_text(yaml.safe_dump({"config": config}))
-    project.pulumi("stack", "init", plans.STACK)
+    project = fresh(folder, bmc_credentials={LOGIN: {"username": "operator"}}, **options)
     project.pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{LOGIN}.password", secret)
     steps = json.loads(project.pulumi("preview", "--json", "--save-plan", f"{folder}/plan"))["steps"]
     # The plan has the inputs with their secrets, encrypted by the stack's own key; the steps have all the rest.

@@ -104,10 +104,15 @@ class Project:
         """End what a killed engine left behind: its language host and provider processes wait for it for ever."""
         kill(f"SITE={self.folder}/")
 
+    def state(self, name: str, *words: str) -> dict[str, Any]:
+        """What the stack has of one resource."""
+        resources = json.loads(self.pulumi("stack", "export", *words))["deployment"]["resources"]
+        found: dict[str, Any]
+        (found,) = [each for each in resources if each["urn"].endswith(f"::{name}")]
+        return found
+
     def outputs(self, name: str) -> dict[str, Any]:
-        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
-        (found,) = [each["outputs"] for each in resources if each["urn"].endswith(f"::{name}")]
-        outputs: dict[str, Any] = found
+        outputs: dict[str, Any] = self.state(name)["outputs"]
         return outputs
 
 

@@ -79,6 +79,36 @@ def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
     assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
 
 
+def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:
+    """Which inputs and which outputs of a resource are stored as a ciphertext."""
+    return {
+        part: {name for name, value in state[part].items() if isinstance(value, dict) and "ciphertext" in value}
+        for part in ("inputs", "outputs")
+    }
+
+
+@pytest.mark.slow
+def test_the_state_has_the_files_of_a_host_once_and_nothing_changes_for_that(project: Project) -> None:
+    def stored_once() -> None:
+        state = project.state("control-plane")
+        assert secrets_of(state) == {"inputs": {"passwords", "ours", "keyfiles"}, "outputs": {"passwords"}}
+        assert not {"ours", "keyfiles"} & state["outputs"].keys()
+        opened = project.pulumi("stack", "export", "--show-secrets")
+        assert opened.count("content-of-ours") == opened.count("content-of-a-keyfile") == len(NAMES)
+
+    project.pulumi("up", "--yes", "--skip-preview")
+    stored_once()
+    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    stored_once()
+    project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    stored_once()
+    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    stored_once()
+    project.site["roles"]["control-plane"] = {**ROLE, "ours": ROLE["ours"] + " "}
+    project.pulumi("up", "--yes", "--skip-preview")
+    stored_once()
+
+
 @pytest.mark.slow
 def test_a_killed_run_lets_go_and_the_next_one_takes_over(project: Project, bmc: Emulator) -> None:
     bmc.guest.patience.clear()
