@@ -13,12 +13,12 @@ from pathlib import Path
 from boot_media.tools import cache_dir
 from lab.cache import content_hash, locked, prune, scratch
 from lab.shell import LabError, run
+from testing.checkout import ROOT
 
 GUEST_PROGRAMS = ("coredns", "etcd", "ignition")
 """What the guest has in /usr/bin beside Debian's packages and coreos-installer."""
 
-_REPOSITORY = Path(__file__).parent.parent
-_INSTALLER_SCRIPT = _REPOSITORY / "tools" / "coreos-installer"
+_INSTALLER_SCRIPT = ROOT / "tools" / "coreos-installer"
 _IGNITION = "github.com/coreos/ignition/v2"
 
 
@@ -34,7 +34,7 @@ class _GoProgram:
 
     @property
     def folder(self) -> Path:
-        return _REPOSITORY / "lab" / "go" / self.module
+        return ROOT / "lab" / "go" / self.module
 
     @property
     def ldflags(self) -> str:

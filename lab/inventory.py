@@ -15,8 +15,9 @@ from cluster.plan.refusals import missing, not_installable
 from cluster.values.address import parse_address
 from lab.shell import LabError
 from providers.base.errors import ConfigError, Fault, one_line
+from testing.checkout import ROOT
 
-STACKS = Path(__file__).parent.parent / "stacks"
+STACKS = ROOT / "stacks"
 STACK = "rehearsal"
 STATIC = "okd-worker-1"
 """The server that DHCP leaves alone: the rehearsal gives it a `networkConfig`."""

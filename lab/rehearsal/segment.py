@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from lab.shell import LabError, run
 
-ANSWER_S = 5
+ANSWER_S = 9
+"""For connect, TLS and answer: emulated machines on busy cores take seconds for each."""
 _PORTS = {"http": 80, "https": 443}
 _REPLY = re.compile(r"reply from \S+ \[([0-9A-Fa-f:]{17})\]")
 _ANSWERED, _UNANSWERED = 0, 1

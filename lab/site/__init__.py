@@ -1,4 +1,4 @@
-"""The rehearsal's site, from nothing to five powered-off servers, and away again. Every step leaves alone what is there."""
+"""The rehearsal's site, from nothing to five powered-off servers, and away again. What is there is left alone."""
 
 import fcntl
 import os
