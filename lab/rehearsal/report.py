@@ -22,7 +22,7 @@ class RehearsalError(Exception):
 
 @dataclass(frozen=True)
 class Proof:
-    """One thing that was looked at."""
+    """One thing that was measured."""
 
     name: str
     wanted: str

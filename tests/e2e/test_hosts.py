@@ -158,7 +158,7 @@ def test_a_missing_consent_fails_the_preview_without_a_bmc(project: Project, bmc
     ],
     ids=["untrusted", "another-fingerprint", "wrong-password"],
 )
-def test_what_an_operator_can_set_wrong_is_said_at_once(
+def test_what_an_operator_can_set_wrong_is_reported_at_once(
     project: Project, change: dict[str, Any], message: str
 ) -> None:
     project.site["hosts"] = {"okd-master-0": {**project.site["hosts"]["okd-master-0"], **change}}
@@ -175,7 +175,9 @@ def test_what_an_operator_can_set_wrong_is_said_at_once(
     [{"ca": "", "fingerprint": True}, {"ca": "", "verify": False}],
     ids=["pinned", "unchecked"],
 )
-def test_a_bmc_is_trusted_as_its_own_host_says(project: Project, bmc: Emulator, trust: dict[str, Any]) -> None:
+def test_a_bmc_is_trusted_by_the_options_of_its_own_host(
+    project: Project, bmc: Emulator, trust: dict[str, Any]
+) -> None:
     pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(bmc.certificate)).hexdigest()
     host = project.site["hosts"]["okd-master-0"]
     host["trust"] = {**trust, **({"fingerprint": pin} if "fingerprint" in trust else {})}
@@ -319,7 +321,7 @@ def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project
 
 
 @pytest.mark.slow
-def test_a_refresh_tells_what_somebody_has_changed(project: Project, bmc: Emulator) -> None:
+def test_a_refresh_warns_of_what_somebody_has_changed(project: Project, bmc: Emulator) -> None:
     project.site |= {"roles": {}, "hosts": {"okd-master-0": project.site["hosts"]["okd-master-0"]}}
     project.pulumi("up", "--yes", "--skip-preview")
     first, uuid = len(bmc.writes), NAMES["okd-master-0"]

@@ -247,7 +247,7 @@ def test_each_role_is_installed_with_its_own_payload_and_machines(production: Gr
     assert handoff["min_ready"] == 3
 
 
-def test_the_gate_counts_as_many_nodes_as_the_stack_says() -> None:
+def test_the_gate_wants_as_many_nodes_as_the_stack_has_it() -> None:
     assert run(handoff={"min_ready": 2}).one("VipHandoff").inputs["min_ready"] == 2
 
 

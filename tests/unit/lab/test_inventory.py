@@ -15,7 +15,7 @@ def copy_of_the_stack(folder: Path) -> Path:
     return folder
 
 
-def test_site_is_what_the_rehearsals_stack_says() -> None:
+def test_site_is_that_of_the_rehearsals_stack() -> None:
     site = load_site()
     assert site.plan.domain == "okd.lab.test"
     assert site.names == (
