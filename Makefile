@@ -30,11 +30,13 @@ help: ## Show the targets
 setup: ## Install what is missing: Debian packages (as root), .venv, the Pulumi CLI, nmstatectl
 	@tools/packages
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl
+	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
 
-check: setup ## Format, lint, types, shell scripts
+check: setup ## Format, lint, types, the rules between the rooms, shell scripts
 	ruff format --check .
 	ruff check .
 	mypy .
+	lint-imports --no-logo
 	tools/shellcheck
 
 fmt: setup ## Format the code and sort its imports

@@ -197,7 +197,7 @@ def own_config(files: Iterable[RenderedFile]) -> str:
 
 
 def keyfiles_in(files: Iterable[RenderedFile]) -> dict[str, str]:
-    """NetworkManager's keyfiles among the files of one server, text by file name: its boot ISO carries them as well."""
+    """NetworkManager's keyfiles among the files of one server, text by name; its boot ISO carries them as well."""
     return {file.name: file.text for file in files if file.path.startswith(f"{CONNECTIONS}/")}
 
 

@@ -60,9 +60,9 @@ def render_bootstrap(plan: Intent) -> Files:
     channel = {"vips": vips, "let_go": plan.api.priorities.release}
     return (
         keepalived_conf(keepalived.on_bootstrap(plan)),
-        _script("bootstrap/okd-own-api.sh"),
+        _script("bootstrap/okd-own-api.sh.j2"),
         _script("bootstrap/okd-vip-channel.sh.j2", **channel),
-        _unit("bootstrap/okd-vip-channel.service"),
+        _unit("bootstrap/okd-vip-channel.service.j2"),
         *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
         *_dns(plan, bootstrap=True),
         _dhclient(plan),

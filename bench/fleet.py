@@ -18,7 +18,7 @@ from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.vendors import GENERIC
 
 SIZES = (1, 10, 100, 1000)
-PACE = Pace(by_looks=False, power=(5, 30), install=(5, 10), boot=(5, 10), latency_s=(0.05, 0.3))
+PACE = Pace(by_requests=False, power=(5, 30), install=(5, 10), boot=(5, 10), latency_s=(0.05, 0.3))
 """Seconds; each host draws its own by its number, and its latency anew for each request."""
 PARALLEL = 1000
 MOST_WITH_SERVERS = 100

@@ -1,6 +1,6 @@
-"""`python -m bench.handoff [RUNS]`: four ways to take the API VIP from the bootstrap, as a client feels them.
+"""`python -m bench.handoff [RUNS]`: four ways to take the API VIP from the bootstrap, as a client meets them.
 
-The first row is of no move at all: what this machine alone does to the figures.
+In the first row nothing moves: it shows what this machine alone does to the figures.
 
 On the rendered files of a bootstrap and three control-plane nodes, in network namespaces with real keepalived and
 haproxy. As root.
@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from providers.vip_handoff.provider import MeasuringClient, measuring
+from providers.vip_handoff.world import VipClients, measuring
 from testing.certificates import authority
 from testing.namespaces import in_own_network, ip
-from testing.scene.cluster import DOMAIN, Segment, segment
-from testing.scene.segment import until, vip_channel
+from testing.scene.cluster import DOMAIN, Cluster, cluster_of
+from testing.scene.machine import until, vip_channel
 from wires.api.api import Api
 
 RUNS = 20
@@ -37,26 +37,26 @@ COUNTS = ("connects_failed", "requests_failed_after_retry", "broken_in_flight")
 
 @dataclass(frozen=True)
 class Rig:
-    """A segment at work, its VIP on the bootstrap, and the ways to move it; each has a way back."""
+    """A cluster at work, its VIP on the bootstrap, and the ways to move it; each has a way back."""
 
-    net: Segment
-    say: Callable[[str], str]
+    cluster: Cluster
+    send: Callable[[str], str]
 
     @property
     def ways(self) -> dict[str, tuple[Callable[[], object], Callable[[], object]] | None]:
         """By name: what moves the VIP, and what brings it back; None: nothing is done."""
-        port = f"link set p{self.net.bootstrap.pid}"
+        port = f"link set p{self.cluster.bootstrap.pid}"
         return {
             "nothing": None,
-            "our handoff": (partial(self.say, "release"), self._hold),
+            "our handoff": (partial(self.send, "release"), self._hold),
             "keepalived stopped": (self._stop, self._restart),
             "power cut": (partial(ip, f"{port} down"), partial(ip, f"{port} up")),
             "upstream's order": (self._tear_down, self._build_up),
         }
 
     def run(self, way: tuple[Callable[[], object], Callable[[], object]] | None) -> dict[str, Any]:
-        """What a client felt of one move."""
-        vips = tuple(map(str, self.net.vips))
+        """What a client met in one move."""
+        vips = tuple(map(str, self.cluster.vips))
         with measuring(vips, Api(DOMAIN, authority("test-ca").pem)) as client:
             settle(client)
             if way:
@@ -68,43 +68,44 @@ class Rig:
             settle(client)
         if way:
             way[1]()
-            self.net.until_held_by(self.net.bootstrap.name)
+            self.cluster.until_held_by(self.cluster.bootstrap.name)
         figures = client.figures(0)
-        felt: dict[str, Any] = figures["felt"]
-        broken = felt["connects_broken_in_flight"] + felt["requests_broken_in_flight"]
-        return {**felt, "gap_ms": figures["gap_ms"], "broken_in_flight": broken}
+        counts: dict[str, Any] = figures["clients"]
+        broken = counts["connects_broken_in_flight"] + counts["requests_broken_in_flight"]
+        return {**counts, "gap_ms": figures["gap_ms"], "broken_in_flight": broken}
 
     def _masters(self) -> int:
-        """How often a node became MASTER; read from logs, for a process at each look would disturb the client."""
-        return sum(node.log("keepalived").count("Entering MASTER") for node in self.net.nodes.values())
+        """How often a node became MASTER; read from logs: a process for each poll would disturb the client."""
+        return sum(node.log("keepalived").count("Entering MASTER") for node in self.cluster.nodes.values())
 
     def _hold(self) -> None:
-        self.say("hold")
-        until("lo free of the VIP", lambda: "/32" not in self.net.bootstrap.run("ip", "-o", "address", "show", "lo"))
+        self.send("hold")
+        vips, bootstrap = self.cluster.vips, self.cluster.bootstrap
+        until("no VIP on lo", lambda: not any(map(bootstrap.has_on_lo, vips)))
 
     def _stop(self) -> None:
-        self.net.bootstrap.stop_keepalived(self.net.bootstrap_keepalived)
+        self.cluster.bootstrap.stop_keepalived(self.cluster.bootstrap_keepalived)
 
     def _restart(self) -> None:
-        self.net.bootstrap_keepalived = self.net.bootstrap.start_keepalived(self.net.vips)
+        self.cluster.bootstrap_keepalived = self.cluster.bootstrap.start_keepalived(self.cluster.vips)
 
     def _tear_down(self) -> None:
-        self.net.bootstrap.kill("api.py")
+        self.cluster.bootstrap.kill("stand_in_api.py")
         time.sleep(TORN_DOWN_S)
         self._stop()
 
     def _build_up(self) -> None:
-        self.net.bootstrap.start_api(self.net.certificate, self.net.answer_ms)
+        self.cluster.bootstrap.start_api(self.cluster.certificate, self.cluster.answer_ms)
         self._restart()
 
 
-def settle(client: MeasuringClient) -> None:
+def settle(client: VipClients) -> None:
     """Until it succeeds as before."""
-    felts = [felt for each in client.clients for felt in (each.connects, each.requests)]
-    wanted = [felt.tried - felt.failed + SETTLED for felt in felts]
+    both = [attempts for each in client.clients for attempts in (each.connects, each.requests)]
+    wanted = [attempts.tried - attempts.failed + SETTLED for attempts in both]
 
     def settled() -> bool:
-        return all(felt.tried - felt.failed >= enough for felt, enough in zip(felts, wanted, strict=True))
+        return all(each.tried - each.failed >= enough for each, enough in zip(both, wanted, strict=True))
 
     until("the client succeeds", settled)
 
@@ -112,20 +113,23 @@ def settle(client: MeasuringClient) -> None:
 def measure(runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[str, list[dict[str, Any]]]:
     """Figures of each run, by way: the ways take turns, so that a busy moment of the machine meets all."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    with segment("rehearsal", folder, certificate, answer_ms=answer_ms) as net, vip_channel(net.bootstrap) as say:
-        net.start_bootstrap()
-        net.until_held_by(net.bootstrap.name)
-        for node in net.nodes:
-            net.start_node(node)
-        net.until_healthy(*net.nodes)
-        rig = Rig(net, say)
+    with (
+        cluster_of("rehearsal", folder, certificate, answer_ms=answer_ms) as cluster,
+        vip_channel(cluster.bootstrap) as send,
+    ):
+        cluster.start_bootstrap()
+        cluster.until_held_by(cluster.bootstrap.name)
+        for node in cluster.nodes:
+            cluster.start_node(node)
+        cluster.until_healthy(*cluster.nodes)
+        rig = Rig(cluster, send)
         for _ in range(runs):
             for name, way in rig.ways.items():
                 found[name].append(rig.run(way))
     return found
 
 
-def tell(answer_ms: int, found: dict[str, list[dict[str, Any]]]) -> None:
+def show(answer_ms: int, found: dict[str, list[dict[str, Any]]]) -> None:
     """A row per way: sums over all its runs, and the gap."""
     print(f"server answers in {answer_ms} ms; {len(next(iter(found.values())))} runs each")
     print(f"| {'way':18} | connects failed | requests failed | broken in flight | gap, ms: median | worst |")
@@ -142,13 +146,14 @@ def main() -> None:
     """All ways, behind a quick server and behind a slow one."""
     runs = int(sys.argv[1]) if sys.argv[1:] else RUNS
     with tempfile.TemporaryDirectory() as scratch:
-        pair = authority("test-ca").issue([f"api.{DOMAIN}", f"api-int.{DOMAIN}"])
+        ca = authority("test-ca")
+        pair = ca.issue([f"api.{DOMAIN}", f"api-int.{DOMAIN}"])
         certificate = Path(scratch, "api.pem")
-        certificate.write_text(pair.key + pair.certificate)
+        certificate.write_text(pair.key + pair.certificate + ca.pem)
         for answer_ms in ANSWERS_MS:
             folder = Path(scratch, str(answer_ms))
             work = partial(measure, runs, answer_ms, folder, str(certificate))
-            tell(answer_ms, in_own_network(work))
+            show(answer_ms, in_own_network(work))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ from pathlib import Path
 SAMPLE_S = 0.25
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 KINDS = {"pulumi.dynamic": "plugin", "pulumi-language-python": "program", "pulumi ": "engine"}
-"""What a command line holds, and what that process is, first come; others are helpers of the plugin, and its cost."""
+"""The kind of a process, by the first of these that its command line holds.
+
+Other processes are helpers of the plugin, whose cost includes theirs.
+"""
 
 
 @dataclass
@@ -23,7 +26,7 @@ class Cost:
 
 @dataclass
 class Watch:
-    """Looks at a process and at all below it until it is told to stop; a process' last moments are not seen."""
+    """Samples a process and all below it until `stop`; what a process spends after its last sample is not counted."""
 
     root: int
     _cpu_s: dict[int, tuple[str, float]] = field(default_factory=dict)
@@ -51,11 +54,11 @@ class Watch:
         while not self._stop.wait(SAMPLE_S):
             for pid in _below(self.root):
                 try:
-                    self._look(pid)
-                except (OSError, IndexError):  # it has ended meanwhile
+                    self._sample(pid)
+                except (OSError, IndexError):  # it has ended since
                     continue
 
-    def _look(self, pid: int) -> None:
+    def _sample(self, pid: int) -> None:
         line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         kind = next((kind for mark, kind in KINDS.items() if mark in line), "")
         if not kind:
@@ -69,7 +72,7 @@ class Watch:
 
 
 def _fields(pid: int) -> list[str]:
-    """Those of /proc/<pid>/stat after the name, which may hold anything."""
+    """The fields of /proc/<pid>/stat after the name; a name may hold spaces and brackets."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 

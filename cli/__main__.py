@@ -18,7 +18,7 @@ RENDER = """Writes what the machines will read, as folders: bootstrap/, control-
 what one host alone reads. With --payload also the Ignition configs that they get, which are secret: bootstrap.ign and
 hosts/NAME/master.ign or worker.ign. Nothing is written unless all is good."""
 ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
-They are secret. Those that are there already are left as they are."""
+They are secret. Those that exist already are left as they are."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -98,8 +98,8 @@ def _headline(handoff: Handoff) -> str:
     names = [entry["holder"] for entry in handoff["holders"]]
     moved = f"held by {names[0]}" if len(names) == 1 else f"from {names[0]} to {names[-1]}"
     sent = handoff["probes_sent"]
-    felt = f"{handoff['probes_failed']} of {sent} probes failed" if sent else "not measured"
-    return f"API VIP {moved}; {felt}"
+    probes = f"{handoff['probes_failed']} of {sent} probes failed" if sent else "not measured"
+    return f"API VIP {moved}; {probes}"
 
 
 def _lanes(handoff: Handoff) -> list[Lane]:

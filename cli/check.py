@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cli.command_line import GOOD, REFUSED
-from cluster.clashes import Cluster, clashes_between
+from cluster.clashes import JudgedConfig, clashes_between
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from providers.base.errors import ConfigError, Fault, one_line
@@ -35,7 +35,7 @@ def check(options: argparse.Namespace) -> int:
 def clashes(options: argparse.Namespace) -> int:
     """As `check`, and each clash with an earlier file."""
     files = [judge(file) for file in options.files]
-    found = clashes_between([Cluster(each.file, each.config) for each in files])
+    found = clashes_between([JudgedConfig(each.file, each.config) for each in files])
     return _verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
 
 

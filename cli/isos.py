@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from assets.ignition import compose, keyfiles_in, own_config
 from assets.render import render
@@ -15,23 +15,19 @@ from boot_media.iso import IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.command_line import GOOD, install_config, stack_file
 from cli.render import complete_intent
-from cluster.options import Media, Options, PayloadDigests, read_stack_file
+from cluster.options import MediaOption, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent
 from payload.reading import read_payload
 from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import shape_faults
-
-ISOS = """Writes DIGEST/HOST.iso for every server of a stack, to be uploaded to the web server that media.url names.
-They are secret. Those that exist already are left as they are."""
+from providers.base.spec import Model
 
 
-class Sources(BaseModel):
+class Sources(Model):
     """Those of a stack's options that ISOs are made from, beside what is rendered."""
 
-    model_config = ConfigDict(frozen=True)
-
     payload: PayloadDigests
-    media: Media
+    media: MediaOption
 
 
 def isos(options: argparse.Namespace) -> int:

@@ -22,9 +22,6 @@ from payload.checks import check_payload
 from providers.base.errors import ConfigError, Fault
 from providers.rendered_asset.readers import ask_readers, lay_out, write_private
 
-RENDER = """Writes what the machines will read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/ for
-what one host alone reads. With --payload also the Ignition configs that they get, which are secret: bootstrap.ign and
-hosts/NAME/master.ign or worker.ign. Nothing is written unless all is good."""
 SECRET = 0o600
 
 

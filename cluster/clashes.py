@@ -18,7 +18,7 @@ NAMED = 3
 """Earlier holders of a value that its line names."""
 
 
-class Cluster(NamedTuple):
+class JudgedConfig(NamedTuple):
     """One of the clusters."""
 
     file: str
@@ -26,7 +26,7 @@ class Cluster(NamedTuple):
     config: InstallConfig
 
 
-class _Claim(NamedTuple):
+class _Value(NamedTuple):
     """What one cluster wants for itself."""
 
     number: int
@@ -41,7 +41,7 @@ _Found = Iterator[tuple[int, Fault]]
 """With the number of the cluster that has it."""
 
 
-def clashes_between(clusters: Sequence[Cluster]) -> list[list[Fault]]:
+def clashes_between(clusters: Sequence[JudgedConfig]) -> list[list[Fault]]:
     """Of each cluster in turn, what an earlier one has as well.
 
     Values that make no sense are left to the file's own check. A cluster whose name an earlier one has gets no line
@@ -54,17 +54,17 @@ def clashes_between(clusters: Sequence[Cluster]) -> list[list[Fault]]:
     return found
 
 
-def _names(clusters: Sequence[Cluster]) -> _Found:
+def _names(clusters: Sequence[JudgedConfig]) -> _Found:
     for claim, earlier in _shared(_name_claims(clusters)):
         what = f"{claim.key} is the name of {_files(clusters, earlier)} too, and so are its VRIDs"
         yield claim.number, Fault(claim.path, what, "choose another")
 
 
-def _router_ids(clusters: Sequence[Cluster]) -> _Found:
+def _router_ids(clusters: Sequence[JudgedConfig]) -> _Found:
     kept_alive = [claim for claim in _distinct_names(clusters) if not user_managed(clusters[claim.number].config)]
     free = iter(free_router_ids({router_id for claim in kept_alive for router_id in router_ids(claim.what)}))
     claims = (
-        _Claim(claim.number, router_id, claim.path, vip)
+        _Value(claim.number, router_id, claim.path, vip)
         for claim in kept_alive
         for vip, router_id in router_ids(claim.what)._asdict().items()
     )
@@ -80,9 +80,9 @@ def _router_ids(clusters: Sequence[Cluster]) -> _Found:
         yield claim.number, fault
 
 
-def _vips(clusters: Sequence[Cluster]) -> _Found:
+def _vips(clusters: Sequence[JudgedConfig]) -> _Found:
     claims = (
-        _Claim(index, parse_address(text), f"platform.baremetal.{key}[{place}]", text)
+        _Value(index, parse_address(text), f"platform.baremetal.{key}[{place}]", text)
         for index, cluster in enumerate(clusters)
         for key, texts in (
             ("apiVIPs", cluster.config.baremetal.api_vips),
@@ -93,9 +93,9 @@ def _vips(clusters: Sequence[Cluster]) -> _Found:
     return _taken(clusters, claims, "choose another")
 
 
-def _macs(clusters: Sequence[Cluster]) -> _Found:
+def _macs(clusters: Sequence[JudgedConfig]) -> _Found:
     claims = (
-        _Claim(index, parse_mac(text), f"platform.baremetal.{key}", text)
+        _Value(index, parse_mac(text), f"platform.baremetal.{key}", text)
         for index, cluster in enumerate(clusters)
         for key, text in _cards(cluster.config)
     )
@@ -109,9 +109,9 @@ def _cards(config: InstallConfig) -> Iterator[tuple[str, str]]:
         yield f"hosts[{index}].bootMACAddress", host.boot_mac_address
 
 
-def _bmcs(clusters: Sequence[Cluster]) -> _Found:
+def _bmcs(clusters: Sequence[JudgedConfig]) -> _Found:
     claims = (
-        _Claim(index, _server(host.bmc.address), f"platform.baremetal.hosts[{place}].bmc.address", host.bmc.address)
+        _Value(index, _server(host.bmc.address), f"platform.baremetal.hosts[{place}].bmc.address", host.bmc.address)
         for index, cluster in enumerate(clusters)
         for place, host in enumerate(cluster.config.baremetal.hosts or ())
     )
@@ -125,9 +125,9 @@ def _server(address: str) -> Hashable:
         return None
 
 
-def _networks(clusters: Sequence[Cluster]) -> _Found:
+def _networks(clusters: Sequence[JudgedConfig]) -> _Found:
     path = "platform.baremetal.provisioningNetworkCIDR"
-    seen: dict[Network, list[_Claim]] = defaultdict(list)
+    seen: dict[Network, list[_Value]] = defaultdict(list)
     for index, cluster in enumerate(clusters):
         text = cluster.config.baremetal.provisioning_network_cidr
         cidr = parse_cidr(text)
@@ -139,40 +139,40 @@ def _networks(clusters: Sequence[Cluster]) -> _Found:
         ]:
             fix = f"write a network of its own, or provisioningNetwork: {DISABLED}"
             yield index, Fault(path, f"{text} overlaps {_listed(owners)}", fix)
-        seen[cidr.network].append(_Claim(index, cidr.network, path, text))
+        seen[cidr.network].append(_Value(index, cidr.network, path, text))
 
 
-def _name_claims(clusters: Sequence[Cluster]) -> Iterator[_Claim]:
+def _name_claims(clusters: Sequence[JudgedConfig]) -> Iterator[_Value]:
     for index, (_, config) in enumerate(clusters):
         if not name_fault(config.metadata.name):
-            yield _Claim(index, config.metadata.name, "metadata.name", config.metadata.name)
+            yield _Value(index, config.metadata.name, "metadata.name", config.metadata.name)
 
 
-def _distinct_names(clusters: Sequence[Cluster]) -> list[_Claim]:
+def _distinct_names(clusters: Sequence[JudgedConfig]) -> list[_Value]:
     """The first claim to each name."""
-    firsts: dict[Hashable, _Claim] = {}
+    firsts: dict[Hashable, _Value] = {}
     for claim in _name_claims(clusters):
         firsts.setdefault(claim.key, claim)
     return list(firsts.values())
 
 
-def _shared(claims: Iterable[_Claim]) -> Iterator[tuple[_Claim, list[_Claim]]]:
+def _shared(claims: Iterable[_Value]) -> Iterator[tuple[_Value, list[_Value]]]:
     """Each claim to what earlier clusters have, with theirs."""
-    holders: dict[Hashable, list[_Claim]] = defaultdict(list)
+    holders: dict[Hashable, list[_Value]] = defaultdict(list)
     for claim in claims:
         if earlier := [each for each in holders[claim.key] if each.number != claim.number]:
             yield claim, earlier
         holders[claim.key].append(claim)
 
 
-def _taken(clusters: Sequence[Cluster], claims: Iterable[_Claim], fix: str) -> _Found:
+def _taken(clusters: Sequence[JudgedConfig], claims: Iterable[_Value], fix: str) -> _Found:
     """A line per claim to what an earlier cluster has at a path of its file."""
     for claim, earlier in _shared(claim for claim in claims if claim.key is not None):
         owners = _listed(f"{each.path} of {clusters[each.number].file}" for each in earlier)
         yield claim.number, Fault(claim.path, f"{claim.what} is {owners} already", fix)
 
 
-def _files(clusters: Sequence[Cluster], claims: Iterable[_Claim]) -> str:
+def _files(clusters: Sequence[JudgedConfig], claims: Iterable[_Value]) -> str:
     return _listed(clusters[claim.number].file for claim in claims)
 
 

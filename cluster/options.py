@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -21,6 +20,7 @@ from cluster.files import read_text, yaml_fault
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import FIX
+from providers.base.spec import Model
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
@@ -63,10 +63,10 @@ Fingerprint = Annotated[
 """As openssl and browsers print it: with or without colons, in any case."""
 
 
-class Option(BaseModel):
+class Option(Model):
     """One object of the stack's config: unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
 
 class PayloadDigests(Option):
@@ -122,13 +122,13 @@ class Images(Option):
     coredns: str = ""
 
 
-class BootstrapPlace(BaseModel, frozen=True):
+class BootstrapPlace(Model):
     """Where the bootstrap VM is found."""
 
     address: OneOrMore = Field((), description="One, or one per family of the API VIP.")
 
 
-class Bootstrap(BootstrapPlace, frozen=True, extra="forbid"):
+class Bootstrap(BootstrapPlace, extra="forbid"):
     """The bootstrap VM."""
 
     pool: str = Field("default", min_length=1)
@@ -151,7 +151,7 @@ class BaseImage(Option):
         return f"{cluster}-base-{self.sha256[:12]}.qcow2"
 
 
-class Provisioner(Option):
+class ProvisionerOption(Option):
     """The provisioner's long-lived libvirt objects: pool, base volume, networks."""
 
     manage: bool = Field(default=False, description="True: this program makes them; False: they are there.")
@@ -166,7 +166,7 @@ class BaseIso(Option):
     url: str = ""
 
 
-class Media(Option):
+class MediaOption(Option):
     """Virtual media for the BMCs: served by the program itself while it works, or by a web server of the site."""
 
     address: IPv4Address | None = None
@@ -214,7 +214,7 @@ class Deadlines(Option):
     ingress_s: float = Field(1800, gt=0)
 
 
-class Placement(BaseModel, frozen=True):
+class Placement(Model):
     """Those of the options that the machines' files are made of; the others may be missing."""
 
     node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = {}
@@ -225,7 +225,7 @@ class Placement(BaseModel, frozen=True):
     images: Images = Images()
 
 
-class Options(Placement, frozen=True, extra="forbid"):
+class Options(Placement, extra="forbid"):
     """The stack's config."""
 
     phase: Phase = Phase.BOOTSTRAP
@@ -235,8 +235,8 @@ class Options(Placement, frozen=True, extra="forbid"):
     bmc_trust: dict[str, Trust] = {}
     reinstall: dict[str, str] = {}
     bootstrap: Bootstrap = Bootstrap()
-    provisioner: Provisioner = Provisioner()
-    media: Media
+    provisioner: ProvisionerOption = ProvisionerOption()
+    media: MediaOption
     bmc_ca: str = Field(
         "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
     )

@@ -28,7 +28,7 @@ def _child_of(kind: str, name: str) -> Callable[[str], str]:
 
 
 def _without_dependencies(output: pulumi.Output[str]) -> pulumi.Output[str]:
-    """The same value. The Output of a component's URN depends on all its children, and they would wait for each other."""
+    """The same value: the Output of a component's URN depends on its children, which would wait for each other."""
 
     async def value() -> str:
         return await output.future(with_unknowns=True) or ""

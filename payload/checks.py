@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from payload.reading import (
     TAKE,
@@ -22,6 +22,7 @@ from payload.reading import (
     read_payload,
 )
 from providers.base.errors import Fault, PayloadError
+from providers.base.spec import Model
 
 PLATFORM_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 CERTIFICATES = "/opt/openshift/tls/*.crt"
@@ -33,22 +34,18 @@ _GENERATE = "generate it with `okd-baremetal payload-config` of this stack's ins
 _T = TypeVar("_T")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
-
-
-class _PlatformStatus(_Part):
+class _PlatformStatus(Model):
     type: str
 
 
-class _Status(_Part):
+class _InfrastructureStatus(Model):
     platform: _PlatformStatus = Field(alias="platformStatus")
     internal_url: str = Field(alias="apiServerInternalURI")
     url: str = Field(alias="apiServerURL")
 
 
-class _Infrastructure(_Part):
-    status: _Status
+class _Infrastructure(Model):
+    status: _InfrastructureStatus
 
 
 def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:

@@ -7,42 +7,39 @@ from urllib.parse import urlsplit
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Base64Bytes, Field, ValidationError
 
 from payload.reading import TAKE, payload_ca, payload_folder, stored_file
 from providers.base.errors import PayloadError
+from providers.base.spec import Model
 
 INSIDE = "/opt/openshift/auth/kubeconfig"
 """The bootstrap's own, in the bootstrap.ign of openshift-install: another server, the same CAs."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
-
-
-class _Cluster(_Part):
+class _ApiServer(Model):
     server: str
     ca: Base64Bytes = Field(alias="certificate-authority-data")
 
 
-class _User(_Part):
+class _ClientPair(Model):
     certificate: Base64Bytes = Field(alias="client-certificate-data")
     key: Base64Bytes = Field(alias="client-key-data", repr=False)
 
 
-class _NamedCluster(_Part):
-    cluster: _Cluster
+class _NamedCluster(Model):
+    cluster: _ApiServer
 
 
-class _NamedUser(_Part):
-    user: _User
+class _NamedUser(Model):
+    user: _ClientPair
 
 
-class _Clusters(_Part):
+class _Clusters(Model):
     clusters: tuple[_NamedCluster]
 
 
-class _Config(_Clusters):
+class _KubeconfigFile(_Clusters):
     """One cluster and one user, as the installer writes them."""
 
     users: tuple[_NamedUser]
@@ -80,7 +77,7 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         what = f"cannot be read ({error.strerror})"
         raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
     try:
-        config = _Config.model_validate(yaml.safe_load(content))
+        config = _KubeconfigFile.model_validate(yaml.safe_load(content))
         user, cluster = config.users[0].user, config.clusters[0].cluster
         _check_pair(user)
         x509.load_pem_x509_certificates(cluster.ca)
@@ -126,7 +123,7 @@ def api_ca(pointer: bytes, kubeconfig: Kubeconfig | None) -> str:
     return payload_ca(pointer) + (kubeconfig.ca_pem if kubeconfig else "")
 
 
-def _check_pair(user: _User) -> None:
+def _check_pair(user: _ClientPair) -> None:
     """The key is that of the certificate.
 
     Raises:

@@ -13,24 +13,19 @@ from urllib.parse import unquote_to_bytes
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from providers.base.errors import PayloadError
+from providers.base.spec import Model
 
 TAKE = "take the file that openshift-install wrote"
 Certificates = tuple[x509.Certificate, ...]
 
 
-class _Part(BaseModel):
-    """What is looked at of a file; the rest is Ignition's business."""
+class Content(Model):
+    """Content, as a data URL or from elsewhere. It may be a key, as the payload carries many."""
 
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
-
-
-class Resource(_Part):
-    """Content, as a data URL or from elsewhere."""
-
-    source: str | None = None
+    source: str | None = Field(None, repr=False)
     compression: str | None = None
 
     def data(self) -> bytes:
@@ -50,49 +45,49 @@ class Resource(_Part):
             raise ValueError("its data URL is broken") from None
 
 
-class _Tls(_Part):
-    authorities: tuple[Resource, ...] = Field((), alias="certificateAuthorities")
+class _Tls(Model):
+    authorities: tuple[Content, ...] = Field((), alias="certificateAuthorities")
 
 
-class _Security(_Part):
+class _Security(Model):
     tls: _Tls = _Tls()
 
 
-class _Config(_Part):
-    merge: tuple[Resource, ...] = ()
+class _Merging(Model):
+    merge: tuple[Content, ...] = ()
 
 
-class _Ignition(_Part):
+class _Ignition(Model):
     version: str
-    config: _Config = _Config()
+    config: _Merging = _Merging()
     security: _Security = _Security()
 
 
-class _StoredFile(_Part):
+class _StoredFile(Model):
     path: str
-    contents: Resource = Resource()
+    contents: Content = Content()
 
 
-class _Storage(_Part):
+class _Storage(Model):
     files: tuple[_StoredFile, ...] = ()
 
 
-class _Unit(_Part):
+class _NamedUnit(Model):
     name: str
 
 
-class _Systemd(_Part):
-    units: tuple[_Unit, ...] = ()
+class _Systemd(Model):
+    units: tuple[_NamedUnit, ...] = ()
 
 
-class IgnitionFile(_Part):
+class IgnitionFile(Model):
     """One of the payload's three files."""
 
     ignition: _Ignition
     storage: _Storage = _Storage()
     systemd: _Systemd = _Systemd()
 
-    def contents(self, pattern: str) -> dict[str, Resource]:
+    def contents(self, pattern: str) -> dict[str, Content]:
         """Files whose path is like `pattern`, by path."""
         return {file.path: file.contents for file in self.storage.files if fnmatch(file.path, pattern)}
 
@@ -182,7 +177,7 @@ def certificates_in(where: Path, path: str, pem: bytes) -> Certificates:
         raise PayloadError(f"no readable certificate in {path}", where=str(where), fix=TAKE) from None
 
 
-def data_of(where: Path, path: str, resource: Resource | None) -> bytes:
+def data_of(where: Path, path: str, resource: Content | None) -> bytes:
     """Content of a file of the payload's Ignition config.
 
     Raises:

@@ -126,6 +126,6 @@ def intent(name: str, **options: Any) -> Intent:
 
 
 def plan(name: str, **options: Any) -> ClusterPlan:
-    """The same, joined with the options: the plan, as it will be once all of its settings can be installed."""
+    """The same with its options, as a plan will be once all can be installed; the logins are the file's."""
     wanted = Options.model_validate(plans.options(**VARIANTS[name].options, **options))
     return ClusterPlan(**dict(intent(name, **options)), options=wanted)

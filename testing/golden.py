@@ -1,4 +1,4 @@
-"""The accepted trees below tests/golden: the rehearsal's as a whole, of each other cluster what differs from that one.
+"""The accepted trees below tests/golden: the rehearsal's whole, and of each other cluster what differs from that.
 
 Beside the files that differ, `removed.txt` lists those that the rehearsal has and the other cluster does not.
 """

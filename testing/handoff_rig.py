@@ -6,9 +6,9 @@ import pytest
 
 from providers.base.errors import HandoffUnsafeError
 from providers.vip_handoff.engine import HandoffEngine
-from providers.vip_handoff.model import Cluster
+from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from testing.fakes.clock import FakeClock
-from testing.fakes.lan import BOOTSTRAP, CLUSTER, MACS, VIP, FakeLan
+from testing.fakes.lan import BOOTSTRAP, MACS, SPEC, VIP, FakeLan
 
 FIRST, SECOND = "192.0.2.21", "192.0.2.22"
 TAKEN = frozenset({MACS[SECOND]})
@@ -22,18 +22,18 @@ RELEASED: dict[str, Any] = {"macs": [(0, TAKEN)], "state": "released"}
 class Rig:
     """One engine over one fake cluster."""
 
-    def __init__(self, cluster: Cluster = CLUSTER, *, signals: bool = False, **lan: Any) -> None:
+    def __init__(self, spec: VipHandoffSpec = SPEC, *, signals: bool = False, **lan: Any) -> None:
         self.clock = FakeClock()
         self.lan = FakeLan(self.clock, **lan)
         self.lines: list[str] = []
         signal = self.lan.missing if signals else None
-        work = (self.lan.client, self.clock, self.lines.append)
-        self.engine = HandoffEngine(cluster, self.lan, self.lan, signal, *work)
+        self.engine = HandoffEngine(spec, self.lan, self.lan, signal, self.lan.client, self.clock, self.lines.append)
 
-    def move(self) -> dict[str, Any]:
+    def move(self) -> VipHandoffOuts:
         return self.engine.move()
 
     def fails(self) -> HandoffUnsafeError:
+        """The error of a move that fails."""
         with pytest.raises(HandoffUnsafeError) as caught:
             self.move()
         assert not self.lan.stopped_at, "the VM must be kept"

@@ -17,6 +17,6 @@ needs_validate = pytest.mark.skipif(
 
 
 def validate(config: str) -> str:
-    """What it says of a config: errors and warnings; empty: nothing."""
+    """Its errors and warnings of a config; empty: none."""
     run = subprocess.run([str(_PROGRAM), "-"], input=config, capture_output=True, text=True, check=False)
     return run.stdout + run.stderr + ("" if run.returncode == 0 else f"status {run.returncode}")

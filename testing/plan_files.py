@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from boot_media.keyfiles import keyfiles_of
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
 from providers.base.errors import ConfigError
 from testing import plans
@@ -29,7 +30,7 @@ class Files:
         return load_intent(self.write(change), options)
 
     def plan(self, change: Change, **options: Any) -> ClusterPlan:
-        return load_plan(self.write(change), plans.options(**options), plans.keyfiles_of)
+        return load_plan(self.write(change), plans.options(**options), keyfiles_of)
 
     def refused_intent(self, change: Change, options: dict[str, Any] | None = None) -> list[str]:
         return self._lines(lambda: self.intent(change, options))
@@ -49,6 +50,6 @@ def as_it_is(_: dict[str, Any]) -> None:
 
 
 def addresses(**changes: Any) -> dict[str, Any]:
-    """The rehearsal's `node_addresses`, those of some hosts changed; `_` stands for `-`."""
+    """The rehearsal's `node_addresses`, those of some hosts changed; `_` is written for `-`."""
     known: dict[str, Any] = plans.options()["node_addresses"]
     return {**known, **{name.replace("_", "-"): value for name, value in changes.items()}}

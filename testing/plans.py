@@ -46,7 +46,7 @@ def intent(stack: dict[str, Any] | None = None) -> Intent:
 
 
 def five_masters(base: ClusterPlan) -> ClusterPlan:
-    """The widest control plane there is."""
+    """The widest control plane that is allowed."""
     last = base.control_plane[-1]
     more = [
         last.model_copy(

@@ -5,15 +5,17 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from boot_media.iso import Iso
 from providers.bmc_host.engine import BmcHostEngine
-from providers.host_provisioning.engine import Host, Installation, World
+from providers.host_provisioning.engine import Installation, Target, World
 from providers.host_provisioning.media import MediaServer
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
 from wires.api.https import Endpoint
-from wires.redfish.access import Access, Limits
-from wires.redfish.steps import drive
+from wires.redfish.access import BmcAccess, Limits
+from wires.redfish.steps import run_steps
 from wires.redfish.sushy_bmc import SushyBmc
 
 NAME = "okd-master-0"
@@ -23,7 +25,7 @@ ISO_BYTES = 150_000
 
 
 class MovedClock(FakeClock):
-    """Tells when it is moved."""
+    """Calls `on_sleep` with the time when it is moved."""
 
     on_sleep: Callable[[float], None] = staticmethod(lambda _: None)
 
@@ -35,7 +37,7 @@ class MovedClock(FakeClock):
 
 @dataclass
 class ServedMedia:
-    """`providers.host_provisioning.engine.Media` over the real server, with one ISO for all."""
+    """`providers.host_provisioning.engine.BootIsos` over the real server, with one ISO for all."""
 
     server: MediaServer
     iso: Iso
@@ -69,15 +71,14 @@ class ServerUnderTest:
 
     def bmc(self) -> SushyBmc:
         options = self.fleet.options
-        access = Access(
-            self.fleet.address(0),
-            options.username,
-            options.password,
+        access = BmcAccess(
+            address=self.fleet.address(0),
+            username=options.username,
             ca=self.fleet.ca,
             fingerprint=self.fingerprint,
             session=self.session,
         )
-        return SushyBmc(access, QUICK)
+        return SushyBmc(access, SecretStr(options.password), QUICK)
 
     def take_over(self) -> None:
         """What `BmcHost` does at its creation."""
@@ -94,14 +95,14 @@ class ServerUnderTest:
             self.bmc(),
             self.clock,
             self.media,
-            lambda host: api.is_ready(host.address),
+            lambda target: api.is_ready(target.address),
             self.lines.append,
             nullcontext(),
         )
-        return Installation(Host(NAME, uuid_of(0), self.fleet.node(0)), world, HOST_S)
+        return Installation(Target(NAME, uuid_of(0), self.fleet.node(0)), world, HOST_S)
 
     def install(self) -> None:
-        drive(self.installation().run(), self.clock)
+        run_steps(self.installation().run(), self.clock)
 
     def from_start_to_end(self) -> None:
         self.take_over()

@@ -44,7 +44,7 @@ class Host(Section):
     boot_mode: Text = ""
     hardware_profile: Text = Field("", json_schema_extra=OLD)
     root_device_hints: RootDeviceHints | None = None
-    network_config: dict[str, Any] | None = None
+    network_config: dict[str, Any] | None = Field(None, repr=False)
 
 
 class LoadBalancer(Section):

@@ -177,7 +177,7 @@ class _Loader(yaml.CSafeLoader):
         if tag is None or tag.rpartition(":")[2] in {"null", "bool", "int", "float", "str", "seq", "map"}
     }
     # Dates stay text, and all with a colon: YAML 1.1 takes MAC and IPv6 addresses for numbers to the base of 60.
-    yaml_implicit_resolvers = {  # noqa: RUF012 (the stubs say that it is no ClassVar)
+    yaml_implicit_resolvers = {
         first: [
             (tag, re.compile(f"(?!.*:){pattern.pattern}", pattern.flags))
             for tag, pattern in resolvers

@@ -96,8 +96,9 @@ class MachinePool(Section):
 class Proxy(Section):
     """The cluster's way out."""
 
-    http_proxy: Text = ""
-    https_proxy: Text = ""
+    http_proxy: Text = Field("", repr=False)
+    https_proxy: Text = Field("", repr=False)
+    """Both may have a login in them."""
     no_proxy: Text = ""
 
 

@@ -3,8 +3,10 @@
 import math
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr
+from pydantic import BeforeValidator, ConfigDict, SecretStr
 from pydantic.alias_generators import to_camel
+
+from providers.base.spec import Model
 
 
 def _as_text(value: Any) -> Any:
@@ -23,7 +25,7 @@ OLD: dict[str, Any] = {"deprecated": True}
 """Marks an old spelling in the JSON schema; see `old_spellings`."""
 
 
-class Section(BaseModel):
+class Section(Model):
     """One mapping of the file: camelCase keys, unknown ones refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from cluster.plan.model import ApiVip, Host, IngressVip, Intent
+from cluster.plan.model import ApiVip, IngressVip, Intent, PlannedHost
 
 
 def plan_json(plan: Intent) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _vip(vip: ApiVip | IngressVip) -> dict[str, Any]:
     }
 
 
-def _host(host: Host) -> dict[str, Any]:
+def _host(host: PlannedHost) -> dict[str, Any]:
     url = host.bmc.url
     return {
         "name": host.name,

@@ -3,16 +3,15 @@
 import hashlib
 
 from cluster.install_config import InstallConfig
-from cluster.install_config.platform import DISABLED, BareMetal, RootDeviceHints
-from cluster.install_config.platform import Host as WantedHost
+from cluster.install_config.platform import DISABLED, BareMetal, Host, RootDeviceHints
 from cluster.options import Placement
 from cluster.plan.model import (
     ApiVip,
-    Bmc,
     BootstrapHost,
-    Host,
     IngressVip,
     Intent,
+    PlannedBmc,
+    PlannedHost,
     Provisioning,
     Role,
     Server,
@@ -108,16 +107,16 @@ def _provisioning(bare: BareMetal, domain: str) -> Provisioning:
     )
 
 
-def _host(given: WantedHost, role: Role | None) -> Host:
+def _host(given: Host, role: Role | None) -> PlannedHost:
     boot_mac = parse_mac(given.boot_mac_address) or ""
-    host = Host(
+    host = PlannedHost(
         name=given.name,
         addresses=static_addresses(given.network_config, boot_mac),
         boot_mac=boot_mac,
         boot_mode=given.boot_mode,
         root_device_hints=given.root_device_hints or RootDeviceHints(),
         network_config=given.network_config,
-        bmc=Bmc(
+        bmc=PlannedBmc(
             address=given.bmc.address,
             url=parse_virtual_media_url(given.bmc.address),
             username=given.bmc.username,

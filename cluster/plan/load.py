@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from providers.base.shapes import dotted, shape_faults
 from pydantic import ValidationError
 
 from cluster.files import read_text
@@ -16,6 +15,7 @@ from cluster.plan.model import ClusterPlan, Intent, Keyfile
 from cluster.plan.placing import CONFIG, place
 from cluster.plan.refusals import BARE, incomplete, not_installable, unsupported
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
+from providers.base.shapes import dotted, shape_faults
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles of a `networkConfig`; raises an `OkdBaremetalError` that says why it cannot."""

@@ -3,13 +3,14 @@
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import ConfigDict, Field, SecretStr
 
 from cluster.install_config.platform import RootDeviceHints
 from cluster.options import Images, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
+from providers.base.spec import Model
 
 
 class Role(StrEnum):
@@ -24,10 +25,10 @@ class Role(StrEnum):
         return "master" if self is Role.CONTROL_PLANE else "worker"
 
 
-class Planned(BaseModel):
+class Planned(Model):
     """A part of the plan."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
 
 class Vip(Planned):
@@ -81,7 +82,7 @@ class Provisioning(Planned):
     """Of the bootstrap VM on this network."""
 
 
-class Bmc(Planned):
+class PlannedBmc(Planned):
     """A server's BMC."""
 
     address: str
@@ -120,7 +121,7 @@ class Keyfile(Planned):
     """Whether the `networkConfig` that it is made of holds a secret."""
 
 
-class Host(Machine):
+class PlannedHost(Machine):
     """One host of the install-config; a spare one, unless it is a `Server`."""
 
     role: Role | None = None
@@ -134,10 +135,10 @@ class Host(Machine):
     """nmstate; it may hold secrets."""
     keyfiles: tuple[Keyfile, ...] = ()
     """What that makes, by name."""
-    bmc: Bmc
+    bmc: PlannedBmc
 
 
-class Server(Host):
+class Server(PlannedHost):
     """A host that is installed."""
 
     role: Role
@@ -172,7 +173,7 @@ class Intent(Planned):
     api: ApiVip
     ingress: IngressVip
     provisioning: Provisioning
-    hosts: tuple[Host, ...]
+    hosts: tuple[PlannedHost, ...]
     """All of them, in the order of the file."""
     bootstrap: BootstrapHost
     runtime: Runtime

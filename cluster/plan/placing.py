@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from cluster.options import Placement
-from cluster.plan.model import BootstrapHost, Host, Intent
+from cluster.plan.model import BootstrapHost, Intent, PlannedHost
 from cluster.values.address import Address, in_any
 from providers.base.errors import Fault
 
 CONFIG = "config"
 """Where a fault of the stack's options is."""
-M = TypeVar("M", Host, BootstrapHost)
+M = TypeVar("M", PlannedHost, BootstrapHost)
 
 
-class _Claim(NamedTuple):
+class _Placed(NamedTuple):
     """One address of one machine, and what names it."""
 
     source: str
@@ -76,22 +76,22 @@ def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
             yield Fault("bootstrap.address", what, "keep one of the two")
 
 
-def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Claim]:
+def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Placed]:
     for index, host in enumerate(intent.hosts):
         if given := placement.node_addresses.get(host.name):
             path = f"node_addresses.{host.name}"
-            yield from (_Claim(CONFIG, f"{path}[{number}]", address) for number, address in enumerate(given))
+            yield from (_Placed(CONFIG, f"{path}[{number}]", address) for number, address in enumerate(given))
         else:
             path = f"platform.baremetal.hosts[{index}].networkConfig"
-            yield from (_Claim(file, path, address) for address in host.addresses)
+            yield from (_Placed(file, path, address) for address in host.addresses)
     if given := placement.bootstrap.address:
-        yield from (_Claim(CONFIG, "bootstrap.address", address) for address in given)
+        yield from (_Placed(CONFIG, "bootstrap.address", address) for address in given)
     else:
         path = "platform.baremetal.bootstrapExternalStaticIP"
-        yield from (_Claim(file, path, address) for address in intent.bootstrap.addresses)
+        yield from (_Placed(file, path, address) for address in intent.bootstrap.addresses)
 
 
-def _misplaced(intent: Intent, claims: list[_Claim]) -> Iterator[Fault]:
+def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
     """Addresses that the machines cannot reach each other at."""
     networks = list(intent.machine_networks)
     taken = dict.fromkeys(intent.api.addresses, "the API VIP")

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from cluster.options import Images
 from cluster.plan import Intent
-from cluster.plan.model import BootstrapHost, Host, Server
+from cluster.plan.model import BootstrapHost, PlannedHost, Server
 from cluster.plan.refusals import Missing, missing, option_of
 from cluster.values.address import Address, Network, parse_address
 from providers.base.errors import ConfigError, Fault
@@ -46,7 +46,7 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
     return intent.model_copy(update=changes), made
 
 
-def _host(host: Host, new: dict[str, list[Address]], families: list[int]) -> Host:
+def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int]) -> PlannedHost:
     return _with(host, new, families) if isinstance(host, Server) else host
 
 

@@ -1,8 +1,10 @@
 """What all resources and their providers share: typed inputs, stateless, one clean line per error."""
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -63,11 +65,8 @@ class Provider(ResourceProvider, Generic[S, O]):
             faults = list(self._faults(self.known_spec(_olds), spec))
         except ValidationError as error:
             faults = shape_faults(error, self.spec)
-        found = [(fault.where.partition(".")[0].partition("[")[0], fault) for fault in faults]
-        reasons = [
-            CheckFailure(key, str(Fault("", each.what, each.fix))) for key, each in found if key not in unknown
-        ]
-        return CheckResult(news, reasons)
+        failures = [_failure(fault) for fault in faults]
+        return CheckResult(news, [failure for failure in failures if failure.property not in unknown])
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """Let the engine compare the inputs itself: its per-property diff is what previews show."""
@@ -209,6 +208,13 @@ def _holds_secret(value: Any) -> bool:
 def _bare(props: Props) -> Props:
     """Without the pickled provider, and without what is not set: Pulumi hands nulls to `create`."""
     return {key: value for key, value in props.items() if key != "__provider" and value is not None}
+
+
+def _failure(fault: Fault) -> CheckFailure:
+    """A fault at the input that it is in; the reason has the rest of its place."""
+    key = re.split(r"[.\[]", fault.where, maxsplit=1)[0]
+    rest = fault.where.removeprefix(key).removeprefix(".")
+    return CheckFailure(key, str(replace(fault, where=rest)))
 
 
 def _is_unknown(value: object) -> bool:

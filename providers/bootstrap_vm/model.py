@@ -46,7 +46,7 @@ class BootstrapVmSpec(Spec):
     network: str = ""
     """libvirt network over that bridge; empty: the bridge directly."""
     mac: str
-    disk_gib: int
+    disk_gib: int = 32
     memory_mib: int
     vcpus: int
     emulated: bool

@@ -33,7 +33,7 @@ ADOPTED = ""
 ADOPTING = "adopting: it runs from its disk"
 
 
-class Media(Protocol):
+class BootIsos(Protocol):
     """Where boot ISOs come from."""
 
     def publish(self, host: str) -> str | None:
@@ -88,7 +88,7 @@ class World:
 
     bmc: BmcClient
     clock: Clock
-    media: Media
+    media: BootIsos
     is_up: IsUp
     report: Report
     guard: AbstractContextManager[None]

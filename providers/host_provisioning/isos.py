@@ -67,7 +67,7 @@ HOSTS_PER_MAKER, MAKERS = 100, 4
 
 @dataclass
 class IsoMedia:
-    """Makes them and has them served; `engine.Media` is its protocol."""
+    """Makes them and has them served; `engine.BootIsos` is its protocol."""
 
     server: ImageServer
     recipe: Recipe

@@ -81,7 +81,7 @@ class MediaServer:
         self._published: dict[str, Iso] = {}
         self._sent = defaultdict[str, Counter[str]](Counter)
         self._lock = threading.Lock()
-        self._server: _Server | None = None
+        self._server: _HttpServer | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -138,10 +138,10 @@ class MediaServer:
         with self._lock:
             self._sent[path][reader] += sent
 
-    def _listen(self) -> "_Server":
+    def _listen(self) -> "_HttpServer":
         where = f"media server {self.address}:{self.port}"
         try:
-            server = _Server((self.address, self.port), self)
+            server = _HttpServer((self.address, self.port), self)
         except OSError as error:
             what, fix = str(error.strerror), ""
             if error.errno == errno.EADDRINUSE:
@@ -154,7 +154,7 @@ class MediaServer:
         return server
 
 
-class _Server(ThreadingHTTPServer):
+class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = READERS
 
@@ -167,7 +167,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+    server: _HttpServer
     protocol_version = "HTTP/1.1"
     server_version = "okd-baremetal"
     sys_version = ""

@@ -2,18 +2,18 @@
 
 from typing import Self
 
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 
 from assets.ignition import composed_sha256, keyfiles_in, own_config
 from assets.render import Rendered
 from cluster.plan import ClusterPlan, Role, Server
-from providers.base.spec import Outs, Spec
+from providers.base.spec import Model, Outs, Spec
 from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import usable
 
 
-class HostSpec(BaseModel, frozen=True):
+class HostSpec(Model):
     """One host to install."""
 
     bmc: BmcAccess
@@ -24,7 +24,7 @@ class HostSpec(BaseModel, frozen=True):
     """Disk that is wiped, as `/dev/…`."""
 
 
-class MachineId(BaseModel, frozen=True):
+class MachineId(Model):
     """Who answers behind a host's BMC, as `BmcHost` found it."""
 
     uuid: str = ""
@@ -128,7 +128,7 @@ def _host_of(plan: ClusterPlan, server: Server) -> HostSpec:
     )
 
 
-class InstallationRecord(BaseModel, frozen=True):
+class InstallationRecord(Model):
     """What is known of an installed host."""
 
     uuid: str

@@ -58,8 +58,9 @@ def summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception], done: S
     It leaves no record: what `reinstall` has done already it would do again, so `done` is named.
     """
     lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
-    what = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts did not get there:{lines}\n"
-    fix = "run `pulumi up` again, which goes on with these; hosts that are not named here run"
+    count = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts"
+    what = f"{count} did not get there:{lines}\nHosts that are not named here run"
+    fix = "run `pulumi up` again, which goes on with those that are"
     if done:
         fix += f". Before it, take out of `reinstall` what was reinstalled already: {', '.join(sorted(done))}"
     return ProvisioningError(what, fix=fix)

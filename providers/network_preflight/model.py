@@ -3,16 +3,14 @@
 from collections.abc import Collection, Iterable
 from typing import Protocol, Self
 
-from pydantic import BaseModel
-
 from cluster.options import NetworkFindings, Phase
 from cluster.plan import ClusterPlan
 from cluster.plan.model import Machine, Vip
-from providers.base.spec import Spec
+from providers.base.spec import Model, Spec
 from wires.segment.vrrp import Advert
 
 
-class VipClaim(BaseModel, frozen=True):
+class VipClaim(Model):
     """A VIP, and which machines of the cluster may have it."""
 
     what: str

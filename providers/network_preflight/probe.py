@@ -22,7 +22,7 @@ class LocalNetworkProbe:
     report: Report
 
     def macs_of(self, address: str) -> frozenset[str]:
-        """See `NetworkProbe`; asked more than once, as RFC 5227 does: an answer that is lost would make a stranger."""
+        """See `NetworkProbe`; asks more than once, as RFC 5227 does: a lost answer would make a stranger."""
         interface = interface_to(address)
         return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
 

@@ -4,12 +4,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, Self
 
-from pydantic import BaseModel
-
 from cluster.options import PayloadDigests, Phase
 from cluster.plan import ClusterPlan
 from payload.kubeconfig import Kubeconfig
-from providers.base.spec import Spec
+from providers.base.spec import Model, Spec
 from wires.libvirt.hypervisor import HostFacts
 
 
@@ -70,7 +68,7 @@ class ProvisionerPreflightSpec(Spec):
         )
 
 
-class Bridge(BaseModel, frozen=True):
+class Bridge(Model):
     """A network interface that shall be a bridge."""
 
     is_bridge: bool
@@ -80,7 +78,7 @@ class Bridge(BaseModel, frozen=True):
     """At least one port has a link."""
 
 
-class Tool(BaseModel, frozen=True):
+class Tool(Model):
     """An installed program."""
 
     path: Path

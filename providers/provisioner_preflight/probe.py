@@ -69,7 +69,7 @@ class LocalProbe:
             file.read(1)
 
     def sha256(self, path: Path) -> str:
-        """See `ProvisionerProbe`; remembered in the cache for as long as the file is the same one, with the same time."""
+        """See `ProvisionerProbe`; remembered for as long as the file is the same one, with the same time."""
         seen = path.stat()
         remembered = cache_dir() / "digests" / f"{seen.st_dev}-{seen.st_ino}-{seen.st_size}-{seen.st_mtime_ns}"
         with path.open("rb") as file:

@@ -1,6 +1,6 @@
 """One rendered file, and what is known of it."""
 
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 
 from assets.file import Reader
 from providers.base.spec import Outs, Spec
@@ -13,7 +13,8 @@ class RenderedAssetSpec(Spec):
     mode: str
     """In octal."""
     reader: Reader
-    text: str | SecretStr
+    text: str | SecretStr = Field(repr=False)
+    """From a state it comes as `str`, secret or not."""
 
     @property
     def plain(self) -> str:

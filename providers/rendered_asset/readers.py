@@ -37,7 +37,7 @@ FIX = "look at it with `okd-baremetal render`; if your inputs are right, report 
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReaderVerdict:
     """What one reader answered."""
 
     reader: str
@@ -78,7 +78,7 @@ def lint(file: RenderedFile) -> bool:
     return True
 
 
-def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Verdict]:
+def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[ReaderVerdict]:
     """Ask every real reader of this machine.
 
     Args:
@@ -138,7 +138,7 @@ def _texts(folders: Folders, reader: Reader) -> dict[str, bytes]:
     }
 
 
-def _linted(reader: Reader, folders: Folders) -> Verdict:
+def _linted(reader: Reader, folders: Folders) -> ReaderVerdict:
     judged, refusals = 0, list[Fault]()
     for folder, files in folders.items():
         for file in files:
@@ -151,22 +151,22 @@ def _linted(reader: Reader, folders: Folders) -> Verdict:
     not_run = "" if judged else "not installed"
     if not_run and shutil.which(reader, path=PATH):
         not_run = "no interface of this machine can do multicast"
-    return Verdict(reader, judged, tuple(refusals), not_run)
+    return ReaderVerdict(reader, judged, tuple(refusals), not_run)
 
 
-def _dhclient(texts: Mapping[str, bytes]) -> Verdict:
+def _dhclient(texts: Mapping[str, bytes]) -> ReaderVerdict:
     """It complains of lines, and ends well all the same; where it has no interface it does nothing else."""
     quietly = ("-4", "-n", "-d", "-cf", FILE, "-lf", "/dev/null", "-pf", "/dev/null")
     return _asked("dhclient", texts, *quietly, within=OWN_NETWORK, complaint=rb" line \d+: ")
 
 
-def _coredns(texts: Mapping[str, bytes]) -> Verdict:
+def _coredns(texts: Mapping[str, bytes]) -> ReaderVerdict:
     """It judges a Corefile only by serving it: in a network of its own, and then it is ended."""
     program = _find("coredns")
     if not_run := _cannot(program, OWN_NETWORK):
-        return Verdict("coredns", not_run=not_run)
+        return ReaderVerdict("coredns", not_run=not_run)
     answers = [_unserved(path, program, text) for path, text in texts.items()]
-    return Verdict("coredns", len(answers), tuple(filter(None, answers)))
+    return ReaderVerdict("coredns", len(answers), tuple(filter(None, answers)))
 
 
 def _unserved(path: str, program: str, text: bytes) -> Fault | None:
@@ -186,12 +186,12 @@ def _unserved(path: str, program: str, text: bytes) -> Fault | None:
     return _refused(path, answer)
 
 
-def _systemd(folders: Folders) -> Verdict:
+def _systemd(folders: Folders) -> ReaderVerdict:
     """Each unit, where the files are that it starts."""
     name = "systemd-analyze"
     program, answers = _find(name), list[Fault | None]()
     if not_run := _cannot(program):
-        return Verdict(name, not_run=not_run)
+        return ReaderVerdict(name, not_run=not_run)
     for folder, files in folders.items():
         units = [file for file in files if file.reader is Reader.SYSTEMD]
         with tempfile.TemporaryDirectory() as root:
@@ -199,7 +199,7 @@ def _systemd(folders: Folders) -> Verdict:
             _make_programs(Path(root), units)
             verify = [program, "verify", "--man=no", "--recursive-errors=no", f"--root={root}"]
             answers += [_refusal(f"{folder}{unit.path}", [*verify, unit.name], hide=root) for unit in units]
-    return Verdict(name, len(answers), tuple(filter(None, answers)))
+    return ReaderVerdict(name, len(answers), tuple(filter(None, answers)))
 
 
 def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
@@ -212,14 +212,14 @@ def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
 
 def _asked(
     name: str, contents: Mapping[str, bytes], *options: str, within: Sequence[str] = (), complaint: bytes = b""
-) -> Verdict:
+) -> ReaderVerdict:
     """Ask a reader that judges its standard input, or one file."""
     program = _find(name)
     if not_run := _cannot(program, within):
-        return Verdict(name, not_run=not_run)
+        return ReaderVerdict(name, not_run=not_run)
     command = [*within, program, *options]
     answers = [_refusal(path, command, content, complaint) for path, content in contents.items()]
-    return Verdict(name, len(contents), tuple(filter(None, answers)))
+    return ReaderVerdict(name, len(contents), tuple(filter(None, answers)))
 
 
 def _find(name: str) -> str:

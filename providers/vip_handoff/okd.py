@@ -1,30 +1,44 @@
-"""What OKD itself says of its bootstrap: both that `openshift-install wait-for bootstrap-complete` waits for."""
+"""What OKD reports of its own bootstrap: both things that `openshift-install wait-for bootstrap-complete` awaits."""
 
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from pydantic import BaseModel
-
-from wires.api.kubernetes import KubeApi
+from providers.base.spec import Model
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 REMOVED = "EtcdBootstrapMemberRemoved"
 
 
-class _ConfigMap(BaseModel):
+R = TypeVar("R", bound=Model)
+
+
+class KubernetesReader(Protocol):
+    """An API that is asked at an address, see `wires.api.kubernetes.KubeApi`."""
+
+    def get(self, address: str, path: str, model: type[R]) -> R | None:
+        """One resource; None: there is none.
+
+        Raises:
+            OSError: It cannot be asked.
+        """
+        ...
+
+
+class _ConfigMap(Model):
     data: dict[str, str] = {}
 
 
-class _Condition(BaseModel):
+class _Condition(Model):
     type: str
     status: str
 
 
-class _Status(BaseModel):
+class _Status(Model):
     conditions: tuple[_Condition, ...] = ()
 
 
-class _Etcd(BaseModel):
+class _Etcd(Model):
     status: _Status = _Status()
 
 
@@ -32,7 +46,7 @@ class _Etcd(BaseModel):
 class Okd:
     """Asked at an address, by the kubeconfig's client certificate."""
 
-    api: KubeApi
+    api: KubernetesReader
 
     def missing(self, address: str) -> str | None:
         """A `Signal`: the bootstrap's work is done, and etcd's quorum does without its member."""
@@ -42,7 +56,7 @@ class Okd:
             return f"OKD cannot be asked through {address}: {type(error).__name__}: {error}"
 
     def _works(self, address: str) -> str | None:
-        """The bootstrap writes the ConfigMap as its last deed."""
+        """The bootstrap writes the ConfigMap last of all."""
         found = self.api.get(address, CONFIG_MAP, _ConfigMap)
         seen = "not there" if found is None else f"status {found.data.get('status')!r}"
         wanted = found is not None and found.data.get("status") == "complete"

@@ -45,7 +45,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
             seen = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)
             holder = holder_in(spec, seen, macs_at)
         except OkdBaremetalError as error:
-            warn(f"{spec.where}: not seen: {error}; kept what was known")
+            warn(f"{spec.where}: not seen, kept what was known: {error}")
             return outs
         macs = sorted(frozenset[str]().union(*seen))
         if not macs:

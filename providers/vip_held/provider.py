@@ -2,6 +2,7 @@
 
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
+from providers.base.errors import OkdBaremetalError
 from providers.base.plugin import row, warnings
 from providers.vip_held.engine import VipHeldEngine
 from providers.vip_held.model import VipHeldOuts, VipHeldSpec
@@ -18,9 +19,14 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
         return _proven(new)
 
     def _read(self, spec: VipHeldSpec, outs: VipHeldOuts) -> VipHeldOuts:
-        holder, macs = _engine(spec).holder()
+        warn = warnings(spec.urn)
+        try:
+            holder, macs = _engine(spec).holder()
+        except OkdBaremetalError as error:
+            warn(f"VIP {spec.vip}: not seen, kept what was known: {error}")
+            return outs
         if not macs:
-            warnings(spec.urn)("nobody answers it now; kept what was known")
+            warn(f"VIP {spec.vip}: nobody answers it now; kept what was known")
             return outs
         return VipHeldOuts(holder=holder, macs=macs, unproven=outs.unproven)
 

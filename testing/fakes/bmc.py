@@ -11,7 +11,7 @@ UUID = "c0ffee00-0000-4000-8000-000000000001"
 
 @dataclass
 class FakeBmc:
-    """Implements `wires.redfish.bmc.Bmc`.
+    """Implements `wires.redfish.bmc.BmcClient`, without a Redfish service.
 
     Args:
         sticky: `Once` stays for good, as in sushy-tools; else it is used up at the next power-on.
@@ -32,7 +32,7 @@ class FakeBmc:
     boot_s: float = 20.0
     answers: bool = True
     """Whether what is booted from disk answers."""
-    who: Identity = field(default_factory=lambda: Identity(UUID, "SN-1", "R650", "Dell", "1.2"))
+    machine: Identity = field(default_factory=lambda: Identity(UUID, "SN-1", "R650", "Dell", "1.2"))
     settle_s: float = 0
     url: str = "https://bmc/redfish/v1/Systems/1"
     requests: int = 0
@@ -48,7 +48,7 @@ class FakeBmc:
 
     def identity(self) -> Identity:
         self._request("identity")
-        return self.who
+        return self.machine
 
     def bmc_version(self) -> str:
         self._request("bmc_version")

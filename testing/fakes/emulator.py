@@ -29,7 +29,7 @@ from testing.certificates import Authority
 USER, PASSWORD = "admin", "s3cret-of-the-BMC"
 SECOND_USER, SECOND_PASSWORD = "operator", "another-s3cret"
 MEETING_S = 20
-LOOKS = 2  # how often a BMC is asked for a power-on system before its installer is done
+READS = 2  # of a power-on system, before its installer is done
 
 
 class PromptDriver(FakeDriver):  # type: ignore[misc]
@@ -46,11 +46,11 @@ class FakeGuest:
     """What runs on the emulated servers.
 
     Booted from virtual CD it is the installer: it writes the disk and switches the server off by the emulator's
-    driver after a few looks. Booted from a written disk it is the installed system, and answers /readyz.
+    driver after a few reads. Booted from a written disk it is the installed system, and answers /readyz.
     """
 
     systems: Any
-    looks: Counter[str] = field(default_factory=Counter)
+    reads: Counter[str] = field(default_factory=Counter)
     installs: Counter[str] = field(default_factory=Counter)
     disks: set[str] = field(default_factory=set)
     patience: threading.Event = field(default_factory=threading.Event)
@@ -59,8 +59,8 @@ class FakeGuest:
     def seen(self, uuid: str) -> None:
         """The BMC was asked for the system."""
         if self._from_cd(uuid):
-            self.looks[uuid] += 1
-            if self.looks[uuid] % LOOKS == 0 and self.patience.is_set():
+            self.reads[uuid] += 1
+            if self.reads[uuid] % READS == 0 and self.patience.is_set():
                 self.installs[uuid] += 1
                 self.disks.add(uuid)
                 self.systems.set_power_state(uuid, "ForceOff")
@@ -87,9 +87,9 @@ class Emulator:
     certificate: str
     requests: list[str] = field(default_factory=list)
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
-    """What a server says of itself, by system UUID, before what the emulator knows."""
+    """Properties that a server reports in place of the emulator's, by system UUID."""
     meeting: threading.Barrier | None = None
-    """Where there is one, the first look at each server is answered when all are looked at."""
+    """Where there is one, the first read of each server is answered when all are asked."""
     met: set[str] = field(default_factory=set)
 
     @property
@@ -106,7 +106,7 @@ class Emulator:
             self.guest.systems.set_power_state(uuid, "On")
         self.guest.disks.clear()
         self.guest.installs.clear()
-        self.guest.looks.clear()
+        self.guest.reads.clear()
         self.guest.patience.set()
         self.labels.clear()
         self.meeting = None
@@ -187,26 +187,26 @@ def _watch(bmc: Emulator) -> None:
 
     def note() -> None:
         bmc.requests.append(f"{flask.request.method} {flask.request.path}")
-        uuid = looked_at()
+        uuid = system_read()
         if bmc.meeting and uuid and uuid not in bmc.met:
             bmc.met.add(uuid)
             with suppress(threading.BrokenBarrierError):
                 bmc.meeting.wait(MEETING_S)
 
-    def looked_at() -> str:
+    def system_read() -> str:
         parts = flask.request.path.split("/")
-        is_look = flask.request.method == "GET" and parts[:-1] == ["", "redfish", "v1", "Systems"]
-        return parts[-1] if is_look else ""
+        is_read = flask.request.method == "GET" and parts[:-1] == ["", "redfish", "v1", "Systems"]
+        return parts[-1] if is_read else ""
 
-    def looked(response: flask.Response) -> flask.Response:
-        if uuid := looked_at():
+    def answered(response: flask.Response) -> flask.Response:
+        if uuid := system_read():
             bmc.guest.seen(uuid)
-            if response.is_json and (said := bmc.labels.get(uuid)):
-                response.set_data(json.dumps({**response.get_json(), **said}))
+            if response.is_json and (labels := bmc.labels.get(uuid)):
+                response.set_data(json.dumps({**response.get_json(), **labels}))
         return response
 
     emulator.app.before_request(note)
-    emulator.app.after_request(looked)
+    emulator.app.after_request(answered)
 
 
 def _api(guest: FakeGuest, uuid: str, address: str, context: ssl.SSLContext) -> http.server.ThreadingHTTPServer:

@@ -11,7 +11,7 @@ UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 
 
 class HttpsServer:
-    """Answers every request with the same bytes; no bytes: it says nothing and keeps the connection open."""
+    """Answers every request with the same bytes; no bytes: it sends nothing and keeps the connection open."""
 
     def __init__(self, listener: socket.socket, context: ssl.SSLContext, answer: bytes) -> None:
         self.port: int = listener.getsockname()[1]
@@ -50,7 +50,7 @@ class HttpsServer:
 def https_server(
     certificate: str, answer: bytes = OK, address: str = "127.0.0.1", client_ca: str = ""
 ) -> Iterator[HttpsServer]:
-    """Serve on a free port of an address of loopback; with a `client_ca` (PEM), those alone whom it has signed."""
+    """Serve on a free port of an address of loopback; with a `client_ca` (PEM), only clients that it has signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     if client_ca:

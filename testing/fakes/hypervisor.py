@@ -1,21 +1,30 @@
 """libvirt in memory: domains that obey their power button, or do not."""
 
 import hashlib
-from dataclasses import dataclass, field
-from xml.etree import ElementTree
+from dataclasses import dataclass, field, replace
 
 from providers.base.errors import HypervisorError
 from testing.fakes.clock import FakeClock
-from wires.libvirt.connection import OWNER, Found
+from wires.libvirt.hypervisor import DomainSpec, Found
 
 BASE = "base.qcow2"
 
 
+@dataclass(frozen=True)
+class Overlay:
+    """A thin disk that was asked for."""
+
+    base: str
+    """Path of the volume below it."""
+    size_gib: int
+
+
 @dataclass
 class FakeHypervisor:
-    """Implements `wires.libvirt.connection.Hypervisor`.
+    """Implements `wires.libvirt.hypervisor.Hypervisor`.
 
     Args:
+        clock: The test's.
         shuts_down_s: How long a guest takes after its power button was pressed; None: it ignores it.
         presses_missed: How many presses a guest misses first.
     """
@@ -24,15 +33,16 @@ class FakeHypervisor:
     shuts_down_s: float | None = 3
     presses_missed: int = 0
     domains: dict[str, Found] = field(default_factory=dict)
-    xml: dict[str, str] = field(default_factory=dict)
-    volumes: dict[str, bytes | None] = field(default_factory=lambda: {BASE: None})
+    defined: dict[str, DomainSpec] = field(default_factory=dict)
+    """As which each domain was defined last."""
+    volumes: dict[str, bytes | Overlay] = field(default_factory=lambda: {BASE: b""})
     calls: list[str] = field(default_factory=list)
     _off_at: dict[str, float] = field(default_factory=dict)
 
     def find(self, name: str) -> Found | None:
         if name in self._off_at and self.clock.now() >= self._off_at[name]:
             del self._off_at[name]
-            self._set(name, False)
+            self._switch(name, on=False)
         return self.domains.get(name)
 
     def volume_path(self, pool: str, volume: str) -> str:
@@ -41,31 +51,29 @@ class FakeHypervisor:
         return f"/{pool}/{volume}"
 
     def volume_sha256(self, pool: str, volume: str) -> str:
-        return hashlib.sha256(self.volumes[volume] or b"").hexdigest()
+        content = self.volumes[volume]
+        assert isinstance(content, bytes), "no test gives an overlay a digest"
+        return hashlib.sha256(content).hexdigest()
 
-    def make_volume(self, pool: str, volume_xml: str, content: bytes | None) -> str:
-        name = ElementTree.fromstring(volume_xml).findtext("name", "")  # noqa: S314
-        self.calls.append(f"make {name}")
-        self.xml[name], self.volumes[name] = volume_xml, content
-        return f"/{pool}/{name}"
+    def make_overlay(self, pool: str, volume: str, *, base: str, size_gib: int) -> str:
+        return self._make(pool, volume, Overlay(base, size_gib))
+
+    def make_private(self, pool: str, volume: str, content: bytes) -> str:
+        return self._make(pool, volume, content)
 
     def delete_volume(self, pool: str, volume: str) -> None:
         if volume in self.volumes:
             self.calls.append(f"delete {volume}")
             del self.volumes[volume]
 
-    def define(self, domain_xml: str) -> None:
-        root = ElementTree.fromstring(domain_xml)  # noqa: S314
-        name = root.findtext("name", "")
-        mark = root.find(f"metadata/{{{OWNER}}}vm")
-        assert mark is not None
-        self.calls.append(f"define {name}")
-        self.xml[name] = domain_xml
-        self.domains[name] = Found(mark.get("owner", ""), mark.get("build", ""), running=False)
+    def define(self, domain: DomainSpec) -> None:
+        self.calls.append(f"define {domain.name}")
+        self.defined[domain.name] = domain
+        self.domains[domain.name] = Found(domain.owner, domain.build, running=False)
 
     def start(self, name: str) -> None:
         self.calls.append(f"start {name}")
-        self._set(name, True)
+        self._switch(name, on=True)
 
     def shut_down(self, name: str) -> None:
         self.calls.append(f"button {name}")
@@ -75,8 +83,8 @@ class FakeHypervisor:
             self._off_at.setdefault(name, self.clock.now() + self.shuts_down_s)
 
     def power_off(self, name: str) -> None:
-        self.calls.append(f"plug {name}")
-        self._set(name, False)
+        self.calls.append(f"cut power of {name}")
+        self._switch(name, on=False)
 
     def undefine(self, name: str) -> None:
         assert not self.domains[name].running, "libvirt would keep it as a transient domain"
@@ -86,7 +94,12 @@ class FakeHypervisor:
     def ask(self, name: str, word: str) -> str:
         raise NotImplementedError
 
-    def _set(self, name: str, running: bool) -> None:
-        was = self.domains[name]
-        assert was.running != running, f"libvirt refuses: {name} is so already"
-        self.domains[name] = Found(was.owner, was.build, running)
+    def _make(self, pool: str, volume: str, content: bytes | Overlay) -> str:
+        self.calls.append(f"make {volume}")
+        self.volumes[volume] = content
+        return f"/{pool}/{volume}"
+
+    def _switch(self, name: str, *, on: bool) -> None:
+        before = self.domains[name]
+        assert before.running != on, f"libvirt refuses: {name} is {'on' if on else 'off'} already"
+        self.domains[name] = replace(before, running=on)

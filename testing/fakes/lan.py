@@ -1,12 +1,12 @@
-"""The cluster as the provisioner sees it, moved by a fake clock: who answers, what is ready, what was said."""
+"""The cluster as the provisioner sees it, moved by a fake clock: who answers, what is ready, what was sent."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from providers.base.errors import HypervisorError, OkdBaremetalError
-from providers.vip_handoff.model import Cluster
+from providers.base.errors import HypervisorError, SegmentError
+from providers.vip_handoff.model import VipHandoffSpec
 from testing.fakes.clock import FakeClock
 
 VIP, VIP6 = "192.0.2.5", "2001:db8::5"
@@ -16,34 +16,51 @@ MACS = {address: f"52:54:00:00:00:{address[-2:]}" for address in NODES.values()}
 STRANGER = "0a:00:00:00:00:01"
 NEVER = float("inf")
 
-CLUSTER = Cluster(
-    vips=(VIP,),
-    bootstrap_name="okd-bootstrap",
-    bootstrap_mac=BOOTSTRAP,
-    nodes=NODES,
-    min_ready=3,
-    stable_s=30,
-    soak_s=20,
-    deadline_s=600,
-    bootstrap_s=300,
-)
+PROPS: dict[str, Any] = {
+    "phase": "bootstrap",
+    "vips": [VIP],
+    "domain": "okd.lab.test",
+    "bootstrap_name": "okd-bootstrap",
+    "bootstrap_mac": BOOTSTRAP,
+    "nodes": NODES,
+    "min_ready": 3.0,
+    "libvirt_uri": "test:///default",
+    "stack": "prod",
+    "payload_sha256": "a" * 64,
+    "stable_s": 30.0,
+    "soak_s": 20.0,
+    "deadline_s": 600.0,
+    "bootstrap_s": 300.0,
+    "shutdown_s": 5.0,
+}
+"""As the engine of Pulumi hands them in: numbers are floats."""
+
+
+def spec_with(**changes: Any) -> VipHandoffSpec:
+    return VipHandoffSpec.model_validate({**PROPS, **changes})
+
+
+SPEC = spec_with()
 
 
 @dataclass
 class FakeLan:
-    """Implements the `Segment`, `Guest`, `Client` and, as `missing`, the `Signal` of `providers.vip_handoff.model`.
+    """The `ClusterProbe`, `BootstrapGuest`, `MeasuringClient` and, as `missing`, the `Signal` of the handoff's model.
 
     Args:
+        clock: The test's.
         macs: Who answers the VIP, from the second (of the test) that is named.
         outages: By address (or `config` + address): seconds between which it does not answer.
+        second_macs: The same for a second VIP; empty: there is no second VIP.
         moves_s: How long after `release` a node answers the VIP.
         backs_s: How long after `hold` the bootstrap does.
-        second_macs: The same of a second VIP, or nothing: it has no second VIP.
+        completes_s: From which second on the payload reports that its bootstrap may end.
         silent_s: From which second on the channel is dead.
-        completes_s: From which second on the payload says that its bootstrap may end.
-        blind_s: From which second on nothing can be seen of the wire.
+        blind_s: From which second on the segment cannot be asked.
         stuck: Whether the VM cannot be stopped.
-        answers: What the guest says instead, by word; None: the channel is dead.
+        answers: What the guest answers instead, by word; None: the channel is dead.
+        taker: Who answers the VIP after a `release`.
+        state: How the guest's answers begin.
     """
 
     clock: FakeClock
@@ -59,9 +76,11 @@ class FakeLan:
     answers: dict[str, str | None] = field(default_factory=dict)
     taker: str = MACS["192.0.2.22"]
     state: str = "held"
-    said: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    """Words on the channel."""
     stopped_at: list[float] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
+    """Words, the end of the VM, and the client's begin and end, in turn."""
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +93,7 @@ class FakeLan:
 
     def vip_macs(self) -> tuple[frozenset[str], ...]:
         if self.second >= self.blind_s:
-            raise OkdBaremetalError("no ARP here: Network is down", where="bridge", fix="Is the bridge up?")
+            raise SegmentError("no ARP here: Network is down", where="bridge", fix="set the bridge up")
         return tuple(self._now(macs) for macs in (self.macs, self.second_macs) if macs)
 
     def macs_of(self, address: str) -> frozenset[str]:
@@ -86,8 +105,8 @@ class FakeLan:
     def serves_config(self, address: str) -> bool:
         return self._answers(f"config {address}")
 
-    def say(self, word: str) -> str:
-        self.said.append(word)
+    def send(self, word: str) -> str:
+        self.sent.append(word)
         self.order.append(word)
         answer = self.answers.get(word, "released vip=yes api=yes")
         if answer is None or self.second >= self.silent_s:
@@ -121,8 +140,13 @@ class FakeLan:
             self.order.append("client ends")
 
     def figures(self, started: float) -> dict[str, Any]:
-        figures = {"gap_ms": 31, "gap_at_s": self.started + 33.5 - started, "probes_sent": 500, "probes_failed": 0}
-        return {**figures, "felt": {"connects_tried": 450}}
+        return {
+            "gap_ms": 31,
+            "gap_at_s": self.started + 33.5 - started,
+            "probes_sent": 500,
+            "probes_failed": 0,
+            "clients": {"connects_tried": 450},
+        }
 
     def _answers(self, what: str) -> bool:
         return not any(name == what and begin <= self.second < end for name, begin, end in self.outages)

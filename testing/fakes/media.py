@@ -7,14 +7,14 @@ DIGEST = "ab" * 32
 
 @dataclass
 class FakeMedia:
-    """Implements `providers.host_provisioning.engine.Media`."""
+    """Implements `providers.host_provisioning.engine.BootIsos`."""
 
     revision: str = DIGEST
     read: dict[str, int] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
 
     makes: int = 1
-    """How often it says that an ISO is not made yet."""
+    """How often it answers that an ISO is not made yet."""
 
     def publish(self, host: str) -> str | None:
         if self.makes:

@@ -7,39 +7,38 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from boot_media.iso import INSTALLER_VERSION
-from payload.checks import PayloadError
+from boot_media.tools import COREOS_INSTALLER_VERSION
 from payload.kubeconfig import Kubeconfig
-from providers.base.errors import HypervisorError
+from providers.base.errors import HypervisorError, PayloadError
 from providers.base.verdict import Verdict
 from providers.provisioner_preflight.engine import GIB, IGNITION_ROOM, judge
-from providers.provisioner_preflight.model import Bridge, Installer, Spec
+from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, Tool
 from testing import payloads
-from wires.libvirt.facts import HostFacts, Pool, Volume
+from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 
 SSH = "qemu+ssh://root@kvm.example.com/system"
 BASE, ISO, IMAGE = "/pool/base.qcow2", "/cache/iso", "/images/base.qcow2"
-SPEC = Spec(
-    phase="bootstrap",
-    stack="prod",
-    payload={"bootstrap": "f0", "master": "f1", "worker": "f2"},
-    domain=payloads.DOMAIN,
-    libvirt_uri="qemu:///system",
-    bridges={"externalBridge": "baremetal"},
-    vm="okd-bootstrap",
-    emulated=False,
-    pool="default",
-    base_volume="base.qcow2",
-    base_sha256="b0",
-    disk_gib=32,
-    manage=False,
-    image_source="",
-    image_sha256="",
-    media_address="192.0.2.1",
-    media_port=8080,
-    base_iso_sha256="d3",
-    base_iso_url="",
-)
+PROPS: dict[str, Any] = {
+    "phase": "bootstrap",
+    "stack": "prod",
+    "payload": {"bootstrap": "f0" * 32, "master": "f1" * 32, "worker": "f2" * 32},
+    "domain": payloads.DOMAIN,
+    "libvirt_uri": "qemu:///system",
+    "bridges": {"externalBridge": "baremetal"},
+    "vm": "okd-bootstrap",
+    "emulated": False,
+    "pool": "default",
+    "base_volume": "base.qcow2",
+    "base_sha256": "b0",
+    "disk_gib": 32,
+    "manage": False,
+    "image_source": "",
+    "image_sha256": "",
+    "media_address": "192.0.2.1",
+    "media_port": 8080,
+    "base_iso_sha256": "d3",
+    "base_iso_url": "",
+}
 MANAGED: dict[str, Any] = {
     "manage": True,
     "base_volume": "",
@@ -53,15 +52,18 @@ HOST = HostFacts(version=(9, 0, 0), kvm=True, pool=POOL)
 DOWN = HypervisorError("libvirt is not reachable: no such file", where="qemu:///system", fix="not shown")
 
 
+AT_WORK = Bridge(is_bridge=True, up=True, linked=True)
+
+
 @dataclass
 class World:
-    """Implements `providers.provisioner_preflight.model.Looks`."""
+    """Implements `providers.provisioner_preflight.model.ProvisionerProbe`."""
 
     host: HostFacts | HypervisorError = HOST
-    bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": Bridge(True, True, True)})
+    bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": AT_WORK})
     files: dict[str, str | int] = field(default_factory=lambda: {BASE: "b0", ISO: "d3", IMAGE: "e4"})
     """Digest by path, or the errno that reading it gives."""
-    tool: Installer | None = field(default_factory=lambda: Installer(Path("/bin/tool"), INSTALLER_VERSION))
+    tool: Tool | None = field(default_factory=lambda: Tool(path=Path("/bin/tool"), version=COREOS_INSTALLER_VERSION))
     port: int = 0
     """The errno that listening gives."""
     contents: dict[str, bytes] = field(default_factory=payloads.payload)
@@ -91,17 +93,17 @@ class World:
     def base_iso(self, sha256: str) -> Path:
         return Path(ISO)
 
-    def installer(self) -> Installer | None:
+    def coreos_installer(self) -> Tool | None:
         return self.tool
 
     def payload(self, stack: str, name: str, sha256: str) -> bytes:
-        assert stack == SPEC.stack
+        assert stack == "prod"
         if name not in self.contents:
-            raise PayloadError(f"{name} is not {sha256}", "bring it")
+            raise PayloadError(f"sha256 is another one, wanted {sha256}", where=name, fix="put it there")
         return self.contents[name]
 
     def kubeconfig(self, stack: str) -> Kubeconfig | None:
-        assert stack == SPEC.stack
+        assert stack == "prod"
         if isinstance(self.beside, PayloadError):
             raise self.beside
         return self.beside
@@ -114,8 +116,13 @@ class World:
             raise OSError(self.port, os.strerror(self.port))
 
 
+def spec_with(**changes: Any) -> ProvisionerPreflightSpec:
+    return ProvisionerPreflightSpec.model_validate({**PROPS, **changes})
+
+
 def seen(spec: dict[str, Any] | None = None, **world: Any) -> Verdict:
-    return judge(replace(SPEC, **(spec or {})), World(**world))
+    verdict, _ = judge(spec_with(**(spec or {})), World(**world))
+    return verdict
 
 
 def with_pool(**changes: Any) -> HostFacts:

@@ -20,19 +20,19 @@ class VirtioPort:
     name: str
     """What the guest opens in place of `PORT`."""
 
-    def say(self, word: str) -> str:
-        """Say a word; the answer.
+    def send(self, word: str) -> str:
+        """Send a word; the answer.
 
         Raises:
             TimeoutError: There is none.
         """
         os.write(self.master, f"{word}\n".encode())
-        heard = b""
-        while not heard.endswith(b"\n"):
+        answer = b""
+        while not answer.endswith(b"\n"):
             if not select.select([self.master], [], [], ANSWER_S)[0]:
                 raise TimeoutError(f"no answer to {word}")
-            heard += os.read(self.master, 100)
-        return heard.decode().strip()
+            answer += os.read(self.master, 100)
+        return answer.decode().strip()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A cluster of machines on one segment: a bootstrap and its control plane, with their rendered files."""
+"""The machines of a cluster on one bridge: a bootstrap and its control plane, with their rendered files."""
 
 import subprocess
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from cluster.plan import ClusterPlan, Role
 from cluster.values.address import Address
 from testing import clusters
 from testing.certificates import authority
-from testing.scene.segment import Machine, bridge, machine, until
-from wires.api.client import Felt, VipClient
+from testing.scene.machine import Machine, bridge, machine, until
+from wires.api.client import Attempts, VipClient
 from wires.api.https import Endpoint, connect_problem
 
 DOMAIN = "okd.lab.test"
 
 
 @dataclass
-class Segment:
-    """A cluster's machines, none of whose programs runs yet."""
+class Cluster:
+    """The machines of a cluster; nothing runs on them until a test starts it."""
 
     plan: ClusterPlan
     bootstrap: Machine
@@ -55,7 +55,7 @@ class Segment:
         node.start_keepalived([address for vip in self.plan.vips_of(Role.CONTROL_PLANE) for address in vip.addresses])
 
     def holders(self) -> set[str]:
-        """Names of those who hold the API VIP, of either family."""
+        """Names of the machines that hold the API VIP, of either family."""
         everybody = {self.bootstrap.name: self.bootstrap, **self.nodes}
         return {name for name, each in everybody.items() for vip in self.vips if each.holds(vip)}
 
@@ -87,7 +87,8 @@ class Segment:
 
 
 @contextmanager
-def segment(name: str, folder: Path, certificate: str, *, answer_ms: int = 0) -> Iterator[Segment]:
+def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0) -> Iterator[Cluster]:
+    """The machines of the plan of this name, see `testing.clusters`."""
     plan = clusters.plan(name)
     shared = render_role(plan, Role.CONTROL_PLANE)
     with ExitStack() as stack:
@@ -97,20 +98,19 @@ def segment(name: str, folder: Path, certificate: str, *, answer_ms: int = 0) ->
             server.name: stack.enter_context(machine(folder, plan, server, (*shared, *render_server(plan, server))))
             for server in plan.control_plane
         }
-        yield Segment(plan, bootstrap, nodes, certificate, bootstrap.mac, answer_ms)
+        yield Cluster(plan, bootstrap, nodes, certificate, bootstrap.mac, answer_ms)
 
 
 @contextmanager
-def felt_by_a_client(vip: Address) -> Iterator[Felt]:
-    """What a client feels that connects each 20 ms, from its first success to one after the block."""
+def connects_of_a_client(vip: Address) -> Iterator[Attempts]:
+    """What the connects of a client meet, one each 20 ms, from its first success to one after the block."""
     ready = Endpoint(6443, "/readyz", f"api.{DOMAIN}", authority("test-ca").pem)
     with VipClient(partial(connect_problem, str(vip), 6443), partial(ready.problem, str(vip))) as client:
-        felt = client.connects
-        _until_one_more(felt)
-        yield felt
-        _until_one_more(felt)
+        _until_one_more(client.connects)
+        yield client.connects
+        _until_one_more(client.connects)
 
 
-def _until_one_more(felt: Felt) -> None:
-    before = felt.tried - felt.failed
-    until("a connect through the VIP", lambda: felt.tried - felt.failed > before)
+def _until_one_more(attempts: Attempts) -> None:
+    before = attempts.tried - attempts.failed
+    until("a connect through the VIP", lambda: attempts.tried - attempts.failed > before)

@@ -113,7 +113,7 @@ def test_the_state_has_the_files_of_a_host_once_and_nothing_changes_for_that(pro
 def test_a_killed_run_lets_go_and_the_next_one_takes_over(project: Project, bmc: Emulator) -> None:
     bmc.guest.patience.clear()
     with project.start("up", "--yes", "--skip-preview") as killed:
-        eventually(lambda: set(bmc.guest.looks) == set(NAMES.values()) and min(bmc.guest.looks.values()) > 1)
+        eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
         killed.kill()
     project.pulumi("cancel", "--yes")
     before = len(bmc.writes)

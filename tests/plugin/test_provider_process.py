@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
@@ -16,17 +17,18 @@ from google.protobuf import json_format, struct_pb2
 from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+from pulumi.runtime.rpc import UNKNOWN
 
 ROOT = Path(__file__).parents[2]
 PROVIDERS = [
-    "providers.rendered_asset.provider.AssetProvider",
+    "providers.rendered_asset.provider.RenderedAssetProvider",
     "providers.bmc_host.provider.BmcHostProvider",
     "providers.bootstrap_vm.provider.BootstrapVmProvider",
-    "providers.provisioner_preflight.provider.PreflightProvider",
+    "providers.provisioner_preflight.provider.ProvisionerPreflightProvider",
     "providers.host_provisioning.provider.HostProvisioningProvider",
     "providers.vip_handoff.provider.VipHandoffProvider",
     "providers.vip_held.provider.VipHeldProvider",
-    "providers.network_preflight.provider.WirePreflightProvider",
+    "providers.network_preflight.provider.NetworkPreflightProvider",
 ]
 RPC_S = 30
 
@@ -41,17 +43,26 @@ def struct(**fields: object) -> struct_pb2.Struct:
     return json_format.ParseDict(fields, struct_pb2.Struct())
 
 
-@pytest.fixture(scope="module")
-def plugin() -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
+@contextmanager
+def started() -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
+    """A process of its own, in the environment of this one."""
     command = [sys.executable, "-u", "-m", "pulumi.dynamic", "127.0.0.1:0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        port = process.stdout.readline().strip()
-        assert port.isdigit(), "nothing may be printed before the port"
-        threading.Thread(target=process.stdout.read, daemon=True).start()
-        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-            yield provider_pb2_grpc.ResourceProviderStub(channel)
-        process.kill()
+        try:
+            assert process.stdout is not None
+            port = process.stdout.readline().strip()
+            assert port.isdigit(), "nothing may be printed before the port"
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+                yield provider_pb2_grpc.ResourceProviderStub(channel)
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def plugin() -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
+    with started() as stub:
+        yield stub
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
@@ -89,35 +100,63 @@ def test_the_process_loads_a_provider_and_answers(plugin: provider_pb2_grpc.Reso
     assert answer.deleteBeforeReplace
 
 
-def test_eight_calls_at_once_are_answered(plugin: provider_pb2_grpc.ResourceProviderStub) -> None:
-    props = {
-        "host": "m0",
-        "bmc_url": "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1",
-        "username": "admin",
-        "password": "p",
-    }
+BMC = {"address": "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1", "username": "admin"}
+DEAD = {**BMC, "address": "redfish-virtualmedia+http://127.0.0.1:1/redfish/v1/Systems/1"}
+
+
+def bmc_host(**changes: object) -> struct_pb2.Struct:
     pickled = serialize_provider(provider_class("providers.bmc_host.provider.BmcHostProvider")())
-    request = provider_pb2.CheckRequest(news=struct(__provider=pickled, **props), olds=struct())
+    props = {"host": "m0", "bmc": BMC, "password": "hidden", "consent": "SN-1", **changes}
+    return struct(__provider=pickled, **props)
+
+
+def test_eight_calls_at_once_are_answered(plugin: provider_pb2_grpc.ResourceProviderStub) -> None:
+    request = provider_pb2.CheckRequest(news=bmc_host(consent=""), olds=struct())
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: plugin.Check(request, timeout=RPC_S), range(8)))
     assert [[failure.property for failure in answer.failures] for answer in answers] == [["consent"]] * 8
 
 
-def test_an_error_is_one_line_without_a_traceback(plugin: provider_pb2_grpc.ResourceProviderStub) -> None:
-    props = {
-        "host": "m0",
-        "bmc_url": "redfish-virtualmedia+http://127.0.0.1:1/redfish/v1/Systems/1",
-        "username": "admin",
-        "password": "hidden",
-        "consent": "SN-1",
-        "deadline_s": 0,
-    }
-    pickled = serialize_provider(provider_class("providers.bmc_host.provider.BmcHostProvider")())
-    request = provider_pb2.CreateRequest(properties=struct(__provider=pickled, **props))
+def test_what_a_preview_does_not_know_yet_is_no_failure(plugin: provider_pb2_grpc.ResourceProviderStub) -> None:
+    news = bmc_host(bmc={**BMC, "address": UNKNOWN}, consent=UNKNOWN)
+    answer = plugin.Check(provider_pb2.CheckRequest(news=news, olds=struct()), timeout=RPC_S)
+    assert list(answer.failures) == []
+    assert answer.inputs["consent"] == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("inputs", "line"),
+    [
+        pytest.param({"bmc": DEAD, "deadline_s": 0}, "connection refused", id="of-a-bmc"),
+        pytest.param(
+            {"deadline_s": "hidden"},
+            "providers.base.errors.ConfigError: deadline_s: Input should be a valid number",
+            id="of-an-input",
+        ),
+    ],
+)
+def test_an_error_is_one_line_without_a_traceback(
+    plugin: provider_pb2_grpc.ResourceProviderStub, inputs: dict[str, object], line: str
+) -> None:
+    request = provider_pb2.CreateRequest(properties=bmc_host(**inputs))
     with pytest.raises(grpc.RpcError) as caught:
         plugin.Create(request, timeout=RPC_S)
     text = caught.value.details() or ""
-    assert "connection refused" in text
+    assert line in text
     assert "Traceback" not in text.splitlines()[-1]
     assert "hidden" not in text
     assert len([line for line in text.splitlines() if line.startswith("  File")]) == 0
+
+
+def test_a_process_that_shall_trace_writes_what_goes_over_a_wire(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / "trace.log"
+    monkeypatch.setenv("OKD_BAREMETAL_TRACE", str(trace))
+    request = provider_pb2.CreateRequest(properties=bmc_host(bmc=DEAD, deadline_s=0))
+    with started() as plugin, pytest.raises(grpc.RpcError):
+        plugin.Create(request, timeout=RPC_S)
+    asked, broken = trace.read_text().splitlines()
+    assert asked.endswith("wires.redfish.connector http://127.0.0.1:1 GET /redfish/v1/Systems/1")
+    assert "refused" in broken
+    assert trace.stat().st_mode & 0o777 == 0o600

@@ -17,7 +17,7 @@ from boot_media.tools import cache_dir
 from cluster.plan import Intent, Role
 from testing import clusters
 from testing.namespaces import SBIN, in_own_network, needs_root
-from testing.scene.segment import Machine, bridge, machine, until
+from testing.scene.machine import Machine, bridge, machine, until
 
 COREDNS = cache_dir() / "bin" / "coredns"
 SITE = """site.test {

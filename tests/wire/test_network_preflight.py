@@ -3,39 +3,38 @@
 from pathlib import Path
 
 import pytest
-from components.preflight import wire_wanted_of
-from providers.network_preflight.segment import HostWire
 
 from providers.base.verdict import Verdict
 from providers.network_preflight.engine import judge
+from providers.network_preflight.model import NetworkPreflightSpec
+from providers.network_preflight.probe import LocalNetworkProbe
 from testing import clusters
 from testing.namespaces import in_own_network, needs_root, neighbour
-from testing.scene.cluster import segment
-from testing.scene.segment import BRIDGE, bridge, until
+from testing.scene.cluster import cluster_of
+from testing.scene.machine import BRIDGE, bridge, until
 from testing.scene.strangers import MAC, Router, stranger
 
 pytestmark = needs_root
 
 
 def seen(name: str) -> Verdict:
-    """As `up` sees it; DNS is told of elsewhere."""
-    verdict = judge(wire_wanted_of(clusters.plan(name)), HostWire(lambda _: None))
+    """As `up` sees it; other tests are about DNS."""
+    verdict = judge(NetworkPreflightSpec.of(clusters.plan(name)), LocalNetworkProbe(lambda _: None))
     assert verdict.unseen == []
     return verdict
 
 
 @pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast"])
-def test_ours_are_in_nobody_s_way(name: str, tmp_path: Path, certificate: str) -> None:
-    """The bootstrap holds the VIP, and each family's adverts are heard and known for ours."""
+def test_our_own_machines_are_no_finding(name: str, tmp_path: Path, certificate: str) -> None:
+    """The bootstrap holds the VIP, and each family's adverts are received and known for ours."""
 
     def scenario() -> None:
-        with segment(name, tmp_path, certificate) as net:
-            net.start_bootstrap()
-            net.until_held_by("okd-bootstrap")
-            wire = HostWire(lambda _: None)
-            heard = {advert.router_id for advert in wire.adverts([str(vip) for vip in net.vips])}
-            assert heard == {net.plan.api.router_id}
-            assert seen(name).findings == []
+        with cluster_of(name, tmp_path, certificate) as cluster:
+            cluster.start_bootstrap()
+            cluster.until_held_by("okd-bootstrap")
+            adverts = LocalNetworkProbe(lambda _: None).adverts([str(vip) for vip in cluster.vips])
+            assert {advert.router_id for advert in adverts} == {cluster.plan.api.router_id}
+            assert seen(name).faults == []
 
     in_own_network(scenario)
 
@@ -44,10 +43,9 @@ def test_ours_are_in_nobody_s_way(name: str, tmp_path: Path, certificate: str) -
 def test_a_foreign_machine_that_answers_the_vip_is_found(name: str, vip: str) -> None:
     def scenario() -> None:
         with bridge(clusters.plan(name).machine_networks), neighbour(BRIDGE, "stranger", MAC, vip):
-            (finding,) = seen(name).findings
-        assert finding.what.startswith(
-            f"API VIP {vip.partition('/')[0]}: answered by {MAC} (locally administered), wanted nobody but okd-boot"
-        )
+            (fault,) = seen(name).faults
+        assert fault.where == f"API VIP {vip.partition('/')[0]}"
+        assert fault.what.startswith(f"answered by {MAC} (locally administered), wanted nobody but okd-boot")
 
     in_own_network(scenario)
 
@@ -64,17 +62,17 @@ def test_a_foreign_cluster_on_our_router_id_is_found(
 ) -> None:
     def scenario() -> None:
         with bridge(clusters.plan(name).machine_networks), stranger(BRIDGE, address, router, tmp_path):
-            findings = list[str]()
+            lines = list[str]()
 
-            def told() -> bool:
-                findings[:] = [str(finding) for finding in seen(name).findings]
-                return bool(findings)
+            def found() -> bool:
+                lines[:] = map(str, seen(name).faults)
+                return bool(lines)
 
-            until("a finding", told)
-        assert findings == [
+            until("a finding", found)
+        assert lines == [
             f"VRID 67 of the API VIP: advertised by {source}, {MAC} (locally administered), for "
-            f"{router.vip.partition('/')[0]}, with priority 150 by VRRP version {router.version}; mend: "
-            "`pulumi config set --path vrids.api 1` (nobody is heard on 2, 3 either)"
+            f"{router.vip.partition('/')[0]}, with priority 150 by VRRP version {router.version}. Fix: "
+            "`pulumi config set --path vrids.api 1` (nobody advertises 2, 3 either)"
         ]
 
     in_own_network(scenario)

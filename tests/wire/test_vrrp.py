@@ -1,4 +1,4 @@
-"""Who advertises: a real keepalived is heard."""
+"""Which machine advertises: the adverts of a real keepalived are received."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from testing.namespaces import in_own_network, ip, needs_root, neighbour
-from testing.scene.segment import until
+from testing.scene.machine import until
 from testing.scene.strangers import MAC, Router, stranger
 from wires.segment.vrrp import Advert, adverts
 
@@ -16,7 +16,7 @@ PEER = "192.0.2.98"
 
 
 @pytest.mark.parametrize(
-    ("address", "router", "heard"),
+    ("address", "router", "advert"),
     [
         pytest.param(
             "192.0.2.99/24",
@@ -44,7 +44,7 @@ PEER = "192.0.2.98"
         ),
     ],
 )
-def test_a_real_keepalived_is_heard(address: str, router: Router, heard: Advert, tmp_path: Path) -> None:
+def test_a_real_keepalived_is_received(address: str, router: Router, advert: Advert, tmp_path: Path) -> None:
     def scenario() -> None:
         ip("link add baremetal type bridge")
         ip("link set baremetal up")
@@ -59,12 +59,12 @@ def test_a_real_keepalived_is_heard(address: str, router: Router, heard: Advert,
                 return bool(seen)
 
             until("an advert", speaks)
-        assert seen == {heard}
+        assert seen == {advert}
 
     in_own_network(scenario)
 
 
-def test_on_a_quiet_segment_nobody_is_heard() -> None:
+def test_on_a_quiet_segment_nothing_is_received() -> None:
     def scenario() -> None:
         ip("link add baremetal type bridge")
         ip("link set baremetal up")

@@ -1,5 +1,6 @@
 """HTTPS to an address whose certificate is for a name, on a fresh connection each time."""
 
+import logging
 import socket
 import ssl
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from http import HTTPStatus
 
 from urllib3 import HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,15 @@ def get(pool: HTTPSConnectionPool, path: str) -> tuple[int, bytes]:
     Raises:
         OSError: No connection, no TLS, no HTTP, or no answer in time.
     """
+    asked = f"GET https://{f'[{pool.host}]' if ':' in pool.host else pool.host}:{pool.port}{path}"
     try:
         answer = pool.request("GET", path, headers={**pool.headers, "Connection": "close"})
     except HTTPError as error:
-        raise os_error(error) from None
+        reason = os_error(error)
+        _log.debug("%s: %s: %s", asked, type(reason).__name__, reason)
+        raise reason from None
+    # What a cluster answers may hold secrets: no more than the status is traced.
+    _log.debug("%s: status %d", asked, answer.status)
     return answer.status, answer.data
 
 

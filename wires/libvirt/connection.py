@@ -1,4 +1,4 @@
-"""`Hypervisor` by libvirt, and every error of libvirt as ours."""
+"""`Hypervisor` by libvirt: every call of it in the trace, and every error of it as ours."""
 
 import contextlib
 import hashlib
@@ -32,23 +32,20 @@ class Libvirt:
         domain = self._lookup(name)
         if domain is None:
             return None
-        try:
-            mark = ElementTree.fromstring(domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, OWNER))  # noqa: S314
-        except libvirt.libvirtError:
-            return Found("", "", bool(domain.isActive()))
-        return Found(mark.get("owner", ""), mark.get("build", ""), bool(domain.isActive()))
+        owner, build = self._mark(domain, name)
+        with self._calling("isActive", f"domain {name}"):
+            return Found(owner, build, bool(domain.isActive()))
 
     def volume_path(self, pool: str, volume: str) -> str:
         """See `Hypervisor`."""
-        with self._refusals(f"volume {volume} of pool {pool}"):
-            storage = self._connection.storagePoolLookupByName(pool)
-            storage.refresh()
+        storage = self._refreshed(pool)
+        with self._calling("storageVolLookupByName", f"volume {volume} of pool {pool}"):
             return str(storage.storageVolLookupByName(volume).path())
 
     def volume_sha256(self, pool: str, volume: str) -> str:
         """See `Hypervisor`."""
         digest = hashlib.sha256()
-        with self._refusals(f"volume {volume} of pool {pool}"):
+        with self._calling("download", f"volume {volume} of pool {pool}"):
             stream = self._connection.newStream()
             self._connection.storagePoolLookupByName(pool).storageVolLookupByName(volume).download(stream, 0, 0)
             stream.recvAll(lambda _stream, content, _opaque: digest.update(content), None)
@@ -57,49 +54,53 @@ class Libvirt:
 
     def make_overlay(self, pool: str, volume: str, *, base: str, size_gib: int) -> str:
         """See `Hypervisor`."""
-        return self._make(pool, volume, xml.overlay(volume, base=base, size_gib=size_gib), None)
+        return str(self._made(pool, volume, xml.overlay(volume, base=base, size_gib=size_gib)).path())
 
     def make_private(self, pool: str, volume: str, content: bytes) -> str:
         """See `Hypervisor`."""
-        return self._make(pool, volume, xml.private(volume, len(content)), content)
+        made = self._made(pool, volume, xml.private(volume, len(content)))
+        with self._calling("upload", f"volume {volume} of pool {pool}"):
+            stream = self._connection.newStream()
+            made.upload(stream, 0, len(content))
+            stream.sendAll(lambda _stream, size, sent: _take(content, size, sent), [0])
+            stream.finish()
+        return str(made.path())
 
     def delete_volume(self, pool: str, volume: str) -> None:
         """See `Hypervisor`."""
-        with self._refusals(f"volume {volume} of pool {pool}"):
-            storage = self._connection.storagePoolLookupByName(pool)
-            storage.refresh()
+        storage = self._refreshed(pool)
+        with self._calling("delete", f"volume {volume} of pool {pool}"):
             if volume in storage.listVolumes():
                 storage.storageVolLookupByName(volume).delete()
 
     def define(self, domain: DomainSpec) -> None:
         """See `Hypervisor`."""
-        with self._refusals(f"domain {domain.name}"):
+        with self._calling("defineXML", f"domain {domain.name}"):
             self._connection.defineXML(xml.domain(domain))
 
     def start(self, name: str) -> None:
         """See `Hypervisor`."""
-        with self._refusals(f"domain {name}"):
+        with self._calling("create", f"domain {name}"):
             self._connection.lookupByName(name).create()
 
     def shut_down(self, name: str) -> None:
         """See `Hypervisor`."""
-        with self._refusals(f"domain {name}"):
+        with self._calling("shutdownFlags", f"domain {name}"):
             self._connection.lookupByName(name).shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
 
     def power_off(self, name: str) -> None:
         """See `Hypervisor`."""
-        with self._refusals(f"domain {name}"):
+        with self._calling("destroy", f"domain {name}"):
             self._connection.lookupByName(name).destroy()
 
     def undefine(self, name: str) -> None:
         """See `Hypervisor`."""
-        with self._refusals(f"domain {name}"):
+        with self._calling("undefineFlags", f"domain {name}"):
             self._connection.lookupByName(name).undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_NVRAM)
 
     def ask(self, name: str, word: str) -> str:
         """See `Hypervisor`."""
-        where = f"channel {CHANNEL} of domain {name}"
-        with self._refusals(where):
+        with self._calling("openChannel", f"channel {CHANNEL} of domain {name}"):
             # A stream without an event loop blocks for good; its end from another thread wakes it up.
             stream = self._connection.newStream()
             self._connection.lookupByName(name).openChannel(CHANNEL, stream, 0)
@@ -117,28 +118,42 @@ class Libvirt:
                     stream.abort()
         return answer.decode(errors="replace").strip().rsplit("\n", 1)[-1]
 
-    def _make(self, pool: str, volume: str, volume_xml: str, content: bytes | None) -> str:
-        """Make a volume anew, perhaps with content; its path."""
+    def _made(self, pool: str, volume: str, volume_xml: str) -> libvirt.virStorageVol:
+        """A volume, made anew."""
         self.delete_volume(pool, volume)
-        with self._refusals(f"volume {volume} of pool {pool}"):
-            made = self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
-            if content is not None:
-                stream = self._connection.newStream()
-                made.upload(stream, 0, len(content))
-                stream.sendAll(lambda _stream, size, sent: _take(content, size, sent), [0])
-                stream.finish()
-            return str(made.path())
+        with self._calling("createXML", f"volume {volume} of pool {pool}"):
+            return self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
+
+    def _refreshed(self, pool: str) -> libvirt.virStoragePool:
+        """A pool whose volumes libvirt has just listed anew."""
+        with self._calling("refresh", f"pool {pool}"):
+            storage = self._connection.storagePoolLookupByName(pool)
+            storage.refresh()
+            return storage
+
+    def _mark(self, domain: libvirt.virDomain, name: str) -> tuple[str, str]:
+        """Owner and build of a domain; both are empty where somebody else made it."""
+        with self._calling("metadata", f"domain {name}"):
+            try:
+                text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, OWNER)
+            except libvirt.libvirtError as error:
+                if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN_METADATA:
+                    return "", ""
+                raise
+        mark = ElementTree.fromstring(text)  # noqa: S314
+        return mark.get("owner", ""), mark.get("build", "")
 
     def _lookup(self, name: str) -> libvirt.virDomain | None:
-        try:
-            return self._connection.lookupByName(name)
-        except libvirt.libvirtError as error:
-            if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
-                return None
-            raise HypervisorError(_message(error), where=self._uri, fix="start libvirtd") from error
+        with self._calling("lookupByName", f"domain {name}"):
+            try:
+                return self._connection.lookupByName(name)
+            except libvirt.libvirtError as error:
+                if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+                    return None
+                raise
 
-    def _refusals(self, what: str) -> AbstractContextManager[None]:
-        return refusals(self._uri, what)
+    def _calling(self, call: str, what: str) -> AbstractContextManager[None]:
+        return calling(self._uri, call, what)
 
 
 @contextmanager
@@ -161,6 +176,7 @@ def opened(uri: str) -> Iterator[libvirt.virConnect]:
     """
     # libvirt prints each error to standard error by itself, and every one of them reaches the operator anyway.
     libvirt.registerErrorHandler(lambda _context, _error: None, None)
+    LOG.debug("%s: open connection", uri)
     try:
         connection = libvirt.open(uri)
     except libvirt.libvirtError as error:
@@ -173,17 +189,22 @@ def opened(uri: str) -> Iterator[libvirt.virConnect]:
 
 
 @contextmanager
-def refusals(uri: str, what: str) -> Iterator[None]:
-    """Errors of libvirt about `what`, as ours.
+def calling(uri: str, call: str, what: str) -> Iterator[None]:
+    """One call of libvirt: the trace has its name and its object, never what it carries; its errors become ours.
+
+    Args:
+        uri: libvirt's.
+        call: Name of the call, as the library has it.
+        what: The domain, volume, pool or channel that it is about.
 
     Raises:
         HypervisorError: libvirt refuses.
     """
-    LOG.debug("%s: %s", uri, what)
+    LOG.debug("%s: %s %s", uri, call, what)
     try:
         yield
     except libvirt.libvirtError as error:
-        LOG.debug("%s: %s: refused: %s", uri, what, _message(error))
+        LOG.debug("%s: %s %s: refused: %s", uri, call, what, _message(error))
         raise HypervisorError(f"{what}: {_message(error)}", where=uri, fix=_fix_of(error, what)) from error
 
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import libvirt
 
-from wires.libvirt.connection import opened, refusals
+from wires.libvirt.connection import calling, opened
 from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 
 # "The accel 'kvm' is not supported … on this host", no emulator for x86-64, not QEMU at all (libvirt 9).
@@ -23,11 +23,16 @@ def host_facts(uri: str, pool: str | None, volumes: Collection[str]) -> HostFact
     Raises:
         HypervisorError: Not reachable, or it refuses.
     """
-    with opened(uri) as connection, refusals(uri, f"pool {pool}"):
-        number = connection.getLibVersion()
+    with opened(uri) as connection:
+        with calling(uri, "getLibVersion", "host"):
+            number = connection.getLibVersion()
         version = (number // 1_000_000, number // 1000 % 1000, number % 1000)
-        found = _pool(connection, pool, volumes) if pool else None
-        return HostFacts(version, _offers_kvm(connection), found)
+        with calling(uri, "getDomainCapabilities", "host"):
+            kvm = _offers_kvm(connection)
+        if not pool:
+            return HostFacts(version, kvm, None)
+        with calling(uri, "storagePoolLookupByName", f"pool {pool}"):
+            return HostFacts(version, kvm, _pool(connection, pool, volumes))
 
 
 def _offers_kvm(connection: libvirt.virConnect) -> bool:

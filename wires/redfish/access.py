@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from cluster.options import Options
 from cluster.plan import Server
+from providers.base.spec import Model
 
 
-class BmcAccess(BaseModel):
+class BmcAccess(Model):
     """Address, login and trust of one BMC, all but the password."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(extra="ignore")
 
     address: str
     """As the install-config has it: `redfish-virtualmedia+https://…/redfish/v1/Systems/<id>`."""

@@ -26,13 +26,14 @@ class Identity:
 
     def answers_to(self, name: str) -> bool:
         """Whether `name` is this machine's system UUID or serial number, in any case."""
-        return bool(name) and name.strip().lower() in {self.uuid.lower(), self.serial.lower()}
+        word = name.strip().lower()
+        return bool(word) and word in {self.uuid.lower(), self.serial.lower()}
 
 
 CD, HDD, ONCE = "Cd", "Hdd", "Once"
 """Redfish's words for boot targets, and for how long an override holds."""
-STANDS_FOR = {CD: (CD, "UsbCd")}
-"""Targets that stand for one, best first, where that is not alone: Supermicro's virtual CD is a UsbCd."""
+SPELLINGS = {CD: (CD, "UsbCd")}
+"""Targets that mean the same, best first, where there are several: Supermicro's virtual CD is a UsbCd."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 import logging
 import socket
 import threading
+import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -21,6 +23,7 @@ from urllib3.connectionpool import HTTPConnectionPool
 from cluster.values.bmc_url import BmcUrl
 from providers.base.errors import BmcError
 from wires.redfish.access import BmcAccess, Limits
+from wires.redfish.masking import Mask
 from wires.redfish.tls import PlainSocket, time_limit, tls_context
 
 SESSIONS = "/redfish/v1/SessionService/Sessions"
@@ -29,6 +32,7 @@ CHUNK = 64 * 1024
 SINGLE_ATTEMPT = 1  # of sushy's `server_side_retries`: 0 would mean three, and POSTs are sent again as well
 
 _turns: dict[str, threading.Lock] = {}
+_log = logging.getLogger(__name__)
 
 # sushy warns about what we turn into errors; without a handler Python would print that to the operator.
 logging.getLogger("sushy").addHandler(logging.NullHandler())
@@ -45,7 +49,8 @@ class BmcConnector(Connector):  # type: ignore[misc]
             default_request_timeout=limits.answer_s,
             connect_timeout=limits.connect_s,
         )
-        self.adapter = BmcAdapter(url.base, access, limits)
+        basic = b64encode(f"{access.username}:{password.get_secret_value()}".encode()).decode()
+        self.adapter = BmcAdapter(url.base, access, limits, Mask(password, SecretStr(basic)))
         self._login: Callable[[], dict[str, str]] | None = None
         if access.session:
             self._login = lambda: {"UserName": access.username, "Password": password.get_secret_value()}
@@ -106,14 +111,14 @@ class BmcAdapter(HTTPAdapter):
     """An adapter with a ready context, a limit on the whole answer, and turns.
 
     urllib3 would load the system's CAs for each new connection, also without verification: 20 ms of CPU per request
-    (measured 2026-11, sushy 5.14.0). It also counts what passes.
+    (measured 2026-11, sushy 5.14.0). It also counts what passes, and writes it to the trace, secrets masked.
     """
 
-    def __init__(self, base: str, access: BmcAccess, limits: Limits) -> None:
+    def __init__(self, base: str, access: BmcAccess, limits: Limits, mask: Mask) -> None:
         pinned = access.fingerprint if access.verify else ""
         context = tls_context(access.ca, verify=access.verify and not pinned)
         self._tls: dict[str, Any] = {"ssl_context": context, "assert_fingerprint": pinned or None}
-        self._limits = limits
+        self._base, self._limits, self.mask = base, limits, mask
         self._answer_s = limits.answer_s
         self._turn = _turns.setdefault(base, threading.Lock())  # BMCs answer one at a time, or badly
         self.sent = 0
@@ -148,11 +153,32 @@ class BmcAdapter(HTTPAdapter):
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         """Wait for the turn, count, send, and read the whole answer."""
         with self._turn, time_limit(self._answer_s):
-            self.sent += 1
-            self.only_looked, self.retry_after_s = request.method == "GET", 0.0
-            response = super().send(request, *args, **{**kwargs, "stream": True})
-            response._content = self._body(response)
-            self.retry_after_s = _seconds(response.headers.get("Retry-After", ""))
+            if not _log.isEnabledFor(logging.DEBUG):
+                return self._exchange(request, *args, **kwargs)
+            return self._traced(request, lambda: self._exchange(request, *args, **kwargs))
+
+    def _exchange(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        self.sent += 1
+        self.only_looked, self.retry_after_s = request.method == "GET", 0.0
+        response = super().send(request, *args, **{**kwargs, "stream": True})
+        response._content = self._body(response)
+        self.retry_after_s = _seconds(response.headers.get("Retry-After", ""))
+        return response
+
+    def _traced(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
+        """Write the request and its answer to the trace; of their headers, nothing."""
+        asked, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
+        _log.debug("%s", f"{asked} {self.mask.body(request.body)}".rstrip())
+        try:
+            response = exchange()
+        except Exception as error:
+            spent_s, reason = time.monotonic() - began, f"{type(error).__name__}: {error}"
+            _log.debug("%s: no answer, %.3f s %s", asked, spent_s, self.mask.body(reason))
+            raise
+        if token := response.headers.get(TOKEN):
+            self.mask.learn(SecretStr(token))
+        answered = f"HTTP {response.status_code}, {time.monotonic() - began:.3f} s"
+        _log.debug("%s", f"{asked}: {answered} {self.mask.body(response.content)}".rstrip())
         return response
 
     def _body(self, response: Response) -> bytes:
@@ -167,11 +193,11 @@ class BmcAdapter(HTTPAdapter):
 
 def _seconds(retry_after: str) -> float:
     """What the header asks for: seconds or a date; 0 where it cannot be read."""
-    said = retry_after.strip()
-    if said.isdigit():
-        return float(said)
+    text = retry_after.strip()
+    if text.isdigit():
+        return float(text)
     try:
-        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
 

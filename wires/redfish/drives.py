@@ -16,7 +16,7 @@ UNAVAILABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.Resource
 
 def disc_drives(system: Any, managers: Sequence[Any], quirks: Quirks) -> list[Any]:
     """The drives that take a disc which boots, the System's before the Managers'."""
-    found = {drive.path: drive for shelf in _shelves(system, managers) for drive in shelf.get_members()}
+    found = {drive.path: drive for drives in _collections(system, managers) for drive in drives.get_members()}
     return [
         drive
         for drive in found.values()
@@ -33,11 +33,11 @@ def image_in(drive: Any) -> str | None:
 
 def enabling_action(system: Any, managers: Sequence[Any]) -> str:
     """Path of the action that makes the BMC show its drives; empty where it has none."""
-    shelves = [shelf.json for shelf in _shelves(system, managers)]
-    return next((path for json in (*shelves, *(m.json for m in managers)) if (path := _target(json))), "")
+    collections = [drives.json for drives in _collections(system, managers)]
+    return next((path for json in (*collections, *(m.json for m in managers)) if (path := _target(json))), "")
 
 
-def _shelves(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
+def _collections(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
     for owner in (system, *managers):
         try:
             yield owner.virtual_media

@@ -1,9 +1,9 @@
 """What is known of BMCs beyond the standard, as data. No real BMC was used: each row names where it was read.
 
 What needs no row, since it is so everywhere or read from the BMC: a drive that refuses is passed over for the next
-one; a reset type is taken from those that are allowed; an eject of an empty drive is never sent; success of a deed is
-read, never believed. sushy itself adds TransferProtocolType, TransferMethod and empty credentials to an insert where
-they are asked for, inserts by PATCH where there is no action, sends `{}` with an eject, prefers the @Redfish.Settings
+one; a reset type is taken from those that are allowed; an eject of an empty drive is never sent; success is read,
+never believed. sushy itself adds TransferProtocolType, TransferMethod and empty credentials to an insert where they
+are asked for, inserts by PATCH where there is no action, sends `{}` with an eject, prefers the @Redfish.Settings
 resource, sends If-Match (then without), and takes UsbCd for Cd on Supermicro.
 """
 
@@ -104,5 +104,5 @@ def quirks_of(manufacturer: str, bmc: Callable[[], str]) -> Quirks:
         bmc: Reads "<Model> <FirmwareVersion>" of its Manager; asked only where that decides.
     """
     rows = [row for row in TABLE if re.match(f"(?:{row.manufacturer})", manufacturer, re.IGNORECASE)]
-    said = bmc() if any(row.bmc for row in rows) else ""
-    return next((row for row in rows if re.match(row.bmc, said)), GENERIC)
+    kind = bmc() if any(row.bmc for row in rows) else ""
+    return next((row for row in rows if re.match(row.bmc, kind)), GENERIC)

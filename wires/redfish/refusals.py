@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 import sushy
-from pydantic import SecretStr
 from requests import exceptions as requests_errors
 
 from providers.base.errors import BmcAuthError, BmcError, BmcTransientError
@@ -32,27 +31,26 @@ FIXES = {
 
 @dataclass(frozen=True)
 class Refusals:
-    """Of one BMC, at `where`; `wire` knows what was sent last."""
+    """Of one BMC, at `where`; `wire` knows what was sent last, and what of an answer may be shown."""
 
     where: str
-    password: SecretStr
     limits: Limits
     wire: BmcAdapter
 
-    def of(self, error: Exception, deed: str, *, known: bool) -> BmcError:
+    def of(self, error: Exception, attempt: str, *, known: bool) -> BmcError:
         """Ours for `error`.
 
         Args:
             error: From sushy, or from reading what it read.
-            deed: What cannot be done, as words.
+            attempt: What cannot be done, in words.
             known: Whether the system was read before; a 404 is passing then.
         """
         if isinstance(error, sushy.exceptions.HTTPError):
-            return self._answered(error, f"cannot {deed}: HTTP {error.status_code}", known=known)
+            return self._answered(error, f"cannot {attempt}: HTTP {error.status_code}", known=known)
         if isinstance(error, sushy.exceptions.ConnectionError):
-            return self._unanswered(error.__context__, f"cannot {deed}")
+            return self._unanswered(error.__context__, f"cannot {attempt}")
         # sushy trusts the shape of what it reads; a BMC that is starting up answers anything.
-        what = f"cannot {deed}: the answer is not usable ({self._clean(error)})"
+        what = f"cannot {attempt}: the answer is not usable ({self._clean(error)})"
         return BmcTransientError(what, where=self.where, undone=self.wire.only_looked)
 
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
@@ -60,8 +58,8 @@ class Refusals:
         if isinstance(error, sushy.exceptions.AccessError):
             fix = "correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
             return BmcAuthError(f"{what}, the BMC refuses the credentials", where=self.where, fix=fix)
-        said = self._clean(error.detail or error.code or "")
-        what += f" ({said})" if said else ""
+        text = self._clean(error.detail or error.code or "")
+        what += f" ({text})" if text else ""
         if status == HTTPStatus.NOT_FOUND and not known:
             fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
             return BmcError(what, where=self.where, fix=fix)
@@ -74,7 +72,7 @@ class Refusals:
     def _unanswered(self, cause: BaseException | None, what: str) -> BmcError:
         if isinstance(cause, requests_errors.SSLError) and (reason := _distrust(cause)):
             fix = next(fix for word, fix in FIXES.items() if word in reason)
-            what = f"{what}: its certificate is not trusted ({self._clean(reason)})"
+            what = f"{what}: its certificate is not trusted ({reason})"
             return BmcError(what, where=self.where, fix=fix)
         if isinstance(cause, AnswerTooLongError):
             fix = "compare bmc.address with the BMC's: no Redfish service answers like that"
@@ -95,13 +93,12 @@ class Refusals:
         return next((words.lower() for words in (*UNCONNECTED, BROKEN) if words in text), "the connection broke")
 
     def _clean(self, text: object) -> str:
-        """One short line, without the password even if the BMC repeats it."""
-        line = " ".join(str(text).split())
-        password = self.password.get_secret_value()
-        return (line.replace(password, "***") if password else line)[:200]
+        """One short line, without what is secret even if the BMC repeats it."""
+        return self.wire.mask.text(" ".join(str(text).split()))[:200]
 
 
 def _distrust(cause: BaseException) -> str:
+    """What is wrong with the certificate, by OpenSSL or urllib3; empty: nothing."""
     text = str(cause)
     if "Fingerprints did not match" in text:
         return text[text.index("Fingerprints") :].strip("')\"")

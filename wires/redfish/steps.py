@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
-from wires.redfish.bmc import ONCE, STANDS_FOR, BmcClient, Power
+from wires.redfish.bmc import ONCE, SPELLINGS, BmcClient, Power
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
@@ -20,13 +20,13 @@ Waits = Generator[float, None, None]
 
 STEP_S = 1500.0  # AMI's answers 503 for up to 20 minutes after its host's POST
 POLL_S = 1.0, 10.0
-"""Shortest and longest time between two looks."""
+"""Shortest and longest time between two reads."""
 SPARSER = 0.05
-"""A look comes when that share of the step's time has passed: a long wait is looked at less often."""
+"""A read comes when that share of the step's time has passed: in a long wait there are fewer."""
 BACK_OFF_S = 2.0, 30.0
 """After the first transient error, and at most; doubled with each in a row."""
 EJECT_AGAIN_S = 5.0  # sushy tells no refused eject from an accepted one
-UNSURE_S = 60.0  # an answer that was lost may be a deed that is slow; slower than any accepted change seen
+UNSURE_S = 60.0  # an answer that was lost may be that of a slow change; slower than any accepted change seen
 
 
 def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
@@ -42,9 +42,9 @@ def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
 
 @dataclass
 class _Asking:
-    """Whether a deed may be asked for, and how long to wait.
+    """Whether a change may be asked for, and how long to wait.
 
-    What was refused is asked for again, and what may have been done when it should show by now. The caller looks
+    What was refused is asked for again, and what may have been done when it should show by now. The caller reads
     before each.
     """
 
@@ -117,11 +117,11 @@ class Steps:
         within_s: float = STEP_S,
         again_s: float = math.inf,
     ) -> Waits:
-        """Act until it is so, never twice without a look in between.
+        """Act until it is so, never twice without a read in between.
 
         Args:
             what: What is wanted, for the error.
-            is_so: Looks.
+            is_so: Reads.
             act: Asks for it; None only waits.
             within_s: Time for it.
             again_s: After that time, what was accepted and is not so is asked for again.
@@ -164,7 +164,7 @@ class Steps:
 
     def override(self, target: str, enabled: str = ONCE) -> Waits:
         """Point the boot override at `target`; only the target is verified (sushy-tools reads Once as Continuous)."""
-        wanted = STANDS_FOR.get(target, (target,))
+        wanted = SPELLINGS.get(target, (target,))
 
         def is_so() -> bool:
             seen = self.bmc.boot_override()
@@ -186,7 +186,7 @@ class Steps:
 
 
 def _made_so(is_so: Callable[[], bool], ask: Callable[[], None]) -> bool:
-    """Ask, and look; a refusal is none where it is so all the same."""
+    """Ask, and read; a refusal is none where it is so all the same."""
     try:
         ask()
     except (BmcAuthError, BmcTransientError):

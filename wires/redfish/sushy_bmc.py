@@ -13,7 +13,7 @@ from sushy.resources.system.system import System, SystemCollection
 from cluster.values.bmc_url import parse_virtual_media_url
 from providers.base.errors import BmcError, BmcTransientError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
-from wires.redfish.bmc import CD, ONCE, STANDS_FOR, BootOverride, Identity, Power
+from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power
 from wires.redfish.connector import BmcConnector
 from wires.redfish.drives import disc_drives, enabling_action, image_in
 from wires.redfish.quirks import Quirks, quirks_of
@@ -33,7 +33,7 @@ VIRTUAL_CD = "VCD-DVD"
 
 
 class SushyBmc:
-    """One system behind a Redfish service. Nothing is sent before the first look. Not thread-safe: one at a time."""
+    """One system behind a Redfish service. Nothing is sent before the first read. Not thread-safe: one at a time."""
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_virtual_media_url(access.address)
@@ -41,7 +41,7 @@ class SushyBmc:
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
-        self._refusals = Refusals(self.url, password, limits, self._http.adapter)
+        self._refusals = Refusals(self.url, limits, self._http.adapter)
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None
@@ -76,10 +76,10 @@ class SushyBmc:
             return next((manager.firmware_version or "" for manager in self._managers), "")
 
     def power(self) -> Power:
-        """Power, read now; of all looks the most frequent, so that the rest of the System is not parsed."""
+        """Power, read now; of all reads the most frequent, so that the rest of the System is not parsed."""
         with self._our_errors("read the power"):
-            said = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
-            return POWER.get(said["PowerState"], Power.CHANGING)
+            system = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
+            return POWER.get(system["PowerState"], Power.CHANGING)
 
     def boot_override(self) -> BootOverride:
         """Boot override, read now."""
@@ -153,7 +153,7 @@ class SushyBmc:
             if self._quirks.boots_by_attributes and target == CD:
                 self._boot_the_virtual_cd_once()
                 return
-            wanted = tuple(map(sushy.BootSource, STANDS_FOR.get(target, (target,))))
+            wanted = tuple(map(sushy.BootSource, SPELLINGS.get(target, (target,))))
             offered = system.get_allowed_system_boot_source_values()
             system.set_system_boot_options(
                 target=self._first(wanted, offered, "boot override"),
@@ -222,8 +222,8 @@ class SushyBmc:
         return f"{self._managers[0].path}/Attributes"
 
     def _first_boot_is_the_virtual_cd(self) -> bool:
-        said = self._http.get(self._attributes).json()["Attributes"]
-        return (said.get(FIRST_BOOT), said.get(BOOT_ONCE)) == (VIRTUAL_CD, "Enabled")
+        seen = self._http.get(self._attributes).json()["Attributes"]
+        return (seen.get(FIRST_BOOT), seen.get(BOOT_ONCE)) == (VIRTUAL_CD, "Enabled")
 
     def _boot_the_virtual_cd_once(self) -> None:
         self._http.patch(self._attributes, data={"Attributes": {FIRST_BOOT: VIRTUAL_CD, BOOT_ONCE: "Enabled"}})
@@ -242,12 +242,12 @@ class SushyBmc:
         self._managers_seen = []
 
     @contextmanager
-    def _our_errors(self, deed: str) -> Iterator[None]:
+    def _our_errors(self, attempt: str) -> Iterator[None]:
         """Turn what sushy and requests raise into our tree."""
         try:
             yield
         except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
-            ours = self._refusals.of(error, deed, known=self._was_read)
+            ours = self._refusals.of(error, attempt, known=self._was_read)
             if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
                 self._forget_paths()
             raise ours from None

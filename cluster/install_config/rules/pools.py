@@ -25,7 +25,7 @@ FENCED = 2
 CREDENTIALS = "controlPlane.fencing.credentials"
 
 
-class _Pool(NamedTuple):
+class _WrittenPool(NamedTuple):
     path: str
     name: str
     """The only one that this pool can have."""
@@ -40,10 +40,10 @@ class _Disk(NamedTuple):
     """Names the disk's partition and its MachineConfig."""
 
 
-def _pools(config: InstallConfig) -> list[_Pool]:
-    compute = (_Pool(f"compute[{index}]", "worker", 0, pool) for index, pool in enumerate(config.compute))
-    arbiter = [_Pool("arbiter", "arbiter", 1, config.arbiter)] if config.arbiter else []
-    return [_Pool("controlPlane", "master", 1, config.control_plane), *compute, *arbiter]
+def _pools(config: InstallConfig) -> list[_WrittenPool]:
+    compute = (_WrittenPool(f"compute[{index}]", "worker", 0, pool) for index, pool in enumerate(config.compute))
+    arbiter = [_WrittenPool("arbiter", "arbiter", 1, config.arbiter)] if config.arbiter else []
+    return [_WrittenPool("controlPlane", "master", 1, config.control_plane), *compute, *arbiter]
 
 
 def _platform(config: InstallConfig) -> Iterator[Fault]:
@@ -149,7 +149,7 @@ def _disk(kind: str, disk_id: str) -> _Disk:
     return _Disk(kind, disk_id, label)
 
 
-def _wrong_with_disk(kind: str, pool: _Pool, before: list[_Disk]) -> str:
+def _wrong_with_disk(kind: str, pool: _WrittenPool, before: list[_Disk]) -> str:
     if kind == "etcd" and pool.name != "master":
         return "a disk for etcd belongs to the control plane"
     if kind == "swap" and pool.name == "master":

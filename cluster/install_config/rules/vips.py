@@ -14,7 +14,7 @@ USER_MANAGED = "UserManaged"
 DNS_RECORDS = ("Internal", "External")
 
 
-class _Vip(NamedTuple):
+class _WrittenVip(NamedTuple):
     """One VIP of one list."""
 
     name: str
@@ -112,10 +112,10 @@ def _texts(config: InstallConfig) -> dict[str, tuple[str, ...]]:
     return {"apiVIPs": config.baremetal.api_vips, "ingressVIPs": config.baremetal.ingress_vips}
 
 
-def _judged(config: InstallConfig) -> dict[str, list[_Vip]]:
+def _judged(config: InstallConfig) -> dict[str, list[_WrittenVip]]:
     """The VIPs by key; none of a list that is too long, which has its line already."""
     vips = {
-        key: [_Vip(f"{key}[{index}]", text, parse_address(text)) for index, text in enumerate(texts)]
+        key: [_WrittenVip(f"{key}[{index}]", text, parse_address(text)) for index, text in enumerate(texts)]
         for key, texts in _texts(config).items()
     }
     return {key: found if len(found) <= MOST else [] for key, found in vips.items()}

@@ -1,12 +1,13 @@
 """One BMC on its address: a queue of one request at a time, its faults, what it counts; and the API of its server."""
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Coroutine
 
 from testing.fakes.fleet.faults import KINDS, Fault
 from testing.fakes.fleet.http import Answer, Connection, Request
-from testing.fakes.fleet.machine import Machine
+from testing.fakes.fleet.machine import Machine, Received
 from testing.fakes.fleet.service import Service
 
 
@@ -38,19 +39,19 @@ class Bmc:
     def receive(self, connection: Connection, request: Request) -> None:
         """Count it, and serve it when it is its turn."""
         figures = self.machine.figures
-        figures.requests[request.line] += 1
-        if request.method != "GET":
-            figures.writes.append(request.line)
+        # One copy of each line: a fleet receives the same few hundred thousand times.
+        line, token = sys.intern(request.line), request.headers.get("x-auth-token", "")
+        figures.received.append(Received(line, request.document, token))
         figures.peak = max(figures.peak, sum(held.unanswered for held in self.connections))
         self._waiting.append((connection, request))
         if not self._busy:
             self._next()
 
     def reboot(self, fault: Fault) -> None:
-        """Go away, and come back as the fault says."""
+        """Go away, and come back as the fault has it."""
         self.machine.restart_bmc(keeps=fault.keeps)
         self._resets = fault.connections
-        self._starting = Fault("", "status", times=fault.looks, status=fault.status)
+        self._starting = Fault("", "status", times=fault.requests, status=fault.status)
         self.drop()
 
     def drop(self) -> None:
@@ -76,11 +77,11 @@ class Bmc:
 
     def _serve(self) -> None:
         machine = self.machine
-        if machine.fetching and machine.pace.by_looks:  # that takes no look
+        if machine.fetching and machine.pace.by_requests:  # that takes no request
             machine.fetching.add_done_callback(lambda _: self._serve())
             return
         connection, request = self._waiting.popleft()
-        machine.look()
+        machine.tick()
         fault = next((fault for fault in self._script() if fault.strikes(request.line)), None)
         if fault is None:
             connection.answer(self.service.answer(request))
@@ -106,5 +107,5 @@ class Api:
 
     def receive(self, connection: Connection, request: Request) -> None:
         """Answer /readyz."""
-        self._machine.look()
+        self._machine.tick()
         connection.answer(Answer(200 if self._machine.running else 503))

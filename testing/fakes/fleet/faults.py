@@ -28,15 +28,16 @@ class Fault:
         kind: A name of `KINDS`.
         times: How many requests it is played on; FOR_EVER: all.
         skip: How many matching requests pass before it begins.
-        applied: The deed is done first, and only its answer is lost or replaced.
+        applied: What is asked for is done first, and only its answer is lost or replaced.
         status: Of `status`, and of what a BMC answers that starts up after `reboot`.
         headers: Of `status`.
         body: JSON document of `status`; None: a Redfish error.
+        text: Body of `status`, sent as it is, in place of a document; None: there is a document.
         says: Of `says`: properties that replace those of the true answer.
         url: Of `inserted`: what somebody else puts into the drive.
         every_s: Of `drip`: between two bytes.
         connections: Of `reboot`: how many are reset before it listens again.
-        looks: Of `reboot`: how many requests it answers with `status` then.
+        requests: Of `reboot`: how many it answers with `status` then.
         keeps: Of `reboot`: media and boot override outlive it.
     """
 
@@ -48,11 +49,12 @@ class Fault:
     status: int = 503
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
+    text: str | None = None
     says: dict[str, Any] = field(default_factory=dict)
     url: str = "http://192.0.2.9/somebodys.iso"
     every_s: float = 0.02
     connections: int = 1
-    looks: int = 2
+    requests: int = 2
     keeps: bool = True
 
     def __post_init__(self) -> None:
@@ -74,7 +76,7 @@ Play = Callable[[Fault, "Bmc", Connection, Request], None]
 
 
 def _document(bmc: "Bmc", request: Request, fault: Fault) -> bytes:
-    """Body of the true answer; a write is only done where the fault says so."""
+    """Body of the true answer; a write is only done where the fault is `applied`."""
     if request.method == "GET" or fault.applied:
         return bmc.service.answer(request).body() or b"{}"
     return b"{}"
@@ -101,6 +103,9 @@ def _hang(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) ->
 
 def _status(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
+    if fault.text is not None:
+        connection.send(fault.status, fault.text.encode(), fault.headers)
+        return
     error = refuse(Refusal(fault.status, "Base.1.8.InternalError"), "by script").document
     connection.answer(Answer(fault.status, error if fault.body is None else fault.body, fault.headers))
 
@@ -204,7 +209,7 @@ KINDS: dict[str, Play] = {
     "error": _error,  # a Redfish error, with 200
     "huge": _huge,  # 64 MB
     "drip": _drip,  # a byte at a time, headers too
-    "ignored": _ignored,  # success is said, nothing is done
+    "ignored": _ignored,  # it answers with success, and nothing is done
     "says": _says,  # the truth, but for some properties
     "inserted": _inserted,  # somebody else puts a medium in, just before the request is served
     "logout": _logout,  # the BMC has forgotten its sessions

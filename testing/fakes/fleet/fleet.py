@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from testing.fakes.fleet.faults import FOR_EVER, Fault
-from testing.fakes.fleet.machine import Figures, Pace, State, serial_of, uuid_of
+from testing.fakes.fleet.machine import Figures, Pace, Received, State, serial_of, uuid_of
 from testing.fakes.fleet.server import Options, address_of, serve
 from testing.fakes.fleet.vendors import VENDORS
 
@@ -77,18 +77,18 @@ class Fleet:
 
     def figures(self, host: int = 0) -> Figures:
         """What was counted at a host."""
-        said = self._ask("figures", host=host)
-        counted = {"requests": Counter(said["requests"]), "resets": Counter(said["resets"])}
-        return Figures(**{**said, **counted})
+        answer = self._ask("figures", host=host)
+        received = [Received(**each) for each in answer["received"]]
+        return Figures(**{**answer, "received": received, "resets": Counter(answer["resets"])})
 
     def state(self, host: int = 0) -> State:
-        """How a host is; that is no look."""
+        """How a host is; that is no request to it."""
         return State(**self._ask("state", host=host))
 
     def total(self) -> Total:
         """Of all hosts."""
-        said = self._ask("total")
-        return Total(**{**said, "resets": Counter(said["resets"])})
+        answer = self._ask("total")
+        return Total(**{**answer, "resets": Counter(answer["resets"])})
 
     def fault(self, *faults: Fault, hosts: tuple[int, ...] = ()) -> None:
         """Add to the script."""
@@ -114,10 +114,10 @@ class Fleet:
     def _hosts(self, hosts: tuple[int, ...]) -> list[int]:
         return list(hosts or range(self.options.hosts))
 
-    def _ask(self, deed: str, **arguments: Any) -> Any:
+    def _ask(self, method: str, **arguments: Any) -> Any:
         connection = HTTPConnection("127.0.0.1", self._control, timeout=30)
         try:
-            connection.request("POST", f"/{deed}", json.dumps(arguments))
+            connection.request("POST", f"/{method}", json.dumps(arguments))
             response = connection.getresponse()
             text = response.read()
         finally:

@@ -25,6 +25,14 @@ class Request:
         """As it is counted and matched."""
         return f"{self.method} {self.path}"
 
+    @property
+    def document(self) -> Any:
+        """The body as JSON; None where there is none, or no JSON."""
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
 
 @dataclass(slots=True)
 class Answer:
@@ -40,7 +48,7 @@ class Answer:
 
 
 class Receiver(Protocol):
-    """Who takes the requests of a connection."""
+    """Takes the requests of a connection."""
 
     def opened(self, connection: "Connection") -> None:
         """A connection was made."""
@@ -108,12 +116,12 @@ class Connection(asyncio.Protocol):
             length: What Content-Length says; None: the truth.
         """
         size = len(body) if length is None else length
-        said = {"Content-Length": size, "OData-Version": "4.0"}
+        given = {"Content-Length": size, "OData-Version": "4.0"}
         if size:
-            said["Content-Type"] = "application/json"
+            given["Content-Type"] = "application/json"
         if self._last:
-            said["Connection"] = "close"
-        lines = [f"{name}: {value}" for name, value in (said | (headers or {})).items()]
+            given["Connection"] = "close"
+        lines = [f"{name}: {value}" for name, value in (given | (headers or {})).items()]
         return "\r\n".join([f"HTTP/1.1 {status} {REASONS.get(status, '')}", *lines, "\r\n"]).encode() + body
 
     def finish(self) -> None:

@@ -20,29 +20,39 @@ class Pace:
     """How long things take, each a range from which a host draws by its own seed.
 
     Args:
-        by_looks: Time is the number of requests to this BMC or to the API of its server, and what takes N is seen by
-            the look after the next N; else it is seconds.
+        by_requests: Time is the number of requests to this BMC or to the API of its server, and what takes N shows
+            in the answer after the next N; else it is seconds.
         power: From a Reset to its effect.
         install: From the fetched medium to the power-off that ends an installation.
         boot: From power on to an API that is ready.
         latency_s: From the turn of a request to its answer, in seconds in any case.
     """
 
-    by_looks: bool = True
+    by_requests: bool = True
     power: Range = (1, 1)
     install: Range = (2, 2)
     boot: Range = (1, 1)
     latency_s: Range = (0, 0)
 
 
+@dataclass(slots=True)
+class Received:
+    """One request as it came, whatever was answered."""
+
+    line: str
+    """`METHOD path`."""
+    body: Any = None
+    """JSON document; None where there is none."""
+    token: str = ""
+    """Of its session; empty: it came without one."""
+
+
 @dataclass
 class Figures:
     """What was counted at one BMC."""
 
-    requests: Counter[str] = field(default_factory=Counter)
-    """By `METHOD path`."""
-    writes: list[str] = field(default_factory=list)
-    """Requests that are no GET, each as `METHOD path`, in order, whatever was answered."""
+    received: list[Received] = field(default_factory=list)
+    """Every request, in order."""
     resets: Counter[str] = field(default_factory=Counter)
     """Done, by type."""
     inserts: list[str] = field(default_factory=list)
@@ -56,6 +66,26 @@ class Figures:
     connections: int = 0
     peak: int = 0
     """Most requests that were open at once."""
+
+    @property
+    def lines(self) -> list[str]:
+        """Every request as `METHOD path`, in order."""
+        return [each.line for each in self.received]
+
+    @property
+    def requests(self) -> Counter[str]:
+        """By `METHOD path`."""
+        return Counter(self.lines)
+
+    @property
+    def writes(self) -> list[str]:
+        """Requests that are no GET, each as `METHOD path`, in order."""
+        return [line for line in self.lines if not line.startswith("GET ")]
+
+    @property
+    def bodies(self) -> list[Any]:
+        """JSON documents of the requests that have one, in order."""
+        return [each.body for each in self.received if each.body is not None]
 
 
 @dataclass
@@ -133,15 +163,15 @@ class Machine:
         self.power_s = self._random.uniform(*pace.power)
         self.install_s = self._random.uniform(*pace.install)
         self.boot_s = self._random.uniform(*pace.boot)
-        self._looks = 0
+        self._requests = 0
         self._changed_at = float("-inf")
         self._life = 0
         """Counts what cuts short whatever ran."""
         self._due: list[tuple[float, Callable[[], None]]] = []
 
-    def look(self) -> None:
-        """Somebody asks: what is due happens."""
-        self._looks += 1
+    def tick(self) -> None:
+        """A request came: what is due by now happens."""
+        self._requests += 1
         self._settle()
 
     def latency_s(self) -> float:
@@ -149,15 +179,15 @@ class Machine:
         return self._random.uniform(*self.pace.latency_s)
 
     def since_change(self) -> float:
-        """Looks or seconds since the power changed."""
+        """Requests or seconds since the power changed."""
         return self._now() - self._changed_at
 
-    def after(self, delay: float, deed: Callable[[], None]) -> None:
-        """Have a deed done."""
-        if self.pace.by_looks:
-            self._due.append((self._now() + delay, deed))
+    def after(self, delay: float, change: Callable[[], None]) -> None:
+        """Have a change made later."""
+        if self.pace.by_requests:
+            self._due.append((self._now() + delay, change))
         else:
-            asyncio.get_running_loop().call_later(delay, deed)
+            asyncio.get_running_loop().call_later(delay, change)
 
     def reset(self, kind: str) -> None:
         """Begin a change of power."""
@@ -172,7 +202,7 @@ class Machine:
             self._then(self.power_s, self._on)
 
     def state(self) -> State:
-        """How it is now; that is no look."""
+        """How it is now; that is no request."""
         self._settle()
         loaded = (drive.image for drive in self.drives.values() if drive.inserted)
         boot = self.boot["BootSourceOverrideTarget"], self.boot["BootSourceOverrideEnabled"]
@@ -216,10 +246,10 @@ class Machine:
         usable = slot.action or self.vendor.media_by == "patch"
         return usable and not slot.refuses and "CD" in slot.types
 
-    def _then(self, delay: float, deed: Callable[[], None]) -> None:
-        """Have a deed done if nobody touches the power until then."""
+    def _then(self, delay: float, change: Callable[[], None]) -> None:
+        """Have a change made if nobody touches the power until then."""
         life = self._life
-        self.after(delay, lambda: deed() if life == self._life else None)
+        self.after(delay, lambda: change() if life == self._life else None)
 
     def _settle(self) -> None:
         now = self._now()
@@ -229,7 +259,7 @@ class Machine:
             first[1]()
 
     def _now(self) -> float:
-        return self._looks if self.pace.by_looks else time.monotonic()
+        return self._requests if self.pace.by_requests else time.monotonic()
 
     def _off(self) -> None:
         self.power, self.running, self._changed_at = "Off", False, self._now()

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, Self
 
@@ -162,7 +162,7 @@ class Control:
         task.add_done_callback(self._tasks.discard)
 
     async def _do(self, connection: Connection, request: Request) -> None:
-        deeds: dict[str, Callable[..., Awaitable[Any]]] = {
+        methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "figures": self.figures,
             "state": self.state,
             "total": self.total,
@@ -173,7 +173,7 @@ class Control:
         }
         name, arguments = request.path.strip("/"), json.loads(request.body)
         try:
-            answer = await deeds[name](**arguments)
+            answer = await methods[name](**arguments)
         except (ValueError, TypeError, KeyError) as error:
             connection.answer(Answer(400, f"{name}: {error!r}"))
         else:
@@ -181,7 +181,8 @@ class Control:
 
     async def figures(self, host: int) -> dict[str, Any]:
         """Counted at a host."""
-        return vars(self._server.bmcs[host].machine.figures)
+        counted = self._server.bmcs[host].machine.figures
+        return {**vars(counted), "received": [asdict(each) for each in counted.received]}
 
     async def state(self, host: int) -> dict[str, Any]:
         """How a host is."""
@@ -191,7 +192,7 @@ class Control:
         """Counted at all of them."""
         counted = [bmc.machine.figures for bmc in self._server.bmcs]
         return {
-            "requests": sum(figures.requests.total() for figures in counted),
+            "requests": sum(len(figures.received) for figures in counted),
             "resets": sum((figures.resets for figures in counted), Counter[str]()),
             "installs": sum(figures.installs for figures in counted),
             "fetched": sum(figures.fetched for figures in counted),
@@ -236,7 +237,7 @@ async def serve(options: Options, ready: Callable[[dict[str, Any]], None], leash
     """Run a fleet.
 
     Args:
-        ready: Told once how it is reached.
+        ready: Called once, with how it is reached.
         leash: File descriptor; the fleet ends when its other end is closed.
     """
     server, end = Server(options), asyncio.Event()

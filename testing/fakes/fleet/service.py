@@ -1,6 +1,5 @@
 """The Redfish service of one machine: who may ask, which resource is meant, what a write does."""
 
-import json
 import secrets
 from base64 import b64encode
 from collections.abc import Callable
@@ -76,7 +75,7 @@ class Service:
             return refuse(NOT_LOGGED_IN)
         if len(machine.sessions) >= machine.session_limit:
             return refuse(SESSION_LIMIT)
-        token, name = secrets.token_hex(16), str(len(machine.figures.writes))
+        token, name = secrets.token_hex(16), str(len(machine.figures.received))
         machine.sessions[token] = name
         path = f"{tree.SESSIONS}/{name}"
         document = tree.resource(path, "Session.v1_3_0.Session", UserName=self._login["UserName"])
@@ -140,11 +139,8 @@ def _read_drive(name: str, machine: Machine, _: Request) -> Answer:
 
 
 def _asked(request: Request) -> Any:
-    """The body of a write; None where it is no JSON object."""
-    try:
-        body = json.loads(request.body or b"{}")
-    except ValueError:
-        return None
+    """What a write asks for; None where its body is no JSON object."""
+    body = request.document if request.body else {}
     return body if isinstance(body, dict) else None
 
 

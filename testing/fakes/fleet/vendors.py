@@ -1,10 +1,10 @@
 """What sets the BMCs of the vendors apart, as data.
 
 Second-hand, from the public sources that section 5 of the project's Redfish facts lists: none was seen on a real BMC.
-Times are in looks or in seconds, as the fleet's pace has it.
+Times are in requests or in seconds, as the fleet's pace has it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 DISC = ("CD", "DVD")
 
@@ -104,6 +104,9 @@ class Vendor:
 
 
 GENERIC = Vendor("generic", "Contoso", "3500", "Contoso BMC", "1.45.455b66-rev4", "P79 v1.45", (FLOPPY, Slot("Cd")))
+
+# "where VirtualMedia lives": newer firmware has it on the System.
+GENERIC_SYSTEM = replace(GENERIC, name="generic_system", media_on="Systems")
 
 # "eject | HPE iLO, Dell" (asynchronous eject); section 3's prototype and sushy's sources for VRM0009 and VRM0012.
 DELL = Vendor(
@@ -234,6 +237,5 @@ OPENBMC = Vendor(
     other_managers=("HGX_BMC_0",),
 )
 
-VENDORS = {
-    vendor.name: vendor for vendor in (GENERIC, DELL, DELL10, HPE, SUPERMICRO, LENOVO, LENOVO_PATCH, AMI, OPENBMC)
-}
+ALL = (GENERIC, GENERIC_SYSTEM, DELL, DELL10, HPE, SUPERMICRO, LENOVO, LENOVO_PATCH, AMI, OPENBMC)
+VENDORS = {vendor.name: vendor for vendor in ALL}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assets.render import BIN, render_bootstrap, render_role
+from assets.contract import BIN
+from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
 
 

@@ -1,19 +1,22 @@
-"""Whatever a valid plan says: it renders, every reader takes the files, and nobody claims a VIP as another does."""
+"""Whatever a valid cluster is like: it renders, every reader takes the files, and the oracle of the policy agrees."""
 
 import tempfile
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
-from assets.tree import BOOTSTRAP, folders_of, own_configs
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cluster.plan import ClusterPlan
+from assets.render import BOOTSTRAP, render
+from cli.render import own_configs
+from cluster.plan import Intent
+from cluster.values.vrrp import Policy
 from providers.rendered_asset.readers import ask_readers
 from testing import clusters, plans
 from testing.plan_files import Files
-from tests.unit.assets.priorities import check_policy, parse
+from tests.unit.assets.policy_oracle import contradictions, parse
 
 NETWORKS = {4: ip_network("10.0.0.0/16"), 6: ip_network("fd00:1234::/64")}
 FAMILIES = {
@@ -30,11 +33,12 @@ FAMILIES = {
 }
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,12}[a-z0-9])?", fullmatch=True)
 TRANSPORTS = st.sampled_from(["unicast", "multicast"])
+POLICIES: tuple[Policy, ...] = ("release", "preempt")
 
 
 @st.composite
-def any_plan(draw: st.DrawFn) -> ClusterPlan:
-    """A valid one: of any size, family, policy, transport and runtime, at any addresses."""
+def any_intent(draw: st.DrawFn, policies: tuple[Policy, ...] = POLICIES) -> Intent:
+    """A valid one: of any size, family, transport and runtime, at any addresses."""
     families = draw(st.sampled_from([(4,), (6,), (4, 6), (6, 4)]))
     masters, workers = draw(st.sampled_from([3, 4, 5])), draw(st.integers(0, 4))
     names = draw(st.lists(NAMES, min_size=masters + workers, max_size=masters + workers, unique=True))
@@ -48,20 +52,16 @@ def any_plan(draw: st.DrawFn) -> ClusterPlan:
     config["platform"]["baremetal"].update(
         apiVIPs=at[0], ingressVIPs=at[1], hosts=[_host(config, name, index) for index, name in enumerate(names)]
     )
-    options = dict(
+    options = plans.options(
         node_addresses=dict(zip(names, at[3:], strict=True)),
         consent=dict.fromkeys(names, "serial"),
         bootstrap={**clusters.BASE_VOLUME, "address": at[2]},
-        vrrp={
-            "policy": draw(st.sampled_from(["release", "preempt"])),
-            "api": draw(TRANSPORTS),
-            "ingress": draw(TRANSPORTS),
-        },
+        vrrp={"policy": draw(st.sampled_from(policies)), "api": draw(TRANSPORTS), "ingress": draw(TRANSPORTS)},
         runtime=draw(st.sampled_from(["host", "podman"])),
         images=clusters.IMAGES,
     )
     with tempfile.TemporaryDirectory() as folder:
-        return Files(Path(folder)).plan(lambda written: written.update(config), **options)
+        return Files(Path(folder)).intent(lambda written: written.update(config), options)
 
 
 def _host(config: dict[str, Any], name: str, index: int) -> dict[str, Any]:
@@ -71,29 +71,36 @@ def _host(config: dict[str, Any], name: str, index: int) -> dict[str, Any]:
     return {**first, "name": name, "role": role, "bootMACAddress": f"52:54:00:00:00:{index:02x}", "bmc": bmc}
 
 
+@pytest.mark.parametrize("policy", POLICIES)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(any_plan())
-def test_no_two_roles_claim_a_vip_with_equal_priority(plan: ClusterPlan) -> None:
-    folders = folders_of(plan)
-    check_policy(plan)
+@given(data=st.data())
+def test_nothing_in_the_renders_contradicts_the_policy(policy: Policy, data: st.DataObject) -> None:
+    intent = data.draw(any_intent((policy,)))
+    assert intent.api.policy == policy
+    assert contradictions(intent) == []
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(any_intent())
+def test_no_two_roles_claim_a_vip_with_equal_priority(intent: Intent) -> None:
     claims = {
         folder: parse(file.text)
-        for folder, files in folders.items()
+        for folder, files in render(intent).folders.items()
         for file in files
         if file.name == "keepalived.conf"
     }
     bootstrap = claims.pop(BOOTSTRAP)
-    assert bootstrap.keys() == {f"{plan.name}_API_{number}" for number in range(len(plan.api.addresses))}
+    assert bootstrap.keys() == {f"{intent.name}_API_{number}" for number in range(len(intent.api.addresses))}
     for name, own in bootstrap.items():
         nodes = [each[name] for each in claims.values() if name in each]
-        assert len(nodes) == len(plan.control_plane)
-        assert not own.ever(plan.api.priorities.release) & set().union(*(each.ever() for each in nodes))
+        assert len(nodes) == len(intent.control_plane)
+        assert not own.ever(intent.api.priorities.release) & set().union(*(each.ever() for each in nodes))
         assert len({each.effective() for each in nodes}) == len(nodes)
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(any_plan())
-def test_every_reader_takes_what_it_renders(plan: ClusterPlan) -> None:
-    folders = folders_of(plan)
-    ours = {path: config.encode() for path, config in own_configs(plan, folders).items()}
-    assert [refusal for verdict in ask_readers(folders, ours) for refusal in verdict.refusals] == []
+@given(any_intent())
+def test_every_reader_takes_what_it_renders(intent: Intent) -> None:
+    rendered = render(intent)
+    ours = {path: config.encode() for path, config in own_configs(intent, rendered).items()}
+    assert [refusal for verdict in ask_readers(rendered.folders, ours) for refusal in verdict.refusals] == []

@@ -96,7 +96,7 @@ def test_a_tree_is_stored_as_its_difference_and_read_back_whole(tree: Tree, stor
         pytest.param({REMOVED: b""}, ["removed.txt is empty"], id="empty"),
     ],
 )
-def test_a_stored_difference_that_says_too_much_is_found(stored: Tree, lines: list[str]) -> None:
+def test_a_stored_difference_that_holds_too_much_is_found(stored: Tree, lines: list[str]) -> None:
     assert list(redundancies(stored, FIRST)) == lines
 
 

@@ -1,20 +1,16 @@
 """The scripts that look at a machine's network, run for real on a machine of the test's own."""
 
 import json
-import subprocess
 from ipaddress import ip_address, ip_interface, ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from assets.render import render_bootstrap
-from cluster.values.vrrp import router_ids
 from testing import plans
-from testing.namespaces import SBIN, needs_root, run_on_a_machine
-from tests.unit.assets.node_address import NodeAddress, Route, vip_interface
+from testing.namespaces import needs_root, run_on_a_machine
+from tests.unit.assets.runtimecfg_oracle import NodeAddress, Route, vip_interface
 
 LINKS = """
     ip link add lan0 type veth peer name lan0p; ip link set lan0 up; ip link set lan0p up
@@ -135,8 +131,8 @@ def test_keepalived_is_not_started_without_an_interface(scripts: Path) -> None:
     (scripts / "etc/okd-baremetal/keepalived.conf").write_text("")
     run = run_on_a_machine(f"{LINKS} {scripts}/bin/okd-keepalived.sh 0 203.0.113.5", scripts)
     assert run.returncode == 1
-    said = "no interface is on the network of 203.0.113.5, and none has a default route, after 0 s"
-    assert run.stderr == f"okd-get-vip-subnet-cidr: {said}\n"
+    what = "no interface is on the network of 203.0.113.5, and none has a default route, after 0 s"
+    assert run.stderr == f"okd-get-vip-subnet-cidr: {what}\n"
     assert not (scripts / "run/okd-baremetal/keepalived.conf").exists()
 
 
@@ -213,14 +209,3 @@ def test_networkmanagers_change_restarts_coredns_when_the_servers_are_others(
     assert run.returncode == 0, run.stderr
     asked = (scripts / "asked").read_text() if (scripts / "asked").exists() else ""
     assert asked == ("--no-block try-restart okd-coredns.service\n" if restarted else "")
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,52}[a-z0-9])?", fullmatch=True))
-def test_the_tool_and_the_plan_agree_on_every_name(name: str) -> None:
-    (tool,) = (file for file in render_bootstrap(plans.plan()) if file.name == "okd-fletcher8.sh")
-    calls = "\n".join(f"sum {name}-{vip}" for vip in ("api", "ingress"))
-    body = 'sum() ( set -- "$1"\n' + tool.text + ")\n" + calls
-    run = subprocess.run(["bash", "-c", body], capture_output=True, text=True, check=True, env={"PATH": SBIN})
-    ids = router_ids(name)
-    assert run.stdout.split() == [str(ids.api - 1), str(ids.ingress - 1)]

@@ -1,25 +1,31 @@
 """Renders: complete, the same each time, and free of the phase."""
 
-from pathlib import Path
+from collections.abc import Collection
 
 import pytest
-from assets.tree import folders_of
 from jinja2 import UndefinedError
 
-from assets import render
-from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
-from cluster.plan import ClusterPlan, Role
-from testing import clusters
+from assets.file import Reader, RenderedFile
+from assets.render import FOLDER, TEMPLATES, render, render_bootstrap, render_role, render_server
+from cluster.plan import ClusterPlan, Intent, Role
+from testing import clusters, plans
+from testing.documents import table
 
 
-def everything(plan: ClusterPlan) -> list[RenderedFile]:
-    return [file for files in folders_of(plan).values() for file in files]
+def everything(intent: Intent) -> list[RenderedFile]:
+    return [file for files in render(intent).folders.values() for file in files]
 
 
 @pytest.mark.parametrize("name", clusters.NAMES)
 def test_no_rendered_byte_depends_on_the_phase(name: str) -> None:
-    both = (clusters.plan(name, phase=phase) for phase in ("bootstrap", "production"))
-    assert everything(next(both)) == everything(next(both))
+    bootstrap, production = (clusters.plan(name, phase=phase) for phase in ("bootstrap", "production"))
+    assert bootstrap.options.phase != production.options.phase
+    assert render(bootstrap) == render(production)
+
+
+def test_an_intent_without_consents_and_digests_is_rendered_as_the_plan(plan: ClusterPlan) -> None:
+    stack = {name: plans.options()[name] for name in ("node_addresses", "bootstrap", "runtime")}
+    assert render(plans.intent(stack)) == render(plan)
 
 
 def test_no_rendered_byte_holds_a_secret(plan: ClusterPlan) -> None:
@@ -43,10 +49,10 @@ def test_scripts_alone_are_executable(plan: ClusterPlan) -> None:
 
 @clusters.needs_nmstatectl
 def test_keyfiles_are_for_their_owner_and_those_with_a_password_secret() -> None:
-    plan = clusters.plan("static")
+    intent = clusters.intent("static")
     first, second = (
-        [file for file in render_server(plan, server) if file.reader is Reader.KEYFILE]
-        for server in plan.control_plane[:2]
+        [file for file in render_server(intent, server) if file.reader is Reader.KEYFILE]
+        for server in intent.control_plane[:2]
     )
     assert [file.name for file in first] == ["bond0.nmconnection", "eno1.nmconnection", "eno2.nmconnection"]
     assert {(file.mode, file.secret) for file in first} == {(0o600, True)}
@@ -55,19 +61,37 @@ def test_keyfiles_are_for_their_owner_and_those_with_a_password_secret() -> None
     assert [(file.name, file.mode, file.secret) for file in second] == [("eno1.nmconnection", 0o600, False)]
 
 
+HOSTS_OWN = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}
+
+
+def every_path_and_name(without: Collection[str]) -> tuple[set[str], set[str]]:
+    """Of all files of all variants, but those of these names."""
+    files = [file for name in clusters.VARIANTS for file in everything(clusters.intent(name))]
+    kept = [file for file in files if file.name not in without]
+    return {file.path for file in kept}, {file.name for file in kept}
+
+
 @clusters.needs_nmstatectl
 def test_every_template_is_rendered() -> None:
-    files = [file for name in clusters.VARIANTS for file in everything(clusters.plan(name))]
-    hosts_own = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}
-    rendered = {file.name for file in files} - hosts_own
-    folders = [folder for folder in Path(render.__file__).parent.iterdir() if folder.name != "__pycache__"]
-    there = {path.name.removesuffix(".j2") for folder in folders if folder.is_dir() for path in folder.iterdir()}
-    assert there == rendered
+    templates = [path for path in FOLDER.glob("*/*") if path.parent.name != "__pycache__"]
+    assert {path.name.removesuffix(".j2") for path in templates} == every_path_and_name(HOSTS_OWN)[1]
+
+
+@clusters.needs_nmstatectl
+def test_each_file_has_its_row_in_the_reference() -> None:
+    rows = {row["path"].strip("`") for row in table("reference/files.md", "path")}
+    made_on_the_machine = {
+        "/run/okd-baremetal/keepalived.conf",
+        "/run/okd-baremetal/upstreams",
+        "/var/lib/okd-baremetal/release",
+    }
+    of_a_host = "/etc/NetworkManager/system-connections/<profile>.nmconnection"
+    assert rows == every_path_and_name(HOSTS_OWN)[0] | made_on_the_machine | {of_a_host}
 
 
 def test_a_template_that_names_nothing_is_an_error() -> None:
     with pytest.raises(UndefinedError):
-        render.TEMPLATES.from_string("{{ missing }}").render()
+        TEMPLATES.from_string("{{ missing }}").render()
 
 
 @pytest.mark.parametrize("role", Role)

@@ -75,7 +75,7 @@ with socket.create_server(("", 6443)): print("listens", flush=True); time.sleep(
     """
 
 
-def test_an_own_api_that_says_nothing_fails_before_keepalived_loses_patience(scripts: Path) -> None:
+def test_an_own_api_that_answers_nothing_fails_before_keepalived_loses_patience(scripts: Path) -> None:
     run = run_on_a_machine(
         f"touch /run/okd-baremetal/own-api-was-ready; {SILENT} "
         f"if timeout 5 {scripts}/bin/okd-own-api.sh; then echo up; else echo $?; fi; kill $api",
@@ -95,7 +95,7 @@ def test_the_default_router_is_looked_for_among_ready_pods(scripts: Path, pods: 
 
 
 def wait_for(what: str, command: str, wanted: int = 0) -> str:
-    """Bash that says `what` once `command` exits as wanted, or ends the script."""
+    """Bash that prints `what` once `command` exits as wanted, or ends the script."""
     return f"""
         for try in $(seq 200); do
             seen=0; {command} 2>/dev/null || seen=$?
@@ -107,7 +107,7 @@ def wait_for(what: str, command: str, wanted: int = 0) -> str:
 
 
 @pytest.mark.skipif(shutil.which("haproxy", path=SBIN) is None, reason="haproxy is not installed")
-def test_haproxy_tells_keepalived_what_it_balances_and_what_runs_here(
+def test_keepalived_learns_from_haproxy_what_it_balances_and_what_runs_here(
     scripts: Path, certificate: str, plan: ClusterPlan
 ) -> None:
     """The rendered balancer itself, its checks sped up, asked by the script that keepalived runs."""
@@ -167,13 +167,13 @@ def release(scripts: Path) -> Path:
     return scripts / "release"
 
 
-def test_the_channel_lowers_and_restores_the_priority_and_says_what_is(scripts: Path) -> None:
+def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scripts: Path) -> None:
     with channel(scripts) as provisioner:
-        assert provisioner.say("status") == "held vip=no api=no"
-        assert provisioner.say("release") == "released vip=no api=no"
+        assert provisioner.send("status") == "held vip=no api=no"
+        assert provisioner.send("release") == "released vip=no api=no"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.say("status") == "released vip=no api=no"
-        assert provisioner.say("relaese") == "unknown word"
+        assert provisioner.send("status") == "released vip=no api=no"
+        assert provisioner.send("relaese") == "unknown word"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.say("hold") == "held vip=no api=no"
+        assert provisioner.send("hold") == "held vip=no api=no"
         assert release(scripts).read_text() == "0\n"

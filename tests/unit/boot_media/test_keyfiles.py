@@ -1,5 +1,6 @@
 """Keyfiles of a networkConfig: what the real nmstatectl makes of it."""
 
+import os
 from collections.abc import Callable, Mapping
 from configparser import RawConfigParser
 from pathlib import Path
@@ -7,12 +8,19 @@ from typing import Any
 
 import pytest
 
-from boot_media.keyfiles import Keyfile, find_nmstatectl, keyfiles
+from boot_media.keyfiles import keyfiles_of
+from boot_media.tools import find_nmstatectl
 from cluster.install_config.read import mapping
-from providers.base.errors import AssetError
+from cluster.plan.model import Keyfile
+from providers.base.errors import BootMediaError
 
 FACTS = Path(__file__).parents[2] / "facts" / "install_config"
 SECRET = "hunter2"
+CORRECT = "Fix: correct it by nmstate's documentation"
+TWICE = (
+    "a profile-name is used twice, starts with a dot or has a slash. "
+    "Fix: choose another: it becomes the name of a file"
+)
 Document = dict[str, Any]
 Convert = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 
@@ -20,10 +28,10 @@ Convert = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 @pytest.fixture(scope="module")
 def convert() -> Convert:
     try:
-        tool = find_nmstatectl()
-    except AssetError as error:
+        find_nmstatectl()
+    except BootMediaError as error:
         pytest.skip(str(error))
-    return lambda document: keyfiles(document, tool)
+    return keyfiles_of
 
 
 def ethernet(name: str, **more: Any) -> Document:
@@ -43,6 +51,15 @@ def authenticated(**more: Any) -> Document:
     return {"interfaces": [ethernet("eth0", **{"802.1x": {"eap-methods": ["tls"], "identity": "me", **more}})]}
 
 
+def instead(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> Path:
+    """Another nmstatectl, which is found before the real one."""
+    tool = folder / "nmstatectl"
+    tool.write_text(script)
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    return tool
+
+
 def read(files: tuple[Keyfile, ...]) -> dict[str, dict[str, dict[str, str]]]:
     """Sections by file name."""
     profiles = {}
@@ -54,7 +71,7 @@ def read(files: tuple[Keyfile, ...]) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def refusal(convert: Convert, document: Document) -> str:
-    with pytest.raises(AssetError) as caught:
+    with pytest.raises(BootMediaError) as caught:
         convert(document)
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -201,7 +218,10 @@ def test_a_rule_that_would_be_kept_by_chance_is_refused(convert: Convert, table:
         "routes": {"config": [route(f"172.{16 + i}.0.0/16", f"10.0.{i}.1", f"eth{i}") for i in range(2)]},
         "route-rules": {"config": [{"ip-from": "10.0.0.0/24", "priority": 100, **table}]},
     }
-    assert refusal(convert, document).startswith("route-rules: table 254 has routes through eth0, eth1, and ")
+    assert refusal(convert, document) == (
+        "route-rules: table 254 has routes through eth0, eth1; nmstatectl would keep its rules with any one of them. "
+        "Fix: give each interface a table of its own"
+    )
     document["route-rules"]["config"][0]["iif"] = "eth1"
     assert "routing-rule0" in read(convert(document))["eth1.nmconnection"]["ipv4"]
 
@@ -211,34 +231,36 @@ def test_a_rule_that_would_be_kept_by_chance_is_refused(convert: Convert, table:
     [
         pytest.param(
             {"interfaces": [ethernet("eth0", mtuu=1500)]},
-            "nmstatectl refuses it: Provide file is not valid NetworkState: interfaces: unknown field `mtuu`",
+            "nmstatectl refuses it: Provide file is not valid NetworkState: interfaces: unknown field `mtuu`. "
+            f"{CORRECT}",
             id="unknown-key",
         ),
         pytest.param(
             {"interfaces": [ethernet("eth0", ipv4=static("10.0.0.300/24"))]},
-            "nmstatectl refuses it: Provide file is not valid NetworkState: interfaces: invalid IP address syntax",
+            "nmstatectl refuses it: Provide file is not valid NetworkState: interfaces: invalid IP address syntax. "
+            f"{CORRECT}",
             id="no-address",
         ),
         pytest.param(
             {"interfaces": [ethernet("eth0")], "routes": {"config": [route("0.0.0.0/0", "10.0.0.1", "eth9")]}},
             "nmstatectl refuses it: NmstateError: InvalidArgument: Route 'destination: 0.0.0.0/0 next-hop-interface: "
-            "eth9 next-hop-address: 10.0.0.1': next hop interface eth9 not found",
+            f"eth9 next-hop-address: 10.0.0.1': next hop interface eth9 not found. {CORRECT}",
             id="no-such-interface",
         ),
         pytest.param(
             {"interfaces": [ethernet("eth0", description="two\nlines")]},
             "interfaces[0].description: a backslash or a control character (a line break is one), which nmstatectl "
-            "does not escape; take it out",
+            "does not escape. Fix: take it out",
             id="line-break",
         ),
         pytest.param(
             {"interfaces": [ethernet(name, **{"profile-name": "one"}) for name in ("eth0", "eth1")]},
-            "a profile-name stands twice, starts with a dot or has a slash; it is the keyfile's name",
+            TWICE,
             id="one-profile-name",
         ),
         pytest.param(
             {"interfaces": [ethernet("eth0", **{"profile-name": "../eth0"})]},
-            "a profile-name stands twice, starts with a dot or has a slash; it is the keyfile's name",
+            TWICE,
             id="profile-name-with-a-slash",
         ),
     ],
@@ -248,7 +270,9 @@ def test_a_refusal_is_one_line(convert: Convert, document: Document, words: str)
 
 
 def test_a_long_refusal_is_cut(convert: Convert) -> None:
-    assert len(refusal(convert, {"interfaces": [ethernet("eth0", **{"x" * 1000: 1})]})) < 450
+    what, _, fix = refusal(convert, {"interfaces": [ethernet("eth0", **{"x" * 1000: 1})]}).partition(". Fix: ")
+    assert len(what) == len("nmstatectl refuses it: ") + 400
+    assert fix == CORRECT.removeprefix("Fix: ")
 
 
 class TestSecrets:
@@ -274,46 +298,37 @@ class TestSecrets:
             pytest.param(authenticated(password=r"987654321\n"), id="backslash"),
         ],
     )
-    def test_a_refusal_does_not_tell_them(self, convert: Convert, document: Document) -> None:
-        said = refusal(convert, document)
-        assert "987" not in said
-        assert "321" not in said
+    def test_a_refusal_does_not_show_them(self, convert: Convert, document: Document) -> None:
+        line = refusal(convert, document)
+        assert "987" not in line
+        assert "321" not in line
 
-    def test_one_that_is_refused_for_its_own_sake_is_not_told(self, tmp_path: Path) -> None:
-        tool = tmp_path / "nmstatectl"
-        tool.write_text(f"#!/bin/sh\nif grep -o {SECRET} >&2; then exit 1; fi\n")
-        tool.chmod(0o755)
-        with pytest.raises(
-            AssetError, match=r"^nmstatectl refuses it: a password or another secret in it is not well"
-        ):
-            keyfiles(authenticated(password=SECRET), tool)
-
-
-def test_without_the_tool_it_is_said_what_to_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(
-        AssetError, match=r"nmstatectl: neither on PATH nor at .*/nmstatectl; .* run tools/nmstatectl$"
-    ):
-        find_nmstatectl()
+    def test_one_that_is_refused_for_its_own_sake_is_not_shown(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        instead(monkeypatch, tmp_path, f"#!/bin/sh\nif grep -o {SECRET} >&2; then exit 1; fi\n")
+        assert refusal(keyfiles_of, authenticated(password=SECRET)) == (
+            f"nmstatectl refuses it: a password or another secret in it is not well-formed. {CORRECT}"
+        )
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "line"),
     [
-        pytest.param("", "cannot be run", id="no-program"),
         pytest.param(
-            "#!/bin/sh\necho 'NetworkManager: {'", "what it answers is not read; install version 2", id="no-yaml"
+            "#!/none\n", "cannot be run (No such file or directory). Fix: run tools/nmstatectl", id="no-program"
         ),
         pytest.param(
-            "#!/bin/sh\necho 'eth0: []'", "what it answers is not read; install version 2", id="another-form"
+            "#!/bin/sh\necho 'NetworkManager: {'",
+            "its answer cannot be read. Fix: install version 2.2.62",
+            id="no-yaml",
+        ),
+        pytest.param(
+            "#!/bin/sh\necho 'eth0: []'", "its answer cannot be read. Fix: install version 2.2.62", id="another-form"
         ),
     ],
 )
-def test_another_program_is_refused(tmp_path: Path, script: str, words: str) -> None:
-    tool = tmp_path / "nmstatectl"
-    if script:
-        tool.write_text(script)
-        tool.chmod(0o755)
-    with pytest.raises(AssetError, match=words):
-        keyfiles({"interfaces": [ethernet("eth0", **{"802.1x": {"password": SECRET}})]}, tool)
+def test_another_program_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, line: str) -> None:
+    tool = instead(monkeypatch, tmp_path, script)
+    document = {"interfaces": [ethernet("eth0", **{"802.1x": {"password": SECRET}})]}
+    assert refusal(keyfiles_of, document) == f"{tool}: {line}"

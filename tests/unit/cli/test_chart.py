@@ -10,26 +10,25 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import chart
-from providers.vip_handoff.model import UNMEASURED
-from testing import plans
+from providers.vip_handoff.model import VipHandoffOuts
+from testing.checkout import ROOT
 
 PICTURE = Path(__file__).with_name("handoff.svg")
 FIRST, SECOND, THIRD = "okd-bootstrap", "okd-master-0", "okd-master-1"
 
 
-def handoff(states: dict[str, float], *holders: tuple[str, float], **felt: Any) -> dict[str, Any]:
+def handoff(states: dict[str, float], *holders: tuple[str, float], **figures: Any) -> dict[str, Any]:
     """Outputs of a handoff; each state and holder with the second it began at."""
-    return {
-        "timeline": [{"state": state, "at_s": at_s} for state, at_s in states.items()],
-        "holders": [{"holder": holder, "at_s": at_s} for holder, at_s in holders],
-        **UNMEASURED,
-        **felt,
-    }
+    return VipHandoffOuts(
+        timeline=[{"state": state, "at_s": at_s} for state, at_s in states.items()],
+        holders=[{"holder": holder, "at_s": at_s} for holder, at_s in holders],
+        **figures,
+    ).props()
 
 
 STATES = {"gate": 0, "ask": 11.2, "release": 11.3, "soak": 15.6, "await": 21.1, "let go": 21.7, "done": 29.4}
-FELT = {"gap_ms": 31, "gap_at_s": 13.42, "probes_sent": 1874, "probes_failed": 0}
-MOVED = handoff(STATES, (FIRST, 0.4), (SECOND, 15.2), **FELT)
+MEASURED = {"gap_ms": 31, "gap_at_s": 13.42, "probes_sent": 1874, "probes_failed": 0}
+MOVED = handoff(STATES, (FIRST, 0.4), (SECOND, 15.2), **MEASURED)
 BROKEN = handoff(
     {"gate": 0, "watch": 10, "await": 50, "let go": 51, "done": 60},
     *((SECOND, 0.3), ("nobody", 20), (THIRD, 24), ("no one machine", 30), (THIRD, 32)),
@@ -113,11 +112,12 @@ def test_an_operator_sees_the_same_chart() -> None:
 def test_other_input_is_refused_in_a_line(given: str) -> None:
     code, out, error = shown(given)
     assert (code, out) == (2, "")
-    assert error.startswith("no outputs of a handoff on standard input. Fix: ")
-    assert error.count("\n") == 1
+    assert error == (
+        "no outputs of a handoff on standard input. Fix: give it those of `pulumi stack output handoff --json`\n"
+    )
 
 
 def shown(given: str) -> tuple[int, str, str]:
     command = [sys.executable, "-m", "cli", "chart"]
-    run = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=plans.ROOT)
+    run = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=ROOT)
     return run.returncode, run.stdout, run.stderr

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from testing import plans
+from testing.checkout import ROOT
 from testing.install_configs import bare
 
 COMMAND = (sys.executable, "-W", "error", "-m", "cli")
@@ -23,7 +25,7 @@ GOOD = "stacks/rehearsal/install-config.yaml"
 def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *map(str, words)],
-        cwd=plans.ROOT,
+        cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -162,7 +164,7 @@ def test_payload_config_shows_a_terminal_nothing() -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run(
         [*COMMAND, "payload-config", GOOD],
-        cwd=plans.ROOT,
+        cwd=ROOT,
         stdout=theirs,
         stderr=subprocess.PIPE,
         text=True,
@@ -235,7 +237,7 @@ def test_clashes_of_good_neighbours_is_good(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{GOOD}: ok\n{other}: ok\n")
 
 
-def test_clashes_says_what_it_does_not_see() -> None:
+def test_the_help_of_clashes_names_what_it_does_not_see() -> None:
     assert "The option `vrids` of a stack is not seen here" in " ".join(run("clashes", "--help").stdout.split())
 
 
@@ -256,9 +258,7 @@ def test_a_failure_of_our_own_is_one_line_without_values(tmp_path: Path) -> None
 
 
 def test_a_reader_that_stops_reading_ends_it_silently() -> None:
-    with subprocess.Popen(
-        [*COMMAND, "schema"], cwd=plans.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as started:
+    with subprocess.Popen([*COMMAND, "schema"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         assert started.stdout is not None
         assert started.stderr is not None
         started.stdout.close()
@@ -268,21 +268,27 @@ def test_a_reader_that_stops_reading_ends_it_silently() -> None:
 
 def test_it_starts_without_pulumi_cryptography_and_jinja() -> None:
     code = "import sys, cli.__main__; print(*sorted({'pulumi', 'cryptography', 'jinja2'} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=plans.ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
+
+
+def cpu_seconds(*words: object) -> tuple[int, float]:
+    """The exit code, and the time on a processor: that of the clock depends on what else runs on this machine."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = run(*words).returncode
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_two_hundred_files_take_less_than_five_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
-    done = subprocess.run(
-        [*COMMAND, "check", *[str(file)] * 200], cwd=plans.ROOT, capture_output=True, timeout=5, check=False
-    )
-    assert done.returncode == 0
+    code, seconds = cpu_seconds("check", *[file] * 200)
+    assert code == 0
+    assert seconds < 5
 
 
 def test_clashes_of_a_hundred_takes_less_than_ten_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
-    done = subprocess.run(
-        [*COMMAND, "clashes", *[str(file)] * 100], cwd=plans.ROOT, capture_output=True, timeout=10, check=False
-    )
-    assert done.returncode == 2
+    code, seconds = cpu_seconds("clashes", *[file] * 100)
+    assert code == 2
+    assert seconds < 10

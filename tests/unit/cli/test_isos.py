@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from assets.ignition import own_config
+from assets.ignition import keyfiles_in, own_config
 from assets.render import render_role, render_server
-from cli.isos import keyfiles_in
 from cluster.plan import ClusterPlan, Server
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from testing import live_iso, plans
+from testing.checkout import ROOT
 
 COMMAND = (sys.executable, "-W", "error", "-m", "cli", "isos")
 PAYLOAD = {name: f'{{"ignition":{{"version":"3.2.0"}},"of":"{name}"}}'.encode() for name in plans.PAYLOAD}
@@ -47,7 +47,7 @@ class Project:
         config = {f"okd-baremetal:{name}": value for name, value in (self.options | options).items()}
         (self.folder / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": config}))
         environment = {
-            "PYTHONPATH": str(plans.ROOT),
+            "PYTHONPATH": str(ROOT),
             "XDG_CACHE_HOME": str(self.folder),
             "PATH": f"{self.tool.parent}:{os.environ['PATH']}",
         }
@@ -104,7 +104,7 @@ def test_each_server_s_iso_is_written_where_up_looks_for_it(
         assert b"dest.ign" in shown.stdout
 
 
-def test_what_is_there_is_left_and_what_has_changed_is_written(project: Project) -> None:
+def test_what_exists_is_left_and_what_has_changed_is_written(project: Project) -> None:
     first = project.run().stdout.splitlines()
     before = {path: Path(path).stat().st_mtime_ns for path in first}
     addresses = {**project.options["node_addresses"], "okd-worker-1": ["192.168.111.26"]}
@@ -132,7 +132,7 @@ def test_what_is_there_is_left_and_what_has_changed_is_written(project: Project)
         ),
     ],
 )
-def test_what_is_wrong_is_told_and_nothing_is_written(
+def test_what_is_wrong_is_one_line_each_and_nothing_is_written(
     project: Project, stack: str, options: dict[str, Any], line: str
 ) -> None:
     done = project.run(stack, **options)
@@ -144,4 +144,6 @@ def test_a_place_that_cannot_be_written_is_one_line(project: Project) -> None:
     project.out.write_text("a file")
     done = project.run()
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1].endswith(".iso: cannot be written (File exists)")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"{project.out}/")
+    assert last.endswith(".iso: cannot be written (File exists). Fix: free room, or name another --out")

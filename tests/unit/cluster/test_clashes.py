@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.clashes import Cluster, clashes_between
+from cluster.clashes import JudgedConfig, clashes_between
 from cluster.install_config import InstallConfig, read
 from cluster.values.vrrp import router_ids
 from testing import plans
@@ -35,7 +35,7 @@ def install_config(number: int, change: Change = lambda _: None) -> dict[str, An
 def lines(*configs: dict[str, Any]) -> list[list[str]]:
     """Of `a.yaml`, `b.yaml`, … in turn; the change under test is in the configs."""
     read_ones = [read(yaml.safe_dump(config)).config for config in configs]
-    clusters = [Cluster(f"{letter}.yaml", config) for letter, config in zip("abcdef", read_ones, strict=False)]
+    clusters = [JudgedConfig(f"{letter}.yaml", config) for letter, config in zip("abcdef", read_ones, strict=False)]
     return [[str(fault) for fault in found] for found in clashes_between(clusters)]
 
 
@@ -201,11 +201,11 @@ def test_a_password_in_a_url_is_not_repeated() -> None:
     assert lines(install_config(1, login), install_config(2, login)) == [[], []]
 
 
-def by_name(names: Iterable[str]) -> list[Cluster]:
+def by_name(names: Iterable[str]) -> list[JudgedConfig]:
     """Clusters of which nothing is known but their names."""
     base = InstallConfig()
     return [
-        Cluster(name, base.model_copy(update={"metadata": base.metadata.model_copy(update={"name": name})}))
+        JudgedConfig(name, base.model_copy(update={"metadata": base.metadata.model_copy(update={"name": name})}))
         for name in names
     ]
 

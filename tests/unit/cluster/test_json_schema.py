@@ -10,10 +10,11 @@ from jsonschema import Draft202012Validator
 from cluster.json_schema import schemas
 from cluster.options import read_stack_file
 from testing import plans
+from testing.checkout import ROOT
 
 Change = Callable[[dict[str, Any]], object]
 SCHEMAS = schemas()
-EXAMPLE = plans.ROOT / "stacks"
+EXAMPLE = ROOT / "stacks"
 
 
 def faults(name: str, instance: object) -> list[str]:

@@ -15,6 +15,7 @@ from cluster.options import BaseImage, Options, Trust, read_stack_file
 from providers.base.errors import ConfigError
 from providers.base.shapes import shape_faults
 from testing import plans
+from testing.checkout import ROOT
 
 SECURE = {"secure": "v1:ciphertext"}
 
@@ -73,7 +74,7 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: str | None, li
 
 
 def test_the_example_stack_has_every_option_that_is_needed() -> None:
-    options = Options.model_validate(read_stack_file(plans.ROOT / "stacks" / "Pulumi.example.yaml"))
+    options = Options.model_validate(read_stack_file(ROOT / "stacks" / "Pulumi.example.yaml"))
     assert options.consent.keys() == options.node_addresses.keys()
 
 
@@ -113,7 +114,7 @@ def test_a_bmc_is_trusted_by_one_of_two_ways(trust: dict[str, str], line: str) -
 
 
 def test_each_option_is_declared_to_pulumi() -> None:
-    declared = yaml.safe_load((plans.ROOT / "Pulumi.yaml").read_text())["config"]
+    declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
     assert declared.keys() == Options.model_fields.keys()
     made = Options.model_validate(plans.options()).model_dump(mode="json")
     for name, option in declared.items():
@@ -137,9 +138,7 @@ def leaves(options: type[BaseModel], path: str = "") -> Iterator[tuple[str, Fiel
 
 def rows(section: str) -> dict[str, list[str]]:
     """Cells of the reference's rows, by option."""
-    text = (
-        (plans.ROOT / "docs/reference/options.md").read_text().partition(f"## {section}\n")[2].partition("\n## ")[0]
-    )
+    text = (ROOT / "docs/reference/options.md").read_text().partition(f"## {section}\n")[2].partition("\n## ")[0]
     found = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| `")]
     return {name.removesuffix(".<host>"): cells for cells in found for name in re.findall("`(.*?)`", cells[0])}
 

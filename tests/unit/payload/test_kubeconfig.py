@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from payload.checks import PayloadError
 from payload.kubeconfig import read_kubeconfig
+from providers.base.errors import PayloadError
 from testing.certificates import authority
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
+from wires.api.kubernetes import KubeApi
 
 DOMAIN = "okd.lab.test"
 
 
-def test_where_no_kubeconfig_is_there_is_nothing_to_ask_with(payload: Path) -> None:
+def test_where_no_kubeconfig_is_none_is_read(payload: Path) -> None:
     assert read_kubeconfig("prod") is None
     payload.mkdir(parents=True)
     assert read_kubeconfig("prod") is None
@@ -76,4 +77,5 @@ def test_the_key_is_in_nothing_that_is_printed(payload: Path) -> None:
     write_kubeconfig(payload)
     found = read_kubeconfig("prod")
     assert found
-    assert "PRIVATE" not in repr((found, found.api(DOMAIN)))
+    assert b"PRIVATE" in found.client_pem
+    assert "PRIVATE" not in repr((found, KubeApi.by(found, DOMAIN)))

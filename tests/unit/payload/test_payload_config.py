@@ -102,7 +102,7 @@ def test_a_control_plane_of_two_keeps_the_fencing_that_it_needs_on_platform_none
     assert made(change)["controlPlane"]["fencing"] == {"credentials": logins}
 
 
-def test_the_pull_secret_stands_on_one_line() -> None:
+def test_the_pull_secret_is_on_one_line() -> None:
     secret = '{"auths": {"registry.test": {"auth": "' + "x" * 400 + '"}}}'
     text = yaml.safe_dump(plans.install_config() | {"pullSecret": secret})
     assert secret in payload_config(mapping(text), read(text).config.networking)

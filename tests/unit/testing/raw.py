@@ -32,11 +32,11 @@ class Raw:
         try:
             self.connection.request(method, path, text, self.login | headers)
             answer = self.connection.getresponse()
-            said = answer.read()
+            content = answer.read()
         except (OSError, http.client.HTTPException):
             self.connection.close()
             raise
-        return answer.status, json.loads(said) if said else None
+        return answer.status, json.loads(content) if content else None
 
     def get(self, path: str = "") -> Any:
         """A document; the system's by default."""

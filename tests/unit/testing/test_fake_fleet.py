@@ -1,4 +1,4 @@
-"""The fake fleet, where it could be wrong without anybody noticing: time by looks, what boots, counts, vendors."""
+"""The fake fleet, where it could be wrong without anybody noticing: time by requests, what boots, counts, vendors."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,16 +32,16 @@ def number(name: str) -> int:
     return list(VENDORS).index(name)
 
 
-@pytest.mark.parametrize("looks", [0, 1, 4])
-def test_a_change_of_power_is_seen_by_the_look_after_the_next_n(looks: int) -> None:
-    with running(Options(tls=False, pace=Pace(power=(looks, looks)))) as fleet, raw(fleet) as bmc:
+@pytest.mark.parametrize("requests", [0, 1, 4])
+def test_a_change_of_power_shows_in_the_answer_after_the_next_n(requests: int) -> None:
+    with running(Options(tls=False, pace=Pace(power=(requests, requests)))) as fleet, raw(fleet) as bmc:
         assert bmc.reset("On") == 204
-        assert [bmc.power() for _ in range(looks + 1)] == ["PoweringOn"] * looks + ["On"]
+        assert [bmc.power() for _ in range(requests + 1)] == ["PoweringOn"] * requests + ["On"]
         assert bmc.reset("ForceOff") == 204
-        assert [bmc.power() for _ in range(looks + 1)] == ["PoweringOff"] * looks + ["Off"]
+        assert [bmc.power() for _ in range(requests + 1)] == ["PoweringOff"] * requests + ["Off"]
 
 
-def test_a_look_at_one_host_moves_no_other() -> None:
+def test_a_request_to_one_host_moves_no_other() -> None:
     with running(Options(hosts=2, tls=False)) as fleet, raw(fleet, 0) as first, raw(fleet, 1) as second:
         assert first.reset("On") == 204
         for _ in range(5):
@@ -133,13 +133,13 @@ def test_everything_is_counted() -> None:
 
 
 def test_requests_of_several_connections_are_served_in_turn_and_their_peak_is_seen() -> None:
-    with running(Options(tls=False, pace=Pace(by_looks=False, latency_s=(0.05, 0.05)))) as fleet:
+    with running(Options(tls=False, pace=Pace(by_requests=False, latency_s=(0.05, 0.05)))) as fleet:
 
-        def look() -> None:
+        def read() -> None:
             with raw(fleet) as bmc:
                 bmc.get()
 
-        threads = [Thread(target=look) for _ in range(3)]
+        threads = [Thread(target=read) for _ in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -184,7 +184,7 @@ def test_sessions_are_limited_and_end() -> None:
         assert bmc.ask("GET", "/redfish/v1/Systems", **{"X-Auth-Token": token})[0] == 401
 
 
-def test_dell_ejects_later_than_it_says(vendors: Fleet) -> None:
+def test_dell_ejects_later_than_it_answers(vendors: Fleet) -> None:
     with raw(vendors, number("dell")) as bmc:
         assert bmc.media("Insert", body={"Image": URL}) == 204
         assert bmc.media("Eject", body={}) == 204
@@ -214,8 +214,8 @@ def test_hpe_wants_a_body_has_no_media_to_eject_and_takes_no_boot_in_post(vendor
         assert bmc.media("Eject", body={}) == 400
         bmc.reset("On"), bmc.power()
         assert bmc.power() == "On"
-        status, said = bmc.ask("PATCH", bmc.vendor.system_path, {"Boot": FROM_CD})
-        assert (status, said["error"]["code"]) == (400, "iLO.2.14.UnableToModifyDuringSystemPOST")
+        status, answer = bmc.ask("PATCH", bmc.vendor.system_path, {"Boot": FROM_CD})
+        assert (status, answer["error"]["code"]) == (400, "iLO.2.14.UnableToModifyDuringSystemPOST")
         bmc.power(), bmc.power()
         assert bmc.boot(FROM_CD) == 204
 
@@ -280,9 +280,9 @@ def test_openbmc_lists_a_system_that_is_none(vendors: Fleet) -> None:
         assert "Boot" in bmc.get(second)
 
 
-def test_by_seconds_a_server_needs_nobody_to_look_also_in_a_process_of_its_own(iso: str) -> None:
+def test_by_seconds_a_server_needs_no_request_to_go_on_also_in_a_process_of_its_own(iso: str) -> None:
     quick = (0.01, 0.02)
-    pace = Pace(by_looks=False, power=quick, install=quick, boot=quick, latency_s=(0.001, 0.002))
+    pace = Pace(by_requests=False, power=quick, install=quick, boot=quick, latency_s=(0.001, 0.002))
     with running_apart(Options(pace=pace)) as fleet, raw(fleet) as bmc:
         fleet.change(image=iso, target="Cd", enabled="Once")
         assert bmc.reset("On") == 204
@@ -296,7 +296,7 @@ def test_by_seconds_a_server_needs_nobody_to_look_also_in_a_process_of_its_own(i
         assert fleet.figures().requests.total() == 3
 
 
-def test_two_fleets_stand_side_by_side() -> None:
+def test_two_fleets_run_side_by_side() -> None:
     with running(Options(hosts=2)) as first, running(Options(hosts=2)) as second:
         assert first.node(0) != second.node(0)
         for fleet in (first, second):

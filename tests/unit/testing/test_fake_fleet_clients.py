@@ -53,8 +53,8 @@ def test_sushy_installs_a_server(fleet: Fleet, iso: str, tmp_path: Path, name: s
         system = root.get_system(vendor.system_path)
         assert (system.uuid, system.serial_number) == (uuid_of(host), serial_of(host))
         assert fleet.state(host).sessions == 1
-        home = system if vendor.media_on == "Systems" else system.managers[0]
-        drive = insert(home.virtual_media.get_members(), iso)
+        owner = system if vendor.media_on == "Systems" else system.managers[0]
+        drive = insert(owner.virtual_media.get_members(), iso)
         system.set_system_boot_options(target=CD, enabled=ONCE, mode=UEFI)
         system.reset_system(sushy.ResetType.ON)
         states = [sushy.PowerState.OFF]

@@ -1,4 +1,4 @@
-"""The script of faults: each kind as a plain client sees it, where it strikes, and whether the deed was done."""
+"""The script of faults: each kind as a plain client sees it, where it strikes, and whether the write was done."""
 
 import http.client
 import json
@@ -84,11 +84,11 @@ def parts(bmc: Raw) -> tuple[http.client.HTTPResponse, bytes]:
 
 
 def no_json(bmc: Raw) -> None:
-    answer, said = parts(bmc)
+    answer, body = parts(bmc)
     assert answer.status == 200
-    assert int(answer.headers["Content-Length"]) == len(said)
+    assert int(answer.headers["Content-Length"]) == len(body)
     with pytest.raises(ValueError, match="line 1"):
-        json.loads(said)
+        json.loads(body)
 
 
 def short(bmc: Raw) -> None:
@@ -102,19 +102,19 @@ def huge(bmc: Raw) -> None:
 
 
 def empty(bmc: Raw) -> None:
-    answer, said = parts(bmc)
-    assert (answer.status, said) == (200, b"")
+    answer, body = parts(bmc)
+    assert (answer.status, body) == (200, b"")
 
 
 def page(bmc: Raw) -> None:
-    answer, said = parts(bmc)
-    assert (answer.status, answer.headers["Content-Type"], said[:6]) == (200, "text/html", b"<html>")
+    answer, body = parts(bmc)
+    assert (answer.status, answer.headers["Content-Type"], body[:6]) == (200, "text/html", b"<html>")
 
 
 def error(bmc: Raw) -> None:
-    answer, said = parts(bmc)
+    answer, body = parts(bmc)
     assert answer.status == 200
-    assert json.loads(said)["error"]["code"] == "Base.1.8.GeneralError"
+    assert json.loads(body)["error"]["code"] == "Base.1.8.GeneralError"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_sessions_are_forgotten(fleet: Fleet, bmc: Raw) -> None:
 @pytest.mark.parametrize("keeps", [True, False])
 def test_the_bmc_starts_again_in_the_middle(fleet: Fleet, bmc: Raw, keeps: bool) -> None:
     fleet.change(0, image=URL, target="Cd", enabled="Once", power="On")
-    fleet.fault(Fault(RESET, "reboot", times=1, connections=2, looks=2, status=404, keeps=keeps, applied=True))
+    fleet.fault(Fault(RESET, "reboot", times=1, connections=2, requests=2, status=404, keeps=keeps, applied=True))
     for _ in range(3):
         with pytest.raises(BROKEN):
             bmc.reset("ForceOff")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cluster.install_config import read
-from testing.plans import ROOT
+from testing.checkout import ROOT
 
 EXAMPLES = sorted((ROOT / "tests" / "facts" / "install_config").glob("*.yaml"))
 OLD_SPELLINGS = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cluster.install_config import InstallConfig
-from testing.plans import ROOT
+from testing.checkout import ROOT
 
 REFERENCE = ROOT / "docs" / "reference" / "install-config.md"
 SCHEMA: dict[str, Any] = InstallConfig.model_json_schema()

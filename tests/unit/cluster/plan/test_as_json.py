@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from cluster.plan import ClusterPlan, plan_json
-from testing import plans
+from testing import clusters, plans
 from testing.install_configs import SECRETS, bare, host
 from testing.plan_files import Files
 
@@ -83,12 +83,15 @@ def test_a_spare_host_has_no_role(files: Files) -> None:
     assert plan_json(files.intent(change))["hosts"][4]["role"] is None
 
 
+@clusters.needs_nmstatectl
 def test_no_secret_is_in_it(files: Files) -> None:
     secret = {"username": "an-operator", "password": "hunter2"}
+    login = {"eap-methods": ["md5"], "identity": "okd", "password": "hunter2"}
 
     def change(config: dict[str, Any]) -> None:
-        host(config).update(networkConfig={"interfaces": [{"802.1x": {"private-key-password": "hunter2"}}]})
+        host(config).update(networkConfig={"interfaces": [{"name": "eno1", "type": "ethernet", "802.1x": login}]})
 
     plan = files.plan(change, bmc_credentials={"okd-master-0": secret})
+    assert "hunter2" in plan.servers[0].keyfiles[0].text
     text = json.dumps(plan_json(plan))
     assert not any(each in text for each in (*SECRETS, *secret.values(), "admin"))

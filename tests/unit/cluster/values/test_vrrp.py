@@ -3,6 +3,8 @@
 from string import ascii_lowercase, digits
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cluster.values.vrrp import free_router_ids, router_ids
 
@@ -20,6 +22,18 @@ from cluster.values.vrrp import free_router_ids, router_ids
 )
 def test_router_ids_are_those_of_the_field(name: str, api: int, ingress: int) -> None:
     assert router_ids(name) == (api, ingress)
+
+
+def closed_form(text: str) -> int:
+    """Fletcher's checksum without its running sums: the second is the sum of the bytes, each times its place."""
+    values = text.encode()
+    places = range(len(values), 0, -1)
+    return sum(place * value for place, value in zip(places, values, strict=True)) % 15 * 16 + sum(values) % 15
+
+
+@given(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,52}[a-z0-9])?", fullmatch=True))
+def test_router_ids_are_fletchers_checksum_of_every_name(name: str) -> None:
+    assert router_ids(name) == (closed_form(f"{name}-api") + 1, closed_form(f"{name}-ingress") + 1)
 
 
 def test_router_ids_differ_and_are_taken_by_keepalived_for_every_name() -> None:

@@ -2,15 +2,16 @@
 
 import socket
 import time
+from collections.abc import Callable
 
 import pytest
 
-from providers.base.clock import SLICE_S, SystemClock
+from providers.base.clock import SLICE_S, SYSTEM_CLOCK, SystemClock, engine_address
 from providers.base.errors import EngineGoneError
 
 
 class Naps:
-    """Stands in for the machine's clock: time passes in naps alone."""
+    """Takes the place of the machine's clock: time passes in naps alone."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.taken = 100.0, list[float]()
@@ -27,11 +28,16 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> Naps:
     return Naps(monkeypatch)
 
 
+def at(port: int) -> Callable[[], tuple[str, int]]:
+    """The address of an engine on this machine."""
+    return lambda: ("127.0.0.1", port)
+
+
 def test_a_wait_ends_at_once_when_the_engine_is_gone(naps: Naps) -> None:
     with socket.create_server(("127.0.0.1", 0)) as engine:
         port = engine.getsockname()[1]
     with pytest.raises(EngineGoneError, match="pulumi cancel"):
-        SystemClock(f"127.0.0.1:{port}").sleep(3600)
+        SystemClock(at(port)).sleep(3600)
     assert naps.taken == []
 
 
@@ -45,13 +51,42 @@ def test_an_engine_that_goes_during_a_wait_is_noticed(naps: Naps, monkeypatch: p
 
     monkeypatch.setattr(time, "sleep", nap_until_it_goes)
     with pytest.raises(EngineGoneError):
-        SystemClock(f"127.0.0.1:{engine.getsockname()[1]}").sleep(3600)
+        SystemClock(at(engine.getsockname()[1])).sleep(3600)
     assert naps.taken == [SLICE_S] * 2
 
 
-@pytest.mark.parametrize("engine", ["listens", "", "-q", "/tmp/x"], ids=["listens", "none", "option", "path"])  # noqa: S108
+def test_an_engine_that_is_too_busy_to_answer_is_there(naps: Naps, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(address: tuple[str, int], timeout: float) -> socket.socket:
+        assert (address, timeout) == (("127.0.0.1", 9), 0.5)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", busy)
+    SystemClock(at(9)).sleep(0.75)
+    assert naps.taken == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("engine", ["listens", "none"])
 def test_a_wait_lasts_as_long_as_was_asked(naps: Naps, engine: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = f"127.0.0.1:{listener.getsockname()[1]}" if engine == "listens" else engine
+        address = at(listener.getsockname()[1]) if engine == "listens" else lambda: None
         SystemClock(address).sleep(1.25)
     assert naps.taken == [0.5, 0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("last", "address"),
+    [
+        pytest.param("127.0.0.1:40123", ("127.0.0.1", 40123), id="engine"),
+        pytest.param("", None, id="none"),
+        pytest.param("-q", None, id="option"),
+        pytest.param("/tmp/x", None, id="path"),  # noqa: S108
+        pytest.param(":40123", None, id="no-host"),
+        pytest.param("tests/test_x.py::test_y", None, id="test"),
+    ],
+)
+def test_the_engine_is_the_last_argument_of_a_plugin_process(
+    monkeypatch: pytest.MonkeyPatch, last: str, address: tuple[str, int] | None
+) -> None:
+    monkeypatch.setattr("sys.argv", ["plugin", last])
+    assert engine_address() == address
+    assert SYSTEM_CLOCK.engine() == address

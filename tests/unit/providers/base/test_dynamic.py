@@ -1,146 +1,394 @@
-"""What all providers share, and each one's pure part: check and diff."""
+"""What all resources and their providers share: typed inputs and outputs, unknowns, secrets, one line per error."""
 
-import hashlib
+import asyncio
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any, ClassVar
 
 import pulumi
 import pytest
+from pydantic import BaseModel, Field, SecretStr
 
-from providers.base.dynamic import Props, Provider, is_known
-from providers.base.errors import AssetError, OkdBaremetalError
+from providers.base.dynamic import Props, Provider, inputs_of
+from providers.base.errors import AssetError, ConfigError, Fault, OkdBaremetalError
+from providers.base.spec import Outs, Spec
 from providers.bootstrap_vm.provider import BootstrapVmProvider
-from providers.rendered_asset.provider import AssetProvider
-from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
 
-PROVIDERS = [AssetProvider, BootstrapVmProvider, VipHandoffProvider, VipHeldProvider]
 UNKNOWN = pulumi.output.UNKNOWN
+Failures = list[tuple[str, str]]
 
 
-class Recorder(Provider):
-    """Notes what reaches a provider."""
-
-    seen: list[Any]
-
-    def _create(self, props: Props) -> tuple[str, Props]:
-        return "id", {"seen": sorted(props)}
-
-    def _update(self, id_: str, olds: Props, news: Props) -> Props:
-        return {"seen": [sorted(olds), sorted(news)]}
-
-    def _read(self, id_: str, props: Props) -> Props | None:
-        return None if props.get("gone") else {"found": sorted(props)}
+class Color(StrEnum):
+    RED = "red"
+    BLUE = "blue"
 
 
-PROPS = {"key": "value", "__provider": "pickle"}
+class Part(BaseModel, frozen=True):
+    name: str
+    count: int = 1
 
 
-def test_the_pickle_is_kept_from_the_provider_and_for_the_state() -> None:
-    created = Recorder().create(PROPS)
-    assert created.outs == {**PROPS, "seen": ["key"]}
-    assert Recorder().update("id", PROPS, PROPS).outs == {**PROPS, "seen": [["key"], ["key"]]}
+class ThingSpec(Spec):
+    name: str
+    size: int = 8
+    ratio: float = 0.5
+    color: Color = Color.RED
+    labels: tuple[str, ...] = ()
+    parts: dict[str, Part] = Field({})
+    password: SecretStr = SecretStr("")
+    large: dict[str, dict[str, SecretStr]] = Field({})
 
 
-def test_outs_of_an_update_echo_the_new_inputs() -> None:
-    assert (Recorder().update("id", {"key": "old"}, {"key": "new"}).outs or {})["key"] == "new"
+class ThingOuts(Outs):
+    log: list[str] = Field([])
+    """What reached the provider."""
+    made: int = 0
+    part: Part | None = None
 
 
-def test_a_refresh_keeps_the_inputs_and_adds_what_it_found() -> None:
-    read = Recorder().read("id", PROPS)
-    assert (read.id, read.outs) == ("id", {**PROPS, "found": ["key"]})
+class Things(Provider[ThingSpec, ThingOuts]):
+    """Writes what reaches it into its outputs."""
+
+    replace_on: ClassVar[tuple[str, ...]] = ("name", "color")
+    input_only: ClassVar[tuple[str, ...]] = ("large",)
+
+    def _faults(self, old: ThingSpec | None, new: ThingSpec) -> Iterator[Fault]:
+        if new.name == "bad":
+            yield Fault("name", "is bad", "take another one")
+            yield Fault("parts.x[0].count", "is wrong")
+        if new.name == "log":
+            yield Fault("name", f"was {old.name if old else None}, parts {sorted(new.parts)}")
+
+    def _create(self, spec: ThingSpec) -> tuple[str, ThingOuts]:
+        return spec.name, ThingOuts(log=[repr(spec)])
+
+    def _update(self, old: ThingSpec, outs: ThingOuts, new: ThingSpec) -> ThingOuts:
+        return ThingOuts(log=[repr(old), repr(outs), repr(new)])
+
+    def _read(self, spec: ThingSpec, outs: ThingOuts) -> ThingOuts | None:
+        return None if spec.name == "gone" else ThingOuts(log=[repr(spec), repr(outs)])
+
+    def _delete(self, spec: ThingSpec, outs: ThingOuts) -> None:
+        raise OkdBaremetalError(f"{spec!r} {outs!r}")
 
 
-def test_what_is_gone_is_said_by_an_empty_id() -> None:
-    assert Recorder().read("id", {"gone": True}).id == ""
+class Drifting(Things):
+    """What it finds counts as an input."""
+
+    outputs_are_inputs = True
 
 
-def test_a_diff_leaves_the_comparison_to_the_engine() -> None:
-    diff = BootstrapVmProvider().diff("id", {"name": "a", "mac": "1"}, {"name": "a", "mac": "2"})
-    assert (diff.changes, diff.replaces, diff.delete_before_replace) == (None, [], True)
+def outs_of(answer: Any) -> dict[str, Any]:
+    found: dict[str, Any] = answer.outs
+    return found
 
 
-def test_another_name_is_another_vm() -> None:
-    diff = BootstrapVmProvider().diff("id", {"name": "a", "pool": "x"}, {"name": "b", "pool": "x"})
-    assert diff.replaces == ["name"]
+def failures(news: Props, olds: Props | None = None) -> Failures:
+    answer = Things().check(olds or {}, news)
+    assert answer.inputs is news
+    return [(failure.property, failure.reason) for failure in answer.failures or []]
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_provider_has_no_attributes_that_would_land_in_the_state(provider: type[Provider]) -> None:
+class TestInputs:
+    def test_they_are_of_the_types_of_the_spec_whatever_json_made_of_them(self) -> None:
+        parts = {"x": {"name": "p", "count": 2.0}}
+        seen = ThingSpec.model_validate(
+            {"name": "a", "size": 9.0, "ratio": 1, "color": "blue", "labels": ["l"], "parts": parts}
+        )
+        assert outs_of(Things().create({**seen.model_dump(mode="json"), "size": 9.0, "parts": parts}))["log"] == [
+            "ThingSpec(urn='', name='a', size=9, ratio=1.0, color=<Color.BLUE: 'blue'>, labels=('l',),"
+            " parts={'x': Part(name='p', count=2)}, password=SecretStr(''), large={})"
+        ]
+        assert (seen.size, type(seen.size), seen.ratio, type(seen.ratio)) == (9, int, 1.0, float)
+        assert seen.parts == {"x": Part(name="p", count=2)}
+
+    @pytest.mark.parametrize(
+        "props",
+        [
+            pytest.param({"name": "a"}, id="missing"),
+            pytest.param({"name": "a", "size": None, "parts": None, "password": None}, id="null"),
+            pytest.param({"name": "a", "__provider": "pickle", "dropped_field": 1}, id="unknown-to-the-spec"),
+        ],
+    )
+    def test_what_an_older_state_lacks_or_has_too_much_is_by_default(self, props: Props) -> None:
+        default = repr(ThingSpec(name="a"))
+        assert outs_of(Things().create(props))["log"] == [default]
+        assert outs_of(Things().update("id", props, props))["log"] == [default, repr(ThingOuts()), default]
+        assert outs_of(Things().read("id", props))["log"][0] == default
+        with pytest.raises(OkdBaremetalError) as caught:
+            Things().delete("id", props)
+        assert str(caught.value) == f"{default} {ThingOuts()!r}"
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            pytest.param(lambda bad: Things().create(bad), id="create"),
+            pytest.param(lambda bad: Things().update("id", bad, {"name": "a"}), id="update-of"),
+            pytest.param(lambda bad: Things().update("id", {"name": "a"}, bad), id="update-to"),
+            pytest.param(lambda bad: Things().read("id", bad), id="read"),
+            pytest.param(lambda bad: Things().delete("id", bad), id="delete"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("change", "line"),
+        [
+            pytest.param(
+                {"size": "canary"},
+                "size: Input should be a valid integer, unable to parse string as an integer",
+                id="no-number",
+            ),
+            pytest.param(
+                {"size": 8.5}, "size: Input should be a valid integer, got a number with a fractional part", id="half"
+            ),
+            pytest.param(
+                {"labels": "canary"}, "labels: a list is wanted. Fix: put a hyphen before each element", id="no-list"
+            ),
+            pytest.param({"color": "canary"}, "color: Input should be 'red' or 'blue'", id="no-member"),
+            pytest.param(
+                {"parts": {"x": {"name": ["canary"]}}},
+                "parts.x.name: text is wanted. Fix: write one value in quotes, no list and no mapping",
+                id="nested",
+            ),
+            pytest.param(
+                {"password": ["canary"]},
+                "password: text is wanted. Fix: write one value in quotes, no list and no mapping",
+                id="secret",
+            ),
+            pytest.param({"name": None}, "name: Field required. Fix: add it", id="missing"),
+        ],
+    )
+    def test_a_wrong_one_is_one_line_without_the_value(
+        self, call: Callable[[Props], object], change: Props, line: str
+    ) -> None:
+        with pytest.raises(ConfigError) as caught:
+            call({"name": "a", **change})
+        assert str(caught.value) == line
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+        assert sys.tracebacklimit == 0
+
+
+class TestCheck:
+    def test_good_inputs_have_no_failure(self) -> None:
+        assert failures({"name": "a", "__provider": "pickle", "size": 8.0, "parts": {"x": {"name": "p"}}}) == []
+
+    def test_a_failure_is_named_by_its_input_and_has_the_fix(self) -> None:
+        wanted = [("name", "is bad. Fix: take another one"), ("parts", "x[0].count: is wrong")]
+        assert failures({"name": "bad"}) == wanted
+
+    def test_what_the_spec_refuses_are_failures_without_the_values(self) -> None:
+        assert failures({"size": "canary", "parts": {"x": {"name": "p", "count": "canary"}}}) == [
+            ("name", "Field required. Fix: add it"),
+            ("size", "Input should be a valid integer, unable to parse string as an integer"),
+            ("parts", "x.count: Input should be a valid integer, unable to parse string as an integer"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("olds", "name"),
+        [
+            pytest.param({}, "None", id="no-state"),
+            pytest.param({"name": "before", "made": 3.0}, "before", id="state"),
+            pytest.param({"size": 8.0}, "None", id="state-that-does-not-suffice"),
+        ],
+    )
+    def test_the_inputs_of_the_state_are_at_hand(self, olds: Props, name: str) -> None:
+        assert failures({"name": "log"}, olds) == [("name", f"was {name}, parts []")]
+
+    @pytest.mark.parametrize(
+        ("news", "seen"),
+        [
+            pytest.param({"name": UNKNOWN}, [], id="a-required-one"),
+            pytest.param({"name": UNKNOWN, "size": "x"}, ["size"], id="another-is-wrong"),
+            pytest.param({"name": "bad", "parts": UNKNOWN}, ["name"], id="a-fault-elsewhere"),
+            pytest.param({"name": "bad", "parts": {"x": {"name": UNKNOWN}}}, ["name"], id="a-part-of-it"),
+            pytest.param({"name": "a", "labels": ["l", UNKNOWN]}, [], id="in-a-list"),
+            pytest.param({"name": "a", "parts": {"x": {"count": UNKNOWN}}}, [], id="its-neighbour-missing"),
+        ],
+    )
+    def test_no_failure_is_reported_for_what_is_not_known_yet(self, news: Props, seen: list[str]) -> None:
+        assert [key for key, _ in failures(news)] == seen
+
+    @pytest.mark.parametrize("value", [UNKNOWN, {"name": UNKNOWN}, {"name": "p", "count": [{"a": UNKNOWN}]}])
+    def test_a_member_that_is_not_known_yet_is_left_out_of_its_mapping(self, value: object) -> None:
+        parts = {"x": value, "y": {"name": "p"}}
+        assert failures({"name": "log", "parts": parts}) == [("name", "was None, parts ['y']")]
+
+    @pytest.mark.parametrize("value", [False, 0, None, [], {}])
+    def test_what_is_empty_is_known(self, value: object) -> None:
+        assert [key for key, _ in failures({"name": value})] == ["name"]
+
+
+class TestOutputs:
+    def test_they_repeat_the_inputs_but_large_secrets_and_keep_the_pickle(self) -> None:
+        props = {"name": "a", "size": 9.0, "large": {"x": {"y": "canary"}}, "__provider": "pickle", "log": None}
+        created = Things().create(props)
+        outs = outs_of(created)
+        assert created.id == "a"
+        assert outs == {"name": "a", "size": 9.0, "__provider": "pickle", "log": outs["log"], "made": 0, "part": None}
+        assert "canary" not in str(outs)
+
+    def test_those_of_an_update_repeat_the_new_inputs(self) -> None:
+        olds = {"name": "old", "ratio": 2.0, "log": ["a"], "made": 3.0, "__provider": "before"}
+        outs = outs_of(Things().update("id", olds, {"name": "new", "large": {"x": {}}, "__provider": "pickle"}))
+        assert outs == {"name": "new", "__provider": "pickle", "log": outs["log"], "made": 0, "part": None}
+        assert outs["log"][1] == "ThingOuts(log=['a'], made=3, part=None)"
+
+    @pytest.mark.parametrize(
+        ("state", "seen"),
+        [
+            pytest.param({}, "ThingOuts(log=[], made=0, part=None)", id="missing"),
+            pytest.param({"log": None, "made": None}, "ThingOuts(log=[], made=0, part=None)", id="null"),
+            pytest.param({"made": 2.0, "dropped": 1}, "ThingOuts(log=[], made=2, part=None)", id="dropped"),
+            pytest.param(
+                {"part": {"name": "p", "count": 2.0}},
+                "ThingOuts(log=[], made=0, part=Part(name='p', count=2))",
+                id="nested",
+            ),
+            pytest.param(
+                {"part": {"name": "p"}}, "ThingOuts(log=[], made=0, part=Part(name='p', count=1))", id="part"
+            ),
+        ],
+    )
+    def test_those_of_an_older_state_are_read(self, state: Props, seen: str) -> None:
+        assert repr(Things().outs_of(state)) == seen
+        assert outs_of(Things().update("id", {"name": "a", **state}, {"name": "a"}))["log"][1] == seen
+        assert outs_of(Things().read("id", {"name": "a", **state}))["log"][1] == seen
+
+    def test_a_refresh_keeps_the_inputs_and_adds_what_it_found(self) -> None:
+        read = Things().read("id", {"name": "a", "made": 3.0, "__provider": "pickle"})
+        outs = outs_of(read)
+        assert (read.id, read.inputs) == ("id", None)
+        assert outs == {"name": "a", "__provider": "pickle", "log": outs["log"], "made": 0, "part": None}
+
+    def test_what_a_refresh_finds_is_an_input_where_drift_is_to_be_corrected(self) -> None:
+        read = Drifting().read("id", {"name": "a"})
+        assert read.inputs == read.outs
+        assert read.inputs is not read.outs
+
+    def test_what_is_gone_has_an_empty_id(self) -> None:
+        read = Things().read("id", {"name": "gone"})
+        assert (read.id, read.outs) == ("", {})
+
+
+class TestDiff:
+    def test_it_leaves_the_comparison_to_the_engine(self) -> None:
+        diff = Things().diff("id", {"name": "a", "size": 1}, {"name": "a", "size": 2})
+        assert (diff.changes, diff.replaces, diff.delete_before_replace) == (None, [], True)
+
+    def test_another_name_is_another_thing(self) -> None:
+        diff = Things().diff("id", {"name": "a", "color": "red"}, {"name": "b", "color": "red"})
+        assert diff.replaces == ["name"]
+        assert BootstrapVmProvider().diff("id", {"name": "a", "pool": "x"}, {"name": "b", "pool": "x"}).replaces == [
+            "name"
+        ]
+
+
+class TestErrors:
+    @pytest.mark.parametrize("error", [OkdBaremetalError("what", where="host", fix="do it"), AssetError("what")])
+    def test_one_of_ours_reaches_the_operator_without_a_traceback(self, error: Exception) -> None:
+        class Failing(Things):
+            def _create(self, spec: ThingSpec) -> tuple[str, ThingOuts]:
+                try:
+                    raise KeyError("below")
+                except KeyError as cause:
+                    raise error from cause
+
+        with pytest.raises(type(error)) as caught:
+            Failing().create({"name": "a"})
+        assert caught.value is error
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+        assert sys.tracebacklimit == 0
+
+    def test_a_defect_of_the_program_keeps_its_traceback(self) -> None:
+        class Failing(Things):
+            def _create(self, spec: ThingSpec) -> tuple[str, ThingOuts]:
+                raise KeyError("defect") from ValueError("below")
+
+        with pytest.raises(KeyError) as caught:
+            Failing().create({"name": "a"})
+        assert isinstance(caught.value.__cause__, ValueError)
+        assert not hasattr(sys, "tracebacklimit")
+
+    def test_it_is_where_what_and_fix(self) -> None:
+        error = OkdBaremetalError("is Off, wanted On", where="https://bmc", fix="look at it")
+        assert str(error) == "https://bmc: is Off, wanted On. Fix: look at it"
+        assert error.faults == (Fault("https://bmc", "is Off, wanted On", "look at it"),)
+
+
+@pytest.mark.parametrize("provider", [Things, BootstrapVmProvider, VipHeldProvider])
+def test_a_provider_has_no_attributes_that_would_land_in_the_state(provider: type[Provider[Any, Any]]) -> None:
     assert vars(provider()) == {}
     assert provider.serialize_as_secret_always is False
 
 
-@pytest.mark.parametrize("error", [OkdBaremetalError("what", where="host", fix="Do"), AssetError("what")])
-def test_our_own_errors_reach_the_operator_without_a_traceback(error: Exception) -> None:
-    class Failing(Provider):
-        def _create(self, props: Props) -> tuple[str, Props]:
-            try:
-                raise KeyError("below")
-            except KeyError as cause:
-                raise error from cause
+def resolved(spec: Spec) -> dict[str, tuple[bool, Any]]:
+    """Of each input, whether it is secret, and its value."""
 
-    with pytest.raises(type(error)) as caught:
-        Failing().create({})
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
-    assert sys.tracebacklimit == 0
+    async def each() -> dict[str, tuple[bool, Any]]:
+        found = {}
+        for name, value in inputs_of(spec).items():
+            if isinstance(value, pulumi.Output):
+                found[name] = (await value.is_secret(), await value.future())
+            else:
+                found[name] = (False, value)
+        return found
+
+    return asyncio.run(each())
 
 
-def test_an_error_of_ours_is_where_what_and_hint() -> None:
-    assert str(OkdBaremetalError("is Off, wanted On", where="https://bmc", fix="Look")) == (
-        "https://bmc: is Off, wanted On. Look"
+def test_an_input_that_holds_a_secret_at_any_depth_is_secret_as_a_whole() -> None:
+    spec = ThingSpec(
+        urn="urn",
+        name="a",
+        color=Color.BLUE,
+        labels=("l", "m"),
+        parts={"x": Part(name="p")},
+        password=SecretStr("canary"),
+        large={"w0": {"eth0": SecretStr("canary")}, "w1": {}},
     )
+    inputs = resolved(spec)
+    assert inputs == {
+        "urn": (False, "urn"),
+        "name": (False, "a"),
+        "size": (False, 8),
+        "ratio": (False, 0.5),
+        "color": (False, "blue"),
+        "labels": (False, ["l", "m"]),
+        "parts": (False, {"x": {"name": "p", "count": 1}}),
+        "password": (True, "canary"),
+        "large": (True, {"w0": {"eth0": "canary"}, "w1": {}}),
+    }
+    assert type(inputs["color"][1]) is str, "a member of an enumeration would land in the state as such"
+    assert "canary" not in repr(spec)
 
 
-def test_a_value_that_a_preview_does_not_have_is_not_known() -> None:
-    assert not is_known(UNKNOWN)
-    assert all(is_known(value) for value in ("", None, 0, "x"))
+class Secretive(Spec):
+    models: tuple["Keyed", ...] = ()
+    either: str | SecretStr = ""
 
 
-BACK = "there is no way back to bootstrap"
-EMPTY = "the stack is empty"
+class Keyed(BaseModel, frozen=True):
+    key: SecretStr
 
 
 @pytest.mark.parametrize(
-    ("olds", "news", "why"),
+    ("spec", "wanted"),
     [
-        pytest.param({}, {"phase": "bootstrap"}, "", id="first-up"),
-        pytest.param({"phase": "bootstrap"}, {"phase": "bootstrap"}, "", id="again"),
-        pytest.param({"phase": "bootstrap"}, {"phase": "production"}, "", id="the-handoff"),
-        pytest.param({"phase": "production"}, {"phase": "production"}, "", id="in-production"),
-        pytest.param({"phase": "production"}, {"phase": "bootstrap"}, BACK, id="back"),
+        pytest.param(Secretive(), {"models": (False, []), "either": (False, "")}, id="nothing-secret"),
         pytest.param(
-            {"phase": "production"}, {"phase": "bootstrap", "import_production": True}, BACK, id="back-is-no-import"
+            Secretive(models=(Keyed(key=SecretStr("canary")),), either="plain"),
+            {"models": (True, [{"key": "canary"}]), "either": (False, "plain")},
+            id="in-a-model-in-a-list",
         ),
-        pytest.param({}, {"phase": "production"}, EMPTY, id="production-first"),
-        pytest.param({}, {"phase": "production", "import_production": False}, EMPTY, id="no-import"),
-        pytest.param({}, {"phase": "production", "import_production": True}, "", id="import"),
-        pytest.param({"__provider": "x"}, {"phase": "production"}, EMPTY, id="a-pickle-is-no-state"),
-        pytest.param({}, {"phase": UNKNOWN}, "", id="unknown"),
+        pytest.param(
+            Secretive(either=SecretStr("canary")),
+            {"models": (False, []), "either": (True, "canary")},
+            id="one-that-need-not-be",
+        ),
     ],
 )
-def test_the_phase_goes_one_way(olds: Props, news: Props, why: str) -> None:
-    failures = VipHandoffProvider().check(olds, news).failures
-    assert bool(failures) == bool(why)
-    if why:
-        (failure,) = failures
-        assert failure.property == "phase"
-        assert why in failure.reason
-        assert "\n" not in failure.reason
-
-
-SCRIPT = {"path": "/usr/local/bin/x.sh", "mode": "0755", "reader": "bash", "text": "#!/usr/bin/env bash\ntrue\n"}
-
-
-def test_an_asset_is_known_by_the_digest_of_its_text() -> None:
-    created = AssetProvider().create(dict(SCRIPT))
-    assert created.id == "/usr/local/bin/x.sh"
-    assert (created.outs or {})["sha256"] == hashlib.sha256(SCRIPT["text"].encode()).hexdigest()
-
-
-@pytest.mark.parametrize("step", ["create", "update"])
-def test_an_asset_that_its_reader_refuses_is_refused(step: str) -> None:
-    broken = {**SCRIPT, "text": "if true; then\n"}
-    with pytest.raises(AssetError, match=r"/usr/local/bin/x\.sh: bash refuses it"):
-        AssetProvider().create(broken) if step == "create" else AssetProvider().update("x", SCRIPT, broken)
+def test_what_holds_no_secret_is_plain(spec: Spec, wanted: dict[str, tuple[bool, Any]]) -> None:
+    assert resolved(spec) == {"urn": (False, ""), **wanted}

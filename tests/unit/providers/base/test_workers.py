@@ -10,13 +10,13 @@ from weakref import ref
 import pytest
 
 from providers.base.workers import WORKERS, widen
-from providers.rendered_asset.provider import AssetProvider
+from providers.rendered_asset.provider import RenderedAssetProvider
 
 OTHER_POOL = Mock(_max_workers=4)
 
 
 def configured() -> None:
-    AssetProvider().configure(None)  # type: ignore[arg-type]
+    RenderedAssetProvider().configure(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("call", [widen, configured])

@@ -1,17 +1,15 @@
-"""BmcHost: consent, take-over, release, and what its provider refuses before it asks a BMC."""
+"""BmcHost: consent, take-over, release."""
 
 from collections.abc import Callable
 
 import pytest
-from pulumi.output import Unknown
 
 from providers.base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
-from providers.bmc_host.engine import BmcHostEngine, Found, consent_command
-from providers.bmc_host.provider import BmcHostProvider
+from providers.bmc_host.engine import BmcHostEngine, consent_command
+from providers.bmc_host.model import AsFound
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.redfish.bmc import BootOverride, Identity, Power
-from wires.redfish.identity import is_shared, same
 
 HOST = "okd-master-0"
 
@@ -42,7 +40,7 @@ OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
 
 
 @pytest.mark.parametrize(
-    ("who", "consent", "advice"),
+    ("machine", "consent", "advice"),
     [
         pytest.param(Identity(BOARD, "SN-1"), BOARD, f"name its serial: {consent_command(HOST, 'SN-1')}", id="uuid"),
         pytest.param(Identity(UUID, OEM), OEM.upper(), f"name its UUID: {consent_command(HOST, UUID)}", id="serial"),
@@ -50,65 +48,31 @@ OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
         pytest.param(Identity(BOARD, OEM), "SN-1", "set a serial number in its firmware first", id="and-another"),
     ],
 )
-def test_what_many_boards_say_is_consent_to_none(who: Identity, consent: str, advice: str) -> None:
+def test_what_many_boards_report_is_consent_to_none(machine: Identity, consent: str, advice: str) -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
-    fake.who = who
+    fake.machine = machine
     with pytest.raises(BmcIdentityError) as caught:
         engine(fake, consent).take_over()
     assert advice in str(caught.value)
     assert fake.writes == []
 
 
-@pytest.mark.parametrize(
-    ("value", "shared"),
-    [
-        ("", True),
-        (OEM, True),
-        ("Default string", True),
-        ("00000000-0000-0000-0000-000000000000", True),
-        ("FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", True),
-        ("0123456789", True),
-        (" default STRING ", True),
-        (UUID, False),
-        ("SN-1", False),
-        ("CZ0123456789", False),
-    ],
-)
-def test_placeholders_are_known_as_such(value: str, shared: bool) -> None:
-    assert is_shared(value) is shared
-
-
 RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
-
-
-@pytest.mark.parametrize(
-    ("who", "is_it"),
-    [
-        (Identity(UUID.upper(), "sn-1"), True),
-        (Identity(UUID, OEM), True),
-        (Identity("", "SN-1"), True),
-        (Identity(UUID, "SN-2"), False),
-        (Identity("c0ffee00-0000-4000-8000-000000000002", "SN-1"), False),
-    ],
-    ids=["case", "serial-unfilled", "uuid-unreported", "another-serial", "another-uuid"],
-)
-def test_a_record_is_of_one_machine_by_uuid_and_serial(who: Identity, is_it: bool) -> None:
-    assert same(RECORDED, who) is is_it
 
 
 def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
-    fake.who = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2", "DL380", "HPE")
-    deeds: tuple[Callable[[BmcHostEngine], object], ...] = (
+    fake.machine = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2", "DL380", "HPE")
+    calls: tuple[Callable[[BmcHostEngine], object], ...] = (
         BmcHostEngine.identify,
-        lambda it: it.release(Found(BootOverride())),
+        lambda it: it.release(AsFound()),
     )
-    for deed in deeds:
+    for call in calls:
         with pytest.raises(BmcIdentityError) as caught:
-            deed(engine(fake, UUID, RECORDED))
+            call(engine(fake, UUID, RECORDED))
         text = str(caught.value)
         assert f"the record is of Dell R650, UUID {UUID}, serial SN-1; the BMC is that of HPE DL380, UUID " in text
-        assert f"name its UUID: {consent_command(HOST, fake.who.uuid)}" in text
+        assert f"name its UUID: {consent_command(HOST, fake.machine.uuid)}" in text
     assert fake.writes == []
 
 
@@ -123,10 +87,10 @@ def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
     ],
     ids=["as-found", "from-disk", "used-up", "media", "override"],
 )
-def test_a_refresh_tells_what_was_not_left_so(image: str | None, override: BootOverride, changed: str) -> None:
+def test_a_refresh_shows_what_was_not_left_so(image: str | None, override: BootOverride, changed: str) -> None:
     fake = bmc(Power.ON, image)
     fake.override = override
-    line, seen = engine(fake).look(Found(BootOverride("Pxe", "Continuous", "UEFI")))
+    line, seen = engine(fake).look(AsFound(override=BootOverride("Pxe", "Continuous", "UEFI")))
     assert line == f"power On; virtual CD {image or 'empty'}; boot override {override.target} {override.enabled}"
     assert seen == changed
     assert fake.writes == []
@@ -146,8 +110,8 @@ def test_a_server_is_taken_over_off_and_without_media(fake: FakeBmc, writes: lis
     _, found = engine(fake).take_over()
     assert fake.writes == writes
     assert (fake.power(), fake.media()) == (Power.OFF, None)
-    assert found == Found(BootOverride("Hdd", "Continuous", "UEFI"), image or "")
-    assert Found.from_outs({"found": found.to_outs()}) == found
+    assert found == AsFound(override=BootOverride("Hdd", "Continuous", "UEFI"), media=image or "")
+    assert AsFound.model_validate(found.props()) == found, "as the state has it"
 
 
 def test_a_running_cluster_is_recorded_and_left_alone() -> None:
@@ -169,13 +133,13 @@ def test_release_leaves_it_off_with_the_override_as_found(found: BootOverride, w
     fake = FakeBmc(FakeClock()).run_from_media("http://x/y.iso")
     fake.sticky = False
     fake.override = BootOverride("Cd", "Once")
-    engine(fake).release(Found(found))
+    engine(fake).release(AsFound(override=found))
     assert fake.writes == writes
 
 
 def test_release_of_what_is_off_and_as_found_writes_nothing() -> None:
     fake = bmc()
-    engine(fake).release(Found(fake.override))
+    engine(fake).release(AsFound(override=fake.override))
     assert fake.writes == []
 
 
@@ -213,7 +177,7 @@ def test_an_unreachable_bmc_fails_release_at_the_deadline() -> None:
 
     fake.fault = dead
     with pytest.raises(BmcTimeoutError, match="connection refused"):
-        engine(fake).release(Found(BootOverride()))
+        engine(fake).release(AsFound())
     assert fake.clock.now() - 1000 < 310
 
 
@@ -229,41 +193,3 @@ def test_a_power_request_is_not_repeated_while_it_takes_effect() -> None:
 )
 def test_the_command_sets_one_key(host: str, path: str) -> None:
     assert consent_command(host, "X") == f"pulumi config set --path '{path}' X"
-
-
-URL = "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1"
-UNKNOWN = Unknown()  # type: ignore[no-untyped-call]
-PROPS = {"host": HOST, "bmc_url": URL, "username": "admin", "password": "p", "consent": UUID}
-
-
-@pytest.mark.parametrize(
-    ("change", "failing"),
-    [
-        ({}, []),
-        ({"consent": ""}, ["consent"]),
-        ({"consent": None}, ["consent"]),
-        ({"consent": UNKNOWN}, []),
-        ({"bmc_url": "redfish-virtualmedia://bmc"}, []),
-        ({"bmc_url": "ipmi://x"}, ["bmc_url"]),
-        ({"bmc_url": URL.replace("-virtualmedia", "")}, ["bmc_url"]),
-    ],
-    ids=["good", "empty", "none", "unknown", "no-system", "ipmi", "pxe"],
-)
-def test_check_needs_no_bmc(change: dict[str, object], failing: list[str]) -> None:
-    failures = BmcHostProvider().check({}, {**PROPS, **change}).failures
-    assert [failure.property for failure in failures] == failing
-
-
-@pytest.mark.parametrize(
-    ("url", "place"),
-    [
-        pytest.param(URL, "https://192.0.2.9/redfish/v1/Systems/1", id="system"),
-        pytest.param("redfish-virtualmedia://bmc", "https://bmc/redfish/v1/Systems/<id>", id="no-system"),
-        pytest.param(UNKNOWN, "GET /redfish/v1/Systems/<id>", id="unknown"),
-    ],
-)
-def test_a_missing_consent_tells_what_to_run_and_where_to_look(url: object, place: str) -> None:
-    (failure,) = BmcHostProvider().check({}, {**PROPS, "bmc_url": url, "consent": ""}).failures
-    assert f"pulumi config set --path 'consent.{HOST}' <UUID>" in failure.reason
-    assert place in failure.reason
-    assert "\n" not in failure.reason

@@ -13,12 +13,12 @@ from providers.base.errors import (
     BmcTransientError,
     ProvisioningError,
 )
-from providers.host_provisioning.engine import Host, Installation, World
+from providers.host_provisioning.engine import Installation, Target, World
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
 from wires.redfish.bmc import Identity, Power
-from wires.redfish.steps import drive
+from wires.redfish.steps import run_steps
 
 NAME = "okd-master-0"
 INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
@@ -40,11 +40,11 @@ class Rig:
 
     def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
         world = World(self.bmc, self.clock, self.media, lambda _: self.bmc.is_up(), self.lines.append, nullcontext())
-        return Installation(Host(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
+        return Installation(Target(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
 
     def run(self) -> Installation:
         installation = self.installation()
-        drive(installation.run(), self.clock)
+        run_steps(installation.run(), self.clock)
         return installation
 
     def is_installed(self) -> bool:
@@ -92,7 +92,7 @@ def test_evidence_decides_what_is_written(rig: Rig, writes: list[str]) -> None:
 
 def test_what_runs_is_installed_anew_where_that_is_wanted() -> None:
     rig = running(None)
-    drive(rig.installation(anew=True).run(), rig.clock)
+    run_steps(rig.installation(anew=True).run(), rig.clock)
     assert rig.bmc.writes == ["Off", *INSERTED, "On", *FROM_DISK]
     assert rig.is_installed()
 
@@ -150,7 +150,7 @@ def test_off_after_on_without_a_read_of_the_iso_is_no_installation() -> None:
 
 def test_running_from_somebodys_image_is_left_alone() -> None:
     rig = running("nfs://x/rescue.iso")
-    with pytest.raises(BmcError, match=r"rescue\.iso.*Eject that"):
+    with pytest.raises(BmcError, match=r"rescue\.iso.*Fix: eject that"):
         rig.run()
     assert rig.bmc.writes == []
 
@@ -184,7 +184,7 @@ def test_killed_after_any_write_it_converges(write: int, sticky: bool) -> None:
     rig.clock.sleep(rig.bmc.change_s)
     again = rig.run()
     assert rig.is_installed()
-    # Killed between the sign that it is done and the first boot from disk, nothing tells that the disk is written.
+    # Killed between the sign that it is done and the first boot from disk, nothing shows that the disk is written.
     assert rig.bmc.installs == (2 if write in (3, 4) else 1)
     assert (again.iso_sha256 == "") is (write == ON_FROM_DISK)
 
@@ -202,7 +202,7 @@ def test_a_power_on_of_a_killed_run_that_takes_effect_late_does_no_harm(change_s
 
 
 @pytest.mark.parametrize("write", range(6), ids=["insert", "cd", "on", "eject", "hdd", "on-from-disk"])
-def test_an_answer_lost_after_the_deed_does_not_repeat_it(write: int) -> None:
+def test_a_write_whose_answer_was_lost_is_not_repeated(write: int) -> None:
     rig = Rig()
 
     def lose(_: str) -> None:
@@ -244,7 +244,7 @@ def test_a_wrong_password_is_tried_once() -> None:
 
 def test_another_machine_is_not_touched() -> None:
     rig = Rig()
-    rig.bmc.who = Identity("dead", "SN-2")
+    rig.bmc.machine = Identity("dead", "SN-2")
     with pytest.raises(BmcIdentityError, match=UUID):
         rig.run()
     assert rig.bmc.writes == []
@@ -269,7 +269,7 @@ def test_adopting_a_host_that_never_answers_ends_at_the_deadline_without_writes(
     assert rig.bmc.writes == []
 
 
-def test_a_refused_insert_that_nobody_fetched_says_so() -> None:
+def test_a_refused_insert_that_nobody_fetched_is_an_error_that_names_the_reason() -> None:
     rig = Rig()
 
     def refuse(request: str) -> None:
@@ -283,7 +283,7 @@ def test_a_refused_insert_that_nobody_fetched_says_so() -> None:
     assert rig.clock.now() - 1000 < 320
 
 
-def test_an_iso_that_is_never_read_says_so_before_the_deadline() -> None:
+def test_an_iso_that_is_never_read_is_an_error_before_the_deadline() -> None:
     rig = Rig()
     rig.bmc.read_by_bmc = lambda _: None
     rig.bmc.install_s = 1e9
@@ -291,7 +291,7 @@ def test_an_iso_that_is_never_read_says_so_before_the_deadline() -> None:
         rig.run()
 
 
-def test_progress_tells_who_has_read_the_iso(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_names_each_reader_of_the_iso(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig()
     monkeypatch.setattr(FakeMedia, "progress", lambda _, url: f"192.0.2.9 has read 37 MB of {url[-16:]}")
     rig.run()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from payload.checks import payload_folder
+from payload.reading import payload_folder
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.web import WebServer
@@ -80,13 +80,13 @@ def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
 
 
 def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     found = {}
-    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, said.append) as media:
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, lines.append) as media:
         for host in recipe.devices:
             iso = tmp_path / f"{host}.iso"
             with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310
                 iso.write_bytes(answer.read())
             found[host] = keyfiles_in(iso, tmp_path / host)
     assert found == {**recipe.keyfiles, "w2": {}}
-    assert "hunter2" not in f"{recipe!r} {media!r} {said}"
+    assert "hunter2" not in f"{recipe!r} {media!r} {lines}"

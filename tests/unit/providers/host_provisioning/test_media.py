@@ -116,7 +116,7 @@ def test_the_whole_iso_is_served_and_counted(server: MediaServer, iso: Iso, cont
     assert not server.is_ours(url, "h1")
 
 
-def test_each_reader_is_told_apart(server: MediaServer, iso: Iso) -> None:
+def test_each_reader_is_counted_by_itself(server: MediaServer, iso: Iso) -> None:
     url, other = server.publish("h0", iso), server.publish("h1", iso)
     assert (server.sent(url), server.progress(url)) == (0, "")
     ask(url, Range="bytes=0-3999999", reader="127.0.0.2")
@@ -145,7 +145,9 @@ def test_a_slow_reader_gets_all_of_it_beside_a_fast_one(server: MediaServer, iso
             assert (first + rest.read()).partition(b"\r\n\r\n")[2] == content
 
 
-def test_a_reader_that_stands_still_is_let_go(server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_reads_nothing_is_let_go(
+    server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("providers.host_provisioning.media.IDLE_S", 0.01)
     with reading(server.publish("h0", iso)) as still:
         still.recv(1)
@@ -188,7 +190,7 @@ def test_a_range_that_covers_all_is_still_partial(server: MediaServer, iso: Iso)
     assert ask(server.publish("h0", iso), Range="bytes=0-")[0].status == 206
 
 
-def test_head_says_the_size_and_sends_nothing(server: MediaServer, iso: Iso) -> None:
+def test_head_has_the_size_and_sends_nothing(server: MediaServer, iso: Iso) -> None:
     url = server.publish("h0", iso)
     answer, body = ask(url, "HEAD")
     assert (answer.status, answer.getheader("Content-Length"), body) == (200, str(iso.size), b"")

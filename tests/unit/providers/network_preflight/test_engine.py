@@ -1,4 +1,4 @@
-"""What is found on a segment, and what is said of it."""
+"""What is found on a segment, and what is reported of it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from components.preflight import wire_wanted_of
-from providers.base.errors import OkdBaremetalError, PreflightError
+from cluster.options import NetworkFindings, Phase
+from providers.base.errors import PreflightError, SegmentError
 from providers.base.verdict import Verdict
-from providers.network_preflight.engine import WireSpec, judge
+from providers.network_preflight.engine import judge
+from providers.network_preflight.model import NetworkPreflightSpec
 from testing import clusters, plans
 from wires.segment.macs import described
 from wires.segment.vrrp import Advert
 
-SPEC = wire_wanted_of(plans.plan())
+SPEC = NetworkPreflightSpec.of(plans.plan())
 API, APPS = "192.168.111.5", "192.168.111.4"
 BOOTSTRAP = SPEC.api.macs[0]
 MACS = {address: f"52:54:00:11:11:{address[-2:]}" for address in ("192.168.111.21", "192.168.111.25", "fd2e::21")}
@@ -25,26 +26,26 @@ NAMES = {"api": {API}, "api-int": {API}, "preflight.apps": {APPS}}
 
 
 @dataclass
-class FakeWire:
-    """Implements `Wire`; nobody is there and all names are right, unless said."""
+class FakeNetwork:
+    """Implements `NetworkProbe`: nobody else is there and all names are right, unless a test changes it."""
 
     macs: dict[str, set[str]] = field(default_factory=dict)
-    heard: Collection[Advert] = ()
+    advertised: Collection[Advert] = ()
     names: Mapping[str, set[str] | OSError] = field(default_factory=dict)
-    fault: OkdBaremetalError | None = None
+    refusal: SegmentError | None = None
     asked: list[str] = field(default_factory=list)
 
     def macs_of(self, address: str) -> frozenset[str]:
         self.asked.append(address)
-        if self.fault:
-            raise self.fault
+        if self.refusal:
+            raise self.refusal
         return frozenset(self.macs.get(address, {MACS[address]} if address in MACS else ()))
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
-        if self.fault:
-            raise self.fault
+        if self.refusal:
+            raise self.refusal
         self.asked += addresses
-        return self.heard
+        return self.advertised
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
         host = name.removesuffix(".okd.lab.test")
@@ -54,8 +55,9 @@ class FakeWire:
         return frozenset(address for address in found if ip_address(address).version == version)
 
 
-def seen(wire: FakeWire, spec: WireSpec = SPEC, **severity: str) -> Verdict:
-    return judge(replace(spec, severity={**spec.severity, **severity}), wire)
+def seen(network: FakeNetwork, spec: NetworkPreflightSpec = SPEC, **severity: str) -> Verdict:
+    judged = spec.model_copy(update={"severity": NetworkFindings(**{**dict(spec.severity), **severity})})
+    return judge(judged, network)
 
 
 def advert(router_id: int = SPEC.api.router_id, source: str = "192.168.111.99", **changes: Any) -> Advert:
@@ -63,7 +65,7 @@ def advert(router_id: int = SPEC.api.router_id, source: str = "192.168.111.99", 
 
 
 def test_a_segment_without_anybody_is_ready() -> None:
-    verdict = seen(FakeWire())
+    verdict = seen(FakeNetwork())
     assert verdict.notes == ()
     verdict.refuse()
 
@@ -77,17 +79,17 @@ def test_a_segment_without_anybody_is_ready() -> None:
     ],
 )
 def test_ours_may_hold_the_vips(macs: dict[str, set[str]]) -> None:
-    assert seen(FakeWire(macs)).notes == ()
+    assert seen(FakeNetwork(macs)).notes == ()
 
 
 def test_a_vip_that_nobody_but_the_bootstrap_answers_costs_one_question() -> None:
-    wire = FakeWire({API: {BOOTSTRAP}})
-    seen(wire)
-    assert wire.asked == [API, APPS, API, APPS], "each VIP once, and VRRP heard on the networks of both"
+    network = FakeNetwork({API: {BOOTSTRAP}})
+    seen(network)
+    assert network.asked == [API, APPS, API, APPS], "each VIP once, and VRRP received on the networks of both"
 
 
 @pytest.mark.parametrize(
-    ("macs", "told"),
+    ("macs", "line"),
     [
         pytest.param(
             {API: {STRANGER}},
@@ -112,29 +114,29 @@ def test_a_vip_that_nobody_but_the_bootstrap_answers_costs_one_question() -> Non
         ),
     ],
 )
-def test_a_vip_of_a_stranger_is_a_finding(macs: dict[str, set[str]], told: str) -> None:
-    (finding,) = seen(FakeWire(macs)).findings
-    assert told in str(finding)
-    assert "; mend: end that machine" in str(finding)
+def test_a_vip_of_a_stranger_is_a_finding(macs: dict[str, set[str]], line: str) -> None:
+    (fault,) = seen(FakeNetwork(macs)).faults
+    assert line in str(fault)
+    assert ". Fix: end that machine, or take the address from it; the switch knows the port of its MAC" in str(fault)
 
 
 def test_a_router_id_of_another_cluster_is_a_finding_with_free_ones() -> None:
-    wire = FakeWire(heard=[advert(), advert(1, "192.168.111.98"), advert(3, "192.168.111.98")])
-    (finding,) = seen(wire).findings
-    assert finding.what == (
+    network = FakeNetwork(advertised=[advert(), advert(1, "192.168.111.98"), advert(3, "192.168.111.98")])
+    (fault,) = seen(network).faults
+    assert str(fault) == (
         "VRID 67 of the API VIP: advertised by 192.168.111.99, 00:1b:21:00:00:99, for 192.168.111.77, "
-        "with priority 70 by VRRP version 2"
+        "with priority 70 by VRRP version 2. "
+        "Fix: `pulumi config set --path vrids.api 2` (nobody advertises 4, 5 either)"
     )
-    assert finding.mend == "`pulumi config set --path vrids.api 2` (nobody is heard on 4, 5 either)"
 
 
 def test_a_running_cluster_cannot_take_another_router_id() -> None:
-    (finding,) = seen(FakeWire(heard=[advert()]), replace(SPEC, phase="production")).findings
-    assert finding.mend == "have the other cluster take another one: the machines of this one keep theirs"
+    (fault,) = seen(FakeNetwork(advertised=[advert()]), SPEC.model_copy(update={"phase": Phase.PRODUCTION})).faults
+    assert fault.fix == "have the other cluster take another one: the machines of this one keep theirs"
 
 
 @pytest.mark.parametrize(
-    "heard",
+    "own",
     [
         pytest.param(advert(source="192.168.111.20", mac=BOOTSTRAP), id="the-bootstrap"),
         pytest.param(advert(source="192.168.111.23"), id="a-master-by-its-address"),
@@ -144,89 +146,90 @@ def test_a_running_cluster_cannot_take_another_router_id() -> None:
         pytest.param(advert(source="fe80::99", version=3), id="the-same-id-in-the-other-family"),
     ],
 )
-def test_what_is_no_clash(heard: Advert) -> None:
-    assert seen(FakeWire(heard=[heard])).notes == ()
+def test_what_is_no_clash(own: Advert) -> None:
+    assert seen(FakeNetwork(advertised=[own])).notes == ()
 
 
 def test_a_worker_that_claims_the_api_vip_s_router_id_is_a_stranger() -> None:
-    (finding,) = seen(FakeWire(heard=[advert(source="192.168.111.25", mac=WORKER)])).findings
-    assert finding.what.startswith("VRID 67 of the API VIP: advertised by 192.168.111.25, ")
+    (fault,) = seen(FakeNetwork(advertised=[advert(source="192.168.111.25", mac=WORKER)])).faults
+    assert fault.where == "VRID 67 of the API VIP"
+    assert fault.what.startswith("advertised by 192.168.111.25, ")
 
 
 def test_by_ipv6_multicast_ours_are_known_by_their_macs() -> None:
-    spec = wire_wanted_of(clusters.plan("ipv6"))
+    spec = NetworkPreflightSpec.of(clusters.plan("ipv6"))
     names = {name: {"fd2e::4" if "apps" in name else "fd2e::5"} for name in NAMES}
     own = advert(source="fe80::21", mac=MACS["fd2e::21"], version=3)
     other = advert(source="fe80::99", version=3)
-    assert seen(FakeWire(heard=[own], names=names), spec).notes == ()
-    (finding,) = seen(FakeWire(heard=[own, other], names=names), spec).findings
-    assert "advertised by fe80::99, " in finding.what
+    assert seen(FakeNetwork(advertised=[own], names=names), spec).notes == ()
+    (fault,) = seen(FakeNetwork(advertised=[own, other], names=names), spec).faults
+    assert "advertised by fe80::99, " in fault.what
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "lines"),
     [
         pytest.param(
             {"api": OSError(-2, "Name or service not known")},
             [
-                "api.okd.lab.test: the resolver of this machine says Name or service not known, wanted "
-                "192.168.111.5 alone; mend: write in the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
+                "api.okd.lab.test: the resolver of this machine answers Name or service not known, wanted "
+                "192.168.111.5 alone. Fix: write in the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
             ],
             id="missing",
         ),
         pytest.param(
             {"preflight.apps": {"203.0.113.1", APPS}, "api-int": set()},
             [
-                "api-int.okd.lab.test: the resolver of this machine says nothing, wanted 192.168.111.5 alone; "
-                "mend: write in the site's DNS: api-int.okd.lab.test. IN A 192.168.111.5",
-                "preflight.apps.okd.lab.test: the resolver of this machine says 192.168.111.4, 203.0.113.1, wanted "
-                "192.168.111.4 alone; mend: write in the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
+                "api-int.okd.lab.test: the resolver of this machine answers nothing, wanted 192.168.111.5 alone. "
+                "Fix: write in the site's DNS: api-int.okd.lab.test. IN A 192.168.111.5",
+                "preflight.apps.okd.lab.test: the resolver of this machine answers 192.168.111.4, 203.0.113.1, "
+                "wanted 192.168.111.4 alone. Fix: write in the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
             ],
             id="none-and-one-too-many",
         ),
     ],
 )
-def test_records_that_are_missing_are_told_as_lines_to_add(names: dict[str, Any], told: list[str]) -> None:
-    verdict = seen(FakeWire(names=names))
-    assert (verdict.warnings, verdict.findings) == (told, [])
-    assert [str(finding) for finding in seen(FakeWire(names=names), dns="error").findings] == told
+def test_records_that_are_missing_are_reported_as_lines_to_add(names: dict[str, Any], lines: list[str]) -> None:
+    verdict = seen(FakeNetwork(names=names))
+    assert (verdict.warnings, verdict.faults) == (lines, [])
+    assert [str(fault) for fault in seen(FakeNetwork(names=names), dns="error").faults] == lines
 
 
 def test_a_dual_stack_cluster_needs_both_records() -> None:
-    spec = wire_wanted_of(clusters.plan("dual-stack"))
-    (warning, *others) = seen(FakeWire(), spec).warnings
-    assert warning.endswith("; mend: write in the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
+    spec = NetworkPreflightSpec.of(clusters.plan("dual-stack"))
+    (warning, *others) = seen(FakeNetwork(), spec).warnings
+    assert warning.endswith(". Fix: write in the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
     assert len(others) == 2
 
 
 def test_each_can_be_switched_to_warn() -> None:
-    wire = FakeWire({API: {STRANGER}}, [advert()], {"api": set()})
-    assert len(seen(wire).findings) == 2
-    verdict = seen(wire, vip="warn", vrid="warn", dns="warn")
+    network = FakeNetwork({API: {STRANGER}}, [advert()], {"api": set()})
+    assert len(seen(network).faults) == 2
+    verdict = seen(network, vip="warn", vrid="warn", dns="warn")
     verdict.refuse()
     assert len(verdict.warnings) == 3
 
 
-def test_what_cannot_be_seen_is_told_and_no_finding() -> None:
-    fault = OkdBaremetalError("raw sockets are not permitted", where="baremetal", fix="Run as root")
-    verdict = seen(FakeWire(fault=fault))
-    assert verdict.findings == []
+def test_what_cannot_be_seen_is_listed_and_no_finding() -> None:
+    refusal = SegmentError("raw sockets are not permitted", where="baremetal", fix="run as root")
+    verdict = seen(FakeNetwork(refusal=refusal))
+    assert verdict.faults == []
     assert verdict.unseen == [
-        "API VIP 192.168.111.5: baremetal: raw sockets are not permitted. Run as root",
-        "Ingress VIP 192.168.111.4: baremetal: raw sockets are not permitted. Run as root",
-        "VRIDs 67 and 162: baremetal: raw sockets are not permitted. Run as root",
+        "API VIP 192.168.111.5: baremetal: raw sockets are not permitted. Fix: run as root",
+        "Ingress VIP 192.168.111.4: baremetal: raw sockets are not permitted. Fix: run as root",
+        "VRIDs 67 and 162: baremetal: raw sockets are not permitted. Fix: run as root",
     ]
 
 
-def test_a_refusal_says_what_was_left_alone() -> None:
+def test_a_refusal_names_what_was_left_alone() -> None:
     with pytest.raises(
         PreflightError, match=r"^the network is not ready, 1 finding; nothing was started\n    API VIP"
     ):
-        seen(FakeWire({API: {STRANGER}})).refuse("the network", "nothing was started")
+        seen(FakeNetwork({API: {STRANGER}})).refuse("the network", "nothing was started")
 
 
 @pytest.mark.parametrize(
-    ("mac", "told"),
+    ("mac", "line"),
     [
         (STRANGER, STRANGER),
         ("52:54:00:12:34:56", "52:54:00:12:34:56 (QEMU's prefix)"),
@@ -235,5 +238,5 @@ def test_a_refusal_says_what_was_left_alone() -> None:
         ("0a:00:00:00:00:01", "0a:00:00:00:00:01 (locally administered)"),
     ],
 )
-def test_what_a_mac_tells(mac: str, told: str) -> None:
-    assert described(mac) == told
+def test_what_a_mac_shows(mac: str, line: str) -> None:
+    assert described(mac) == line

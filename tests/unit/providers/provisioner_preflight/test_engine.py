@@ -1,4 +1,4 @@
-"""The judgement of the provisioner: each finding with what mends it, all of them at once, and what stays unseen."""
+"""The judgement of the provisioner: each finding with its fix, all of them at once, and what stays unseen."""
 
 import errno
 from dataclasses import replace
@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from boot_media.iso import INSTALLER_VERSION
+from boot_media.tools import COREOS_INSTALLER_VERSION
 from providers.base.errors import HypervisorError, PreflightError
 from providers.provisioner_preflight.engine import GIB, judge
-from providers.provisioner_preflight.model import Bridge, Installer
+from providers.provisioner_preflight.model import Bridge, Tool
 from testing.fakes.provisioner import (
     BASE,
     DOWN,
@@ -19,26 +19,25 @@ from testing.fakes.provisioner import (
     ISO,
     MANAGED,
     POOL,
-    SPEC,
     SSH,
     VOLUME,
     World,
     files,
     seen,
+    spec_with,
     with_base,
     with_pool,
 )
 
 
 def test_nothing_is_found_where_all_is_well() -> None:
-    verdict = seen()
-    assert verdict.lines() == []
-    assert (verdict.libvirt_version, verdict.kvm) == ("9.0.0", True)
+    verdict, facts = judge(spec_with(), World())
+    assert (verdict.lines(), facts) == ([], HOST)
     verdict.refuse()
 
 
 @pytest.mark.parametrize(
-    ("spec", "world", "what", "mend"),
+    ("spec", "world", "line", "fix"),
     [
         pytest.param(
             {}, {"host": DOWN},
@@ -57,7 +56,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"host": replace(HOST, pool=None)},
-            "pool default: not there", "`virsh -c qemu:///system pool-define-as default dir --target",
+            "pool default: missing", "`virsh -c qemu:///system pool-define-as default dir --target",
             id="no-pool",
         ),
         pytest.param(
@@ -72,7 +71,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"host": with_pool(volumes={})},
-            "base volume base.qcow2 of pool default: not there", "`cp <qcow2> /pool/base.qcow2`",
+            "base volume base.qcow2 of pool default: missing", "`cp <qcow2> /pool/base.qcow2`",
             id="no-base-volume",
         ),
         pytest.param(
@@ -115,28 +114,28 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"bridges": {}},
-            "bridge baremetal: not there", "`nmcli connection add type bridge con-name baremetal",
+            "bridge baremetal: missing", "`nmcli connection add type bridge con-name baremetal",
             id="no-bridge",
         ),
         pytest.param(
-            {}, {"bridges": {"baremetal": Bridge(False, True, True)}},
-            "bridge baremetal: no bridge", "then mend platform.baremetal.externalBridge",
+            {}, {"bridges": {"baremetal": Bridge(is_bridge=False, up=True, linked=True)}},
+            "bridge baremetal: no bridge", "then correct platform.baremetal.externalBridge",
             id="another-interface",
         ),
         pytest.param(
-            {}, {"bridges": {"baremetal": Bridge(True, False, False)}},
+            {}, {"bridges": {"baremetal": Bridge(is_bridge=True, up=False, linked=False)}},
             "bridge baremetal: down", "`nmcli connection up baremetal`, or `ip link set baremetal up`",
             id="bridge-down",
         ),
         pytest.param({}, {"tool": None}, "coreos-installer: neither", "`tools/coreos-installer`", id="no-installer"),
         pytest.param(
-            {}, {"tool": Installer(Path("/bin/tool"), "")},
+            {}, {"tool": Tool(path=Path("/bin/tool"), version="")},
             "coreos-installer: /bin/tool cannot be run", "`tools/coreos-installer`",
             id="installer-does-not-run",
         ),
         pytest.param(
             {}, {"files": files(iso=errno.ENOENT)},
-            f"base ISO: {ISO} is not there", f"`cp <live ISO> {ISO}`",
+            f"base ISO: {ISO} is missing", f"`cp <live ISO> {ISO}`",
             id="no-base-iso",
         ),
         pytest.param(
@@ -166,21 +165,21 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
     ],
 )  # fmt: skip
-def test_each_finding_is_one_line_that_says_how_to_mend_it(
-    spec: dict[str, Any], world: dict[str, Any], what: str, mend: str
+def test_each_finding_is_one_line_with_its_fix(
+    spec: dict[str, Any], world: dict[str, Any], line: str, fix: str
 ) -> None:
-    (finding,) = seen(spec, **world).findings
-    assert finding.what.startswith(what), finding
-    assert mend in finding.mend
-    assert "\n" not in str(finding)
-    assert "not shown" not in str(finding)
+    (fault,) = seen(spec, **world).faults
+    assert str(fault).startswith(line), fault
+    assert fix in fault.fix
+    assert "\n" not in str(fault)
+    assert "not shown" not in str(fault)
 
 
 @pytest.mark.parametrize(
     ("spec", "world", "unseen"),
     [
         pytest.param(
-            {}, {"host": DOWN}, ["KVM, pool default, base volume base.qcow2: libvirt tells of them"],
+            {}, {"host": DOWN}, ["KVM, pool default, base volume base.qcow2: libvirt knows of them"],
             id="libvirt-down",
         ),
         pytest.param(
@@ -196,7 +195,7 @@ def test_each_finding_is_one_line_that_says_how_to_mend_it(
         pytest.param(
             {"libvirt_uri": SSH}, {"bridges": {}, "files": files(base=errno.ENOENT)},
             [
-                "base volume base.qcow2 of pool default: its digest, and whether it can be read: it lies on "
+                "base volume base.qcow2 of pool default: its digest, and whether it can be read: it is on "
                 "kvm.example.com",
                 "bridge baremetal (platform.baremetal.externalBridge): it is on kvm.example.com",
             ],
@@ -227,14 +226,14 @@ def test_each_finding_is_one_line_that_says_how_to_mend_it(
         ),
     ],
 )  # fmt: skip
-def test_what_could_not_be_looked_at_is_said(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
+def test_what_could_not_be_probed_is_listed(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
     assert seen(spec, **world).unseen == unseen
 
 
 @pytest.mark.parametrize(
     ("spec", "world", "warning"),
     [
-        pytest.param({}, {"host": replace(HOST, version=(8, 10, 3))}, "libvirt 8.10.3 is older than 9.0.0", id="old"),
+        pytest.param({}, {"host": replace(HOST, version=(8, 10, 3))}, "libvirt: 8.10.3 is older than", id="old"),
         pytest.param(
             {"emulated": True}, {"host": replace(HOST, kvm=False)},
             "bootstrap.emulated: the VM runs in QEMU's emulation, without KVM: a small system took 6 s",
@@ -246,12 +245,13 @@ def test_what_could_not_be_looked_at_is_said(spec: dict[str, Any], world: dict[s
             id="emulated-for-nothing",
         ),
         pytest.param(
-            {}, {"bridges": {"baremetal": Bridge(True, True, False)}}, "bridge baremetal: none of its ports",
+            {}, {"bridges": {"baremetal": Bridge(is_bridge=True, up=True, linked=False)}},
+            "bridge baremetal: none of its ports has a link. Fix: `ip link set <interface> master baremetal`",
             id="alone",
         ),
         pytest.param(
-            {}, {"tool": Installer(Path("/bin/tool"), "0.26.0")},
-            f"coreos-installer 0.26.0 at /bin/tool: this program was tried with {INSTALLER_VERSION}",
+            {}, {"tool": Tool(path=Path("/bin/tool"), version="0.26.0")},
+            f"coreos-installer: version 0.26.0 at /bin/tool: this program was tried with {COREOS_INSTALLER_VERSION}",
             id="other-installer",
         ),
     ],
@@ -263,17 +263,32 @@ def test_what_can_be_lived_with_is_a_warning(spec: dict[str, Any], world: dict[s
     assert line.startswith(warning)
 
 
+@pytest.mark.parametrize(
+    ("capacity", "lines"),
+    [
+        (32 * GIB - 1, []),
+        (32 * GIB, []),
+        (32 * GIB + 1, ["base volume base.qcow2 of pool default: its virtual size is 32.00 GiB, bootstrap.disk_gib"]),
+    ],
+    ids=["smaller", "exactly-as-large", "larger"],
+)
+def test_a_base_volume_may_be_as_large_as_the_disk_and_no_larger(capacity: int, lines: list[str]) -> None:
+    found = seen(host=with_base(capacity=capacity)).lines()
+    assert len(found) == len(lines)
+    assert all(each.startswith(line) for each, line in zip(found, lines, strict=True))
+
+
 def test_room_that_the_vm_has_already_is_room_for_it() -> None:
     own = {name: replace(VOLUME, allocation=GIB) for name in ("okd-bootstrap.qcow2", "okd-bootstrap.ign")}
     other = {"other.qcow2": replace(VOLUME, allocation=50 * GIB)}
     little = with_pool(free=POOL.free - 2 * GIB, volumes={"base.qcow2": VOLUME, **own, **other})
     assert seen(host=little).lines() == []
-    assert len(seen(host=with_pool(free=POOL.free - 2 * GIB - 1, volumes=little.pool.volumes)).findings) == 1  # type: ignore[union-attr]
+    assert len(seen(host=with_pool(free=POOL.free - 2 * GIB - 1, volumes=little.pool.volumes)).faults) == 1  # type: ignore[union-attr]
 
 
-def test_a_managed_pool_is_not_looked_for() -> None:
+def test_a_managed_pool_is_not_probed() -> None:
     world = World(host=replace(HOST, pool=None))
-    verdict = judge(replace(SPEC, **MANAGED), world)
+    verdict, _ = judge(spec_with(**MANAGED), world)
     verdict.refuse()
     ((_, pool, _),) = world.asked
     assert pool is None
@@ -281,14 +296,13 @@ def test_a_managed_pool_is_not_looked_for() -> None:
 
 def test_production_needs_nothing_of_the_vm() -> None:
     world = World(host=DOWN, bridges={}, files={ISO: "d3"})
-    verdict = judge(replace(SPEC, phase="production"), world)
-    assert (verdict.lines(), world.asked) == ([], [])
-    assert (verdict.libvirt_version, verdict.kvm) == (None, None)
+    verdict, facts = judge(spec_with(phase="production"), world)
+    assert (verdict.lines(), world.asked, facts) == ([], [], None)
 
 
 def test_production_needs_all_of_the_rollout() -> None:
     verdict = seen({"phase": "production"}, files={}, tool=None, port=errno.EADDRINUSE)
-    assert [finding.what.split(":")[0] for finding in verdict.findings] == [
+    assert [fault.where for fault in verdict.faults] == [
         "coreos-installer",
         "base ISO",
         "media.port 8080",
@@ -307,9 +321,9 @@ def test_all_findings_are_one_error_with_a_line_each() -> None:
     starts = [
         "KVM: ", "pool default: 0.00 GiB free", "base volume base.qcow2 of pool default: sha256",
         "bridge baremetal: ", "coreos-installer: ", "base ISO: ", "media.address 192.0.2.1: ",
-        "warning: libvirt 8.0.0", "not looked at: media.port 8080",
+        "warning: libvirt: 8.0.0", "not probed: media.port 8080",
     ]  # fmt: skip
     assert len(lines) == len(starts)
     for line, start in zip(lines, starts, strict=True):
         assert line.startswith(start)
-    assert all("; mend: " in line for line in lines[:7])
+    assert all(". Fix: " in line for line in lines[:7])

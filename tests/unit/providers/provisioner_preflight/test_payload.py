@@ -1,14 +1,13 @@
-"""The judgement of the payload, before a machine is given it."""
+"""The judgement of the payload, before a machine gets it."""
 
-import ssl
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 import yaml
 
-from payload.checks import PayloadError
 from payload.kubeconfig import INSIDE, Kubeconfig
+from providers.base.errors import PayloadError
 from testing import payloads
 from testing.certificates import authority
 from testing.fakes.provisioner import seen
@@ -18,15 +17,16 @@ from testing.kubeconfigs import kubeconfig
 def test_what_is_there_of_the_payload_is_judged_though_a_file_is_missing() -> None:
     contents = payloads.payload()
     del contents["master"]
-    missing, useless = seen(contents=contents, time=payloads.NOW + timedelta(days=1)).findings
-    assert str(missing) == "master is not f1; mend: bring it"
-    assert useless.what.startswith("stacks/prod/payload/bootstrap.ign: useless since 2026-11-21 14:03 UTC")
-    assert useless.mend.startswith("generate the payload anew")
+    missing, useless = seen(contents=contents, time=payloads.NOW + timedelta(days=1)).faults
+    assert str(missing) == f"master: sha256 is another one, wanted {'f1' * 32}. Fix: put it there"
+    assert useless.where == "stacks/prod/payload/bootstrap.ign"
+    assert useless.what.startswith("useless since 2026-11-21 14:03 UTC")
+    assert useless.fix.startswith("generate the payload anew")
 
 
-def test_a_payload_of_another_cluster_is_told_file_by_file() -> None:
-    found = seen({"domain": "other.example.com"}).findings
-    assert [each.what.partition(": ")[0] for each in found] == [
+def test_a_payload_of_another_cluster_is_a_finding_for_each_file() -> None:
+    found = seen({"domain": "other.example.com"}).faults
+    assert [each.where for each in found] == [
         f"stacks/prod/payload/{name}.ign" for name in ("bootstrap", "master", "worker")
     ]
 
@@ -35,14 +35,14 @@ def test_production_reads_the_pointers_alone() -> None:
     pointers = payloads.payload(lambda files: files.pop("bootstrap"))
     later = payloads.NOW + timedelta(days=300)
     assert seen({"phase": "production"}, contents=pointers, time=later).lines() == []
-    assert len(seen({"phase": "production"}, contents={}).findings) == 2
+    assert len(seen({"phase": "production"}, contents={}).faults) == 2
 
 
 class TestKubeconfig:
     """The API of an openshift-install payload has CAs of its own, which its bootstrap.ign has as well."""
 
     def good(self, host: str = f"api.{payloads.DOMAIN}", ca: str = "test-ca") -> Kubeconfig:
-        return Kubeconfig(host, authority(ca).pem, ssl.create_default_context())
+        return Kubeconfig(host, authority(ca).pem, b"not used")
 
     def contents(self, inside: str | None = None) -> dict[str, bytes]:
         own = yaml.safe_dump(kubeconfig(authority("test-ca"))) if inside is None else inside
@@ -60,24 +60,25 @@ class TestKubeconfig:
         assert seen({"phase": phase}).lines() == []
 
     @pytest.mark.parametrize(
-        ("beside", "told"),
+        ("beside", "what"),
         [
-            pytest.param(None, "not there; this payload's API has CAs of its own", id="missing"),
+            pytest.param(None, "missing; this payload's API has CAs of its own", id="missing"),
             pytest.param(
                 "api.old.lab.test", "of another cluster: it names api.old.lab.test, the plan api.okd", id="named"
             ),
             pytest.param("", "of another cluster: it names no host", id="nameless"),
         ],
     )
-    def test_the_wrong_one_is_found_before_the_vm_is_started(self, beside: str | None, told: str) -> None:
+    def test_the_wrong_one_is_found_before_the_vm_is_started(self, beside: str | None, what: str) -> None:
         found = None if beside is None else self.good(host=beside)
-        (finding,) = seen(contents=self.contents(), beside=found).findings
-        assert finding.what.startswith(f"stacks/prod/payload/auth/kubeconfig: {told}")
-        assert finding.mend == "put auth/kubeconfig of the same run of openshift-install there"
+        (fault,) = seen(contents=self.contents(), beside=found).faults
+        assert fault.where == "stacks/prod/payload/auth/kubeconfig"
+        assert fault.what.startswith(what)
+        assert fault.fix == "put auth/kubeconfig of the same run of openshift-install there"
 
     def test_one_that_was_left_from_an_earlier_run_is_found(self) -> None:
-        (finding,) = seen(contents=self.contents(), beside=self.good(ca="other-ca")).findings
-        assert "of another run than bootstrap.ign: they have no CA in common" in finding.what
+        (fault,) = seen(contents=self.contents(), beside=self.good(ca="other-ca")).faults
+        assert "of another run than bootstrap.ign: they have no CA in common" in fault.what
 
     def test_in_production_there_is_no_bootstrap_to_compare_it_with(self) -> None:
         contents = self.contents()
@@ -86,15 +87,18 @@ class TestKubeconfig:
         assert seen({"phase": "production"}, contents=contents).lines() == []
 
     def test_one_of_no_use_is_found(self) -> None:
-        (finding,) = seen(beside=PayloadError("auth/kubeconfig: broken", "bring another")).findings
-        assert str(finding) == "auth/kubeconfig: broken; mend: bring another"
+        (fault,) = seen(beside=PayloadError("broken", where="auth/kubeconfig", fix="put another one there")).faults
+        assert str(fault) == "auth/kubeconfig: broken. Fix: put another one there"
 
     @pytest.mark.parametrize("inside", ["", "a: b: c", "clusters: []", "hunter2"])
-    def test_a_bootstrap_whose_own_is_broken_is_found_without_a_word_of_it(self, inside: str) -> None:
-        (finding,) = seen(contents=self.contents(inside), beside=self.good()).findings
-        assert finding.what == f"bootstrap.ign: {INSIDE} in it is no kubeconfig"
+    def test_a_bootstrap_whose_own_is_broken_is_found_and_nothing_of_it_shown(self, inside: str) -> None:
+        (fault,) = seen(contents=self.contents(inside), beside=self.good()).faults
+        assert str(fault) == (
+            "bootstrap.ign: /opt/openshift/auth/kubeconfig in it is no kubeconfig. "
+            "Fix: take the file that openshift-install wrote"
+        )
 
-    def test_a_broken_payload_is_told_once(self) -> None:
+    def test_a_broken_payload_is_one_finding(self) -> None:
         contents = self.contents() | {"bootstrap": b"{"}
-        (finding,) = seen(contents=contents, beside=self.good()).findings
-        assert "bootstrap.ign: no Ignition config" in finding.what
+        (fault,) = seen(contents=contents, beside=self.good()).faults
+        assert (fault.where, fault.what[:18]) == ("stacks/prod/payload/bootstrap.ign", "no Ignition config")

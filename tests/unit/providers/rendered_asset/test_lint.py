@@ -6,23 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from providers.rendered_asset.lint import COMMANDS, lint
 
-from assets.render import Reader, RenderedFile, render_bootstrap, render_role, render_server
-from cluster.plan import ClusterPlan, Role
+from assets.file import Reader, RenderedFile
+from assets.render import render
+from cluster.plan import ClusterPlan
 from providers.base.errors import AssetError
-from providers.rendered_asset import lint as lint_module
+from providers.rendered_asset import readers
+from providers.rendered_asset.readers import COMMANDS, lint
 from testing import plans
 from testing.namespaces import SBIN, needs_root
 
-PLAN = plans.plan()
+FIX = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
 FILES = {
-    f"{folder}-{file.name}": file
-    for folder, files in {
-        "bootstrap": render_bootstrap(PLAN),
-        **{role.value: render_role(PLAN, role) for role in Role},
-        **{server.name: render_server(PLAN, server) for server in PLAN.servers},
-    }.items()
+    f"{folder.removeprefix('hosts/')}-{file.name}": file
+    for folder, files in render(plans.plan()).folders.items()
     for file in files
 }
 
@@ -35,7 +32,7 @@ def missing(reader: Reader) -> bool:
 def test_its_real_reader_takes_it(name: str) -> None:
     if missing(FILES[name].reader):
         pytest.skip(f"{FILES[name].reader} is not installed")
-    if FILES[name].reader is Reader.KEEPALIVED and lint_module._vrrp_interface() is None:
+    if FILES[name].reader is Reader.KEEPALIVED and readers._vrrp_interface() is None:
         pytest.skip("keepalived wants an interface that can do multicast; this machine has none")
     assert lint(FILES[name])
 
@@ -57,13 +54,16 @@ def test_its_real_reader_refuses_a_broken_one_in_one_line(name: str, good: str, 
     broken = replace(file, text=file.text.replace(good, bad))
     with pytest.raises(AssetError) as caught:
         lint(broken)
-    assert str(caught.value).startswith(f"{file.path}: {COMMANDS[file.reader][0]} refuses it: ")
+    (fault,) = caught.value.faults
+    assert fault.where == file.path
+    assert fault.what.startswith(f"{COMMANDS[file.reader][0]} refuses it: ")
+    assert fault.fix == FIX
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_without_a_reader_here_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not lint(RenderedFile("/etc/x", "nonsense", Reader.SYSTEMD))
-    monkeypatch.setattr(lint_module, "PATH", "/nowhere")
+    monkeypatch.setattr(readers, "PATH", "/nowhere")
     assert not lint(RenderedFile("/etc/x", "nonsense", Reader.HAPROXY))
 
 
@@ -79,19 +79,19 @@ def test_nft_judges_the_redirect(tmp_path: Path, word: str, taken: bool) -> None
 
 
 def test_units_run_what_is_rendered(plan: ClusterPlan) -> None:
-    """A unit that starts a script of ours, or hands a file of ours to a program, names a file that is there."""
-    bootstrap = {file.path for file in render_bootstrap(plan)}
-    roles = {role: {file.path for file in render_role(plan, role)} for role in Role}
-    hosts = {file.path for server in plan.servers for file in render_server(plan, server)}
-    for name, file in FILES.items():
-        if file.reader is not Reader.SYSTEMD:
-            continue
-        there = bootstrap if name.startswith("bootstrap") else roles[Role(name.rsplit("-okd-")[0])] | hosts
-        named = {
-            word.removeprefix("--use-file=")
-            for line in file.text.splitlines()
-            if line.startswith("Exec")
-            for word in line.partition("=")[2].split()
-            if word.startswith(("/usr/local/bin/", "/etc/okd-baremetal/"))
-        }
-        assert named <= there, name
+    """A unit that starts a script of ours, or hands a file of ours to a program, names one that the machine has."""
+    rendered = render(plan)
+    machines = {"bootstrap": rendered.bootstrap, **{each.name: rendered.of(each) for each in plan.servers}}
+    for machine, files in machines.items():
+        paths = {file.path for file in files}
+        for file in files:
+            if file.reader is not Reader.SYSTEMD:
+                continue
+            named = {
+                word.removeprefix("--use-file=")
+                for line in file.text.splitlines()
+                if line.startswith("Exec")
+                for word in line.partition("=")[2].split()
+                if word.startswith(("/usr/local/bin/", "/etc/okd-baremetal/"))
+            }
+            assert named <= paths, (machine, file.name)

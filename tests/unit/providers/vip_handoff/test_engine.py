@@ -1,14 +1,13 @@
 """The handoff, edge by edge: the VIP moves and stays moved, or everything is as it was."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from cluster.options import Phase
 from providers.base.errors import HandoffUnsafeError
-from providers.vip_handoff.model import UNMEASURED
-from providers.vip_handoff.states import BACK_S, MOVE_S
-from testing.fakes.lan import BOOTSTRAP, CLUSTER, MACS, NEVER, NODES, STRANGER, VIP, VIP6
+from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
+from testing.fakes.lan import BOOTSTRAP, MACS, NEVER, NODES, SPEC, STRANGER, VIP, VIP6, spec_with
 from testing.handoff_rig import BOTH, FIRST, HELD, RELEASED, SECOND, TAKEN, TOOK_IT, Rig
 
 
@@ -16,18 +15,19 @@ def test_the_vip_moves_soaks_and_the_vm_is_let_go_once() -> None:
     rig = Rig()
     outs = rig.move()
     assert rig.states == ["gate", "ask", "release", "soak", "await", "let go", "done"]
-    assert rig.lan.said == ["status", "release"]
+    assert rig.lan.sent == ["status", "release"]
     assert rig.lan.stopped_at == [rig.at("let go")]
-    assert rig.at("release") == CLUSTER.stable_s
-    assert rig.at("soak") == CLUSTER.stable_s + rig.lan.moves_s
-    assert rig.at("let go") == rig.at("soak") + CLUSTER.soak_s
-    assert outs["holder"] == "master-1"
-    assert (outs["mac"], outs["macs"]) == (MACS[SECOND], [MACS[SECOND]])
-    assert outs["seconds"] == {"gate": 30, "ask": 0, "release": 4, "soak": 20, "await": 0, "let go": 0}
-    assert {name: outs[name] for name in UNMEASURED} == rig.lan.figures(rig.lan.started)
-    assert outs["completion"] == "not asked: no kubeconfig"
-    assert outs["holders"] == [{"holder": "okd-bootstrap", "at_s": 0}, {"holder": "master-1", "at_s": 34}]
-    assert outs["timeline"] == rig.engine.timeline
+    assert rig.at("release") == SPEC.stable_s
+    assert rig.at("soak") == SPEC.stable_s + rig.lan.moves_s
+    assert rig.at("let go") == rig.at("soak") + SPEC.soak_s
+    assert outs.holder == "master-1"
+    assert (outs.mac, outs.macs) == (MACS[SECOND], [MACS[SECOND]])
+    assert outs.seconds == {"gate": 30, "ask": 0, "release": 4, "soak": 20, "await": 0, "let go": 0}
+    assert (outs.gap_ms, outs.gap_at_s, outs.probes_sent, outs.probes_failed) == (31, 33.5, 500, 0)
+    assert outs.clients == {"connects_tried": 450}
+    assert outs.completion == "not asked: no kubeconfig"
+    assert outs.holders == [{"holder": "okd-bootstrap", "at_s": 0}, {"holder": "master-1", "at_s": 34}]
+    assert outs.timeline == rig.engine.timeline
 
 
 def test_the_client_measures_from_before_the_release_until_after_the_soak() -> None:
@@ -59,44 +59,44 @@ def test_the_client_measures_from_before_the_release_until_after_the_soak() -> N
         ),
     ],
 )
-def test_a_gate_that_never_opens_refuses_and_the_guest_is_never_spoken_to(lan: dict[str, Any], seen: str) -> None:
+def test_a_gate_that_never_opens_refuses_and_sends_the_guest_nothing(lan: dict[str, Any], seen: str) -> None:
     rig = Rig(**lan)
     error = rig.fails()
     assert "at gate" in str(error)
     assert seen in str(error)
     assert "VIP and VM are untouched" in str(error)
-    assert rig.lan.said == []
+    assert rig.lan.sent == []
     assert rig.lan.order == []
-    assert CLUSTER.deadline_s <= rig.lan.second < CLUSTER.deadline_s + 1
+    assert SPEC.deadline_s <= rig.lan.second < SPEC.deadline_s + 1
 
 
 def test_one_config_server_is_enough() -> None:
     rig = Rig(outages=[(f"config {address}", 0, NEVER) for address in (FIRST, "192.0.2.23")])
-    assert rig.move()["holder"] == "master-1"
+    assert rig.move().holder == "master-1"
 
 
 def test_a_break_at_the_gate_starts_the_wait_anew() -> None:
     rig = Rig(outages=[(FIRST, 20, 25)])
     rig.move()
-    assert rig.at("release") == 25 + CLUSTER.stable_s
+    assert rig.at("release") == 25 + SPEC.stable_s
 
 
 def test_a_vip_that_never_moves_is_held_again() -> None:
     rig = Rig(moves_s=NEVER)
     error = rig.fails()
-    assert rig.lan.said == ["status", "release", "hold"]
+    assert rig.lan.sent == ["status", "release", "hold"]
     assert rig.states == ["gate", "ask", "release", "back", "returned"]
     assert "at release" in str(error)
-    assert f"answered by okd-bootstrap ({BOOTSTRAP}), after {MOVE_S:g} s" in str(error)
+    assert f"answered by okd-bootstrap ({BOOTSTRAP}), after 30 s" in str(error)
     assert "the VIP is on the bootstrap again, nothing was lost" in str(error)
     assert isinstance(error.__cause__, HandoffUnsafeError)
 
 
-def test_a_bootstrap_that_does_not_let_go_is_told_to_hold() -> None:
+def test_a_bootstrap_that_does_not_let_go_is_sent_hold() -> None:
     rig = Rig(answers={"release": "held vip=yes api=yes"})
     error = rig.fails()
     assert "'held vip=yes api=yes', wanted released" in str(error)
-    assert rig.lan.said == ["status", "release", "hold"]
+    assert rig.lan.sent == ["status", "release", "hold"]
 
 
 @pytest.mark.parametrize(
@@ -105,24 +105,24 @@ def test_a_bootstrap_that_does_not_let_go_is_told_to_hold() -> None:
 def test_rubbish_on_the_channel_is_no_release(rubbish: str) -> None:
     rig = Rig(answers={"release": rubbish})
     rig.fails()
-    assert "hold" in rig.lan.said
+    assert "hold" in rig.lan.sent
 
 
-def test_a_vip_that_does_not_come_back_is_said() -> None:
+def test_a_vip_that_does_not_come_back_is_reported() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], backs_s=NEVER)
     error = rig.fails()
     assert "at soak: master-1 holds it; its API is not ready (status 500)" in str(error)
     assert "giving it back failed: at back" in str(error)
-    assert f"answered by master-1 ({MACS[SECOND]}), after {BACK_S:g} s" in str(error)
-    assert rig.lan.said == ["status", "release", "hold"]
+    assert f"answered by master-1 ({MACS[SECOND]}), after 30 s" in str(error)
+    assert rig.lan.sent == ["status", "release", "hold"]
 
 
-def test_a_channel_that_dies_after_the_release_keeps_the_vm_and_says_both() -> None:
+def test_a_channel_that_dies_after_the_release_keeps_the_vm_and_reports_both() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], silent_s=60)
     error = rig.fails()
     assert "master-1 holds it; its API is not ready (status 500)" in str(error)
     assert "giving it back failed: at back: no answer within 10 s" in str(error)
-    assert rig.lan.said == ["status", "release", "hold"]
+    assert rig.lan.sent == ["status", "release", "hold"]
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_a_channel_that_does_not_answer_before_the_release_refuses_it(answer: st
 def test_a_soak_that_breaks_once_begins_anew_and_succeeds() -> None:
     rig = Rig(outages=[(VIP, 45, 50)])
     rig.move()
-    assert rig.at("let go") == 50 + CLUSTER.soak_s
-    assert rig.lan.said == ["status", "release"]
+    assert rig.at("let go") == 50 + SPEC.soak_s
+    assert rig.lan.sent == ["status", "release"]
 
 
 @pytest.mark.parametrize(
@@ -166,17 +166,17 @@ def test_a_soak_that_never_lasts_gives_the_vip_back(lan: dict[str, Any], seen: s
     error = rig.fails()
     assert "at soak" in str(error)
     assert seen in str(error)
-    assert rig.lan.said == ["status", "release", "hold"]
-    assert rig.at("back") == pytest.approx(rig.at("soak") + CLUSTER.soaks_s, abs=1)
+    assert rig.lan.sent == ["status", "release", "hold"]
+    assert rig.at("back") == pytest.approx(rig.at("soak") + 80, abs=1), "four times the soak"
 
 
 def test_what_the_control_plane_took_by_itself_is_soaked_and_never_released() -> None:
     rig = Rig(**TOOK_IT)
     outs = rig.move()
-    assert rig.lan.said == ["status"]
+    assert rig.lan.sent == ["status"]
     assert rig.states == ["gate", "watch", "await", "let go", "done"]
     assert len(rig.lan.stopped_at) == 1
-    assert outs["holder"] == "master-1"
+    assert outs.holder == "master-1"
 
 
 @pytest.mark.parametrize(
@@ -186,49 +186,49 @@ def test_what_the_control_plane_took_by_itself_is_never_taken_from_it(lan: dict[
     rig = Rig(**TOOK_IT, outages=[(VIP, 31, NEVER)], **lan)
     assert "at watch" in str(rig.fails())
     assert rig.states == ["gate", "watch", "left"]
-    assert rig.lan.said == ["status"]
+    assert rig.lan.sent == ["status"]
 
 
 def test_what_a_run_released_that_was_ended_is_soaked() -> None:
     rig = Rig(**RELEASED)
-    assert rig.move()["holder"] == "master-1"
+    assert rig.move().holder == "master-1"
     assert rig.states == ["gate", "soak", "await", "let go", "done"]
-    assert rig.lan.said == ["status"]
+    assert rig.lan.sent == ["status"]
 
 
 def test_what_a_run_released_that_was_ended_is_taken_back_when_it_does_not_serve() -> None:
     rig = Rig(**RELEASED, outages=[(VIP, 31, NEVER)])
     assert "the VIP is on the bootstrap again, nothing was lost" in str(rig.fails())
     assert rig.states == ["gate", "soak", "back", "returned"]
-    assert rig.lan.said == ["status", "hold"]
+    assert rig.lan.sent == ["status", "hold"]
 
 
 @pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
-def test_the_vm_is_kept_until_the_payload_says_that_its_bootstrap_may_end(lan: dict[str, Any]) -> None:
+def test_the_vm_is_kept_until_the_payload_reports_that_its_bootstrap_may_end(lan: dict[str, Any]) -> None:
     rig = Rig(signals=True, completes_s=400, **lan)
     outs = rig.move()
     assert rig.states[-3:] == ["await", "let go", "done"]
     assert rig.lan.stopped_at == [400]
-    assert outs["completion"] == "complete"
+    assert outs.completion == "complete"
     assert any(line.startswith("await: the ConfigMap is not there; ") for line in rig.lines)
 
 
 @pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
-def test_a_payload_that_never_says_so_keeps_the_vm_and_the_vip_stays_with_the_control_plane(
+def test_a_payload_that_never_reports_it_keeps_the_vm_and_the_vip_stays_with_the_control_plane(
     lan: dict[str, Any],
 ) -> None:
     rig = Rig(signals=True, completes_s=NEVER, **lan)
     error = str(rig.fails())
-    assert f"at await: the ConfigMap is not there, after {CLUSTER.deadline_s:g} s" in error
+    assert f"at await: the ConfigMap is not there, after {SPEC.deadline_s:g} s" in error
     assert "the VIP was left where it is, and the VM runs on" in error
-    assert "hold" not in rig.lan.said
+    assert "hold" not in rig.lan.sent
     assert rig.lan.vip_macs() == (TAKEN,)
 
 
 def test_the_vm_is_kept_while_the_vip_is_away_from_the_control_plane() -> None:
     rig = Rig(signals=True, macs=[(0, TAKEN), (60, HELD)], completes_s=70)
     assert f"at await: answered by okd-bootstrap ({BOOTSTRAP})" in str(rig.fails())
-    assert rig.lan.said == ["status"]
+    assert rig.lan.sent == ["status"]
 
 
 @pytest.mark.parametrize(
@@ -242,14 +242,14 @@ def test_the_vm_is_kept_while_the_vip_is_away_from_the_control_plane() -> None:
         ),
     ],
 )
-def test_who_held_the_vip_is_told_in_turn(macs: list[tuple[float, frozenset[str]]], holders: list[str]) -> None:
+def test_who_held_the_vip_is_listed_in_turn(macs: list[tuple[float, frozenset[str]]], holders: list[str]) -> None:
     outs = Rig(macs=macs, moves_s=NEVER).move()
     wanted = zip(holders, (0, 36, 38), strict=True)
-    assert outs["holders"] == [{"holder": holder, "at_s": at_s} for holder, at_s in wanted]
+    assert outs.holders == [{"holder": holder, "at_s": at_s} for holder, at_s in wanted]
 
 
 def test_progress_is_one_line_per_state_and_a_heartbeat_not_one_per_poll() -> None:
-    rig = Rig(replace(CLUSTER, stable_s=100))
+    rig = Rig(spec_with(stable_s=100))
     rig.move()
     gate = [line for line in rig.lines if line.startswith("gate")]
     assert 15 <= len(gate) <= 25
@@ -259,23 +259,64 @@ def test_progress_is_one_line_per_state_and_a_heartbeat_not_one_per_poll() -> No
 @pytest.mark.parametrize(("min_ready", "ready"), [(3, 2), (2, 1)])
 def test_the_gate_counts_ready_nodes(min_ready: int, ready: int) -> None:
     down = [(address, 0, 100) for address in list(NODES.values())[ready:]]
-    rig = Rig(replace(CLUSTER, min_ready=min_ready), outages=down)
+    rig = Rig(spec_with(min_ready=min_ready), outages=down)
     rig.move()
-    assert rig.at("release") == 100 + CLUSTER.stable_s
+    assert rig.at("release") == 100 + SPEC.stable_s
 
 
 def test_enough_nodes_are_enough_even_when_they_take_turns() -> None:
-    rig = Rig(replace(CLUSTER, min_ready=2), outages=[(FIRST, 0, 15), (SECOND, 15, NEVER)])
+    rig = Rig(spec_with(min_ready=2), outages=[(FIRST, 0, 15), (SECOND, 15, NEVER)])
     rig.move()
-    assert rig.at("release") == CLUSTER.stable_s
+    assert rig.at("release") == SPEC.stable_s
 
 
-TWO = replace(CLUSTER, vips=(VIP, VIP6))
+class TestReach:
+    """From the phase of the state to the wanted one."""
+
+    def test_phase_bootstrap_is_proven(self) -> None:
+        outs = Rig(phase("bootstrap")).engine.reach(Phase.BOOTSTRAP, VipHandoffOuts(gap_ms=99))
+        assert (outs.holder, outs.gap_ms) == ("okd-bootstrap", None)
+
+    def test_the_way_to_production_is_a_move(self) -> None:
+        rig = Rig(phase("production"))
+        outs = rig.engine.reach(Phase.BOOTSTRAP, VipHandoffOuts(holder="okd-bootstrap"))
+        assert (outs.holder, outs.gap_ms) == ("master-1", 31)
+        assert rig.states[-1] == "done"
+        assert rig.lan.stopped_at
+
+    def test_in_production_the_holder_is_proven_and_what_describes_the_move_stays(self) -> None:
+        moved = VipHandoffOuts(
+            holder="master-0",
+            mac="an old one",
+            macs=["an old one"],
+            unproven="not seen",
+            completion="complete",
+            gap_ms=31,
+            gap_at_s=33.5,
+            probes_sent=500,
+            probes_failed=1,
+            seconds={"gate": 30},
+            timeline=[{"state": "gate", "at_s": 0}],
+            holders=[{"holder": "okd-bootstrap", "at_s": 0}],
+            clients={"connects_tried": 450},
+        )
+        rig = Rig(phase("production"), **TOOK_IT)
+        outs = rig.engine.reach(Phase.PRODUCTION, moved)
+        now = {"holder": "master-1", "mac": MACS[SECOND], "macs": [MACS[SECOND]], "unproven": None}
+        assert outs.model_dump() == {**moved.model_dump(), **now}
+        assert rig.lan.order == [], "nothing is sent, measured or stopped"
+
+
+def phase(name: str) -> VipHandoffSpec:
+    return spec_with(phase=name)
+
+
+TWO = spec_with(vips=[VIP, VIP6])
 
 
 def test_two_vips_move_together() -> None:
     rig = Rig(TWO, second_macs=[(0, HELD), (36, TAKEN)])
-    assert rig.move()["holder"] == "master-1"
+    assert rig.move().holder == "master-1"
     assert (rig.at("release"), rig.at("soak")) == (30, 36)
 
 
@@ -291,11 +332,11 @@ def test_of_two_vips_both_move_or_none(second: list[tuple[float, frozenset[str]]
     error = str(rig.fails())
     assert f"at {state}: answered: " in error
     assert seen in error
-    assert rig.lan.said[-1] == "hold"
+    assert rig.lan.sent[-1] == "hold"
     assert "the VIP is on the bootstrap again" in error
 
 
 def test_two_vips_are_served_when_the_api_is_ready_through_both() -> None:
     rig = Rig(TWO, second_macs=[(0, HELD)], outages=[(VIP6, 0, 7)])
-    assert rig.engine.prove_bootstrap()["holder"] == "okd-bootstrap"
+    assert rig.engine.prove_bootstrap().holder == "okd-bootstrap"
     assert rig.lan.second == 7

@@ -11,6 +11,7 @@ from providers.vip_handoff.okd import Okd
 from testing.certificates import authority
 from testing.fakes.https_server import UNAVAILABLE, https_server
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
+from wires.api.kubernetes import KubeApi
 
 DOMAIN, LOCAL = "okd.lab.test", "127.0.0.1"
 CONFIG_MAP = "ConfigMap kube-system/bootstrap: "
@@ -29,11 +30,11 @@ def both(status: str, *conditions: tuple[str, str]) -> bytes:
 
 def missing(port: int, found: Kubeconfig | None) -> str | None:
     assert found
-    return Okd(replace(found.api(DOMAIN), port=port)).missing(LOCAL)
+    return Okd(replace(KubeApi.by(found, DOMAIN), port=port)).missing(LOCAL)
 
 
 @pytest.mark.parametrize(
-    ("said", "seen"),
+    ("answered", "seen"),
     [
         pytest.param(both("complete", ("EtcdBootstrapMemberRemoved", "True")), None, id="complete"),
         pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}not there, wanted", id="no-config-map"),
@@ -50,24 +51,24 @@ def missing(port: int, found: Kubeconfig | None) -> str | None:
         pytest.param(b"hunter2\r\n", "the answer is no HTTP", id="no-http"),
     ],
 )
-def test_what_okd_says_is_told(said: bytes, seen: str | None, payload: Path, certificate: str) -> None:
+def test_what_okd_answers_is_the_signal(answered: bytes, seen: str | None, payload: Path, certificate: str) -> None:
     write_kubeconfig(payload)
-    with https_server(certificate, said, client_ca=authority("test-ca").pem) as server:
-        told = missing(server.port, read_kubeconfig("prod"))
+    with https_server(certificate, answered, client_ca=authority("test-ca").pem) as server:
+        found = missing(server.port, read_kubeconfig("prod"))
         assert set(server.names) == {"api.okd.lab.test"}
-    assert told is None if seen is None else seen in str(told)
-    assert "hunter2" not in str(told)
+    assert found is None if seen is None else seen in str(found)
+    assert "hunter2" not in str(found)
 
 
-def test_a_client_that_the_api_does_not_know_is_told(payload: Path, certificate: str) -> None:
+def test_an_api_that_does_not_know_the_client_is_a_missing_signal(payload: Path, certificate: str) -> None:
     write_kubeconfig(payload, kubeconfig(authority("other-ca")))
     with https_server(certificate, client_ca=authority("test-ca").pem) as server:
-        told = missing(server.port, read_kubeconfig("prod"))
+        found = missing(server.port, read_kubeconfig("prod"))
         assert server.requests == []
-    assert "OKD cannot be asked through 127.0.0.1: " in str(told)
+    assert "OKD cannot be asked through 127.0.0.1: " in str(found)
 
 
-def test_an_api_of_another_cluster_is_told_nothing(payload: Path, certificate: str) -> None:
+def test_an_api_of_another_cluster_is_sent_nothing(payload: Path, certificate: str) -> None:
     content = kubeconfig(authority("test-ca"))
     other = kubeconfig(authority("other-ca"))["users"][0]["user"]["client-certificate-data"]
     content["clusters"][0]["cluster"]["certificate-authority-data"] = other

@@ -5,19 +5,18 @@ from typing import Any
 import pytest
 
 from providers.base.errors import HandoffUnsafeError
-from providers.vip_handoff.checks import holder_of
-from providers.vip_handoff.model import UNMEASURED
-from testing.fakes.lan import BOOTSTRAP, CLUSTER, NEVER, STRANGER, VIP
+from providers.vip_handoff.checks import holder_in
+from testing.fakes.lan import BOOTSTRAP, NEVER, SPEC, STRANGER, VIP
 from testing.handoff_rig import HELD, TAKEN, Rig
 
 
 def test_a_node_whose_address_nobody_answers_is_no_holder_of_nothing() -> None:
-    assert holder_of([frozenset()], CLUSTER, lambda _: frozenset()) is None
+    assert holder_in(SPEC, [frozenset()], lambda _: frozenset()) is None
 
 
 def test_two_that_answer_for_a_node_make_no_holder() -> None:
     both = HELD | TAKEN
-    assert holder_of([both], CLUSTER, lambda _: both) is None
+    assert holder_in(SPEC, [both], lambda _: both) is None
 
 
 @pytest.mark.parametrize(
@@ -33,11 +32,11 @@ def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
 ) -> None:
     rig = Rig(macs=macs, outages=[(VIP, 0, 5), (f"config {VIP}", 0, 9)])
     outs = rig.engine.prove_bootstrap()
-    assert outs["holder"] == holder
-    assert {name: outs[name] for name in UNMEASURED} == UNMEASURED
-    assert outs["completion"] is None
+    assert outs.holder == holder
+    assert (outs.gap_ms, outs.gap_at_s, outs.probes_sent, outs.probes_failed, outs.clients) == (None, None, 0, 0, {})
+    assert outs.completion is None
     assert rig.lan.second >= max(9, macs[-1][0])
-    assert rig.lan.said == []
+    assert rig.lan.sent == []
 
 
 @pytest.mark.parametrize(
@@ -61,12 +60,12 @@ def test_phase_bootstrap_is_not_proven_by_deadline(lan: dict[str, Any], seen: st
     with pytest.raises(HandoffUnsafeError, match="at prove") as caught:
         rig.engine.prove_bootstrap()
     assert seen in str(caught.value)
-    assert CLUSTER.bootstrap_s <= rig.lan.second < CLUSTER.bootstrap_s + 1
+    assert SPEC.bootstrap_s <= rig.lan.second < SPEC.bootstrap_s + 1
 
 
 def test_phase_production_is_proven_by_a_node_of_the_control_plane() -> None:
     rig = Rig(macs=[(0, frozenset()), (3, TAKEN)])
-    assert rig.engine.prove_control_plane()["holder"] == "master-1"
+    assert rig.engine.prove_control_plane().holder == "master-1"
 
 
 @pytest.mark.parametrize(
@@ -78,4 +77,4 @@ def test_phase_production_is_not_proven_by_anybody_else(macs: frozenset[str]) ->
     rig = Rig(macs=[(0, macs)])
     with pytest.raises(HandoffUnsafeError, match="at confirm"):
         rig.engine.prove_control_plane()
-    assert rig.lan.second >= CLUSTER.deadline_s
+    assert rig.lan.second >= SPEC.deadline_s

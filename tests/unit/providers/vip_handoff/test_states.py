@@ -9,18 +9,14 @@ import pytest
 from providers.base.errors import HandoffUnsafeError
 from providers.vip_handoff.states import ENDS, TABLE, Row, State
 from testing.documents import table
-from testing.fakes.lan import NEVER, VIP
+from testing.fakes.lan import NEVER, SPEC, VIP
 from testing.handoff_rig import FIRST, RELEASED, TAKEN, TOOK_IT, Rig
 
 DOCUMENT = "explanation/handoff.md"
 
 
-def told(function: Callable[..., Any] | None) -> str:
+def docstring(function: Callable[..., Any] | None) -> str:
     return (function.__doc__ or "").strip() if function else "-"
-
-
-def time(value: float | str) -> str:
-    return f"`{value}`" if isinstance(value, str) else f"{value:g} s" if value else "-"
 
 
 def success(row: Row) -> str:
@@ -34,10 +30,10 @@ def test_the_document_shows_the_table() -> None:
     drawn = [
         {
             "state": state.value,
-            "does": told(row.does),
-            "checks": told(row.check),
-            "steady": time(row.steady),
-            "deadline": time(row.within),
+            "does": docstring(row.does),
+            "checks": docstring(row.check),
+            "steady": row.steady.name,
+            "deadline": row.within.name,
             "success": success(row),
             "failure": row.failure.value,
             "too late": row.late.value if row.check else "-",
@@ -46,6 +42,22 @@ def test_the_document_shows_the_table() -> None:
         for state, row in TABLE.items()
     ]
     assert table(DOCUMENT, "state") == drawn
+
+
+TIMES = {
+    "-": 0,
+    "`stable_s`": 30,
+    "`soak_s`": 20,
+    "`soaks_s`": 80,
+    "`deadline_s`": 600,
+    "`bootstrap_s`": 300,
+    "30 s": 30,
+}
+
+
+def test_each_time_of_the_table_is_the_one_that_its_name_promises() -> None:
+    seen = {time.name: time.of(SPEC) for row in TABLE.values() for time in (row.steady, row.within)}
+    assert seen == TIMES
 
 
 def test_the_document_shows_the_ends() -> None:

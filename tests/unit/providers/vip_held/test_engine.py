@@ -2,7 +2,7 @@
 
 import pytest
 
-from providers.base.errors import HandoffUnsafeError
+from providers.base.errors import VipError
 from providers.vip_held.engine import VipHeldEngine
 from testing.fakes.clock import FakeClock
 
@@ -48,11 +48,14 @@ def test_it_is_waited_for() -> None:
 )
 def test_what_is_not_so_by_the_deadline_is_one_line(macs: frozenset[str], seen: str) -> None:
     rig = Rig((0, macs))
-    with pytest.raises(HandoffUnsafeError) as caught:
+    with pytest.raises(VipError) as caught:
         rig.engine.prove(deadline_s=60)
-    assert str(caught.value).startswith(f"VIP {VIP}: {seen}, wanted exactly one of worker-0, worker-1, after 60 s")
+    assert str(caught.value) == (
+        f"VIP {VIP}: {seen}, wanted exactly one of worker-0, worker-1, after 60 s. "
+        "Fix: look at the routers and keepalived there"
+    )
     assert rig.clock.now() == 60
 
 
-def test_a_look_names_no_holder_of_what_two_answer() -> None:
+def test_a_refresh_names_no_holder_of_what_two_answer() -> None:
     assert Rig((0, OF["192.0.2.24"] | OTHER)).engine.holder() == (None, ["mac-24", "mac-of-the-bootstrap"])

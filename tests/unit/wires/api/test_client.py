@@ -1,10 +1,10 @@
-"""What a client of the VIP felt: counts of attempts, and the longest gap."""
+"""What a client of the VIP met: counts of attempts, and the longest gap."""
 
 import threading
 
 import pytest
 
-from wires.api.client import PROBLEMS, Attempt, Felt, VipClient
+from wires.api.client import PROBLEMS, Attempt, Attempts, VipClient
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,14 @@ from wires.api.client import PROBLEMS, Attempt, Felt, VipClient
 def test_the_gap_is_between_two_successes(
     attempts: list[tuple[float, bool]], failed: int, gap_ms: float, began: float
 ) -> None:
-    felt = Felt()
+    met = Attempts()
     for now, succeeded in attempts:
-        felt.note(succeeded, now)
-    assert (felt.tried, felt.failed, round(felt.gap_ms), felt.gap_began) == (len(attempts), failed, gap_ms, began)
+        met.note(succeeded, now)
+    assert (met.tried, met.failed, round(met.gap_ms), met.gap_began) == (len(attempts), failed, gap_ms, began)
 
 
 class Answers:
-    """Answers a script (well, not well, or a problem), then its last for good; says when the script is through."""
+    """Answers by a script (good, bad, or a problem), then repeats its last line; `through` is set after that."""
 
     def __init__(self, *script: bool | str) -> None:
         self.script, self.asked, self.through = list(script), 0, threading.Event()

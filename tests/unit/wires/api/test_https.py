@@ -1,15 +1,15 @@
 """Readiness, asked of a real TLS server on loopback."""
 
+import logging
 import socket
-import ssl
 import time
 
 import pytest
 
 from testing.certificates import authority
 from testing.fakes.https_server import UNAVAILABLE, https_server
-from wires.api.api import API_PORT, CONFIG_PORT, Api
-from wires.api.https import Endpoint, connect_problem
+from wires.api.api import Api
+from wires.api.https import Endpoint, connect_problem, get, pool_at, trusting
 
 NAME, LOCAL = "api.okd.lab.test", "127.0.0.1"
 
@@ -22,7 +22,10 @@ def test_an_api_that_answers_200_under_its_name_and_ca_is_ready(certificate: str
     with https_server(certificate) as server:
         assert endpoint(server.port).is_ready(LOCAL)
         assert server.names == [NAME]
-        assert server.requests[0].startswith(b"GET /readyz HTTP/1.1\r\nHost: api.okd.lab.test\r\n")
+        request, *headers = server.requests[0].split(b"\r\n")
+        assert request == b"GET /readyz HTTP/1.1"
+        assert [each for each in headers if each.startswith(b"Host:")] == [b"Host: api.okd.lab.test"]
+        assert b"Connection: close" in headers
 
 
 def test_an_ipv6_address_is_asked_alike(certificate: str) -> None:
@@ -46,8 +49,7 @@ def test_a_certificate_of_somebody_else_is_not_ready(certificate: str, name: str
     with https_server(certificate) as server:
         asked = endpoint(server.port, name=name, ca=ca)
         assert not asked.is_ready(LOCAL)
-        with pytest.raises(ssl.SSLCertVerificationError):
-            asked.get(LOCAL)
+        assert str(asked.problem(LOCAL)).startswith("SSLCertVerificationError: ")
         assert server.requests == []
 
 
@@ -61,7 +63,7 @@ def test_a_certificate_of_somebody_else_is_not_ready(certificate: str, name: str
 )
 def test_another_status_is_not_ready(certificate: str, answer: bytes, status: int) -> None:
     with https_server(certificate, answer) as server:
-        assert endpoint(server.port).get(LOCAL) == status
+        assert endpoint(server.port).problem(LOCAL) == f"status {status}"
         assert not endpoint(server.port).is_ready(LOCAL)
 
 
@@ -93,10 +95,46 @@ def test_a_closed_port_neither_connects_nor_is_ready() -> None:
     assert not endpoint(port).is_ready(LOCAL)
 
 
-def test_a_cluster_s_api_and_config_server_are_asked_by_their_own_names() -> None:
-    api = Api("okd.lab.test", authority("test-ca").pem)
-    asked = [(each.port, each.path, each.server_name) for each in (api._ready, api._config)]
+def test_a_cluster_s_api_and_config_server_are_asked_by_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    class Noted(Endpoint):
+        def problem(self, address: str) -> str | None:
+            asked.append((address, self.port, self.path, self.server_name, self.ca_pem))
+            return "status 503"
+
+    monkeypatch.setattr("wires.api.api.Endpoint", Noted)
+    api = Api("okd.lab.test", "a PEM")
+    assert api.problem("192.0.2.5") == "status 503"
+    assert not api.is_ready("192.0.2.6")
+    assert not api.serves_config("192.0.2.7")
     assert asked == [
-        (API_PORT, "/readyz", "api.okd.lab.test"),
-        (CONFIG_PORT, "/healthz", "api-int.okd.lab.test"),
+        ("192.0.2.5", 6443, "/readyz", "api.okd.lab.test", "a PEM"),
+        ("192.0.2.6", 6443, "/readyz", "api.okd.lab.test", "a PEM"),
+        ("192.0.2.7", 22623, "/healthz", "api-int.okd.lab.test", "a PEM"),
     ]
+
+
+@pytest.fixture
+def trace(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG, "wires.api.https")
+    return caplog
+
+
+@pytest.mark.parametrize(("address", "host"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")], ids=["ipv4", "ipv6"])
+def test_a_trace_has_url_and_status_and_nothing_of_the_content(
+    certificate: str, trace: pytest.LogCaptureFixture, address: str, host: str
+) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nX-Token: canary-1\r\nContent-Length: 8\r\n\r\ncanary-2"
+    with https_server(certificate, answer, address=address) as server:
+        pool = pool_at(address, server.port, NAME, trusting(authority("test-ca").pem), 3)
+        assert get(pool, "/readyz") == (200, b"canary-2")
+        assert trace.messages == [f"GET https://{host}:{server.port}/readyz: status 200"]
+
+
+def test_a_trace_has_what_came_in_place_of_an_answer(trace: pytest.LogCaptureFixture) -> None:
+    with socket.create_server((LOCAL, 0)) as listener:
+        port = listener.getsockname()[1]
+    assert not endpoint(port).is_ready(LOCAL)
+    (line,) = trace.messages
+    assert line.startswith(f"GET https://127.0.0.1:{port}/readyz: ConnectionRefusedError: ")

@@ -1,4 +1,4 @@
-"""What libvirt says of its host, by its own test driver."""
+"""What libvirt reports of its host, by its own test driver."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def uri(tmp_path: Path) -> str:
     return f"test://{path}"
 
 
-def test_a_pool_is_told_with_the_volumes_that_were_asked_for(uri: str) -> None:
+def test_a_pool_is_reported_with_the_volumes_that_were_asked_for(uri: str) -> None:
     facts = host_facts(uri, "images", {"base.qcow2", "gone.qcow2"})
     assert facts.version >= (9, 0, 0)
     assert facts.pool is not None

@@ -78,8 +78,8 @@ def logged_out(it: ServerUnderTest) -> None:
     it.fleet.fault(Fault("POST.*Reset", "logout", times=1))
 
 
-def answer_lost(deed: str) -> Callable[[ServerUnderTest], None]:
-    return script(Fault(deed, "reset", times=1, applied=True))
+def answer_lost(request: str) -> Callable[[ServerUnderTest], None]:
+    return script(Fault(request, "reset", times=1, applied=True))
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ class Row:
 
     Args:
         error: None: the server is installed, with one Reset of each kind.
-        says: What the error says.
+        text: Pattern of the error's text.
         writes: How many requests that are no GET the BMC got until then.
     """
 
     name: str
     fault: Callable[[ServerUnderTest], None]
     error: type[OkdBaremetalError] | None = None
-    says: str = ""
+    text: str = ""
     writes: int = 0
 
 
@@ -112,7 +112,7 @@ ROWS = (
     Row("401 once", script(Fault("GET", "status", status=401, times=1)), BmcAuthError, "accounts lock"),
     Row("401 for ever", script(Fault("GET", "status", status=401)), BmcAuthError, "accounts lock"),
     Row("403", script(Fault("POST.*Reset", "status", status=403)), BmcAuthError, "HTTP 403", writes=1),
-    Row("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, looks=4))),
+    Row("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, requests=4))),
     Row("answer to a reset lost", answer_lost("POST.*Reset")),
     Row("answer to an insert lost", answer_lost("POST.*InsertMedia")),
     Row("answer to an eject lost", answer_lost("POST.*EjectMedia")),
@@ -133,7 +133,7 @@ ROWS = (
     Row(
         "wrong identity", script(Fault(SYSTEM, "says", says=ANOTHER)), BmcIdentityError, f"{uuid_of(0)}.*{uuid_of(7)}"
     ),
-    Row("expired certificate", having(certificate="expired"), BmcError, "certificate has expired.*Renew it"),
+    Row("expired certificate", having(certificate="expired"), BmcError, r"certificate has expired\)\. Fix: renew it"),
     Row("certificate of another name", having(certificate="other name"), BmcError, "mismatch.*bmc.address"),
     Row("certificate of another CA", having(certificate="other authority"), BmcError, "not trusted.*bmc_ca"),
     Row("session table full for a minute", sessions_full_for_a_minute),
@@ -180,7 +180,7 @@ def test_a_fault_ends_as_the_document_says(it: ServerUnderTest, row: Row) -> Non
         with pytest.raises(row.error) as caught:
             it.from_start_to_end()
         assert type(caught.value) is row.error
-        assert re.search(row.says, str(caught.value))
+        assert re.search(row.text, str(caught.value))
         assert it.fleet.options.password not in str(caught.value)
         assert max(it.fleet.figures().resets.values(), default=0) <= 1
         if row.writes:
@@ -195,7 +195,7 @@ def test_the_document_has_each_row() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_login_is_tried_once_and_works_when_mended(it: ServerUnderTest, status: int) -> None:
+def test_a_refused_login_is_tried_once_and_works_when_it_is_corrected(it: ServerUnderTest, status: int) -> None:
     it.fleet.fault(Fault("GET", "status", status=status, times=1))
     with pytest.raises(BmcAuthError):
         it.take_over()
@@ -204,18 +204,24 @@ def test_a_refused_login_is_tried_once_and_works_when_mended(it: ServerUnderTest
     assert it.is_installed()
 
 
+def fingerprint(it: ServerUnderTest) -> str:
+    """SHA-256 of the certificate that the BMC shows."""
+    pem = ssl.get_server_certificate((it.fleet.node(0), it.fleet.port))
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+
+
 def test_a_pinned_certificate_is_trusted_whoever_signed_it(it: ServerUnderTest) -> None:
     it.fleet.change(0, certificate="other authority")
-    pem = ssl.get_server_certificate((it.fleet.node(0), it.fleet.port))
-    it.fingerprint = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+    it.fingerprint = fingerprint(it)
     it.from_start_to_end()
     assert it.is_installed()
 
 
 def test_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
     it.fingerprint = "ab" * 32
-    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out who answers"):
+    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out who answers") as caught:
         it.take_over()
+    assert fingerprint(it) in str(caught.value).replace(":", ""), "to be compared with what the BMC's own pages show"
     assert it.fleet.figures().requests.total() == 0
 
 

@@ -1,4 +1,4 @@
-"""Steps: looked at before asked for, asked for once, asked again only when that does no harm."""
+"""Steps read before they ask, ask once, and ask again only when that does no harm."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTr
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.redfish.bmc import Power
-from wires.redfish.steps import Steps, drive
+from wires.redfish.steps import Steps, run_steps
 
 HOUR_S = 3600
 
@@ -29,13 +29,13 @@ def failing(times: int, error: Exception, on: str = "") -> Callable[[str], None]
 
 def test_what_is_so_is_not_asked_for() -> None:
     bmc = FakeBmc(FakeClock())
-    drive(steps(bmc).power(Power.OFF), bmc.clock)
+    run_steps(steps(bmc).power(Power.OFF), bmc.clock)
     assert (bmc.writes, bmc.requests) == ([], 1)
 
 
 def test_what_was_accepted_is_asked_for_once_however_long_it_takes() -> None:
     bmc = FakeBmc(FakeClock(), change_s=1200)
-    drive(steps(bmc).power(Power.ON), bmc.clock)
+    run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert bmc.writes == ["On"]
 
 
@@ -43,7 +43,7 @@ def test_power_that_never_changes_ends_the_step_long_before_the_deadline() -> No
     bmc = FakeBmc(FakeClock(), change_s=1e9)
     began = bmc.clock.now()
     with pytest.raises(BmcTimeoutError, match="power On was not reached in time"):
-        drive(steps(bmc, 10 * HOUR_S).power(Power.ON), bmc.clock)
+        run_steps(steps(bmc, 10 * HOUR_S).power(Power.ON), bmc.clock)
     assert bmc.clock.now() - began == 1500
     assert bmc.writes == ["On"]
 
@@ -52,7 +52,7 @@ def test_power_that_never_changes_ends_the_step_long_before_the_deadline() -> No
     ("undone", "after_s"),
     [pytest.param(True, 2, id="refused-by-the-bmc"), pytest.param(False, 60, id="perhaps-done")],
 )
-def test_a_deed_is_asked_for_again_when_it_should_show(undone: bool, after_s: float) -> None:
+def test_a_change_is_asked_for_again_when_it_should_show(undone: bool, after_s: float) -> None:
     bmc = FakeBmc(FakeClock())
     asked: list[float] = []
 
@@ -63,7 +63,7 @@ def test_a_deed_is_asked_for_again_when_it_should_show(undone: bool, after_s: fl
                 raise BmcTransientError("HTTP 503", undone=undone)
 
     bmc.fault = fault
-    drive(steps(bmc).power(Power.ON), bmc.clock)
+    run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert len(asked) == 2
     assert after_s * 0.8 <= asked[1] - asked[0] <= after_s * 1.2 + 3
 
@@ -72,7 +72,7 @@ def test_a_deed_is_asked_for_again_when_it_should_show(undone: bool, after_s: fl
 def test_a_lost_answer_is_not_followed_by_a_second_request(change_s: float) -> None:
     bmc = FakeBmc(FakeClock(), change_s=change_s)
     bmc.lost = failing(1, BmcTransientError("the connection broke"))
-    drive(steps(bmc).power(Power.ON), bmc.clock)
+    run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert bmc.writes == ["On"]
 
 
@@ -80,7 +80,7 @@ def test_a_sick_bmc_is_asked_less_and_less_often() -> None:
     bmc = FakeBmc(FakeClock())
     bmc.fault = failing(1000, BmcTransientError("HTTP 503"))
     with pytest.raises(BmcTimeoutError, match="last answer: HTTP 503"):
-        drive(steps(bmc).power(Power.ON), bmc.clock)
+        run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert bmc.requests < 80
 
 
@@ -88,7 +88,7 @@ def test_retry_after_is_kept() -> None:
     bmc = FakeBmc(FakeClock())
     bmc.fault = failing(1, BmcTransientError("HTTP 503", retry_after_s=300))
     began = bmc.clock.now()
-    drive(steps(bmc).power(Power.OFF), bmc.clock)
+    run_steps(steps(bmc).power(Power.OFF), bmc.clock)
     assert bmc.clock.now() - began == 300
     assert bmc.requests == 2
 
@@ -98,13 +98,13 @@ def test_a_retry_after_beyond_the_deadline_ends_at_the_deadline() -> None:
     bmc.fault = failing(9, BmcTransientError("HTTP 503", retry_after_s=86_400))
     began = bmc.clock.now()
     with pytest.raises(BmcTimeoutError):
-        drive(steps(bmc, 600).power(Power.OFF), bmc.clock)
+        run_steps(steps(bmc, 600).power(Power.OFF), bmc.clock)
     assert bmc.clock.now() - began == 600
 
 
-def test_a_long_wait_is_looked_at_ever_more_rarely() -> None:
+def test_during_a_long_wait_reads_come_ever_more_rarely() -> None:
     bmc = FakeBmc(FakeClock(), change_s=1200)
-    drive(steps(bmc).power(Power.ON), bmc.clock)
+    run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert 60 < bmc.requests < 220
 
 
@@ -119,17 +119,17 @@ def test_a_refusal_is_none_where_it_is_so_all_the_same(error: Exception, ends_we
     bmc = FakeBmc(FakeClock(), change_s=0)
     bmc.lost = failing(1, error)
     if ends_well:
-        drive(steps(bmc).power(Power.ON), bmc.clock)
+        run_steps(steps(bmc).power(Power.ON), bmc.clock)
     else:
         with pytest.raises(BmcAuthError):
-            drive(steps(bmc).power(Power.ON), bmc.clock)
+            run_steps(steps(bmc).power(Power.ON), bmc.clock)
 
 
 def test_a_refusal_for_good_ends_the_step() -> None:
     bmc = FakeBmc(FakeClock())
     bmc.fault = failing(1, BmcError("reset On is not offered"), on="request_power")
     with pytest.raises(BmcError, match="not offered"):
-        drive(steps(bmc).power(Power.ON), bmc.clock)
+        run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert bmc.writes == []
 
 
@@ -143,5 +143,5 @@ def test_an_eject_that_was_refused_in_silence_is_repeated() -> None:
                 super().eject()
 
     bmc = Silent(FakeClock(), image="nfs://x/rescue.iso")
-    drive(steps(bmc).no_media(), bmc.clock)
+    run_steps(steps(bmc).no_media(), bmc.clock)
     assert bmc.ejects == 3

@@ -1,40 +1,52 @@
-"""SushyBmc against a small service: how it looks, logs in, and what errors become."""
-
-import json
-from collections.abc import Iterator
+"""SushyBmc against a BMC of the fake fleet: what it reads, how it logs in, and what errors become."""
 
 import pytest
+from pydantic import SecretStr
 
 from providers.base.errors import BmcAuthError, BmcError, BmcTransientError
-from testing.fakes.redfish_service import PASSWORD, SYSTEM, SYSTEMS, FakeService, collection, service, started
-from wires.redfish.access import Access
+from testing.fakes.fleet.fleet import Fault
+from tests.unit.wires.redfish.one_bmc import PASSWORD, RESET, SESSIONS, SYSTEM, SYSTEMS, OneBmc, one_bmc
+from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import BootOverride, Identity, Power
 from wires.redfish.sushy_bmc import SushyBmc
 from wires.redfish.tls import tls_context
 
-
-@pytest.fixture
-def system_home() -> Iterator[FakeService]:
-    yield from started(service(SYSTEM))
+READ = f"GET {SYSTEM}$"
 
 
-def test_one_look_is_one_request(system_home: FakeService) -> None:
-    bmc = system_home.bmc()
+def in_the_middle_of_a_boot(it: OneBmc) -> None:
+    it.says(
+        READ,
+        UUID="C0FFEE",
+        SerialNumber="SN-1",
+        Model="R650",
+        Manufacturer="Contoso",
+        BiosVersion="1.2",
+        PowerState="PoweringOn",
+        Boot={
+            "BootSourceOverrideTarget": "Hdd",
+            "BootSourceOverrideEnabled": "Once",
+            "BootSourceOverrideMode": "UEFI",
+        },
+    )
+
+
+def test_each_read_is_one_request(it: OneBmc) -> None:
+    in_the_middle_of_a_boot(it)
+    bmc = it.client()
     assert bmc.requests == 0
     assert bmc.identity() == Identity("c0ffee", "SN-1", "R650", "Contoso", "1.2")
     assert bmc.power() is Power.CHANGING
     assert bmc.boot_override() == BootOverride("Hdd", "Once", "UEFI")
-    assert system_home.seen == [f"GET {SYSTEM}"] * 3
+    assert it.lines == [f"GET {SYSTEM}"] * 3
     assert bmc.requests == 3
-    bmc.close()
 
 
-def test_the_only_system_needs_no_name(system_home: FakeService) -> None:
-    system_home.documents[SYSTEMS] = collection(SYSTEMS, SYSTEM)
-    bmc = system_home.bmc("")
+def test_the_only_system_needs_no_name(it: OneBmc) -> None:
+    in_the_middle_of_a_boot(it)
+    bmc = it.client("")
     assert (bmc.identity().serial, bmc.power()) == ("SN-1", Power.CHANGING)
-    assert system_home.seen == [f"GET {SYSTEMS}", f"GET {SYSTEM}", f"GET {SYSTEM}"]
-    bmc.close()
+    assert it.lines == [f"GET {SYSTEMS}", f"GET {SYSTEM}", f"GET {SYSTEM}"]
 
 
 @pytest.mark.parametrize(
@@ -46,29 +58,44 @@ def test_the_only_system_needs_no_name(system_home: FakeService) -> None:
         ),
     ],
 )
-def test_one_of_many_systems_must_be_named(system_home: FakeService, systems: tuple[str, ...], why: str) -> None:
-    system_home.documents[SYSTEMS] = collection(SYSTEMS, *systems)
-    bmc = system_home.bmc("/redfish/v1/")
+def test_one_of_many_systems_must_be_named(it: OneBmc, systems: tuple[str, ...], why: str) -> None:
+    it.says(f"GET {SYSTEMS}$", Members=[{"@odata.id": path} for path in systems])
     with pytest.raises(BmcError, match=why):
-        bmc.power()
-    bmc.close()
+        it.client("/redfish/v1/").power()
+
+
+def message(text: str) -> dict[str, dict[str, str]]:
+    return {"error": {"message": text}}
 
 
 @pytest.mark.parametrize(
-    ("status", "text", "kind", "message"),
+    ("fault", "kind", "text"),
     [
-        (401, "{}", BmcAuthError, "HTTP 401, the BMC refuses the credentials"),
-        (403, "{}", BmcAuthError, "HTTP 403"),
-        (404, "{}", BmcError, r"HTTP 404.*bmc\.address"),
-        (429, "{}", BmcTransientError, "HTTP 429"),
-        (409, "{}", BmcTransientError, "HTTP 409"),
-        (503, "busy", BmcTransientError, "HTTP 503"),
-        (400, '{"error": {"message": "no"}}', BmcError, r"HTTP 400 \(no\)"),
-        (400, '{"error": {"message": "iLO.2.14.UnableToModifyDuringSystemPOST"}}', BmcTransientError, "HTTP 400"),
-        (400, json.dumps({"error": {"message": f"bad {PASSWORD}"}}), BmcError, r"HTTP 400 \(bad \*\*\*\)"),
-        (200, "<html>", BmcTransientError, "not usable"),
-        (200, "[]", BmcTransientError, "not usable"),
-        (0, "", BmcTransientError, "the connection broke"),
+        (
+            Fault(READ, "status", status=401, text="{}"),
+            BmcAuthError,
+            "HTTP 401, the BMC refuses the credentials",
+        ),
+        (Fault(READ, "status", status=403, text="{}"), BmcAuthError, "HTTP 403"),
+        (Fault(READ, "status", status=404, text="{}"), BmcError, r"HTTP 404.*bmc\.address"),
+        (Fault(READ, "status", status=429, text="{}"), BmcTransientError, "HTTP 429"),
+        (Fault(READ, "status", status=409, text="{}"), BmcTransientError, "HTTP 409"),
+        (Fault(READ, "status", status=503, text="busy"), BmcTransientError, "HTTP 503"),
+        (Fault(READ, "status", status=400, body=message("no")), BmcError, r"HTTP 400 \(no\)"),
+        (
+            Fault(READ, "status", status=400, body=message("iLO.2.14.UnableToModifyDuringSystemPOST")),
+            BmcTransientError,
+            "HTTP 400",
+        ),
+        (Fault(READ, "status", status=400, body=message(f"bad {PASSWORD}")), BmcError, r"HTTP 400 \(bad \*\*\*\)"),
+        (
+            Fault(READ, "status", status=400, body=message(f"no http://192.0.2.1:80/{'ab' * 32}/m0.iso here")),
+            BmcError,
+            r"HTTP 400 \(no http://192\.0\.2\.1:80/… here\)",
+        ),
+        (Fault(READ, "status", status=200, text="<html>"), BmcTransientError, "not usable"),
+        (Fault(READ, "status", status=200, text="[]"), BmcTransientError, "not usable"),
+        (Fault(READ, "close"), BmcTransientError, "the connection broke"),
     ],
     ids=[
         "401",
@@ -80,60 +107,51 @@ def test_one_of_many_systems_must_be_named(system_home: FakeService, systems: tu
         "400",
         "400-in-post",
         "password-repeated",
+        "iso-repeated",
         "html",
         "list",
         "closed",
     ],
 )
-def test_errors_of_the_wire_become_ours(
-    system_home: FakeService, status: int, text: str, kind: type[BmcError], message: str
-) -> None:
-    system_home.answers[f"GET {SYSTEM}"] = (status, text)
-    bmc = system_home.bmc()
-    with pytest.raises(BmcError, match=message) as caught:
-        bmc.power()
+def test_errors_of_the_wire_become_ours(it: OneBmc, fault: Fault, kind: type[BmcError], text: str) -> None:
+    it.fleet.fault(fault)
+    with pytest.raises(BmcError, match=text) as caught:
+        it.client().power()
     assert type(caught.value) is kind
     assert PASSWORD not in repr(caught.value)
     assert "\n" not in str(caught.value)
-    bmc.close()
 
 
-@pytest.mark.parametrize("status", [0, 503], ids=["answer-lost", "503"])
-def test_a_post_is_sent_once(system_home: FakeService, status: int) -> None:
-    path = f"POST {SYSTEM}/Actions/ComputerSystem.Reset"
-    system_home.answers[path] = (status, "")
-    bmc = system_home.bmc()
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(RESET, "close"), Fault(RESET, "status", status=503, text="")],
+    ids=["answer-lost", "503"],
+)
+def test_a_post_is_sent_once(it: OneBmc, fault: Fault) -> None:
+    it.fleet.fault(fault)
     with pytest.raises(BmcTransientError):
-        bmc.request_power(Power.ON)
-    assert system_home.seen.count(path) == 1
-    bmc.close()
+        it.client().request_power(Power.ON)
+    assert it.lines.count(RESET) == 1
 
 
-def test_a_wrong_password_is_sent_once(system_home: FakeService) -> None:
-    system_home.answers[f"GET {SYSTEM}"] = (401, "{}")
-    bmc = system_home.bmc()
+def test_a_wrong_password_is_sent_once(it: OneBmc) -> None:
     with pytest.raises(BmcAuthError):
-        bmc.identity()
-    assert system_home.seen == [f"GET {SYSTEM}"]
-    bmc.close()
+        it.client(password="wrong").identity()
+    assert it.lines == [f"GET {SYSTEM}"]
 
 
-def test_credentials_go_to_the_bmc_alone(system_home: FakeService) -> None:
-    for other in started(service(SYSTEM)):
-        elsewhere = f"http://127.0.0.1:{other.server_address[1]}/redfish/v1/Managers/1/VirtualMedia"
-        system_home.documents[SYSTEM]["VirtualMedia"] = {"@odata.id": elsewhere}
-        bmc = system_home.bmc()
+def test_credentials_go_to_the_bmc_alone(it: OneBmc) -> None:
+    with one_bmc() as other:
+        it.says(READ, VirtualMedia={"@odata.id": f"{other.fleet.base(0)}/redfish/v1/Managers/1/VirtualMedia"})
         with pytest.raises(BmcTransientError, match="points to another server"):
-            bmc.media()
-        assert other.seen == []
-        bmc.close()
+            it.client().media()
+        assert (other.lines, other.fleet.figures().connections) == ([], 0)
 
 
-def test_a_refused_connection_says_so() -> None:
-    bmc = SushyBmc(Access(f"redfish-virtualmedia+http://127.0.0.1:1{SYSTEM}", "admin", PASSWORD))
+def test_a_refused_connection_is_reported_as_such(it: OneBmc) -> None:
+    it.fleet.change(listening=False)
     with pytest.raises(BmcTransientError, match="connection refused"):
-        bmc.power()
-    bmc.close()
+        it.client().power()
 
 
 def test_a_ca_that_is_none_names_the_option() -> None:
@@ -142,73 +160,74 @@ def test_a_ca_that_is_none_names_the_option() -> None:
 
 
 def test_the_password_is_in_no_repr() -> None:
-    assert "hidden" not in repr(Access("a", "b", "hidden"))
+    access = BmcAccess(address="redfish-virtualmedia://192.0.2.9", username="admin", session=True)
+    bmc = SushyBmc(access, SecretStr("hidden"))
+    assert "hidden" not in f"{access!r} {bmc!r} {vars(bmc)!r}"
 
 
-def test_a_404_after_the_first_look_passes_and_paths_are_found_anew(system_home: FakeService) -> None:
-    bmc = system_home.bmc()
+def test_a_404_after_the_first_read_passes_and_paths_are_found_anew(it: OneBmc) -> None:
+    bmc = it.client()
     assert bmc.media() is None
-    whole = dict(system_home.documents)
-    system_home.documents.clear()
-    for look in (bmc.power, bmc.media, bmc.power):
+    first = len(it.lines)
+    it.answers(".", 404, text="{}")
+    for read in (bmc.power, bmc.media, bmc.power):
         with pytest.raises(BmcTransientError, match="HTTP 404"):
-            look()
-    system_home.documents.update(whole)
+            read()
+    it.fleet.heal()
+    before = len(it.lines)
     assert bmc.media() is None
-    bmc.close()
+    assert it.lines[before:] == it.lines[:first], "as if nothing were known of it"
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("header", "seconds"),
     [("120", 120), ("", 0), ("soon", 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
     ids=["seconds", "none", "unreadable", "past"],
 )
-def test_retry_after_reaches_the_steps(system_home: FakeService, said: str, seconds: float) -> None:
-    system_home.answers[f"GET {SYSTEM}"] = (503, "")
-    system_home.headers = {"Retry-After": said}
-    bmc = system_home.bmc()
+def test_retry_after_reaches_the_steps(it: OneBmc, header: str, seconds: float) -> None:
+    it.answers(READ, 503, text="", headers={"Retry-After": header})
     with pytest.raises(BmcTransientError) as caught:
-        bmc.power()
+        it.client().power()
     assert caught.value.retry_after_s == seconds
-    bmc.close()
 
 
 @pytest.mark.parametrize(
-    ("status", "undone"), [(503, True), (429, True), (500, False), (0, False)], ids=["503", "429", "500", "lost"]
+    ("fault", "undone"),
+    [
+        (Fault(RESET, "status", status=503, text=""), True),
+        (Fault(RESET, "status", status=429, text=""), True),
+        (Fault(RESET, "status", status=500, text=""), False),
+        (Fault(RESET, "close"), False),
+    ],
+    ids=["503", "429", "500", "lost"],
 )
-def test_only_what_was_certainly_not_done_may_be_sent_at_once(
-    system_home: FakeService, status: int, undone: bool
-) -> None:
-    system_home.answers[f"POST {SYSTEM}/Actions/ComputerSystem.Reset"] = (status, "")
-    bmc = system_home.bmc()
+def test_only_what_was_certainly_not_done_may_be_sent_at_once(it: OneBmc, fault: Fault, undone: bool) -> None:
+    it.fleet.fault(fault)
     with pytest.raises(BmcTransientError) as caught:
-        bmc.request_power(Power.ON)
+        it.client().request_power(Power.ON)
     assert caught.value.undone is undone
-    bmc.close()
 
 
-def test_a_session_is_opened_renewed_once_and_ended(system_home: FakeService) -> None:
-    sessions = "POST /redfish/v1/SessionService/Sessions"
-    system_home.answers[sessions] = (201, "{}")
-    system_home.headers = {"X-Auth-Token": "t0ken", "Location": "/redfish/v1/SessionService/Sessions/7"}
-    bmc = system_home.bmc(session=True)
+def test_a_session_is_opened_renewed_once_and_ended(it: OneBmc) -> None:
+    in_the_middle_of_a_boot(it)
+    log_in = f"POST {SESSIONS}"
+    bmc = it.client(session=True)
     assert bmc.power() is Power.CHANGING
-    assert system_home.seen == [sessions, f"GET {SYSTEM}"]
-    assert system_home.bodies == [{"UserName": "admin", "Password": PASSWORD}]
-    assert system_home.authorization == ["", "t0ken"]
-    system_home.answers[f"GET {SYSTEM}"] = (401, "{}")
+    first, second = it.fleet.figures().received
+    assert (first.line, second.line) == (log_in, f"GET {SYSTEM}")
+    assert first.body == {"UserName": "admin", "Password": PASSWORD}
+    assert (first.token, bool(second.token)) == ("", True)
+    it.fleet.heal()
+    it.answers(READ, 401, text="{}")
     with pytest.raises(BmcAuthError):
         bmc.power()
-    assert system_home.seen[2:] == [f"GET {SYSTEM}", sessions, f"GET {SYSTEM}"]
+    assert it.lines[2:] == [f"GET {SYSTEM}", log_in, f"GET {SYSTEM}"]
     bmc.close()
     bmc.close()
-    assert system_home.seen[5:] == ["DELETE /redfish/v1/SessionService/Sessions/7"]
+    assert it.lines[5:] == [f"DELETE {SESSIONS}/4"], "the one that the fourth request opened"
 
 
-def test_a_refused_session_is_asked_for_once(system_home: FakeService) -> None:
-    system_home.answers["POST /redfish/v1/SessionService/Sessions"] = (401, "{}")
-    bmc = system_home.bmc(session=True)
+def test_a_refused_session_is_asked_for_once(it: OneBmc) -> None:
     with pytest.raises(BmcAuthError):
-        bmc.power()
-    assert system_home.seen == ["POST /redfish/v1/SessionService/Sessions"]
-    bmc.close()
+        it.client(session=True, password="wrong").power()
+    assert it.lines == [f"POST {SESSIONS}"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from providers.base.dynamic import Provider
-from providers.host_provisioning.engine import Host
+from providers.host_provisioning.engine import Target
 from providers.host_provisioning.provider import _answers
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
@@ -59,17 +59,18 @@ def test_the_holder_of_a_vip_is_proven(family: Family) -> None:
 
 @both
 @pytest.mark.parametrize("provider", [VipHeldProvider, VipHandoffProvider])
-def test_a_refresh_tells_the_holder(family: Family, provider: type[Provider]) -> None:
-    times = dict.fromkeys(("stable_s", "soak_s", "bootstrap_s"), 1.0)
-    vm = {"bootstrap_name": "okd-bootstrap", "bootstrap_mac": "52:54:00:00:00:20"}
-    props = {**family.props, **vm, **times, "vips": [family.at(5)], "min_ready": 2.0}
+def test_a_refresh_finds_the_holder(family: Family, provider: type[Provider[Any, Any]]) -> None:
+    times = dict.fromkeys(("stable_s", "soak_s", "bootstrap_s", "shutdown_s"), 1.0)
+    vm = {"bootstrap_name": "okd-bootstrap", "bootstrap_mac": "52:54:00:00:00:20", "libvirt_uri": "test:///default"}
+    cluster = {"phase": "production", "domain": "okd.lab.test", "stack": "test", "payload_sha256": "ab"}
+    props = {**family.props, **vm, **cluster, **times, "vips": [family.at(5)], "min_ready": 2.0}
     found = family.on_the_segment(lambda: provider().read("x", props))
     assert (found.outs["holder"], found.outs["macs"]) == ("node-1", [MAC])
 
 
 @both
 def test_a_compute_server_is_up_when_its_address_answers(family: Family) -> None:
-    def look() -> tuple[bool, bool]:
-        return _answers(Host("node-2", "", family.at(22))), _answers(Host("node-3", "", family.at(23)))
+    def both_answer() -> tuple[bool, bool]:
+        return _answers(Target("node-2", "", family.at(22))), _answers(Target("node-3", "", family.at(23)))
 
-    assert family.on_the_segment(look) == (True, False)
+    assert family.on_the_segment(both_answer) == (True, False)

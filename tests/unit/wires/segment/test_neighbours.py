@@ -76,7 +76,7 @@ def test_a_bridge_without_an_address_can_ask(family: Family) -> None:
 def test_an_ipv6_census_leaves_the_neighbours_caches_alone() -> None:
     """Whoever is asked by an address answers that one, not all nodes."""
 
-    def heard() -> object:
+    def frames_to() -> object:
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire:
             wire.bind(("baremetal", nd.ETH_P_IPV6))
             assert answering_macs("baremetal", SIX.vip) == frozenset(MACS[:1])
@@ -89,7 +89,7 @@ def test_an_ipv6_census_leaves_the_neighbours_caches_alone() -> None:
                     return [frame[:6] for frame in seen if frame[54] == nd.ADVERTISEMENT]
                 seen.append(frame)
 
-    to = SIX.on_a_bridge(heard, MACS[:1])
+    to = SIX.on_a_bridge(frames_to, MACS[:1])
     assert isinstance(to, list)
     assert to
     assert b"\x33\x33\0\0\0\x01" not in to

@@ -42,7 +42,7 @@ FROM4, FROM6 = "192.0.2.99", "fe80::99"
 
 
 @pytest.mark.parametrize(
-    ("frame", "heard"),
+    ("frame", "wanted"),
     [
         pytest.param(ipv4(version_2(VIP4) + b"password"), advert(2, FROM4, "192.0.2.5", interval_s=1), id="password"),
         pytest.param(
@@ -65,8 +65,8 @@ FROM4, FROM6 = "192.0.2.99", "fe80::99"
         ),
     ],
 )
-def test_an_advert_is_read(frame: bytes, heard: Advert) -> None:
-    assert parse(frame) == heard
+def test_an_advert_is_read(frame: bytes, wanted: Advert) -> None:
+    assert parse(frame) == wanted
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Fixtures of the providers' tests."""
+"""Fixtures of the unit tests."""
 
 from pathlib import Path
 
@@ -7,6 +7,6 @@ import pytest
 
 @pytest.fixture
 def payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the payload of stack `prod` belongs, seen from the current folder; it is not there yet."""
+    """Where the payload of stack `prod` belongs, seen from the current folder; it does not exist yet."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / "stacks" / "prod" / "payload"

@@ -1,4 +1,4 @@
-"""What reaches the engine's log."""
+"""What reaches the engine's log, and in which row."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,19 +9,20 @@ import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
-from providers.base.progress import row, warnings
+from providers.base.plugin import notes, row, rows, warnings
 
 URN = "urn:pulumi:stack::project::kind::name"
+OTHER = "urn:pulumi:stack::project::kind::other"
 
 
 class Engine(engine_pb2_grpc.EngineServicer):
-    """Keeps what it is told."""
+    """Keeps what is logged."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.log: list[Any] = []
 
     def Log(self, request: Any, context: Any) -> Empty:  # noqa: N802
-        self.told.append(request)
+        self.log.append(request)
         return Empty()
 
 
@@ -38,11 +39,25 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     server.stop(None).wait()
 
 
-def test_progress_goes_into_the_row_and_warnings_stay(engine: Engine) -> None:
+def test_progress_goes_into_the_row_and_warnings_and_notes_stay(engine: Engine) -> None:
     row(URN)("working")
     warnings(URN)("mind this")
-    seen = [(each.severity, each.message, each.urn, each.ephemeral) for each in engine.told]
-    assert seen == [(engine_pb2.INFO, "working", URN, True), (engine_pb2.WARNING, "mind this", URN, False)]
+    notes(URN)("to be known")
+    seen = [(each.severity, each.message, each.urn, each.ephemeral) for each in engine.log]
+    assert seen == [
+        (engine_pb2.INFO, "working", URN, True),
+        (engine_pb2.WARNING, "mind this", URN, False),
+        (engine_pb2.INFO, "to be known", URN, False),
+    ]
+
+
+def test_progress_of_one_of_many_goes_into_its_own_row_else_by_name_into_that_of_all(engine: Engine) -> None:
+    for name in ("w0", "w1"):
+        rows(URN, {"w0": OTHER}, name)("working")
+    assert [(each.message, each.urn, each.ephemeral) for each in engine.log] == [
+        ("working", OTHER, True),
+        ("w1: working", URN, True),
+    ]
 
 
 def test_an_engine_that_is_gone_ends_no_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Which interface of a machine carries a VIP, as openshift/baremetal-runtimecfg chooses it.
+"""The oracle of our network scripts: which interface carries a VIP, as openshift/baremetal-runtimecfg chooses it.
 
 After pkg/config/net.go (a79e2ff2) and pkg/utils/addresses_linux.go (c78b7ed7). Two things are decided here that those
 leave open: interfaces are tried in the order of their indexes (there: of a Go map), and what a running machine has in
@@ -96,18 +96,18 @@ def _usable(each: NodeAddress) -> bool:
 
 
 def _beside(vip: Address, each: NodeAddress, routes: Sequence[Route]) -> bool:
-    """Whether an address's network holds the VIP. That of a /128 is told by the routers."""
+    """Whether an address's network holds the VIP. That of a /128 is in the routers' advertisements."""
     if vip.version != each.address.version:
         return False
     if vip.version == IPV4 or each.cidr.network.prefixlen < vip.max_prefixlen:
         return vip in each.cidr.network
-    told = (
+    advertised = (
         route.destination.prefixlen
         for route in routes
         if route.index == each.index and route.advertised and route.destination is not None
         if route.destination.version == vip.version
     )
-    return any(vip in _around(each.address, max(length, HOST_SUBNET)) for length in told)
+    return any(vip in _around(each.address, max(length, HOST_SUBNET)) for length in advertised)
 
 
 def _around(address: Address, length: int) -> Network:
@@ -115,7 +115,7 @@ def _around(address: Address, length: int) -> Network:
 
 
 def _rank(vip: Address, each: NodeAddress, default: Route) -> tuple[object, ...]:
-    """The lowest is chosen; an IPv4 address in IPv6's clothes comes after a real one."""
+    """The lowest is chosen; an IPv4 address mapped into IPv6 comes after a real one."""
     mapped = isinstance(each.address, IPv6Address) and each.address.ipv4_mapped is not None
     beside_gateway = default.gateway is not None and default.gateway in each.cidr.network
     return (

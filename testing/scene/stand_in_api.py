@@ -1,8 +1,8 @@
 """Stands in for the API server and the config server of one machine: 200 on /readyz and /healthz, by TLS.
 
-Who has a client certificate of the CA in CERTIFICATE may read the files in RESOURCES, each by its path there.
+A client with a certificate of the CA in CERTIFICATE may read the files in RESOURCES, each by its path there.
 
-USAGE: api.py CERTIFICATE ANSWER_MS RESOURCES
+USAGE: stand_in_api.py CERTIFICATE ANSWER_MS RESOURCES
 """
 
 import http.server
@@ -29,7 +29,7 @@ class Api(http.server.BaseHTTPRequestHandler):
     """Answers."""
 
     def do_GET(self) -> None:
-        """200 on the port's path, after as long as a server of this kind takes."""
+        """200 on the port's path, after as long as ANSWER_MS."""
         time.sleep(ANSWER_S)
         status, content = self._answer()
         self.send_response(status)
@@ -46,7 +46,7 @@ class Api(http.server.BaseHTTPRequestHandler):
         return (200, resource.read_bytes()) if resource.is_file() else (404, b"")
 
     def log_message(self, *words: object) -> None:
-        """Say nothing."""
+        """Write no log."""
 
 
 def serve(port: int) -> None:

@@ -1,4 +1,4 @@
-"""Which interface carries a VIP: cases as those of baremetal-runtimecfg's tests, and one per rule."""
+"""The oracle of the network scripts: cases as those of baremetal-runtimecfg's own tests, and one per rule."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_interface, ip_network
 
 import pytest
 
-from tests.unit.assets.node_address import NodeAddress, Route, node_address, vip_interface
+from tests.unit.assets.runtimecfg_oracle import NodeAddress, Route, node_address, vip_interface
 
 INDEX = {"lo": 1, "eth0": 2, "eth1": 3}
 
@@ -62,7 +62,7 @@ ETH0, ETH1 = [default("eth0")], [default("eth1")]
         pytest.param("fd69::5", [at("eth0", "fd69::2/64"), at("eth1", "fd01::5/64")], ETH1, "fd01::5", id="ovn"),
         pytest.param("fd01::2", LEASED, [advertised("eth1", "fd01::/64"), *ETH0], "fd01::5", id="128-and-its-64"),
         pytest.param("fd01::2", LEASED, [advertised("eth0", "fd01::/64"), *ETH0], "fd00::5", id="128-and-another-s"),
-        pytest.param("fd01::2", LEASED, ETH0, "fd00::5", id="128-that-no-router-tells-of"),
+        pytest.param("fd01::2", LEASED, ETH0, "fd00::5", id="128-that-no-router-advertises"),
         pytest.param(
             "fd01:0:0:1::2", LEASED, [advertised("eth1", "fd01::/48"), *ETH0], "fd00::5", id="128-counts-as-64"
         ),

@@ -1,18 +1,17 @@
-"""Proof of the priority policy, from what keepalived will read and not from what it was rendered of."""
+"""The oracle of the priority policy: it judges what keepalived will read, not what that was rendered of."""
 
 import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import chain, combinations
 
-from assets.keepalived import on_control_plane
-from assets.render import Files, keepalived_conf, render_bootstrap
+from assets.file import Files
+from assets.render import render
 from cluster.plan import Intent
 from cluster.values.vrrp import Policy
-from providers.base.errors import AssetError
 
 LOWEST, HIGHEST = 1, 254  # keepalived clamps what weights make of a priority
-SERVES = "load_balancer"  # the check that says: this node has an API to offer
+SERVES = "load_balancer"  # the check whose success means: this node has an API to offer
 
 
 @dataclass(frozen=True)
@@ -44,47 +43,48 @@ def parse(text: str) -> dict[str, Instance]:
         Its instances by name.
 
     Raises:
-        AssetError: Something is not in it that each of ours has.
+        ValueError: Something is not in it that each of ours has.
     """
     return {
         name: _instance(text, f"vrrp_instance {name}") for name in re.findall(r"^vrrp_instance (\S+) {$", text, re.M)
     }
 
 
-def check_policy(plan: Intent) -> None:
-    """Render both sides of a plan's API VIP and judge them, each family by itself.
+def contradictions(intent: Intent) -> list[str]:
+    """What contradicts the policy of the API VIP in the rendered files of a cluster, each family by itself."""
+    rendered = render(intent)
+    released = int(_value(_text(rendered.bootstrap, "okd-vip-channel.sh"), "echo(?= -)"))
+    bootstrap = parse(_text(rendered.bootstrap, "keepalived.conf"))
+    nodes = [(each, parse(_text(rendered.of(each), "keepalived.conf"))) for each in intent.control_plane]
+    found = []
+    for number, vip in enumerate(intent.api.addresses):
+        name = f"{intent.name}_API_{number}"
+        address = str(intent.bootstrap.address_of(vip.version))
+        rivals = {str(node.address_of(vip.version)): own[name] for node, own in nodes}
+        found += judge(intent.api.policy, address, bootstrap[name], released, rivals)
+    return found
 
-    Raises:
-        AssetError: See `judge`.
+
+def judge(
+    policy: Policy, address: str, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]
+) -> list[str]:
+    """What contradicts this: who holds the VIP follows from the policy in every state.
+
+    `release`: the bootstrap holds it until it is asked to let go. `preempt`: a node that serves, as soon as there is
+    one. Under both, once the bootstrap has let go, or its API is gone: a node that serves, else the bootstrap.
+
+    Args:
+        policy: Of the VIP.
+        address: The bootstrap's own.
+        bootstrap: Its instance.
+        released: What is added to its priority once it has let go.
+        nodes: Those of the control plane, by address.
     """
-    ours = render_bootstrap(plan)
-    released = int(_value(_text(ours, "okd-vip-channel.sh"), "echo(?= -)"))
-    bootstrap = parse(_text(ours, "keepalived.conf"))
-    nodes = {each.name: parse(keepalived_conf(on_control_plane(plan, each)).text) for each in plan.control_plane}
-    for number, vip in enumerate(plan.api.addresses):
-        name = f"{plan.name}_API_{number}"
-        found = {
-            str(server.address_of(vip.version)): _named(nodes[server.name], name) for server in plan.control_plane
-        }
-        judge(plan.api.policy, str(plan.bootstrap.address_of(vip.version)), _named(bootstrap, name), released, found)
-
-
-def judge(policy: Policy, address: str, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> None:
-    """Who holds the VIP must follow from the policy in every state.
-
-    `release`: the bootstrap, while it says so. `preempt`: a node that serves, as soon as there is one. Under both,
-    once the bootstrap lets go, or its API is gone: a node that serves, else the bootstrap.
-
-    Raises:
-        AssetError: A number or a peer contradicts that; one line per problem.
-    """
-    problems = [
+    return [
         *_ranks(policy, bootstrap, released, nodes),
         *_ties(bootstrap, released, nodes),
         *_peers({address: bootstrap, **nodes}),
     ]
-    if problems:
-        raise AssetError("\n".join(f"keepalived.conf: {problem}" for problem in problems))
 
 
 def _ranks(policy: Policy, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _instance(text: str, head: str) -> Instance:
 
 
 def _weight(script: str) -> str:
-    """A check without one takes its instance out, and has no say in a priority."""
+    """A check without one takes its instance out, and adds nothing to a priority."""
     return _value(script, "weight") if "weight" in script else "0"
 
 
@@ -139,22 +139,16 @@ def _text(files: Files, name: str) -> str:
     return next(file.text for file in files if file.name == name)
 
 
-def _named(instances: Mapping[str, Instance], name: str) -> Instance:
-    if name not in instances:
-        raise AssetError(f"keepalived.conf: no vrrp_instance {name} in it")
-    return instances[name]
-
-
 def _block(text: str, head: str) -> str:
-    """What stands between a head and the brace that ends it, which is indented as the head is."""
+    """The text between a head and the brace that ends it, which is indented as the head is."""
     found = re.search(rf"^( *){re.escape(head)} \{{$(.*?)^\1\}}$", text, re.M | re.S)
     if not found:
-        raise AssetError(f"keepalived.conf: no {head} in it")
+        raise ValueError(f"no {head} in it")
     return found[2]
 
 
 def _value(text: str, name: str) -> str:
     found = re.search(rf"^\s*{name} (-?\d+)", text, re.M)
     if not found:
-        raise AssetError(f"no {name} in a rendered file")
+        raise ValueError(f"no {name} in it")
     return found[1]

@@ -1,4 +1,4 @@
-"""Faults about to be met while the VIP moves, and the ends that they may have."""
+"""A fault that is about to be met while the VIP moves, and the ends that it may have."""
 
 import json
 import os
@@ -7,15 +7,19 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+
+import pytest
 
 from payload.kubeconfig import read_kubeconfig
+from providers.base.errors import HandoffUnsafeError
+from providers.vip_handoff.model import VipHandoffOuts
 from providers.vip_handoff.okd import CONFIG_MAP, ETCD, REMOVED, Okd
 from testing.kubeconfigs import write_kubeconfig
 from testing.namespaces import ip, until_it_forwards
-from testing.scene.cluster import DOMAIN, Segment
-from testing.scene.live import Live
-from testing.scene.segment import BRIDGE, RESOURCES, Machine
+from testing.scene.cluster import DOMAIN, Cluster
+from testing.scene.handoff import LiveHandoff
+from testing.scene.machine import BRIDGE, RESOURCES, Machine
+from wires.api.kubernetes import KubeApi
 
 NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
 UNTOUCHED: list[str] = []
@@ -26,32 +30,32 @@ Measured = Callable[[str], None]
 
 @dataclass
 class Scene:
-    """A fault about to be met."""
+    """A cluster whose VIP is about to move, and a fault about to be met."""
 
-    net: Segment
-    live: Live
+    cluster: Cluster
+    handoff: LiveHandoff
     stack: ExitStack
     measured: Measured
 
     @property
     def nodes(self) -> list[Machine]:
-        return list(self.net.nodes.values())
+        return list(self.cluster.nodes.values())
 
     @property
     def vip(self) -> str:
-        return str(self.net.vips[0])
+        return str(self.cluster.vips[0])
 
     def start(self, *healthy: str) -> None:
         """All machines; the API runs on the nodes that are named, and their keepalived has all that it can have."""
-        self.net.start_bootstrap()
-        self.net.until_held_by("okd-bootstrap")
+        self.cluster.start_bootstrap()
+        self.cluster.until_held_by("okd-bootstrap")
         for name in NODES:
-            self.net.start_node(name, healthy=name in healthy)
-        self.net.until_healthy(*healthy)
+            self.cluster.start_node(name, healthy=name in healthy)
+        self.cluster.until_healthy(*healthy)
 
-    def sees_the_payload(self, *, status: str, removed: str) -> None:
-        """The API serves OKD's two signals to the client certificate of a kubeconfig, which is there."""
-        folder = self.net.bootstrap.folder.parent
+    def serves_the_signal(self, *, status: str, removed: str) -> None:
+        """The API serves both parts of OKD's signal, and there is a kubeconfig to ask it with."""
+        folder = self.cluster.bootstrap.folder.parent
         etcd = {"conditions": [{"type": REMOVED, "status": removed}]}
         for path, resource in ((CONFIG_MAP, {"data": {"status": status}}), (ETCD, {"status": etcd})):
             file = folder / RESOURCES / path[1:]
@@ -62,57 +66,59 @@ class Scene:
         # An absolute path is no stack's name, and stays itself where it is joined to those of all stacks.
         kubeconfig = read_kubeconfig(str(folder))
         assert kubeconfig
-        self.live.signal = Okd(kubeconfig.api(DOMAIN)).missing
+        self.handoff.signal = Okd(KubeApi.by(kubeconfig, DOMAIN)).missing
 
-    def refused(self, *words: str) -> dict[str, Any]:
-        """The outcome of a move that is refused: an error with these words, and nothing was moved."""
-        self.live.deadline_s = 6
-        outs = self.live.move()
-        assert all(word in outs["error"] for word in words), outs
-        assert "VIP and VM are untouched" in outs["error"]
-        assert not self.live.stopped
-        return outs
+    def fails(self, *words: str) -> str:
+        """The error of a move that fails and keeps the VM; it has these words."""
+        with pytest.raises(HandoffUnsafeError) as caught:
+            self.handoff.move()
+        error = str(caught.value)
+        assert [word for word in words if word not in error] == [], error
+        assert not self.handoff.stopped
+        return error
 
-    def done(self, said: list[str] | None) -> dict[str, Any]:
+    def refused(self, *words: str) -> None:
+        """A move is refused: an error with these words, and nothing was moved."""
+        self.handoff.deadline_s = 6
+        self.fails(*words, "VIP and VM are untouched")
+
+    def done(self, sent: list[str] | None) -> VipHandoffOuts:
         """The outcome of a move that is made, with these words to the guest (None: whichever)."""
-        outs = self.live.move()
-        assert outs.get("holder") in NODES, outs
-        assert said is None or self.live.said == said
-        assert self.live.stopped
-        assert self.live.prove_control_plane()["holder"] == outs["holder"], "later runs agree"
+        outs = self.handoff.move()
+        assert outs.holder in NODES, outs
+        assert sent is None or self.handoff.sent == sent
+        assert self.handoff.stopped
+        assert self.handoff.prove_control_plane() == outs.holder, "later runs agree"
         return outs
 
     def move_killed(self, line: str) -> None:
-        """Make a move in a process of its own, and kill it when it has said a line that begins so."""
+        """Make a move in a process of its own, and kill it when it has reported a line that begins so."""
         reached, reach = os.pipe()
         with warnings.catch_warnings(action="ignore"):  # from Python 3.12 on: a fork may meet locks of other threads
             mover = os.fork()
         if not mover:
 
-            def stand_still() -> None:
+            def wait_for_the_end() -> None:
                 os.write(reach, b".")
                 signal.pause()
 
-            self.live.when[line] = stand_still
+            self.handoff.when[line] = wait_for_the_end
             try:
-                self.live.move()
+                self.handoff.move()
             finally:
                 os._exit(1)
         os.close(reach)
         with open(reached, "rb") as end:
-            said = end.read(1)
+            reported = end.read(1)
         os.kill(mover, signal.SIGKILL)
         os.waitpid(mover, 0)
-        assert said, f"the move ended without the line {line!r}"
+        assert reported, f"the move ended without the line {line!r}"
 
-    def returned(self, said: list[str], *words: str) -> dict[str, Any]:
-        """The outcome of a move that is taken back after these words to the guest: an error with these words."""
-        outs = self.live.move()
-        assert all(word in outs["error"] for word in words), outs
-        assert self.live.said == [*said, "hold"]
-        assert not self.live.stopped
-        assert self.net.bootstrap.holds(self.net.vips[0])
-        return outs
+    def returned(self, sent: list[str], *words: str) -> None:
+        """A move is taken back after these words to the guest: an error with these words."""
+        self.fails(*words)
+        assert self.handoff.sent == [*sent, "hold"]
+        assert self.cluster.bootstrap.holds(self.cluster.vips[0])
 
 
 def filtered(machine: Machine, rule: str) -> None:

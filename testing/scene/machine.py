@@ -1,6 +1,7 @@
-"""A network segment of machines with our rendered files: real keepalived, haproxy, nftables and CoreDNS on each.
+"""Machines in network namespaces, on one bridge, with our rendered files: real keepalived, haproxy, nft and CoreDNS.
 
-What stands in: Python for the API server and the config server (`api.py`), a pseudo-terminal for the virtio channel.
+Two things are not real: Python answers for the API server and the config server (`stand_in_api.py`), and the virtio
+channel is a pseudo-terminal.
 """
 
 import re
@@ -13,16 +14,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assets.render import UNITS, RenderedFile
+from assets.contract import UNITS
+from assets.file import RenderedFile
 from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
 from cluster.values.address import IPV6, Address, Network
 from testing.fakes.virtio_port import PORT, virtio_port
-from testing.namespaces import SBIN, ip, until_it_forwards
+from testing.namespaces import ALONE, SBIN, ip, until_it_forwards
 
 BRIDGE = "baremetal"
 DEADLINE_S = 60
-API = Path(__file__).with_name("api.py")
+API = Path(__file__).with_name("stand_in_api.py")
 RESOURCES = "resources"
 """Beside the machines' folders: what all their APIs serve."""
 INSIDE = """set -euo pipefail
@@ -34,7 +36,7 @@ echo there; exec sleep infinity"""
 
 @dataclass
 class Machine:
-    """A machine of the segment."""
+    """A machine on the bridge."""
 
     name: str
     folder: Path
@@ -42,7 +44,8 @@ class Machine:
     pid: int
     """Of its first process, seen from here."""
     addresses: tuple[Address, ...]
-    left: ExitStack = field(default_factory=ExitStack)
+    running: ExitStack = field(default_factory=ExitStack)
+    """Ends what was started on it."""
 
     def start(self, name: str, *command: str | Path) -> subprocess.Popen[bytes]:
         """Start something that runs on; its output goes to a file of that name."""
@@ -50,8 +53,8 @@ class Machine:
             process = subprocess.Popen(
                 [*self._enter(), *map(str, command)], stdout=log, stderr=log, env={"PATH": SBIN}
             )
-        self.left.callback(process.wait)
-        self.left.callback(process.kill)  # it stops itself where what it started was frozen
+        self.running.callback(process.wait)
+        self.running.callback(process.kill)  # it stops itself where what it started was frozen
         return process
 
     def run(self, *command: str | Path) -> str:
@@ -70,10 +73,10 @@ class Machine:
         self.run("/usr/local/bin/okd-keepalived.sh", "5", *map(str, vips))
         return self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
 
-    def stop_keepalived(self, running: subprocess.Popen[bytes]) -> None:
+    def stop_keepalived(self, keepalived: subprocess.Popen[bytes]) -> None:
         """As its unit does; nothing of it is left."""
         self.run("bash", "-c", "kill $(</run/keepalived.pid)")
-        running.wait()
+        keepalived.wait()
 
     def kill(self, pattern: str) -> None:
         """End what runs on it under a command line, all at once: keepalived's child tidies up after its parent."""
@@ -98,7 +101,7 @@ class Machine:
         self.run("nft", "-f", "/etc/okd-baremetal/haproxy.nft")
 
     def start_api(self, certificate: str, answer_ms: int = 0) -> None:
-        """What stands in for the API server and the config server."""
+        """The one that answers for the API server and the config server."""
         self.start("api", sys.executable, API, certificate, str(answer_ms), self.folder.parent / RESOURCES)
 
     def holds(self, vip: Address) -> bool:
@@ -106,13 +109,12 @@ class Machine:
         listed = self.run("ip", "-o", "address", "show", "to", str(vip)).splitlines()
         return any(line.split()[1] != "lo" for line in listed)
 
-    @property
-    def takes_part(self) -> bool:
-        """Whether its keepalived claims VIPs."""
-        return "Entering BACKUP" in self.log("keepalived")
+    def has_on_lo(self, vip: Address) -> bool:
+        """Whether its loopback has a VIP, from where it serves connections that were on their way."""
+        return bool(self.run("ip", "-o", "address", "show", "dev", "lo", "to", str(vip)))
 
     def priorities(self) -> list[int]:
-        """What its keepalived has changed its priority to, in turn."""
+        """The priorities that its keepalived has taken, in turn."""
         changes = re.findall(r"effective priority from \d+ to (\d+)", self.log("keepalived"))
         return [int(priority) for priority in changes]
 
@@ -120,7 +122,7 @@ class Machine:
         """As when its power fails."""
         self.process.kill()
         self.process.wait()
-        self.left.close()
+        self.running.close()
 
     def _enter(self) -> list[str]:
         return ["nsenter", "-t", str(self.pid), "--net", "--mount", "--pid"]
@@ -128,7 +130,7 @@ class Machine:
 
 @contextmanager
 def bridge(networks: Sequence[Network]) -> Iterator[None]:
-    """The segment itself; the test is on it with the first address of each network, as the provisioner is."""
+    """The bridge; the test is on it with the first address of each network, as the provisioner is."""
     ip(f"link add {BRIDGE} type bridge")
     ip(f"link set {BRIDGE} up")
     for network in networks:
@@ -144,9 +146,9 @@ def machine(
     """A machine on the bridge of this network, with its files; nothing runs on it yet."""
     folder = folder / which.name
     _lay_out(folder, files)
-    command = ["unshare", "--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"]
-    words = [*command, "bash", "-c", INSIDE, "bash", str(folder)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
+    # A run of the tests that is killed would leave its machines behind: each dies with the thread that made it.
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", *ALONE, "bash", "-c", INSIDE, "bash", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
         assert process.stdout
         assert process.stdout.readline() == b"there\n"
         pid = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
@@ -187,18 +189,18 @@ def _plug_in(made: Machine, networks: Sequence[Network]) -> None:
 
 @contextmanager
 def vip_channel(bootstrap: Machine) -> Iterator[Callable[[str], str]]:
-    """The guest's end of the channel at work; says a word and returns the answer."""
+    """The guest's end of the channel at work; gives what sends a word and returns the answer."""
     with virtio_port() as port:
         script = bootstrap.folder / "bin/okd-vip-channel.sh"
         script.write_text(script.read_text().replace(PORT, port.name))
         bootstrap.start("channel", "bash", "/usr/local/bin/okd-vip-channel.sh")
-        yield port.say
+        yield port.send
 
 
-def until(what: str, true: Callable[[], bool]) -> float:
+def until(what: str, true: Callable[[], bool], deadline_s: float = DEADLINE_S) -> float:
     """Poll until something is true; the seconds it took."""
     started = time.monotonic()
     while not true():
-        assert time.monotonic() - started < DEADLINE_S, f"not within {DEADLINE_S} s: {what}"
+        assert time.monotonic() - started < deadline_s, f"not within {deadline_s:.0f} s: {what}"
         time.sleep(0.02)
     return time.monotonic() - started

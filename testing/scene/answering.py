@@ -1,0 +1,18 @@
+"""A segment on which real kernels answer for addresses, and nothing else runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from testing.namespaces import ip, neighbour
+
+
+@contextmanager
+def answering(answers: Mapping[str, Sequence[str]]) -> Iterator[None]:
+    """The bridge of this network, with one machine for each MAC that answers for addresses of 192.0.2.0/24."""
+    ip("link add baremetal type bridge")
+    ip("link set baremetal up")
+    ip("address add 192.0.2.1/24 dev baremetal")
+    with ExitStack() as machines:
+        for number, (mac, addresses) in enumerate(answers.items()):
+            machines.enter_context(neighbour("baremetal", f"p{number}", mac, *(f"{each}/24" for each in addresses)))
+        yield

@@ -1,0 +1,108 @@
+"""The real handoff engine over machines in network namespaces: real probes, the real script on the guest's side.
+
+Two things are not real: the virtio channel is a pseudo-terminal, and a machine's power button ends its namespaces.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from cluster.options import Phase
+from providers.base.clock import SystemClock
+from providers.base.errors import HypervisorError
+from providers.vip_handoff.engine import HandoffEngine
+from providers.vip_handoff.model import Signal, VipHandoffOuts, VipHandoffSpec
+from providers.vip_handoff.world import LocalClusterProbe, measuring
+from testing.certificates import authority
+from testing.scene.cluster import DOMAIN, Cluster
+from testing.scene.machine import vip_channel
+from wires.api.api import Api
+
+STABLE_S, SOAK_S = 1.0, 2.0
+
+
+@dataclass
+class LiveHandoff:
+    """The machines of a cluster, and the handoff of its VIPs. Implements the engine's `BootstrapGuest`."""
+
+    cluster: Cluster
+    channel: Callable[[str], str]
+    signal: Signal | None = None
+    sent: list[str] = field(default_factory=list)
+    """Words on the channel."""
+    when: dict[str, Callable[[], object]] = field(default_factory=dict)
+    """What to do when a line of progress begins with the key, once."""
+    deadline_s: float = 60
+    soak_s: float = SOAK_S
+    states: list[str] = field(default_factory=list)
+    """Those of the last move."""
+    stopped: bool = False
+
+    def send(self, word: str) -> str:
+        """See `BootstrapGuest`."""
+        self.sent.append(word)
+        try:
+            return self.channel(word)
+        except TimeoutError as error:
+            raise HypervisorError(str(error)) from error
+
+    def stop(self) -> None:
+        """See `BootstrapGuest`."""
+        self.stopped = True
+        self.cluster.bootstrap.die()
+
+    def move(self) -> VipHandoffOuts:
+        """The move of phase `production`.
+
+        Raises:
+            HandoffUnsafeError: It failed.
+        """
+        engine = self._engine()
+        try:
+            return engine.move()
+        finally:
+            self.states = [entry["state"] for entry in engine.timeline]
+
+    def prove_bootstrap(self) -> str | None:
+        """The holder, by the proof of phase `bootstrap`."""
+        return self._engine().prove_bootstrap().holder
+
+    def prove_control_plane(self) -> str | None:
+        """The holder, by the proof of a later `up` in phase `production`."""
+        return self._engine().prove_control_plane().holder
+
+    def _engine(self) -> HandoffEngine:
+        plan, vips = self.cluster.plan, tuple(map(str, self.cluster.vips))
+        spec = VipHandoffSpec(
+            phase=Phase.PRODUCTION,
+            vips=vips,
+            domain=DOMAIN,
+            bootstrap_name=plan.bootstrap.name,
+            bootstrap_mac=self.cluster.bootstrap_mac,
+            nodes={server.name: str(server.address) for server in plan.control_plane},
+            min_ready=len(plan.control_plane),
+            libvirt_uri="not used: this class is the guest",
+            stack="not used: the test gives the signal",
+            payload_sha256="not used: the test gives the CA",
+            stable_s=STABLE_S,
+            soak_s=self.soak_s,
+            deadline_s=self.deadline_s,
+            bootstrap_s=60,
+            shutdown_s=0,
+        )
+        api = Api(DOMAIN, authority("test-ca").pem)
+        clock = SystemClock(engine=lambda: None)
+        client = partial(measuring, vips, api)
+        return HandoffEngine(spec, LocalClusterProbe(vips, api), self, self.signal, client, clock, self._report)
+
+    def _report(self, line: str) -> None:
+        for begin in [begin for begin in self.when if line.startswith(begin)]:
+            self.when.pop(begin)()
+
+
+@contextmanager
+def handoff_of(cluster: Cluster) -> Iterator[LiveHandoff]:
+    """The handoff of a cluster, with the guest's script at work."""
+    with vip_channel(cluster.bootstrap) as send:
+        yield LiveHandoff(cluster, send)

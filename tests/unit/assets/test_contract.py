@@ -1,0 +1,69 @@
+"""Each port, path and word of the contract is written once: the machines' files have it from `assets/contract.py`."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assets import contract
+from assets.render import FOLDER
+
+WRITTEN = [path for path in sorted(FOLDER.glob("*/*")) if path.parent.name != "__pycache__"]
+EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
+CHANNEL_SCRIPT = FOLDER / "bootstrap" / "okd-vip-channel.sh.j2"
+WORDS = {*contract.Word, contract.HELD, contract.RELEASED}
+CONSTANTS = {
+    str(value)
+    for name, value in vars(contract).items()
+    if name.isupper() and str(value) not in WORDS and isinstance(value, str | int)
+}
+
+
+def bare(path: Path) -> str:
+    """What a file holds by itself, and not by an expression of its template."""
+    return EXPRESSION.sub("", path.read_text())
+
+
+def repeated(text: str) -> set[str]:
+    """Constants of the contract that a text holds."""
+    return {each for each in CONSTANTS if re.search(rf"(?<!\w){re.escape(each)}(?![\w-])", text)}
+
+
+def test_the_constants_are_those_that_a_machine_may_read() -> None:
+    assert {
+        *("6443", "22623", "9445", "9444", "9454", "1936"),
+        *("/etc/okd-baremetal", "/run/okd-baremetal", "/var/lib/okd-baremetal", "/usr/local/bin"),
+        *("/etc/systemd/system", "/etc/NetworkManager", "/etc/NetworkManager/system-connections"),
+        *("/run/okd-baremetal/keepalived.conf", "/var/lib/okd-baremetal/release", "/run/okd-baremetal/upstreams"),
+        "org.okd-baremetal.vip",
+    } == CONSTANTS
+    assert {"release", "hold", "status", "held", "released"} == WORDS
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=[path.name for path in WRITTEN])
+def test_no_file_repeats_a_port_or_a_path(path: Path) -> None:
+    assert repeated(bare(path)) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("bind :::9445 v4v6", {"9445"}, id="port"),
+        pytest.param("https://localhost:6443/readyz", {"6443"}, id="port-of-a-url"),
+        pytest.param("ExecStart=/usr/local/bin/x.sh", {"/usr/local/bin"}, id="path"),
+        pytest.param(
+            'file "/var/lib/okd-baremetal/release"',
+            {"/var/lib/okd-baremetal/release", "/var/lib/okd-baremetal"},
+            id="path-in-a-path",
+        ),
+        pytest.param("port=/dev/virtio-ports/org.okd-baremetal.vip", {"org.okd-baremetal.vip"}, id="name"),
+        pytest.param("94450 19445 /run/NetworkManager/resolv.conf /run/okd-baremetal-x", set(), id="others"),
+    ],
+)
+def test_what_repeats_one_is_found(text: str, found: set[str]) -> None:
+    assert repeated(text) == found
+
+
+def test_the_channels_script_repeats_no_word() -> None:
+    code = "\n".join(line for line in bare(CHANNEL_SCRIPT).splitlines() if not line.startswith("#"))
+    assert {word for word in WORDS if re.search(rf"\b{word}\b", code)} == set()

@@ -1,0 +1,80 @@
+"""Logins of the BMCs, from either input; and no secret of either is printed."""
+
+from typing import Any
+
+import pytest
+
+from providers.base.errors import ConfigError
+from testing import clusters, plans
+from testing.install_configs import Change, host
+from testing.plan_files import Files, as_it_is
+
+SECRET = "hunter2"
+LOGIN = {"username": "root", "password": SECRET}
+
+
+def faults_of(**changes: Any) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        plans.plan(**changes)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def without_logins(config: dict[str, Any]) -> None:
+    for index in range(len(plans.HOSTS)):
+        for key in ("username", "password"):
+            del host(config, index)["bmc"][key]
+
+
+@clusters.needs_nmstatectl
+def test_secrets_are_masked_in_what_a_plan_prints(files: Files) -> None:
+    login = {"eap-methods": ["md5"], "identity": "okd", "password": SECRET}
+    interface = {"name": "eno1", "type": "ethernet", "802.1x": login}
+    plan = files.plan(
+        lambda c: host(c).update(networkConfig={"interfaces": [interface]}), bmc_credentials={"okd-master-1": LOGIN}
+    )
+    assert SECRET in plan.servers[0].keyfiles[0].text
+    assert "rehearsal-only" not in f"{plan!r} {plan}"
+    assert SECRET not in f"{plan!r} {plan}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: host(c)["bmc"].update(password=[SECRET]), id="password-is-a-list"),
+        pytest.param(lambda c: host(c)["bmc"].update(passwrod=SECRET), id="password-misspelt"),
+        pytest.param(lambda c: c.update(pullSecret={"auths": SECRET}), id="pull-secret-is-a-mapping"),
+        pytest.param(
+            lambda c: host(c)["bmc"].update(address=f"redfish-virtualmedia://root:{SECRET}@192.0.2.1"),
+            id="password-in-the-url",
+        ),
+    ],
+)
+def test_a_secret_is_never_printed(files: Files, change: Change) -> None:
+    assert SECRET not in "\n".join(files.refused_plan(change))
+
+
+def test_a_secret_option_is_never_printed() -> None:
+    assert SECRET not in "\n".join(faults_of(bmc_credentials={"okd-master-0": [SECRET]}))
+    assert SECRET not in "\n".join(faults_of(bmc_credentials={"okd-master-0": {"passwrod": SECRET}}))
+
+
+def test_credentials_of_the_options_come_before_those_of_the_file(files: Files) -> None:
+    plan = files.plan(as_it_is, bmc_credentials={"okd-master-0": LOGIN})
+    assert [server.bmc.username for server in plan.servers] == ["root", "admin", "admin", "admin", "admin"]
+    assert plan.servers[0].bmc.password.get_secret_value() == SECRET
+
+
+def test_a_file_without_credentials_is_good_when_the_options_have_them(files: Files) -> None:
+    plan = files.plan(without_logins, bmc_credentials=dict.fromkeys(plans.HOSTS, LOGIN))
+    assert {server.bmc.password.get_secret_value() for server in plan.servers} == {SECRET}
+    missing = files.refused_plan(without_logins, bmc_credentials=dict.fromkeys(plans.HOSTS[1:], LOGIN))
+    assert [line.split(": ")[1] for line in missing] == [
+        "platform.baremetal.hosts[0].bmc.username",
+        "platform.baremetal.hosts[0].bmc.password",
+    ]
+
+
+def test_a_stack_file_may_keep_credentials_that_only_pulumi_can_read(files: Files) -> None:
+    readable = {"bmc_credentials": {"okd-master-0": {"username": "root"}}}
+    assert len(files.intent(without_logins, readable).servers) == 5
+    assert len(files.refused_intent(without_logins)) == 10

@@ -1,0 +1,264 @@
+"""BmcHost as a resource: what it refuses before a BMC is asked, what the state keeps, BMCs that do not answer."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pulumi
+import pytest
+from pydantic import SecretStr
+
+from providers.base.errors import BmcIdentityError, BmcTimeoutError, OkdBaremetalError
+from providers.bmc_host import provider as bmc_host
+from providers.bmc_host.model import BmcHostSpec
+from providers.bmc_host.provider import BmcHostProvider
+from testing import plans
+from testing.fakes.clock import FakeClock
+from testing.fakes.fleet.fleet import Fleet, Options, running, serial_of, uuid_of
+from wires.redfish.access import BmcAccess
+from wires.redfish.sushy_bmc import SushyBmc
+
+HOST = "okd-master-0"
+UUID = "c0ffee00-0000-4000-8000-000000000001"
+URL = "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1"
+UNKNOWN = pulumi.output.UNKNOWN
+BMC = {"address": URL, "username": "admin"}
+PROPS: dict[str, Any] = {"host": HOST, "bmc": BMC, "password": "hidden", "consent": UUID}
+MISSING = f"consent.{HOST} is missing: it names the one machine whose disk may be wiped"
+
+DEAD: dict[str, Any] = {
+    "host": "m0",
+    "bmc": {"address": "redfish-virtualmedia+http://127.0.0.1:1/redfish/v1/Systems/m0", "username": "admin"},
+    "password": "hidden",
+    "consent": "SN-1",
+    "urn": "urn:pulumi:test::okd::BmcHost::m0",
+    "deadline_s": 0.0,
+}
+AS_FOUND = {"override": {"target": "Hdd", "enabled": "", "mode": ""}, "media": ""}
+RECORDED = {
+    **DEAD,
+    **{"uuid": "u", "serial": "SN-1", "model": "R650", "manufacturer": "Dell", "bios_version": "1.2"},
+    **{"bmc_version": "7.10", "found": AS_FOUND},
+}
+
+
+def test_a_planned_server_is_a_spec() -> None:
+    plan = plans.plan(bmc_ca="of all")
+    spec = BmcHostSpec.of(plan, plan.servers[0])
+    assert spec.model_dump(exclude={"bmc"}) == {
+        "urn": "",
+        "host": HOST,
+        "password": SecretStr("rehearsal-only"),
+        "consent": "SERIAL-okd-master-0",
+        "deadline_s": 60.0,
+        "running": False,
+    }
+    assert spec.bmc == BmcAccess.of(plan.options, plan.servers[0], ca="of all")
+    assert "rehearsal-only" not in repr(spec)
+
+
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("change", "failing"),
+        [
+            ({}, []),
+            ({"consent": ""}, ["consent"]),
+            ({"consent": " "}, ["consent"]),
+            ({"consent": None}, ["consent"]),
+            ({"consent": UNKNOWN}, []),
+            ({"password": UNKNOWN}, []),
+            ({"bmc": {**BMC, "address": UNKNOWN}}, []),
+            ({"bmc": {**BMC, "address": "redfish-virtualmedia://bmc"}}, []),
+            ({"bmc": {**BMC, "address": "ipmi://x"}}, ["bmc"]),
+            ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "")}}, ["bmc"]),
+        ],
+        ids=[
+            "good",
+            "empty",
+            "blank",
+            "none",
+            "unknown",
+            "password-unknown",
+            "address-unknown",
+            "no-system",
+            "ipmi",
+            "pxe",
+        ],
+    )
+    def test_it_needs_no_bmc(self, change: dict[str, object], failing: list[str]) -> None:
+        failures = BmcHostProvider().check({}, {**PROPS, **change}).failures or []
+        assert [failure.property for failure in failures] == failing
+        assert all("\n" not in failure.reason and "hidden" not in failure.reason for failure in failures)
+
+    @pytest.mark.parametrize(
+        ("address", "place"),
+        [
+            pytest.param(URL, "https://192.0.2.9/redfish/v1/Systems/1", id="system"),
+            pytest.param("redfish-virtualmedia://bmc", "https://bmc/redfish/v1/Systems/<id>", id="no-system"),
+            pytest.param("ipmi://x", "/redfish/v1/Systems/<id>", id="no-address"),
+        ],
+    )
+    def test_a_missing_consent_names_what_to_run_and_where_to_read(self, address: str, place: str) -> None:
+        news = {**PROPS, "bmc": {**BMC, "address": address}, "consent": ""}
+        failure = (BmcHostProvider().check({}, news).failures or [])[-1]
+        command = f"pulumi config set --path 'consent.{HOST}' <UUID>"
+        source = f"UUID or serial as the BMC reports it (GET {place}, or the sticker)"
+        assert (failure.property, failure.reason) == (
+            "consent",
+            f"{MISSING}. Fix: run `{command}`, with its {source}",
+        )
+
+
+def test_another_host_is_another_resource() -> None:
+    diff = BmcHostProvider().diff("u", {**PROPS, "host": "m0"}, {**PROPS, "host": "m1", "consent": "x"})
+    assert (diff.changes, diff.replaces) == (None, ["host"])
+    assert BmcHostProvider().diff("u", PROPS, {**PROPS, "consent": "x"}).replaces == []
+
+
+class TestUnreachable:
+    """A BMC that does not answer."""
+
+    def test_a_refresh_keeps_what_it_cannot_see(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(bmc_host, "READ_DEADLINE_S", 0.0)
+        answer = BmcHostProvider().read("u", RECORDED)
+        assert (answer.id, answer.outs) == ("u", RECORDED)
+        line = capsys.readouterr().err
+        assert line.startswith("m0: kept as it was known: ")
+        assert "connection refused" in line
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            pytest.param(lambda it: it.create(DEAD), id="create"),
+            pytest.param(lambda it: it.update("u", RECORDED, DEAD), id="update"),
+            pytest.param(lambda it: it.delete("u", RECORDED), id="delete"),
+        ],
+    )
+    def test_it_is_an_error_at_the_deadline(self, call: Callable[[BmcHostProvider], object]) -> None:
+        with pytest.raises(BmcTimeoutError, match="connection refused") as caught:
+            call(BmcHostProvider())
+        assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({"ca": "its own"}, id="ca"),
+        pytest.param({"fingerprint": "ab"}, id="fingerprint"),
+        pytest.param({"session": True}, id="session"),
+        pytest.param({"verify": False}, id="lax"),
+    ],
+)
+def test_a_bmc_is_reached_as_its_inputs_have_it(monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> None:
+    asked: list[tuple[BmcAccess, SecretStr]] = []
+
+    def bmc_at(access: BmcAccess, password: SecretStr) -> SushyBmc:
+        asked.append((access, password))
+        return SushyBmc(access.model_copy(update={"ca": "", "fingerprint": "", "session": False}), password)
+
+    monkeypatch.setattr(bmc_host, "SushyBmc", bmc_at)
+    with pytest.raises(OkdBaremetalError):
+        BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
+    wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}
+    wanted |= {"verify": True, "session": False, **own}
+    assert [(access.model_dump(), password.get_secret_value()) for access, password in asked] == [(wanted, "hidden")]
+
+
+class TestAnswering:
+    """A BMC of the fake fleet, by a clock of the test's own."""
+
+    @pytest.fixture
+    def fleet(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+        monkeypatch.setattr(bmc_host, "SYSTEM_CLOCK", FakeClock())
+        with running(Options()) as fleet:
+            yield fleet
+
+    @pytest.fixture
+    def props(self, fleet: Fleet) -> dict[str, Any]:
+        bmc = {"address": fleet.address(0), "username": fleet.options.username, "ca": fleet.ca}
+        return {
+            **PROPS,
+            **{"bmc": bmc, "password": fleet.options.password, "consent": serial_of(0), "deadline_s": 60.0},
+            **{"urn": "urn:pulumi:test::okd::BmcHost::m0", "__provider": "pickle"},
+        }
+
+    @pytest.fixture
+    def machine(self) -> dict[str, Any]:
+        return {
+            **{"uuid": uuid_of(0), "serial": serial_of(0), "model": "3500", "manufacturer": "Contoso"},
+            **{"bios_version": "P79 v1.45", "bmc_version": "1.45.455b66-rev4"},
+        }
+
+    def test_its_identity_and_how_it_was_found_are_in_the_state(
+        self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]
+    ) -> None:
+        fleet.change(power="On", image="http://192.0.2.1/x.iso", target="Pxe", enabled="Continuous")
+        created = BmcHostProvider().create(props)
+        override = {"target": "Pxe", "enabled": "Continuous", "mode": "UEFI"}
+        found = {"override": override, "media": "http://192.0.2.1/x.iso"}
+        assert (created.id, created.outs) == (uuid_of(0), {**props, **machine, "found": found})
+        assert (fleet.state().power, fleet.state().image) == ("Off", "")
+
+    def test_one_that_runs_a_cluster_whose_state_was_lost_is_left_as_it_is(
+        self, fleet: Fleet, props: dict[str, Any]
+    ) -> None:
+        fleet.change(power="On")
+        assert BmcHostProvider().create({**props, "running": True}).id == uuid_of(0)
+        assert fleet.figures().writes == []
+
+    def test_a_refresh_shows_what_is_and_warns_of_what_was_not_left_so(
+        self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        state = {**props, **machine, "bios_version": "P79 v1.00", "found": AS_FOUND}
+        fleet.change(power="On", image="http://192.0.2.1/x.iso")
+        assert BmcHostProvider().read("u", state).outs == {**state, "bios_version": "P79 v1.45"}
+        assert capsys.readouterr().err.splitlines() == [
+            "m0: power On; virtual CD http://192.0.2.1/x.iso; boot override None Disabled",
+            "m0: not as it was left: virtual CD http://192.0.2.1/x.iso, left empty",
+        ]
+
+    def test_an_update_keeps_how_it_was_found(
+        self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]
+    ) -> None:
+        state = {**props, **machine, "found": AS_FOUND}
+        outs = BmcHostProvider().update("u", state, {**props, "consent": uuid_of(0)}).outs
+        assert outs == {**state, "consent": uuid_of(0)}
+        assert fleet.figures().writes == []
+
+    def test_a_new_consent_takes_another_machine_over_in_its_place(
+        self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        before = {**machine, "uuid": UUID, "serial": "SN-1"}
+        state = {**props, **before, "consent": "SN-1", "found": AS_FOUND}
+        fleet.change(power="On")
+        outs = BmcHostProvider().update("u", state, props).outs or {}
+        assert {name: outs[name] for name in machine} == machine
+        assert outs["found"] == {"override": {"target": "None", "enabled": "Disabled", "mode": "UEFI"}, "media": ""}
+        assert fleet.state().power == "Off"
+        replaced = f"in the place of Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is: switch it off"
+        assert f"m0: {replaced}" in capsys.readouterr().err.splitlines()
+
+    def test_another_machine_without_a_new_consent_is_left_alone(
+        self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]
+    ) -> None:
+        state = {**props, **machine, "uuid": UUID, "serial": "SN-1", "found": AS_FOUND}
+        with pytest.raises(BmcIdentityError, match="the record is of Contoso 3500"):
+            BmcHostProvider().update("u", state, props)
+        assert fleet.figures().writes == []
+
+    @pytest.mark.parametrize(
+        ("found", "override"),
+        [
+            pytest.param({"override": {"target": "Pxe", "enabled": "Once"}}, ("Pxe", "Once"), id="as-found"),
+            pytest.param(None, ("None", "Disabled"), id="an-older-state"),
+        ],
+    )
+    def test_a_delete_leaves_it_off_with_the_boot_override_as_found(
+        self, fleet: Fleet, props: dict[str, Any], found: dict[str, Any] | None, override: tuple[str, str]
+    ) -> None:
+        fleet.change(power="On", target="Cd", enabled="Continuous")
+        BmcHostProvider().delete("u", {**props, "uuid": uuid_of(0), "serial": serial_of(0), "found": found})
+        state = fleet.state()
+        assert (state.power, state.target, state.enabled) == ("Off", *override)

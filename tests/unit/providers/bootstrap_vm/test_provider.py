@@ -1,0 +1,313 @@
+"""The shell of `BootstrapVm`: created, updated, read and deleted as Pulumi asks, over a hypervisor in memory."""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from providers.base.errors import BusyError, HypervisorError, PayloadError
+from providers.base.lock import held
+from providers.bootstrap_vm import provider
+from providers.bootstrap_vm.provider import BootstrapVmProvider
+from testing import payloads
+from testing.fakes.clock import FakeClock
+from testing.fakes.hypervisor import BASE, FakeHypervisor
+from wires.libvirt.hypervisor import Found
+
+NAME = "okd-bootstrap"
+URI = "qemu+ssh://root@kvm.example.com/system"
+MAC, STRANGER = "52:54:00:00:00:10", "0a:00:00:00:00:01"
+OURS = '{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/okd-baremetal/Corefile"}]}}'
+CHANGED = OURS.replace("Corefile", "haproxy.cfg")
+BUILT = [f"make {NAME}.qcow2", f"make {NAME}.ign", f"define {NAME}", f"start {NAME}"]
+
+
+@dataclass
+class World:
+    """What the provider works on: a hypervisor, a segment, nodes."""
+
+    vip_macs: frozenset[str] = frozenset()
+    answering: tuple[str, ...] = ()
+    """Nodes whose API port answers."""
+    clock: FakeClock = field(default_factory=FakeClock)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """Bridge and address, for each time that the segment was asked."""
+    tried: list[tuple[str, int]] = field(default_factory=list)
+    """Node and port, for each connection."""
+    unlocked: list[str] = field(default_factory=list)
+    """URIs of connections to libvirt during which the domain's lock was free."""
+    hypervisor: FakeHypervisor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hypervisor = FakeHypervisor(self.clock)
+
+    @contextmanager
+    def connected(self, uri: str) -> Iterator[FakeHypervisor]:
+        assert uri == URI
+        try:
+            with held(f"domain {NAME}", deadline_s=0):
+                self.unlocked.append(uri)
+        except BusyError:
+            pass
+        yield self.hypervisor
+
+    def macs_on(self, bridge: str, address: str) -> frozenset[str]:
+        self.asked.append((bridge, address))
+        return self.vip_macs
+
+    def connect_problem(self, node: str, port: int) -> str | None:
+        self.tried.append((node, port))
+        return None if node in self.answering else "ConnectionRefusedError"
+
+
+class Now:
+    """Stands in for `datetime`: an hour in which the payload's certificates are good."""
+
+    @staticmethod
+    def now(_: object) -> Any:
+        return payloads.NOW
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
+    world = World()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
+    monkeypatch.setattr(provider, "connected", world.connected)
+    monkeypatch.setattr(provider, "macs_on", world.macs_on)
+    monkeypatch.setattr(provider, "connect_problem", world.connect_problem)
+    monkeypatch.setattr(provider, "SYSTEM_CLOCK", world.clock)
+    monkeypatch.setattr(provider, "datetime", Now)
+    return world
+
+
+@pytest.fixture
+def bootstrap_ign(payload: Path) -> bytes:
+    """What the stack's payload has."""
+    payload.mkdir(parents=True)
+    content = payloads.payload()["bootstrap"]
+    (payload / "bootstrap.ign").write_bytes(content)
+    return content
+
+
+@pytest.fixture
+def props(bootstrap_ign: bytes) -> dict[str, Any]:
+    """What the engine hands in: numbers are floats."""
+    return {
+        "__provider": "a pickle",
+        "urn": f"a::urn::{NAME}",
+        "name": NAME,
+        "owner": "okd-baremetal/prod",
+        "libvirt_uri": URI,
+        "pool": "default",
+        "base_volume": BASE,
+        "base_sha256": "",
+        "bridge": "baremetal",
+        "network": "",
+        "mac": MAC,
+        "disk_gib": 32.0,
+        "memory_mib": 2048.0,
+        "vcpus": 2.0,
+        "emulated": False,
+        "vip": "192.0.2.5",
+        "nodes": ["192.0.2.21", "192.0.2.22"],
+        "stack": "prod",
+        "payload_sha256": hashlib.sha256(bootstrap_ign).hexdigest(),
+        "ignition_sha256": "a" * 64,
+        "ours": OURS,
+        "deadline_s": 60.0,
+        "running": True,
+    }
+
+
+def children(config: bytes) -> list[bytes]:
+    """The configs that a composed one merges, in their order."""
+    merged = json.loads(config)["ignition"]["config"]["merge"]
+    assert [child["compression"] for child in merged] == ["gzip", "gzip"]
+    return [gzip.decompress(base64.b64decode(child["source"].partition(",")[2])) for child in merged]
+
+
+def ignition_of(world: World) -> bytes:
+    content = world.hypervisor.volumes[f"{NAME}.ign"]
+    assert isinstance(content, bytes)
+    return content
+
+
+def changed(props: dict[str, Any]) -> dict[str, Any]:
+    return {**props, "ours": CHANGED, "ignition_sha256": "b" * 64}
+
+
+class TestCreate:
+    """The first `up`, or one after the state was lost."""
+
+    def test_it_builds_the_vm_and_starts_it(self, world: World, props: dict[str, Any]) -> None:
+        created = BootstrapVmProvider().create(props)
+        assert (created.id, created.outs) == (NAME, props)
+        assert world.hypervisor.calls == BUILT
+        found = world.hypervisor.find(NAME)
+        assert found is not None
+        assert (found.owner, found.running) == ("okd-baremetal/prod", True)
+
+    def test_what_it_boots_is_the_payload_s_config_with_ours_after_it(
+        self, world: World, props: dict[str, Any], bootstrap_ign: bytes
+    ) -> None:
+        BootstrapVmProvider().create(props)
+        assert children(ignition_of(world)) == [bootstrap_ign, OURS.encode()]
+
+    def test_it_adopts_a_vm_that_is_as_wanted(self, world: World, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        BootstrapVmProvider().create(props)
+        assert world.hypervisor.calls == BUILT
+
+    def test_a_stranger_on_the_vip_is_seen_on_the_bridge_of_the_vm(self, world: World, props: dict[str, Any]) -> None:
+        world.vip_macs = frozenset({STRANGER})
+        with pytest.raises(HypervisorError, match=rf"^API VIP 192\.0\.2\.5: already answered by {STRANGER}, "):
+            BootstrapVmProvider().create(props)
+        assert world.asked == [("baremetal", "192.0.2.5")]
+        assert world.hypervisor.calls == []
+
+    @pytest.mark.parametrize("there", [b"coreos", b"another image"], ids=["right", "wrong"])
+    def test_the_digest_of_the_base_volume_is_compared(
+        self, world: World, props: dict[str, Any], there: bytes
+    ) -> None:
+        coreos = "cce4a2de03e82358f0c511461103adb0ccf0e4517fdff3945131b060b4afe84e"
+        world.hypervisor.volumes[BASE] = there
+        if there == b"coreos":
+            BootstrapVmProvider().create({**props, "base_sha256": coreos})
+            assert world.hypervisor.calls == BUILT
+            return
+        with pytest.raises(HypervisorError, match=rf"^base volume {BASE} of pool default: .*, wanted {coreos}"):
+            BootstrapVmProvider().create({**props, "base_sha256": coreos})
+        assert world.hypervisor.calls == []
+
+    def test_a_payload_that_is_not_the_pinned_one_reaches_no_vm(self, world: World, props: dict[str, Any]) -> None:
+        with pytest.raises(PayloadError, match=rf"bootstrap\.ign: sha256 is .*, the stack pins {'d' * 64}"):
+            BootstrapVmProvider().create({**props, "payload_sha256": "d" * 64})
+        assert world.hypervisor.calls == []
+
+    def test_a_payload_of_yesterday_reaches_no_vm(
+        self, world: World, props: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Now, "now", lambda _: payloads.NOW + timedelta(days=1))
+        with pytest.raises(PayloadError, match=r"bootstrap\.ign: useless since 2026-11-21 14:03 UTC"):
+            BootstrapVmProvider().create(props)
+        assert world.hypervisor.calls == []
+
+
+class TestUpdate:
+    """A later `up`, of which an input has changed."""
+
+    def test_another_ignition_builds_the_vm_again_while_no_node_answers(
+        self, world: World, props: dict[str, Any], bootstrap_ign: bytes
+    ) -> None:
+        BootstrapVmProvider().create(props)
+        world.hypervisor.calls.clear()
+        updated = BootstrapVmProvider().update(NAME, props, changed(props))
+        assert updated.outs == changed(props)
+        assert world.hypervisor.calls == [f"button {NAME}", f"undefine {NAME}", *BUILT]
+        assert children(ignition_of(world)) == [bootstrap_ign, CHANGED.encode()]
+        assert world.tried == [("192.0.2.21", 6443), ("192.0.2.22", 6443)], "each node's API port was tried"
+
+    def test_another_ignition_is_refused_once_a_node_answers(self, world: World, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        world.hypervisor.calls.clear()
+        world.answering = ("192.0.2.22",)
+        with pytest.raises(HypervisorError, match=r"has changed, and 192\.0\.2\.22 of the control plane answers"):
+            BootstrapVmProvider().update(NAME, props, changed(props))
+        assert world.hypervisor.calls == []
+        assert world.hypervisor.domains[NAME].running
+
+    def test_what_a_running_vm_does_not_need_leaves_it_as_it_is(self, world: World, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        world.answering = ("192.0.2.21",)
+        BootstrapVmProvider().update(NAME, props, {**props, "nodes": ["192.0.2.21"], "deadline_s": 90.0})
+        assert world.hypervisor.calls == BUILT
+
+    def test_one_that_somebody_turned_off_is_started_again(self, world: World, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        world.hypervisor.power_off(NAME)
+        world.hypervisor.calls.clear()
+        updated = BootstrapVmProvider().update(NAME, {**props, "running": False}, props)
+        assert (updated.outs or {})["running"] is True
+        assert world.hypervisor.calls == [f"start {NAME}"]
+
+    @pytest.mark.parametrize("input_", ["name", "libvirt_uri", "pool"])
+    def test_another_name_host_or_pool_is_another_vm(self, props: dict[str, Any], input_: str) -> None:
+        diff = BootstrapVmProvider().diff(NAME, props, {**props, input_: "other"})
+        assert (diff.replaces, diff.delete_before_replace) == ([input_], True)
+
+    def test_every_other_input_is_an_update(self, props: dict[str, Any]) -> None:
+        others = {key: "other" for key in props if key not in ("name", "libvirt_uri", "pool")}
+        assert BootstrapVmProvider().diff(NAME, props, {**props, **others}).replaces == []
+
+
+class TestRead:
+    """`pulumi refresh`."""
+
+    @pytest.mark.parametrize("running", [True, False], ids=["on", "off"])
+    def test_what_it_finds_is_an_input_so_that_the_next_up_starts_it(
+        self, world: World, props: dict[str, Any], running: bool
+    ) -> None:
+        world.hypervisor.domains[NAME] = Found("okd-baremetal/prod", "", running)
+        read = BootstrapVmProvider().read(NAME, props)
+        assert (read.id, read.outs, read.inputs) == (
+            NAME,
+            {**props, "running": running},
+            {**props, "running": running},
+        )
+
+    def test_a_vm_that_is_gone_is_gone(self, world: World, props: dict[str, Any]) -> None:
+        assert BootstrapVmProvider().read(NAME, props).id == ""
+
+
+class TestDelete:
+    """The end of phase `bootstrap`, or of the cluster."""
+
+    def test_vm_and_volumes_are_gone(self, world: World, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        BootstrapVmProvider().delete(NAME, props)
+        assert world.hypervisor.domains == {}
+        assert list(world.hypervisor.volumes) == [BASE]
+
+    def test_one_that_holds_the_vip_of_a_cluster_is_kept(self, world: World, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        world.vip_macs, world.answering = frozenset({MAC}), ("192.0.2.21",)
+        with pytest.raises(HypervisorError, match=r"^okd-bootstrap: it holds the API VIP, and 192\.0\.2\.21 "):
+            BootstrapVmProvider().delete(NAME, props)
+        assert world.hypervisor.domains[NAME].running
+
+    def test_a_state_of_before_disk_gib_and_network_suffices(self, world: World, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        for later in ("disk_gib", "network", "urn", "running"):
+            del props[later]
+        BootstrapVmProvider().delete(NAME, props)
+        assert world.hypervisor.domains == {}
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda props: BootstrapVmProvider().create(props), id="create"),
+        pytest.param(lambda props: BootstrapVmProvider().update(NAME, props, props), id="update"),
+        pytest.param(lambda props: BootstrapVmProvider().delete(NAME, props), id="delete"),
+    ],
+)
+def test_nobody_else_works_on_the_domain_meanwhile(
+    act: Callable[[dict[str, Any]], object], world: World, props: dict[str, Any]
+) -> None:
+    act(props)
+    assert world.unlocked == []
+    with held(f"domain {NAME}", deadline_s=0):
+        """It is free afterwards."""
+
+
+def test_a_refresh_needs_no_lock(world: World, props: dict[str, Any]) -> None:
+    BootstrapVmProvider().read(NAME, props)
+    assert world.unlocked == [URI]

@@ -1,0 +1,114 @@
+"""What the plan says of a role's hosts, as the inputs of its rollout."""
+
+import json
+from typing import Any
+
+import pytest
+
+from assets.render import Rendered, render
+from cluster.plan import ClusterPlan, Role
+from providers.host_provisioning.model import HostProvisioningSpec, MachineId
+from testing import clusters, plans
+from wires.redfish.access import BmcAccess
+
+MASTERS, WORKERS = plans.HOSTS[:3], plans.HOSTS[3:]
+
+
+def spec(plan: ClusterPlan, role: Role = Role.COMPUTE, rendered: Rendered | None = None) -> HostProvisioningSpec:
+    return HostProvisioningSpec.of(plan, role, rendered or render(plan), "prod")
+
+
+def test_it_has_what_each_host_s_iso_is_made_from() -> None:
+    plan = plans.plan(bmc_ca="of all")
+    made = spec(plan)
+    secret = {"ours", "passwords", "ignition_sha256", "hosts"}
+    assert made.model_dump(mode="json", exclude=secret) == {
+        "urn": "",
+        "role": "compute",
+        "identities": {},
+        "ca": "of all",
+        "media_address": "172.22.0.1",
+        "media_port": 8080,
+        "media_url": "",
+        "base_iso_sha256": "d3" * 32,
+        "base_iso_url": "",
+        "keyfiles": {},
+        "payload_sha256": "c2" * 32,
+        "reinstall": {},
+        "unicast": False,
+        "stack": "prod",
+        "api_name": "api.okd.lab.test",
+        "deadline_s": 300.0,
+        "rows": {},
+    }
+    for key in secret:
+        assert tuple(getattr(made, key)) == WORKERS
+    (server, _) = plan.compute
+    first = made.hosts[WORKERS[0]]
+    assert first.bmc == BmcAccess.of(plan.options, server, ca=""), "the CA of all is there once, and not per host"
+    assert (first.address, first.root_device) == (str(server.address), "/dev/vda")
+    assert made.passwords[WORKERS[0]].get_secret_value() == "rehearsal-only"
+    assert json.loads(made.ours[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}
+    assert "rehearsal-only" not in repr(made)
+
+
+def test_the_control_plane_is_made_from_its_own_payload() -> None:
+    made = spec(plans.plan(), Role.CONTROL_PLANE)
+    assert (tuple(made.hosts), made.payload_sha256) == (MASTERS, "a1" * 32)
+
+
+def test_the_digest_of_an_ignition_changes_with_payload_and_files() -> None:
+    plan = plans.plan()
+    before = spec(plan).ignition_sha256
+    assert spec(plan).ignition_sha256 == before
+    other_payload = spec(plans.plan(payload={**plans.PAYLOAD, "worker": "ee" * 32})).ignition_sha256
+    other_files = spec(plans.plan(vrrp={"ingress": "unicast"})).ignition_sha256
+    assert not set(before.values()) & {*other_payload.values(), *other_files.values()}
+    assert len(set(other_files.values())) == len(WORKERS), "each lists the others as its peers"
+
+
+@pytest.mark.parametrize(
+    ("options", "role", "changed"),
+    [
+        pytest.param(
+            {"reinstall": dict.fromkeys((MASTERS[0], WORKERS[0]), "SN-1")},
+            Role.COMPUTE,
+            {"reinstall": {WORKERS[0]: "SN-1"}},
+            id="reinstall-of-its-own-hosts",
+        ),
+        pytest.param({"vrrp": {"ingress": "unicast"}}, Role.COMPUTE, {"unicast": True}, id="unicast"),
+    ],
+)
+def test_an_option_is_an_input_of_the_role_that_it_is_about(
+    options: dict[str, Any], role: Role, changed: dict[str, Any]
+) -> None:
+    before, after = (spec(plans.plan(**each), role).model_dump() for each in ({}, options))
+    same = {"ours", "ignition_sha256", *changed}
+    assert {key: after[key] for key in changed} == changed
+    assert {key: before[key] for key in before.keys() - same} == {key: after[key] for key in after.keys() - same}
+
+
+@clusters.needs_nmstatectl
+def test_keyfiles_are_those_of_each_host_and_secret() -> None:
+    made = spec(clusters.plan("static"), Role.CONTROL_PLANE)
+    files = {name: sorted(keyfiles) for name, keyfiles in made.keyfiles.items()}
+    assert files == {
+        MASTERS[0]: ["bond0.nmconnection", "eno1.nmconnection", "eno2.nmconnection"],
+        MASTERS[1]: ["eno1.nmconnection"],
+        MASTERS[2]: ["eno1.nmconnection"],
+    }
+    assert clusters.SWITCH_PASSWORD in made.keyfiles[MASTERS[0]]["eno1.nmconnection"].get_secret_value()
+    assert clusters.SWITCH_PASSWORD not in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("identity", "own"),
+    [
+        (MachineId(uuid="AB-1", serial="SN-1"), "ab-1"),
+        (MachineId(uuid="03000200-0400-0500-0006-000700080009", serial="SN-1"), "sn-1"),
+        (MachineId(), ""),
+    ],
+    ids=["uuid", "serial", "neither"],
+)
+def test_a_machine_is_known_in_lower_case_by_what_is_its_own(identity: MachineId, own: str) -> None:
+    assert identity.own == own

@@ -1,0 +1,152 @@
+"""Which hosts an update installs, leaves alone or refuses: decided from the records alone."""
+
+from collections.abc import Set
+from typing import Any
+
+import pulumi
+import pytest
+
+from providers.base.errors import BmcTimeoutError, ProvisioningError
+from providers.host_provisioning import records
+from providers.host_provisioning.model import InstallationRecord
+from providers.host_provisioning.provider import HostProvisioningProvider
+from tests.unit.providers.host_provisioning.specs import BOARD, ROLE, of_hosts, outs, record, spec
+
+UNKNOWN = pulumi.output.UNKNOWN
+
+
+def failures(news: dict[str, Any], olds: dict[str, Any] | None = None) -> list[tuple[str, str]]:
+    found = HostProvisioningProvider().check(olds or {}, {**ROLE, **news}).failures or []
+    return [(failure.property, failure.reason) for failure in found]
+
+
+@pytest.mark.parametrize(
+    ("identity", "kept"),
+    [
+        pytest.param({"uuid": "w0"}, True, id="same"),
+        pytest.param({"uuid": "W0"}, True, id="case"),
+        pytest.param({}, True, id="unreported"),
+        pytest.param(None, True, id="unknown"),
+        pytest.param({"uuid": "w9"}, False, id="replaced"),
+        pytest.param({"uuid": BOARD, "serial": "W0"}, True, id="by-serial"),
+        pytest.param({"uuid": BOARD, "serial": "w9"}, False, id="replaced-by-serial"),
+    ],
+)
+def test_a_record_holds_for_its_machine(identity: dict[str, str] | None, kept: bool) -> None:
+    wanted = spec(identities={} if identity is None else {"w0": identity})
+    before = {"w0": InstallationRecord(**record("w0"))}
+    assert records.still_installed(before, wanted) == (before if kept else {})
+
+
+def test_a_record_of_a_host_that_is_wanted_no_more_is_dropped() -> None:
+    before = {"w9": InstallationRecord(**record("w9"))}
+    assert records.still_installed(before, spec()) == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "anew"),
+    [
+        pytest.param(None, {"w0": "SN-w0"}, {"w0": "SN-w0"}, id="no-state"),
+        pytest.param({}, {"w0": "SN-w0"}, {"w0": "SN-w0"}, id="new"),
+        pytest.param({"w0": "w0"}, {"w0": "SN-w0"}, {"w0": "SN-w0"}, id="another-value"),
+        pytest.param({"w0": "SN-w0"}, {"w0": "SN-w0"}, {}, id="left-in"),
+        pytest.param({"w0": "SN-w0"}, {}, {}, id="taken-out"),
+    ],
+)
+def test_a_line_of_reinstall_means_something_once(
+    before: dict[str, str] | None, now: dict[str, str], anew: dict[str, str]
+) -> None:
+    old = None if before is None else spec(reinstall=before)
+    assert records.named_anew(old, spec(reinstall=now)) == anew
+
+
+@pytest.mark.parametrize("key", ["passwords", "ours", "ignition_sha256"])
+def test_check_names_what_a_host_lacks(key: str) -> None:
+    assert failures({}) == []
+    assert failures({key: {"w1": "x"}}) == [(key, "nothing for w0. Fix: give one for each host")]
+    assert failures({key: {}}) == [(key, "nothing for w0, w1. Fix: give one for each host")]
+
+
+@pytest.mark.parametrize(
+    ("unicast", "before", "refused"),
+    [
+        pytest.param(True, {"w0"}, True, id="one-more"),
+        pytest.param(True, {"w0", "w1"}, False, id="the-same"),
+        pytest.param(True, {"w0", "w1", "w2"}, False, id="one-less"),
+        pytest.param(True, set(), False, id="the-first-ones"),
+        pytest.param(False, {"w0"}, False, id="multicast"),
+    ],
+)
+def test_a_host_that_the_others_do_not_list_as_a_peer_is_refused(
+    unicast: bool, before: Set[str], refused: bool
+) -> None:
+    olds = {**ROLE, **of_hosts(*before), "unicast": unicast} if before else {}
+    why = "w1: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP. Fix: take it out"
+    assert failures({"unicast": unicast}, olds) == ([("hosts", why)] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "uuid", "serial", "who", "refused"),
+    [
+        pytest.param({}, "w0", "SN-0", "W0", False, id="uuid"),
+        pytest.param({}, "w0", "SN-0", "sn-0", False, id="serial"),
+        pytest.param({}, "w0", "SN-0", "SN-1", True, id="another"),
+        pytest.param({}, BOARD, "SN-0", BOARD, True, id="of-many-boards"),
+        pytest.param({"w0": "SN-1"}, "w0", "SN-0", "SN-1", False, id="of-an-earlier-up"),
+        pytest.param({}, UNKNOWN, UNKNOWN, "SN-1", False, id="not-known-yet"),
+        pytest.param({}, "w0", UNKNOWN, "SN-1", False, id="not-wholly-known-yet"),
+    ],
+)
+def test_a_preview_refuses_to_reinstall_another_machine(
+    before: dict[str, str], uuid: object, serial: object, who: str, refused: bool
+) -> None:
+    news = {"identities": {"w0": {"uuid": uuid, "serial": serial}}, "reinstall": {"w0": who}}
+    seen = f"the host is a system, UUID {uuid}, serial {serial}"
+    why = f"reinstall.w0 names {who}, {seen}. Fix: name what is its own, or take the line out"
+    assert failures(news, {**ROLE, "reinstall": before}) == ([("reinstall", why)] if refused else [])
+
+
+WIPED = "installed anew, its disk wiped, as `reinstall` says: "
+UNTOUCHED = "installed already, and not touched by this change: "
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        pytest.param({}, [], id="nothing"),
+        pytest.param({"base_iso_sha256": "ee"}, [f"{UNTOUCHED}w0, w1"], id="iso"),
+        pytest.param({"ignition_sha256": {"w0": "2", "w1": "1"}}, [f"{UNTOUCHED}w0, w1"], id="ignition"),
+        pytest.param({"payload_sha256": "ee"}, [f"{UNTOUCHED}w0, w1"], id="payload"),
+        pytest.param({"media_url": "http://192.0.2.1/isos"}, [f"{UNTOUCHED}w0, w1"], id="media"),
+        pytest.param({"deadline_s": 9.0}, [], id="what-is-in-no-iso"),
+        pytest.param({"reinstall": {"w0": "w0"}}, [f"{WIPED}w0"], id="reinstall"),
+        pytest.param(
+            {"reinstall": {"w0": "w0"}, "base_iso_sha256": "ee"}, [f"{WIPED}w0", f"{UNTOUCHED}w1"], id="both"
+        ),
+        pytest.param({"reinstall": {"w9": "w9"}}, [], id="a-host-without-record"),
+    ],
+)
+def test_a_preview_names_whose_disk_is_wiped_and_what_is_left_alone(
+    changes: dict[str, Any], lines: list[str]
+) -> None:
+    assert list(records.notes(spec(), outs(), spec(**changes))) == lines
+
+
+def test_the_error_of_an_update_has_a_line_for_each_host_that_failed() -> None:
+    late = BmcTimeoutError("power On was not reached in time", where="https://bmc", fix="look at the console")
+    error = records.summary(spec(), {"w1": late, "w0": ProvisioningError("no luck")}, set())
+    assert type(error) is ProvisioningError
+    assert str(error).splitlines() == [
+        "2 of 2 compute hosts did not get there:",
+        "  w1: https://bmc: power On was not reached in time. Fix: look at the console",
+        "  w0: no luck",
+        "Hosts that are not named here run. Fix: run `pulumi up` again, which goes on with those that are",
+    ]
+
+
+def test_what_was_reinstalled_before_another_one_failed_is_to_be_taken_out() -> None:
+    error = records.summary(spec(), {"w1": ProvisioningError("no luck")}, {"w2", "w0"})
+    assert str(error).endswith(
+        "Fix: run `pulumi up` again, which goes on with those that are."
+        " Before it, take out of `reinstall` what was reinstalled already: w0, w2"
+    )

@@ -1,0 +1,57 @@
+"""The phase goes one way: what a preview refuses, from the inputs and the state alone."""
+
+from typing import Any
+
+import pulumi
+import pytest
+
+from providers.vip_handoff.provider import VipHandoffProvider
+
+BACK = "there is no way back to bootstrap"
+EMPTY = "the stack is empty"
+UNKNOWN = pulumi.output.UNKNOWN
+SPEC: dict[str, Any] = {
+    "vips": ["192.0.2.5"],
+    "domain": "okd.lab.test",
+    "bootstrap_name": "okd-bootstrap",
+    "bootstrap_mac": "52:54:00:00:00:20",
+    "nodes": {"m0": "192.0.2.21"},
+    "min_ready": 1.0,
+    "libvirt_uri": "qemu:///system",
+    "stack": "test",
+    "payload_sha256": "ab",
+    "stable_s": 1.0,
+    "soak_s": 1.0,
+    "deadline_s": 1.0,
+    "bootstrap_s": 1.0,
+    "shutdown_s": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("olds", "news", "why"),
+    [
+        pytest.param({}, {"phase": "bootstrap"}, "", id="first-up"),
+        pytest.param({"phase": "bootstrap"}, {"phase": "bootstrap"}, "", id="again"),
+        pytest.param({"phase": "bootstrap"}, {"phase": "production"}, "", id="the-handoff"),
+        pytest.param({"phase": "production"}, {"phase": "production"}, "", id="in-production"),
+        pytest.param({"phase": "production"}, {"phase": "bootstrap"}, BACK, id="back"),
+        pytest.param(
+            {"phase": "production"}, {"phase": "bootstrap", "import_production": True}, BACK, id="back-is-no-import"
+        ),
+        pytest.param({}, {"phase": "production"}, EMPTY, id="production-first"),
+        pytest.param({}, {"phase": "production", "import_production": False}, EMPTY, id="no-import"),
+        pytest.param({}, {"phase": "production", "import_production": True}, "", id="import"),
+        pytest.param({"__provider": "x"}, {"phase": "production"}, EMPTY, id="a-pickle-is-no-state"),
+        pytest.param({}, {"phase": UNKNOWN}, "", id="unknown"),
+    ],
+)
+def test_the_phase_goes_one_way(olds: dict[str, Any], news: dict[str, Any], why: str) -> None:
+    state = {**SPEC, **olds} if "phase" in olds else olds
+    failures = VipHandoffProvider().check(state, {**SPEC, **news}).failures
+    assert bool(failures) == bool(why)
+    if why:
+        (failure,) = failures
+        assert failure.property == "phase"
+        assert why in failure.reason
+        assert "\n" not in failure.reason

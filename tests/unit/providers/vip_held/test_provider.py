@@ -1,0 +1,55 @@
+"""What a refresh reports of the Ingress VIP, by real kernels in a network of their own."""
+
+from typing import Any
+
+import pytest
+
+from providers.vip_held.provider import VipHeldProvider
+from testing.namespaces import in_own_network, needs_root
+from testing.scene.answering import answering
+
+pytestmark = needs_root
+VIP = "192.0.2.4"
+FIRST, SECOND, STRANGER = "52:54:00:00:00:24", "52:54:00:00:00:25", "0a:00:00:00:00:01"
+PROPS: dict[str, Any] = {
+    "vip": VIP,
+    "nodes": {"worker-0": "192.0.2.24", "worker-1": "192.0.2.25"},
+    "deadline_s": 60.0,
+    "urn": "urn::ingress",
+    "holder": "worker-0",
+    "macs": [FIRST],
+    "unproven": "one was not seen",
+}
+
+
+@pytest.mark.parametrize(
+    ("answers", "holder"),
+    [
+        pytest.param({SECOND: [VIP, "192.0.2.25"]}, "worker-1", id="it-has-moved"),
+        pytest.param({FIRST: [VIP, "192.0.2.24"], SECOND: [VIP, "192.0.2.25"]}, None, id="two-answer"),
+        pytest.param({STRANGER: [VIP]}, None, id="a-stranger"),
+    ],
+)
+def test_a_refresh_reports_who_holds_it_now(answers: dict[str, list[str]], holder: str | None) -> None:
+    def work() -> Any:
+        with answering(answers):
+            return VipHeldProvider().read(VIP, PROPS)
+
+    read = in_own_network(work)
+    assert (read.id, read.outs) == (VIP, {**PROPS, "holder": holder, "macs": sorted(answers)})
+
+
+def test_what_nobody_answers_is_kept_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> Any:
+        with answering({}):
+            return VipHeldProvider().read(VIP, PROPS)
+
+    assert in_own_network(work).outs == PROPS
+    assert capsys.readouterr().err == f"ingress: VIP {VIP}: nobody answers it now; kept what was known\n"
+
+
+def test_what_cannot_be_seen_from_here_is_kept_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert in_own_network(lambda: VipHeldProvider().read(VIP, PROPS)).outs == PROPS
+    assert capsys.readouterr().err.startswith(
+        f"ingress: VIP {VIP}: not seen, kept what was known: {VIP}: no interface"
+    )

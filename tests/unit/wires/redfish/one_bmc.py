@@ -1,0 +1,79 @@
+"""One BMC of the fake fleet, without TLS, and clients of ours for it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import SecretStr
+
+from testing.fakes.fleet.fleet import Fault, Fleet, Options, running
+from wires.redfish.access import BmcAccess
+from wires.redfish.sushy_bmc import SushyBmc
+
+SYSTEMS = "/redfish/v1/Systems"
+SYSTEM = f"{SYSTEMS}/1"
+MANAGER = "/redfish/v1/Managers/1"
+RESET = f"POST {SYSTEM}/Actions/ComputerSystem.Reset"
+SESSIONS = "/redfish/v1/SessionService/Sessions"
+PASSWORD = "s3cret-Pässword"
+
+
+@dataclass
+class OneBmc:
+    """What is asked of the BMC of a host, and what it answers in place of the truth."""
+
+    fleet: Fleet
+    clients: list[SushyBmc] = field(default_factory=list)
+
+    def client(self, system: str | None = None, *, session: bool = False, password: str = PASSWORD) -> SushyBmc:
+        """A client of ours.
+
+        Args:
+            system: Path in the BMC's address; None: that of its system.
+        """
+        address = self.fleet.address(0)
+        if system is not None:
+            address = f"redfish-virtualmedia+{self.fleet.base(0)}{system}"
+        access = BmcAccess(address=address, username=self.fleet.options.username, session=session)
+        self.clients.append(SushyBmc(access, SecretStr(password)))
+        return self.clients[-1]
+
+    def answers(self, match: str, status: int = 200, **answer: Any) -> None:
+        """Have requests answered so: by a `body` (a JSON document), a `text` or `headers`."""
+        self.fleet.fault(Fault(match, "status", status=status, **answer))
+
+    def says(self, match: str, **properties: Any) -> None:
+        """Have some properties of true answers replaced."""
+        self.fleet.fault(Fault(match, "says", says=properties))
+
+    def takes(self, match: str) -> None:
+        """Have writes answered as done, whatever they ask for."""
+        self.fleet.fault(Fault(match, "ignored"))
+
+    @property
+    def lines(self) -> list[str]:
+        """Every request as `METHOD path`, in order."""
+        return self.fleet.figures().lines
+
+    @property
+    def writes(self) -> list[str]:
+        """Those that are no GET."""
+        return self.fleet.figures().writes
+
+    @property
+    def bodies(self) -> list[Any]:
+        """JSON documents of requests, in order."""
+        return self.fleet.figures().bodies
+
+
+@contextmanager
+def one_bmc(vendor: str = "generic") -> Iterator[OneBmc]:
+    """Have one."""
+    with running(Options(vendors=(vendor,), tls=False, password=PASSWORD)) as fleet:
+        it = OneBmc(fleet)
+        try:
+            yield it
+        finally:
+            for client in it.clients:
+                client.close()

@@ -1,0 +1,165 @@
+"""SushyBmc against a BMC of the fake fleet: where each write goes, and what is sent."""
+
+from typing import Any
+
+import pytest
+
+from providers.base.errors import BmcError, BmcTransientError
+from tests.unit.wires.redfish.one_bmc import MANAGER, RESET, SYSTEM, OneBmc
+from wires.redfish.bmc import BootOverride, Power
+
+URL = "http://192.0.2.1/x.iso"
+DRIVE = f"GET {MANAGER}/VirtualMedia/Cd$"
+INSERT = f"POST {MANAGER}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"
+ALLOWED = "BootSourceOverrideTarget@Redfish.AllowableValues"
+BOOT = {
+    "BootSourceOverrideTarget": "Hdd",
+    "BootSourceOverrideEnabled": "Once",
+    "BootSourceOverrideMode": "UEFI",
+    ALLOWED: ["Hdd", "Cd"],
+}
+
+
+@pytest.mark.parametrize(
+    ("it", "owner"), [("generic_system", SYSTEM), ("generic", MANAGER)], indirect=["it"], ids=["system", "manager"]
+)
+def test_the_drive_is_found_wherever_it_is(it: OneBmc, owner: str) -> None:
+    bmc = it.client()
+    assert bmc.media() is None
+    bmc.insert(URL)
+    assert it.writes == [f"POST {owner}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"]
+    assert it.bodies == [{"Image": URL}]
+    it.fleet.forget()
+    assert bmc.media() == URL
+    assert it.lines == [f"GET {owner}/VirtualMedia/Cd"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "media"),
+    [
+        ({"Image": "http://x/a.iso", "Inserted": True}, "http://x/a.iso"),
+        ({"Image": "http://x/a.iso", "Inserted": False}, None),
+        ({"Image": "http://x/a.iso", "Inserted": True, "ConnectedVia": "NotConnected"}, None),
+        ({"Image": None, "ImageName": None, "Inserted": True}, "an unnamed image"),
+        ({"Image": "", "Inserted": False}, None),
+    ],
+    ids=["inserted", "name-kept-after-eject", "not-connected", "unnamed", "empty"],
+)
+def test_inserted_decides_not_the_image_name(it: OneBmc, fields: dict[str, Any], media: str | None) -> None:
+    it.says(DRIVE, **{"ConnectedVia": None, **fields})
+    assert it.client().media() == media
+
+
+def test_the_boot_mode_is_not_sent(it: OneBmc) -> None:
+    it.client().set_override("Cd", "Once")
+    assert it.writes == [f"PATCH {SYSTEM}"]
+    assert it.bodies == [{"Boot": {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}}]
+
+
+@pytest.mark.parametrize(
+    ("before", "want", "sent"), [("Off", Power.ON, "On"), ("On", Power.OFF, "ForceOff")], ids=["on", "off"]
+)
+def test_power_is_asked_for_by_what_can_be_verified(it: OneBmc, before: str, want: Power, sent: str) -> None:
+    it.fleet.change(power=before)
+    it.client().request_power(want)
+    assert (it.writes, it.bodies) == ([RESET], [{"ResetType": sent}])
+
+
+@pytest.mark.parametrize("it", ["openbmc"], indirect=True)
+@pytest.mark.parametrize("status", [400, 405])
+def test_a_drive_that_refuses_is_passed_over_for_the_next(it: OneBmc, status: int) -> None:
+    it.answers("POST.*/Slot_1/", status, body={"error": {"message": "no"}})
+    bmc = it.client()
+    bmc.insert(URL)
+    assert [line.split("/")[-3] for line in it.writes] == ["Slot_1", "Slot_2"], "Slot_0 has no action"
+    it.fleet.forget()
+    assert bmc.media() == URL
+    assert [line.split("/")[-1] for line in it.lines] == ["Slot_2"]
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "text"),
+    [
+        ("no", BmcError, r"cannot insert the boot ISO: HTTP 400 \(no\)"),
+        ("iLO.2.14.UnableToModifyDuringSystemPOST", BmcTransientError, "HTTP 400"),
+    ],
+    ids=["for-good", "not-now"],
+)
+def test_when_every_drive_refuses_the_error_has_the_last_answer(
+    it: OneBmc, message: str, kind: type[BmcError], text: str
+) -> None:
+    it.answers(INSERT, 400, body={"error": {"message": message}})
+    with pytest.raises(BmcError, match=text) as caught:
+        it.client().insert(URL)
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize("it", ["openbmc"], indirect=True)
+def test_the_drive_with_an_image_is_the_one_in_use(it: OneBmc) -> None:
+    it.fleet.change(image="nfs://x/rescue.iso")
+    bmc = it.client()
+    assert bmc.media() == "nfs://x/rescue.iso"
+    bmc.eject()
+    path = "/redfish/v1/Managers/bmc/VirtualMedia/Slot_2/Actions/VirtualMedia.EjectMedia"
+    assert it.lines[-1] == f"POST {path}"
+
+
+@pytest.mark.parametrize(
+    ("offered", "sent"),
+    [(["UsbCd", "Pxe"], "UsbCd"), (["Pxe", "Hdd"], "")],
+    ids=["as-usb", "none"],
+)
+def test_a_boot_target_is_one_that_is_offered(it: OneBmc, offered: list[str], sent: str) -> None:
+    it.says(f"GET {SYSTEM}$", Boot={**BOOT, ALLOWED: offered})
+    it.takes("PATCH")
+    bmc = it.client()
+    if sent:
+        bmc.set_override("Cd", "Once")
+        assert it.bodies[0]["Boot"]["BootSourceOverrideTarget"] == sent
+    else:
+        with pytest.raises(BmcError, match="boot override Cd is not offered; Hdd, Pxe are"):
+            bmc.set_override("Cd", "Once")
+        assert it.writes == []
+
+
+def test_a_reset_that_is_not_offered_is_never_sent(it: OneBmc) -> None:
+    reset = {
+        "target": RESET.removeprefix("POST "),
+        "ResetType@Redfish.AllowableValues": ["ForceOn", "GracefulShutdown"],
+    }
+    it.says(f"GET {SYSTEM}$", Actions={"#ComputerSystem.Reset": reset})
+    it.takes(RESET)
+    bmc = it.client()
+    bmc.request_power(Power.ON)
+    assert it.bodies == [{"ResetType": "ForceOn"}]
+    with pytest.raises(BmcError, match="reset ForceOff is not offered; ForceOn, GracefulShutdown are"):
+        bmc.request_power(Power.OFF)
+    assert it.writes == [RESET]
+
+
+def test_an_idrac9_before_6_boots_its_virtual_cd_by_attributes(it: OneBmc) -> None:
+    def shows(attributes: dict[str, str]) -> None:
+        it.fleet.heal()
+        it.says(f"GET {SYSTEM}$", Manufacturer="Dell Inc.", Boot=BOOT)
+        it.says(f"GET {MANAGER}$", Model="14G Monolithic", FirmwareVersion="5.10.50.00")
+        it.answers(f"GET {MANAGER}/Attributes$", body={"Attributes": attributes})
+        it.takes(f"PATCH {MANAGER}/Attributes$")
+
+    shows({"ServerBoot.1.FirstBootDevice": "Normal", "ServerBoot.1.BootOnce": "Disabled"})
+    bmc = it.client()
+    assert bmc.boot_override().target == "Hdd"
+    bmc.set_override("Cd", "Once")
+    wanted = {"ServerBoot.1.FirstBootDevice": "VCD-DVD", "ServerBoot.1.BootOnce": "Enabled"}
+    assert (it.lines[-1], it.bodies) == (f"PATCH {MANAGER}/Attributes", [{"Attributes": wanted}])
+    shows(wanted)
+    assert bmc.boot_override() == BootOverride("Cd", "Once", "UEFI")
+
+
+def test_a_bmc_that_cannot_be_used_gets_an_error_with_what_to_do(it: OneBmc) -> None:
+    it.says(f"GET {SYSTEM}$", Manufacturer="Dell Inc.")
+    it.says(f"GET {MANAGER}$", Model="13G Monolithic", FirmwareVersion="2.75.75.75")
+    bmc = it.client()
+    for _ in range(2):
+        with pytest.raises(BmcError, match=r"iDRAC8.*install this server by hand"):
+            bmc.identity()
+    assert it.writes == []

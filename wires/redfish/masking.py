@@ -1,0 +1,73 @@
+"""What of a BMC's traffic may be shown, in a trace or an error: no password, no token, no path of a boot ISO."""
+
+import json
+import re
+from typing import Any
+
+from pydantic import SecretStr
+
+from providers.base.errors import one_line
+
+MASK = "***"
+BODY_LENGTH = 2000
+SECRET_KEY = re.compile("password|passphrase|username|token|secret|credential|authorization|privatekey", re.I)
+"""Properties whose value is never shown, whatever it is."""
+QUOTED = re.compile(
+    rf'("[^"\\]*(?:{SECRET_KEY.pattern})[^"\\]*"\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s",}}\]]+)', re.I | re.S
+)
+"""The same in what is no JSON; an answer that was cut off is none."""
+URL = re.compile(r"([a-z][a-z0-9+.-]{0,30}:(?://|\\/\\/))(?:[^/\\\s\"'<>@]*@)?([^/\\\s\"'<>]*)([^\s\"'<>]*)", re.I)
+"""What follows the host of a boot ISO's URL is as good as a password. Of other URLs it is left out as well."""
+DIGEST = re.compile(r"[0-9a-f]{64}", re.I)
+"""The part of that path which cannot be guessed, wherever a BMC repeats it."""
+
+
+class Mask:
+    """Hides what is secret in the traffic of one BMC.
+
+    Args:
+        secrets: Values that are hidden wherever they appear.
+    """
+
+    def __init__(self, *secrets: SecretStr) -> None:
+        self._secrets = list(secrets)
+
+    def learn(self, secret: SecretStr) -> None:
+        """Hide one more value from now on."""
+        self._secrets.append(secret)
+
+    def body(self, content: bytes | str | None) -> str:
+        """The body of a request or of an answer, as one line of at most `BODY_LENGTH` characters."""
+        text = content.decode(errors="replace") if isinstance(content, bytes) else content or ""
+        try:
+            masked = json.dumps(self._document(json.loads(text)), ensure_ascii=False)
+        except (ValueError, RecursionError):
+            masked = self.text(QUOTED.sub(rf'\g<1>"{MASK}"', text))
+        # This comes last: half a secret would not be found.
+        return one_line(masked)[:BODY_LENGTH]
+
+    def text(self, text: str) -> str:
+        """Any text, without what is secret."""
+        for secret in self._secrets:
+            if value := secret.get_secret_value():
+                text = text.replace(value, MASK).replace(json.dumps(value)[1:-1], MASK)
+        return DIGEST.sub("…", URL.sub(_without_path, text))
+
+    def _document(self, value: Any) -> Any:
+        match value:
+            case dict():
+                return {
+                    self.text(key): MASK if SECRET_KEY.search(key) else self._document(each)
+                    for key, each in value.items()
+                }
+            case list():
+                return [self._document(each) for each in value]
+            case str():
+                return self.text(value)
+            case _:
+                return value
+
+
+def _without_path(url: re.Match[str]) -> str:
+    scheme, host, path = url.groups()
+    return f"{scheme}{host}{'/…' if path else ''}"
