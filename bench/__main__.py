@@ -1,42 +1,27 @@
 """`python -m bench`: what this program adds to a `pulumi preview`, beside a program that declares nothing."""
 
-import os
-import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-CHECKOUT = Path(__file__).parents[1]
-PROGRAM = ("Pulumi.yaml", "__main__.py", "cluster", "assets", "components", "providers", "stacks")
+from testing import plans
+from testing.checkout import copy_program
+from testing.pulumi_env import pulumi_env
+
 ROUNDS = 5
 DIGESTS = {"bootstrap": "a" * 64, "master": "b" * 64, "worker": "c" * 64}
 
 
 def project(folder: Path, *, empty: bool) -> dict[str, str]:
     """A copy of the project with its own state; the environment that its commands need."""
-    for name in PROGRAM:
-        source = CHECKOUT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "payload"))
-        else:
-            shutil.copy2(source, folder / name)
-    (folder / ".venv").symlink_to(sys.prefix)
+    program = folder / "program"
+    copy_program(program)
     if empty:
-        (folder / "__main__.py").write_text("import pulumi\n")
-    state, home = folder / "state", folder / "home"
-    state.mkdir()
-    home.mkdir()
-    env = {
-        **os.environ,
-        "PULUMI_BACKEND_URL": f"file://{state}",
-        "PULUMI_HOME": str(home),
-        "PULUMI_STACK": "rehearsal",
-        "PULUMI_CONFIG_PASSPHRASE": "bench",
-    }
-    run(folder, env, "stack", "init", "rehearsal")
+        (program / "__main__.py").write_text("import pulumi\n")
+    env = pulumi_env(folder) | {"PULUMI_STACK": plans.STACK}
+    run(folder, env, "stack", "init", plans.STACK)
     words = [word for name, digest in DIGESTS.items() for word in ("--plaintext", f"payload.{name}={digest}")]
     run(folder, env, "config", "set-all", "--path", *words, "--plaintext", f"media.base_iso.sha256={'d' * 64}")
     return env
@@ -46,7 +31,11 @@ def run(folder: Path, env: dict[str, str], *words: str) -> float:
     """Seconds that one command took."""
     began = time.monotonic()
     subprocess.run(
-        ["pulumi", *words, "--non-interactive"], cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL
+        ["pulumi", *words, "--non-interactive"],
+        cwd=folder / "program",
+        env=env,
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     return time.monotonic() - began
 

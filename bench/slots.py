@@ -88,12 +88,12 @@ def _until(is_so: Callable[[], bool]) -> None:
 
 @contextmanager
 def _served(folder: Path) -> Iterator[str]:
-    """URL of a medium; what is in it no server looks at."""
+    """URL of a medium, whose content no server reads."""
     (folder / "boot.iso").write_bytes(bytes(1 << 20))
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
         threading.Thread(target=server.serve_forever).start()

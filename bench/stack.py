@@ -11,9 +11,10 @@ from pathlib import Path
 from assets.ignition import Config, Resource
 from bench.processes import Cost, Watch
 from testing import live_iso
+from testing.checkout import ROOT
 from testing.fakes.fleet.certificates import API_NAME
 from testing.fakes.fleet.fleet import Fleet, uuid_of
-from testing.pulumi_env import ROOT, pulumi_env
+from testing.pulumi_env import site_env
 
 STACK = "bench"
 OURS = "baremetal:"
@@ -69,7 +70,7 @@ class Stack:
             },
         }
         self._write("site.json", json.dumps(site).encode())
-        self._env = pulumi_env(folder) | {"PULUMI_STACK": STACK}
+        self._env = site_env(folder) | {"PULUMI_STACK": STACK}
         self._run("stack", "init", STACK)
 
     def preview_s(self) -> float:
@@ -82,7 +83,7 @@ class Stack:
         """Install the hosts.
 
         Raises:
-            RuntimeError: The engine says no; the message ends with what it printed.
+            RuntimeError: The engine failed; the message ends with what it printed.
         """
         lines, seen, began = [], dict[str, float](), time.monotonic()
         with self._start("up", "--yes", "--skip-preview", *words) as command:
@@ -111,10 +112,10 @@ class Stack:
 
     def _run(self, *words: str) -> str:
         with self._start(*words) as command:
-            said, _ = command.communicate()
+            printed, _ = command.communicate()
         if command.returncode:
-            raise RuntimeError(f"pulumi {words[0]}: {said}")
-        return said
+            raise RuntimeError(f"pulumi {words[0]}: {printed}")
+        return printed
 
     def _start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from lab.cache import cache_root, content_hash, locked, prune, scratch
+from boot_media.tools import cache_dir
+from lab.cache import content_hash, locked, prune, scratch
 from lab.shell import LabError, run
+from testing.checkout import ROOT
 
 GUEST_PROGRAMS = ("coredns", "etcd", "ignition")
 """What the guest has in /usr/bin beside Debian's packages and coreos-installer."""
 
-_REPOSITORY = Path(__file__).parent.parent
-_INSTALLER_SCRIPT = _REPOSITORY / "tools" / "coreos-installer"
+_INSTALLER_SCRIPT = ROOT / "tools" / "coreos-installer"
 _IGNITION = "github.com/coreos/ignition/v2"
 
 
@@ -33,7 +34,7 @@ class _GoProgram:
 
     @property
     def folder(self) -> Path:
-        return _REPOSITORY / "lab" / "go" / self.module
+        return ROOT / "lab" / "go" / self.module
 
     @property
     def ldflags(self) -> str:
@@ -72,7 +73,7 @@ def ensure_binary(name: str, report: Callable[[str], None] = lambda _: None) -> 
     if name == "coreos-installer":
         return _coreos_installer()
     program = _GO_PROGRAMS[name]
-    target = cache_root() / "bin" / f"{name}-{program.key}"
+    target = cache_dir() / "bin" / f"{name}-{program.key}"
     if not target.exists():
         with locked(target.parent):
             if not target.exists():
@@ -111,7 +112,7 @@ def _coreos_installer() -> Path:
 def coreos_installer_source(installer: Path) -> Path:
     """Return the unpacked crate of `installer`, whose `systemd/` and `scripts/` belong into the live system."""
     version = run(installer, "--version").split()[-1]
-    kept = cache_root() / "lab" / f"coreos-installer-{version}-source"
+    kept = cache_dir() / "lab" / f"coreos-installer-{version}-source"
     if not kept.is_dir():
         with locked(kept.parent), scratch(beside=kept) as work:
             if not kept.is_dir():

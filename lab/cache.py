@@ -1,21 +1,14 @@
-"""The folder that keeps what takes long to build. A name holds a hash of the inputs, so that a hit needs no check."""
+"""What takes long to build is kept, under a name that holds a hash of the inputs: a hit needs no check."""
 
 import contextlib
 import fcntl
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _HASH_CHARS = 12
-
-
-def cache_root() -> Path:
-    """Return the cache of this project, `${XDG_CACHE_HOME:-~/.cache}/okd-baremetal`."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "okd-baremetal"
 
 
 def content_hash(*inputs: str | bytes | Path) -> str:

@@ -1,10 +1,8 @@
 """Run the tools that the lab is built with."""
 
 import os
-import signal
 import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 _TAIL_LINES = 20
@@ -38,12 +36,3 @@ def run(*command: str | Path, cwd: Path | None = None, stdin: str = "", env: Map
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-_TAIL_LINES:])
         raise LabError(f"`{' '.join(words)}` ended with status {done.returncode}:\n{tail}")
     return done.stdout
-
-
-def kill(setting: str, program: str = "") -> None:
-    """Kill the processes whose environment has a setting that begins so, and whose command line holds `program`."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            ours = setting.encode() in (process / "environ").read_bytes()
-            if ours and program.encode() in (process / "cmdline").read_bytes():
-                os.kill(int(process.name), signal.SIGKILL)

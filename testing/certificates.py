@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Self
 
 from cryptography import x509
@@ -46,7 +46,7 @@ class Authority:
         """The CA's certificate."""
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
-    def issue(self, names: Iterable[str], addresses: Iterable[IPv4Address] = ()) -> Pair:
+    def issue(self, names: Iterable[str], addresses: Iterable[IPv4Address | IPv6Address] = ()) -> Pair:
         """Issue a server certificate for `names` and `addresses`; the first name is its subject."""
         key = ec.generate_private_key(ec.SECP256R1())
         alternatives = [*map(x509.DNSName, names), *map(x509.IPAddress, addresses)]

@@ -1,15 +1,13 @@
 """Previews of the rehearsal's stack by the real engine, against a state that a preview of the same program planned.
 
-So every resource stands in the state with the inputs that the program gave it, and nobody was asked for anything: a
+So the state has every resource with the inputs that the program gave it, and no machine was asked for anything: a
 preview only lets providers check and compare.
 """
 
 import difflib
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,8 +17,9 @@ from typing import Any
 import yaml
 
 from testing import plans
-from testing.project import COMMAND_S, pulumi_dir
-from tests.e2e.test_provisioner import PROGRAM
+from testing.checkout import copy_program
+from testing.project import COMMAND_S
+from testing.pulumi_env import pulumi_env
 
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
@@ -62,16 +61,7 @@ class Project:
 
     def pulumi(self, *words: str) -> str:
         """Standard output of a command that must succeed."""
-        env = {
-            "PATH": os.pathsep.join([f"{sys.prefix}/bin", str(pulumi_dir()), os.environ["PATH"]]),
-            "HOME": str(self.folder),
-            "PULUMI_HOME": str(self.folder / "pulumi"),
-            "PULUMI_BACKEND_URL": f"file://{self.folder}",
-            "PULUMI_STACK": plans.STACK,
-            "PULUMI_CONFIG_PASSPHRASE": "x",
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
-        }
+        env = pulumi_env(self.folder) | {"PULUMI_STACK": plans.STACK}
         command = ["pulumi", *words, "--non-interactive"]
         done = subprocess.run(
             command, cwd=self.program, env=env, capture_output=True, text=True, timeout=COMMAND_S, check=False
@@ -98,7 +88,7 @@ class Project:
         return Project(folder)
 
     def replace(self, file: str, old: str, new: str) -> None:
-        """Change the one place in a file of the program where `old` stands."""
+        """Change the one place in a file of the program that has `old`."""
         path = self.program / file
         text = path.read_text()
         assert text.count(old) == 1
@@ -121,24 +111,25 @@ class Project:
         path.write_text(yaml.safe_dump(stack))
 
 
+def fresh(folder: Path, **options: Any) -> Project:
+    """A project with an empty stack, whose options are those of the rehearsal but for these."""
+    project = Project(folder)
+    copy_program(project.program)
+    config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**options).items()}
+    (project.program / STACK_FILE).write_text(yaml.safe_dump({"config": config}))
+    project.pulumi("stack", "init", plans.STACK)
+    return project
+
+
 def settled(folder: Path, secret: str, **options: Any) -> Project:
-    """A project whose state says that everything it declares was done.
+    """A project whose state has everything that it declares as done.
 
     Args:
         folder: Where to make it.
         secret: BMC password of `LOGIN`, a secret of the stack's config.
         options: In place of the rehearsal's own.
     """
-    project = Project(folder)
-    for name in PROGRAM:
-        source, target = plans.ROOT / name, project.program / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
-    (project.program / ".venv").symlink_to(sys.prefix)
-    options["bmc_credentials"] = {LOGIN: {"username": "operator"}}
-    config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**options).items()}
-    (project.program / STACK_FILE).write_text(yaml.safe_dump({"config": config}))
-    project.pulumi("stack", "init", plans.STACK)
+    project = fresh(folder, bmc_credentials={LOGIN: {"username": "operator"}}, **options)
     project.pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{LOGIN}.password", secret)
     steps = json.loads(project.pulumi("preview", "--json", "--save-plan", f"{folder}/plan"))["steps"]
     # The plan has the inputs with their secrets, encrypted by the stack's own key; the steps have all the rest.
@@ -152,7 +143,7 @@ def settled(folder: Path, secret: str, **options: Any) -> Project:
 
 
 def _resources(planned: list[dict[str, Any]], goals: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a deployment says of each resource, in the order of its making; the default provider has no step."""
+    """What a deployment has of each resource, in the order of its making; the default provider has no step."""
     (provider,) = goals.keys() - {each["urn"] for each in planned}
     first = {"urn": provider, "type": goals[provider]["type"], "custom": True}
     resources = []

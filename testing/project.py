@@ -8,13 +8,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from boot_media.iso import cache_dir
-from lab.shell import kill
 from testing import live_iso
+from testing.checkout import ROOT
 from testing.fakes.emulator import PASSWORD, USER, Emulator, pointer
-from testing.pulumi_env import ROOT, pulumi_env
+from testing.processes import kill
+from testing.pulumi_env import site_env
 
 MACHINES = {
     "11111111-1111-4111-8111-111111111111": "127.0.77.1",
@@ -23,14 +21,6 @@ MACHINES = {
 }
 NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=False))
 COMMAND_S = 120
-
-
-def pulumi_dir() -> Path:
-    if found := shutil.which("pulumi"):
-        return Path(found).resolve().parent
-    for cli in sorted(cache_dir().glob("*/pulumi")):
-        return cli.parent
-    pytest.skip("no pulumi on PATH, and none built by tools/pulumi")
 
 
 ROLE: dict[str, Any] = {
@@ -62,7 +52,7 @@ class Project:
         payload = pointer(bmc.authority)
         for name in ("master", "worker"):
             self.write(f"program/stacks/test/payload/{name}.ign", payload)
-        self.env = pulumi_env(folder, pulumi_dir())
+        self.env = site_env(folder)
         self.site: dict[str, Any] = {
             "ca": bmc.authority.pem,
             "hosts": {name: host_of(bmc.address(uuid), uuid, MACHINES[uuid]) for name, uuid in NAMES.items()},
@@ -114,10 +104,15 @@ class Project:
         """End what a killed engine left behind: its language host and provider processes wait for it for ever."""
         kill(f"SITE={self.folder}/")
 
+    def state(self, name: str, *words: str) -> dict[str, Any]:
+        """What the stack has of one resource."""
+        resources = json.loads(self.pulumi("stack", "export", *words))["deployment"]["resources"]
+        found: dict[str, Any]
+        (found,) = [each for each in resources if each["urn"].endswith(f"::{name}")]
+        return found
+
     def outputs(self, name: str) -> dict[str, Any]:
-        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
-        (found,) = [each["outputs"] for each in resources if each["urn"].endswith(f"::{name}")]
-        outputs: dict[str, Any] = found
+        outputs: dict[str, Any] = self.state(name)["outputs"]
         return outputs
 
 

@@ -1,26 +1,44 @@
 """The environment of a Pulumi project in a folder of its own: real engine, our providers, nothing of yours."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
-from testing import live_iso
+import pytest
 
-ROOT = Path(__file__).parents[1]
+from boot_media.tools import cache_dir
+from testing import live_iso
+from testing.checkout import ROOT
+
+
+def pulumi_dir() -> Path:
+    """Where the CLI is, and beside it what it starts; tests are skipped where it is missing."""
+    if found := shutil.which("pulumi"):
+        return Path(found).resolve().parent
+    for cli in sorted(cache_dir().glob("*/pulumi")):
+        return cli.parent
+    pytest.skip("no pulumi on PATH, and none built by tools/pulumi")
 
 
 def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:
-    """State, cache and plugins below `folder`; our Python and coreos-installer come first in PATH, then `path`."""
-    found = [Path(sys.executable).parent, live_iso.installer().parent, *path]
+    """State, home and plugins are in `folder`; in PATH our Python and the CLI come first, then `path`."""
+    found = [Path(sys.executable).parent, pulumi_dir(), *path]
     return {
         "PATH": os.pathsep.join([*map(str, found), os.environ["PATH"]]),
         "HOME": str(folder),
-        "PYTHONPATH": str(ROOT),
-        "XDG_CACHE_HOME": str(folder / "cache"),
         "PULUMI_HOME": str(folder / "pulumi"),
         "PULUMI_BACKEND_URL": f"file://{folder}",
         "PULUMI_CONFIG_PASSPHRASE": "x",
         "PULUMI_SKIP_UPDATE_CHECK": "1",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
+    }
+
+
+def site_env(folder: Path) -> dict[str, str]:
+    """The same for a program that imports this checkout, and reads from `site.json` in `folder` what to declare."""
+    return pulumi_env(folder, live_iso.installer().parent) | {
+        "PYTHONPATH": str(ROOT),
+        "XDG_CACHE_HOME": str(folder / "cache"),
         "SITE": str(folder / "site.json"),
     }

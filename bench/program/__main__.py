@@ -3,11 +3,17 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pulumi
+from pydantic import SecretStr
 
-from providers.bmc_host.resource import BmcHost, BmcHostArgs
-from providers.host_provisioning.resource import HostProvisioning, HostProvisioningArgs
+from cluster.plan import Role
+from providers.bmc_host.model import BmcHostSpec
+from providers.bmc_host.resource import BmcHost
+from providers.host_provisioning.model import HostProvisioningSpec, HostSpec, MachineId
+from providers.host_provisioning.resource import HostProvisioning
+from wires.redfish.access import BmcAccess
 
 
 def urn(kind: str, name: str) -> str:
@@ -16,43 +22,49 @@ def urn(kind: str, name: str) -> str:
 
 
 site = json.loads(Path(os.environ["SITE"]).read_text())
-hosts = site["hosts"]
-password = pulumi.Output.secret(site["password"])
-servers = [
-    BmcHost(
+hosts: dict[str, dict[str, Any]] = site["hosts"]
+
+
+def access(host: dict[str, Any], ca: str) -> BmcAccess:
+    """How its BMC is reached."""
+    return BmcAccess(address=host["bmc_url"], username=site["username"], ca=ca)
+
+
+servers = {
+    name: BmcHost(
         name,
-        BmcHostArgs(
+        BmcHostSpec(
             host=name,
-            bmc_url=host["bmc_url"],
-            username=site["username"],
-            password=password,
-            ca=site["ca"],
+            bmc=access(host, site["ca"]),
+            password=site["password"],
             consent=host["uuid"],
             urn=urn("BmcHost", name),
         ),
     )
     for name, host in hosts.items()
     if site["with_servers"]
-]
+}
 HostProvisioning(
     "control-plane",
-    HostProvisioningArgs(
-        role="control-plane",
+    HostProvisioningSpec(
+        role=Role.CONTROL_PLANE,
         hosts={
-            name: host | {"username": site["username"], "root_device": "/dev/vda"} for name, host in hosts.items()
+            name: HostSpec(bmc=access(host, ca=""), address=host["address"], root_device="/dev/vda")
+            for name, host in hosts.items()
         },
-        passwords=dict.fromkeys(hosts, password),
+        identities={name: MachineId(uuid=host["uuid"]) for name, host in hosts.items()},
+        passwords=dict.fromkeys(hosts, site["password"]),
         ca=site["ca"],
         media_address="127.0.0.1",
         media_port=0,
         base_iso_sha256=site["base_iso_sha256"],
         ignition_sha256=dict.fromkeys(hosts, "made for the measurement"),
-        ours=dict.fromkeys(hosts, pulumi.Output.secret('{"ignition":{"version":"3.2.0"}}')),
+        ours=dict.fromkeys(hosts, SecretStr('{"ignition":{"version":"3.2.0"}}')),
         payload_sha256=site["payload_sha256"],
         stack=pulumi.get_stack(),
         api_name=site["api_name"],
-        rows={name: urn("BmcHost", name) for name in hosts if site["with_servers"]},
+        rows={name: urn("BmcHost", name) for name in servers},
         urn=urn("HostProvisioning", "control-plane"),
     ),
-    pulumi.ResourceOptions(depends_on=servers),
+    pulumi.ResourceOptions(depends_on=list(servers.values())),
 )

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.cache import cache_root, locked, prune, scratch
+from boot_media.tools import cache_dir
+from lab.cache import locked, prune, scratch
 from lab.images.disk import DiskParts, build_disk, partition_ranges
 from lab.images.initrd import build_initrd
 from lab.images.iso import Osmet, build_iso
@@ -25,7 +26,7 @@ class Images:
     """What the rehearsal's machines start from."""
 
     iso: Path
-    """Live ISO that coreos-installer customizes; installs itself onto the disk it is told."""
+    """Live ISO that coreos-installer customizes; installs itself onto the disk that a kernel argument names."""
     iso_sha256: str
     base_volume: Path
     """qcow2 disk of the bootstrap VM (Ignition platform `qemu`): boot it under an overlay, never itself."""
@@ -43,7 +44,7 @@ def ensure_images(report: Callable[[str], None]) -> Images:
         LabError: A tool is missing or failed; the cache then holds no half-built image.
     """
     parts = Parts.gather(report)
-    target = cache_root() / "lab" / f"images-{parts.key}"
+    target = cache_dir() / "lab" / f"images-{parts.key}"
     if not target.is_dir():
         with locked(target.parent):
             if not target.is_dir():

@@ -1,7 +1,7 @@
 """The live ISO, in the shape that coreos-installer 0.27 takes for one of Fedora CoreOS.
 
 It looks up three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: where the embed area for
-Ignition is, where kernel arguments stand, what the live system can do. genisoimage writes these names; xorriso writes
+Ignition is, where kernel arguments are, what the live system can do. genisoimage writes these names; xorriso writes
 them in lower case, and the tool then finds nothing.
 """
 

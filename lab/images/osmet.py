@@ -37,7 +37,7 @@ def write_osmet(disk: Path, ranges: list[tuple[int, int]], objects: list[Path], 
     Args:
         disk: A raw disk image.
         ranges: First byte and byte after the last of the partitions to search for objects, in order.
-        objects: Files whose content stands in one piece in one of these partitions; one that does not is left out.
+        objects: Files whose content is in one piece in one of these partitions; one that does not is left out.
         target: The osmet file.
     """
     image = disk.read_bytes()

@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from lab.cache import cache_root, content_hash, prune, scratch, words_of
+from boot_media.tools import cache_dir
+from lab.cache import content_hash, prune, scratch, words_of
 from lab.images.parts import GUEST, Parts
 from lab.shell import run
 
@@ -23,7 +24,7 @@ def debian_tar() -> Path:
     packages = words_of(GUEST / "packages.txt")
     options = [f"--dpkgopt=path-exclude={path}" for path in _EXCLUDED]
     options += ['--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Languages "none"']
-    folder = cache_root() / "lab"
+    folder = cache_dir() / "lab"
     target = folder / f"debian-{content_hash(_SUITE, *packages, *options)}.tar"
     if not target.exists():
         with scratch(beside=target) as work:

@@ -1,7 +1,7 @@
 """A payload like `openshift-install create ignition-configs` writes for platform none, small enough for a VM.
 
 etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623 and for the
-ingress router. How the program treats it tells nothing of that: see docs/explanation.
+ingress router. The program takes them for the real ones: it knows nothing of the lab.
 """
 
 import base64
@@ -12,11 +12,13 @@ from pathlib import Path
 from pydantic import SecretBytes, SecretStr
 
 from assets.ignition import SPEC, Config, File, Unit, User, pack
+from cluster.plan import Intent
 from lab.inventory import Site
 from lab.payload import ignition
 from lab.shell import LabError
 from lab.templates import render
 from testing.certificates import Authority, Pair
+from testing.payloads import pointer
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s, after which the VM takes some to shut down
 
@@ -62,22 +64,22 @@ def write_payload(site: Site, out: Path, *, retire_after_s: int = DEFAULT_RETIRE
 
 def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
     """Make a payload whose CA's key is gone when this returns."""
-    authority = Authority.create("root-ca")
-    machines = [site.bootstrap, *site.control_plane]
-    names = [f"api.{site.domain}", f"api-int.{site.domain}", "localhost"]
+    plan, authority = site.plan, Authority.create("root-ca")
+    machines = [plan.bootstrap, *plan.control_plane]
+    names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
     server = authority.issue(names, [machine.address for machine in machines])
-    router = authority.issue([f"*.apps.{site.domain}"])
+    router = authority.issue([f"*.apps.{plan.domain}"])
 
-    common = [*_tls(authority.pem, server), *_etcd_files(site, retire_after_s), _script("lab-config-server.sh")]
+    common = [*_tls(authority.pem, server), *_etcd_files(plan, retire_after_s), _script("lab-config-server.sh")]
     worker = _worker(site, router)
     kept = ignition.frame(_PACKED_PATH, _PLACE)
     master = _master(site, common, kept, worker)
     packed = pack(master.encode())
-    url = f"https://api-int.{site.domain}:22623/config"
+    url = f"https://api-int.{plan.domain}:22623/config"
     return Payload(
         bootstrap=_bootstrap(site, authority.pem, common, kept, packed),
-        master=ignition.pointer(f"{url}/master", authority.pem),
-        worker=ignition.pointer(f"{url}/worker", authority.pem),
+        master=pointer(f"{url}/master", authority.pem),
+        worker=pointer(f"{url}/worker", authority.pem),
         role_master=kept.replace(_PLACE, base64.b64encode(packed).decode()),
         role_worker=worker,
     )
@@ -90,7 +92,7 @@ def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: 
         ignition.file("/etc/lab/config/master.frame", kept),
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_ROOT_CA, root_ca),
-        ignition.file(_MANIFEST, _text("infrastructure.yml.j2", site=site), 0o644),
+        ignition.file(_MANIFEST, _text("infrastructure.yml.j2", plan=site.plan), 0o644),
     )
     return Config(files, (_etcd_unit("new"), _unit("lab-config-server.service")), _users(site)).to_json()
 
@@ -136,12 +138,12 @@ def _pem(pair: Pair) -> SecretStr:
     return SecretStr(pair.certificate + pair.key)
 
 
-def _etcd_files(site: Site, retire_after_s: int) -> list[File]:
+def _etcd_files(plan: Intent, retire_after_s: int) -> list[File]:
     values = {
-        "DOMAIN": site.domain,
-        "BOOTSTRAP_NAME": site.bootstrap.name,
-        "BOOTSTRAP_ADDRESS": site.bootstrap.address,
-        "CONTROL_PLANE": len(site.control_plane),
+        "DOMAIN": plan.domain,
+        "BOOTSTRAP_NAME": plan.bootstrap.name,
+        "BOOTSTRAP_ADDRESS": plan.bootstrap.address,
+        "CONTROL_PLANE": len(plan.control_plane),
         "RETIRE_AFTER_S": retire_after_s,
     }
     text = "".join(f"{name}={value}\n" for name, value in values.items())

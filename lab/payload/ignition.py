@@ -1,4 +1,4 @@
-"""Configs that openshift-install writes, or its payload's config server serves, and the program has no use for."""
+"""Parts of the configs that the payload's config server serves, and that the program itself never writes."""
 
 from assets.ignition import Config, Content, File, Resource
 
@@ -6,11 +6,6 @@ from assets.ignition import Config, Content, File, Resource
 def file(path: str, content: Content, mode: int = 0o600) -> File:
     """One file of root's."""
     return File(path, Resource.inline(content), mode, user="root")
-
-
-def pointer(source: str, authority: str) -> str:
-    """The config that sends a machine to its config server, whose CA it carries."""
-    return Config(merge=(Resource(source),), certificate_authorities=(Resource.inline(authority),)).to_json()
 
 
 def frame(path: str, place: str) -> str:

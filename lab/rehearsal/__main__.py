@@ -10,17 +10,18 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from boot_media.keyfiles import keyfiles_of
 from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, load_plan
 from lab import site
 from lab.images import Images, ensure_images
-from lab.inventory import load_site
+from lab.inventory import STACK, load_site
 from lab.payload import write_payload
 from lab.rehearsal.faults import Faults, make_deaf
 from lab.rehearsal.own_address import give_own_address
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
 from lab.rehearsal.report import RehearsalError, Report, say
-from lab.rehearsal.stack import STACK, Stack
+from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import PAYLOAD, Rehearsal
 from lab.shell import LabError
 
@@ -72,9 +73,10 @@ def _prepared(report: Report, images: Images, *, deaf: bool) -> Rehearsal:
     stack = Stack(PROJECT)
     with report.step("payload and stack"):
         stack.prepare()
-        give_own_address(stack, load_site())
+        wanted = load_site()
+        give_own_address(stack, wanted.plan)
         payload = PROJECT / "stacks" / STACK / "payload"
-        write_payload(load_site(), payload)
+        write_payload(wanted, payload)
         if deaf:
             make_deaf(payload / "bootstrap.ign")
         digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
@@ -112,12 +114,12 @@ def _faults(rehearsal: Rehearsal, *, keep: bool) -> None:
 def _plan(project: Path) -> ClusterPlan:
     """The plan, as the program makes it from the same two files."""
     options = read_stack_file(project / "stacks" / f"Pulumi.{STACK}.yaml")
-    return load_plan(project / "stacks" / STACK / "install-config.yaml", options)
+    return load_plan(project / "stacks" / STACK / "install-config.yaml", options, keyfiles_of)
 
 
 def _consoles(text: str) -> None:
     """The last lines of the machines that an error names."""
-    names = [machine.name for machine in load_site().machines if machine.name in text]
+    names = [name for name in load_site().names if name in text]
     for name in names[:2]:
         say(f"\nthe last {CONSOLE_LINES} console lines of {name}:")
         for line in site.console_tail(name, CONSOLE_LINES):

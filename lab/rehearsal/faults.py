@@ -20,7 +20,7 @@ PROVIDERS = "pulumi.dynamic"
 SHUTDOWN_S = 5
 FROZEN_HOST_S = 150
 """For the frozen server; an installation takes less here."""
-Deed = Callable[[int], object]
+Intervention = Callable[[int], object]
 """Done to a running `pulumi up`, with the pid of its CLI."""
 
 
@@ -70,11 +70,11 @@ class Faults:
             def die(_: int) -> None:
                 for node in nodes:
                     self.provisioner.suspend(node)
-                look.start()
+                measuring.start()
 
-            look = Thread(target=lambda: took.append(self.proofs.seconds_until_the_bootstrap_answers()))
+            measuring = Thread(target=lambda: took.append(self.proofs.seconds_until_the_bootstrap_answers()))
             outcome = self._up_with("VipHandoff .* soak", die)
-            look.join()
+            measuring.join()
             for node in nodes:
                 self.provisioner.resume(node)
             self._failed(outcome, "the VIP is on the bootstrap again, nothing was lost")
@@ -142,15 +142,15 @@ class Faults:
         self.stack.run("cancel", "--yes", quiet=True)
         self._vm(runs=True)
 
-    def _up_with(self, when: str, deed: Deed) -> Outcome:
-        """`pulumi up`, and a deed as soon as it shows such a line."""
+    def _up_with(self, when: str, intervene: Intervention) -> Outcome:
+        """`pulumi up`, and an intervention as soon as it shows such a line."""
         waiting = [re.compile(when)]
 
-        def look(line: str, pid: int) -> None:
+        def watch(line: str, pid: int) -> None:
             if waiting and waiting[0].search(line):
                 waiting.clear()
-                deed(pid)
+                intervene(pid)
 
-        outcome = self.stack.try_run("up", "--yes", "--skip-preview", on_line=look)
+        outcome = self.stack.try_run("up", "--yes", "--skip-preview", on_line=watch)
         self.report.prove(f"`pulumi up` came to {when.rpartition('* ')[2]}", wanted=True, seen=not waiting)
         return outcome

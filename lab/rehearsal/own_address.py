@@ -5,19 +5,20 @@ from typing import Any
 
 import yaml
 
-from lab.inventory import STACK, STATIC, Site
+from cluster.plan import Intent
+from lab.inventory import STACK, STATIC
 from lab.rehearsal.stack import Stack
 from lab.site.network import provisioner_address
 
 
-def give_own_address(stack: Stack, site: Site) -> None:
+def give_own_address(stack: Stack, plan: Intent) -> None:
     """Change install-config.yaml and the options as an operator would."""
     path = stack.project / "stacks" / STACK / "install-config.yaml"
     config: dict[str, Any] = yaml.safe_load(path.read_text())
     (host,) = (host for host in config["platform"]["baremetal"]["hosts"] if host["name"] == STATIC)
-    (machine,) = (server for server in site.servers if server.static)
-    network = provisioner_address(site)
-    host["networkConfig"] = _nmstate(IPv4Interface(f"{machine.address}/{network.network.prefixlen}"), network)
+    (server,) = (server for server in plan.servers if server.name == STATIC)
+    network = provisioner_address(plan)
+    host["networkConfig"] = _nmstate(IPv4Interface(f"{server.address}/{network.network.prefixlen}"), network)
     path.write_text(yaml.safe_dump(config, sort_keys=False))
     stack.run("config", "rm", "--path", f"node_addresses.{STATIC}", quiet=True)
 

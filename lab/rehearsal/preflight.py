@@ -1,7 +1,7 @@
-"""The provisioner with one thing missing after the other: the preflight's own engine and eyes, on the lab's host.
+"""The provisioner with one thing missing after the other: the preflight's own judgement and probe, on the lab's host.
 
-As a program, inside the site: the project is its argument; what is wanted comes in by standard input, what was seen
-goes out, both as JSON.
+As a program, inside the site: the project is its argument; what is wanted comes in by standard input, the outcomes go
+out, both as JSON.
 """
 
 import json
@@ -13,31 +13,31 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-from providers.provisioner_preflight.looks import HostLooks
 
 from lab import site
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.shell import run
 from lab.site import libvirtd
 from lab.site.paths import BASE_VOLUME, POOL
-from payload.checks import payload_folder
 from payload.kubeconfig import kubeconfig_path
+from payload.reading import payload_folder
 from providers.provisioner_preflight.engine import judge
-from providers.provisioner_preflight.model import Spec
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.provisioner_preflight.probe import LocalProbe
+from testing.checkout import ROOT
 
-CHECKOUT = Path(__file__).parents[2]
 SILENCE_S = 1.0  # in place of the program's own patience, where libvirtd is silent
 GOAL_MS = 2000
-Made = Callable[[Spec], AbstractContextManager[Mapping[str, Any]]]
+FIX = ". Fix: "
+Made = Callable[[ProvisionerPreflightSpec], AbstractContextManager[Mapping[str, Any]]]
 """Makes a fault and takes it back; what it changes of what is wanted."""
 
 
 @contextmanager
-def _pool_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
+def _pool_gone(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     with libvirtd.connection() as connection:
         pool = connection.storagePoolLookupByName(spec.pool)
         definition = pool.XMLDesc()
@@ -52,7 +52,7 @@ def _pool_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _pool_stopped(spec: Spec) -> Iterator[Mapping[str, Any]]:
+def _pool_stopped(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     with libvirtd.connection() as connection:
         pool = connection.storagePoolLookupByName(spec.pool)
         pool.destroy()
@@ -63,7 +63,7 @@ def _pool_stopped(spec: Spec) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _volume_changed(_: Spec) -> Iterator[Mapping[str, Any]]:
+def _volume_changed(_: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     path, before = POOL / BASE_VOLUME, (POOL / BASE_VOLUME).stat()
     with path.open("ab") as volume:
         volume.write(b"\0")
@@ -75,7 +75,7 @@ def _volume_changed(_: Spec) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _bridge_down(spec: Spec) -> Iterator[Mapping[str, Any]]:
+def _bridge_down(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     (bridge,) = spec.bridges.values()
     run("ip", "link", "set", bridge, "down")
     try:
@@ -85,13 +85,13 @@ def _bridge_down(spec: Spec) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _port_taken(spec: Spec) -> Iterator[Mapping[str, Any]]:
+def _port_taken(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     with socket.create_server(("", spec.media_port)):
         yield {}
 
 
 @contextmanager
-def _libvirtd_stopped(_: Spec) -> Iterator[Mapping[str, Any]]:
+def _libvirtd_stopped(_: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     """What a daemon leaves that has ended: its socket, with nobody behind."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "libvirt-sock")
@@ -101,7 +101,7 @@ def _libvirtd_stopped(_: Spec) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _libvirtd_silent(_: Spec) -> Iterator[Mapping[str, Any]]:
+def _libvirtd_silent(_: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     if (pid := libvirtd.daemon.pid) is None:
         raise RehearsalError("libvirtd does not run")
     os.kill(pid, signal.SIGSTOP)
@@ -112,7 +112,7 @@ def _libvirtd_silent(_: Spec) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _payload_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
+def _payload_gone(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     path = payload_folder(spec.stack) / "worker.ign"
     away = path.rename(path.with_suffix(".away"))
     try:
@@ -122,7 +122,7 @@ def _payload_gone(spec: Spec) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _kubeconfig_torn(spec: Spec) -> Iterator[Mapping[str, Any]]:
+def _kubeconfig_torn(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     path = kubeconfig_path(spec.stack)
     path.parent.mkdir()
     path.write_text("clusters:\n")
@@ -143,34 +143,34 @@ class Case:
     """Faults that are there at once."""
 
     name: str
-    told: tuple[str, ...]
-    """Words of each finding's line."""
+    faults: tuple[str, ...]
+    """Words of each fault's line, in their order."""
     made: tuple[Made, ...] = ()
-    patience_s: float = HostLooks.libvirt_s
+    patience_s: float = LocalProbe.libvirt_s
 
 
 @dataclass
 class Outcome:
-    """What the preflight said."""
+    """How the preflight judged one case."""
 
     name: str
     wanted: tuple[str, ...]
-    findings: list[str]
+    faults: list[str]
     lines: list[str] = field(default_factory=list)
     ms: float = 0
 
 
 _VOLUME = f"base volume {BASE_VOLUME} of pool default: sha256 is"
 _BRIDGE, _ADDRESS, _ISO = "nometal", "192.0.2.1", "f" * 64
-_REFUSED, _NO_BRIDGE = "libvirt is not reachable: Failed to connect socket", f"bridge {_BRIDGE}: not there"
-_NO_ISO, _FOREIGN, _TAKEN = f"{_ISO} is not there", f"{_ADDRESS}: on no interface", "media.port 8080: taken on "
+_REFUSED, _NO_BRIDGE = "libvirt is not reachable: Failed to connect socket", f"bridge {_BRIDGE}: missing"
+_NO_ISO, _FOREIGN, _TAKEN = f"{_ISO} is missing", f"{_ADDRESS}: on no interface", "media.port 8080: taken on "
 _ALL_OF_ANOTHER = tuple(f"{name}.ign: of another cluster" for name in ("bootstrap", "master", "worker"))
 _no_room = _wanted(disk_gib=1_000_000)
 _no_bridge = _wanted(bridges={"externalBridge": _BRIDGE})
 _no_address = _wanted(media_address=_ADDRESS)
 _no_iso = _wanted(base_iso_sha256=_ISO)
 ONE_BY_ONE = (
-    Case("pool missing", ("pool default: not there",), (_pool_gone,)),
+    Case("pool missing", ("pool default: missing",), (_pool_gone,)),
     Case("pool not active", ("pool default: not active",), (_pool_stopped,)),
     Case("no room in the pool", ("1000000.02 GiB wanted",), (_no_room,)),
     Case("base volume's digest wrong", (_VOLUME,), (_volume_changed,)),
@@ -200,51 +200,51 @@ AT_ONCE = (
 FIRST, AGAIN = Case("first pass", ()), Case("pass again", ())
 
 
-def refuse_each_fault(wanted: Spec, project: Path, report: Report) -> None:
+def refuse_each_fault(wanted: ProvisionerPreflightSpec, project: Path, report: Report) -> None:
     """Make each fault, take it back, and measure the pass without any; the payload is in `project`.
 
     Raises:
-        RehearsalError: One was not told, or told otherwise.
+        RehearsalError: One was not found, or reported otherwise.
     """
     command, env = site.exec_command([sys.executable, "-m", "lab.rehearsal.preflight", str(project)])
-    answer = run(*command, cwd=CHECKOUT, stdin=json.dumps(asdict(wanted)), env=env)
+    answer = run(*command, cwd=ROOT, stdin=wanted.model_dump_json(), env=env)
     for outcome in (Outcome(**each) for each in json.loads(answer)):
         for line in outcome.lines:
             say(f"      {line}")
         if outcome.wanted:
             _prove_refusal(outcome, report)
         else:
-            seen = "; ".join(outcome.findings) or "none"
-            report.prove(f"preflight, {outcome.name}: findings", wanted="none", seen=seen)
+            seen = "; ".join(outcome.faults) or "none"
+            report.prove(f"preflight, {outcome.name}: faults", wanted="none", seen=seen)
             report.measure(f"preflight, {outcome.name}, ms", goal=f"under {GOAL_MS}", seen=f"{outcome.ms:.0f}")
 
 
 def _prove_refusal(outcome: Outcome, report: Report) -> None:
-    """As many lines as faults, each with its words and with what mends it."""
-    wanted, seen = outcome.wanted, outcome.findings
-    told = len(seen) == len(wanted) and all(map(str.__contains__, seen, wanted))
+    """As many lines as faults, each with its words and with its fix."""
+    wanted, seen = outcome.wanted, outcome.faults
+    as_wanted = len(seen) == len(wanted) and all(map(str.__contains__, seen, wanted))
     report.prove(
         f"preflight refuses: {outcome.name}",
-        wanted=wanted[0] if len(wanted) == 1 else f"{len(wanted)} findings",
-        seen=seen[0].partition("; mend: ")[0] if len(seen) == 1 else f"{len(seen)} findings",
-        holds=told and all("; mend: " in line for line in seen),
+        wanted=wanted[0] if len(wanted) == 1 else f"{len(wanted)} faults",
+        seen=seen[0].partition(FIX)[0] if len(seen) == 1 else f"{len(seen)} faults",
+        holds=as_wanted and all(FIX in line for line in seen),
     )
 
 
-def _outcome(spec: Spec, case: Case) -> Outcome:
+def _outcome(spec: ProvisionerPreflightSpec, case: Case) -> Outcome:
     with ExitStack() as faults:
         for made in case.made:
-            spec = replace(spec, **faults.enter_context(made(spec)))
+            spec = spec.model_copy(update=dict(faults.enter_context(made(spec))))
         began = time.monotonic()
-        verdict = judge(spec, HostLooks(lambda _: None, libvirt_s=case.patience_s))
+        verdict, _ = judge(spec, LocalProbe(lambda _: None, libvirt_s=case.patience_s))
         ms = (time.monotonic() - began) * 1000
-    return Outcome(case.name, case.told, [str(finding) for finding in verdict.findings], verdict.lines(), ms)
+    return Outcome(case.name, case.faults, [str(fault) for fault in verdict.faults], verdict.lines(), ms)
 
 
 def main() -> None:
     """Every case in turn, on the host that this process runs on."""
     os.chdir(sys.argv[1])
-    spec = Spec(**json.load(sys.stdin))
+    spec = ProvisionerPreflightSpec.model_validate_json(sys.stdin.read())
     outcomes = [_outcome(spec, case) for case in (FIRST, *ONE_BY_ONE, *AT_ONCE, AGAIN)]
     json.dump([asdict(outcome) for outcome in outcomes], sys.stdout)
 

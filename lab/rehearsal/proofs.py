@@ -1,4 +1,4 @@
-"""What each step must have brought about, measured on the wire, at the BMCs and in libvirt."""
+"""What each step must have brought about, measured on the network by tools that are not the program's."""
 
 import http.client
 import time
@@ -15,25 +15,20 @@ import dns.rdatatype
 from cluster.plan import ClusterPlan, Server
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.report import Report
-from wires.api.api import Api
-from wires.segment.neighbours import answering_macs, interface_to
+from lab.rehearsal.segment import answering_macs, status
 
+OK = 200
 POLL_S = 0.25
 Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
 class Proofs:
-    """Looks from the provisioner, with its own eyes where the program could deceive itself."""
+    """Measures from the provisioner, and shares no probe with the program."""
 
     plan: ClusterPlan
     ca_pem: str
     report: Report
-
-    @property
-    def api(self) -> Api:
-        """The cluster's API."""
-        return Api(self.plan.domain, self.ca_pem)
 
     def etcd(self) -> Etcd:
         """Etcd through the VIP."""
@@ -49,10 +44,7 @@ class Proofs:
     def seconds_until_the_bootstrap_answers(self, deadline_s: float = 60) -> float:
         """How long nobody else, and it, takes to answer the API VIP from now on; `deadline_s`: it did not."""
         vip, began = str(self.plan.api.address), time.monotonic()
-        interface = interface_to(vip)
-        self._settle(
-            lambda: answering_macs(interface, vip, wait_s=POLL_S), {self.plan.bootstrap.mac}.__eq__, deadline_s
-        )
+        self._settle(lambda: answering_macs(vip, wait_s=POLL_S), {self.plan.bootstrap.mac}.__eq__, deadline_s)
         return time.monotonic() - began
 
     def control_plane_joined(self) -> None:
@@ -72,7 +64,7 @@ class Proofs:
         """Production: one MAC of compute, and a router behind it."""
         vip = str(self.plan.ingress.address)
         self._holder("Ingress VIP is answered by one compute node", vip, _macs(self.plan.compute))
-        self.report.prove("router behind the Ingress VIP", wanted=200, seen=self._router_status())
+        self.report.prove("router behind the Ingress VIP", wanted=OK, seen=self._router_status())
 
     def bootstrap_left_etcd(self) -> None:
         """Production: three members."""
@@ -94,18 +86,13 @@ class Proofs:
     def still_answers(self) -> None:
         """The provisioner is away."""
         vip = str(self.plan.api.address)
-        ready = self._settle(lambda: self.api.is_ready(vip), bool, 10)
-        self.report.prove("API without the provisioner", wanted=True, seen=ready)
-        self.report.prove("Ingress without the provisioner", wanted=200, seen=self._router_status())
+        seen = self._settle(lambda: self._api_status(vip), OK.__eq__, 10)
+        self.report.prove("API without the provisioner", wanted=OK, seen=seen)
+        self.report.prove("Ingress without the provisioner", wanted=OK, seen=self._router_status())
 
     def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> None:
-        interface = interface_to(address)
-
-        def census() -> frozenset[str]:
-            return answering_macs(interface, address, wait_s=1)
-
         # Nobody for a moment is a busy machine; a second MAC is one too many at once.
-        seen = self._settle(census, bool, 10)
+        seen = self._settle(lambda: answering_macs(address), bool, 10)
         good = len(seen) == 1 and seen <= macs
         wanted = "1 MAC" if len(macs) == 1 else f"1 of {len(macs)} MACs"
         self.report.prove(
@@ -113,9 +100,16 @@ class Proofs:
         )
 
     def _serves(self, address: str, machine: str) -> None:
-        for port, ready in ((6443, self.api.is_ready), (22623, self.api.serves_config)):
-            seen = self._settle(partial(ready, address), bool, 10)
-            self.report.prove(f"{port} answers on the API VIP", wanted=True, seen=seen, machine=machine)
+        for port, ask in ((6443, self._api_status), (22623, self._config_server_status)):
+            seen = self._settle(partial(ask, address), OK.__eq__, 10)
+            self.report.prove(f"{port} answers on the API VIP", wanted=OK, seen=seen, machine=machine)
+
+    def _api_status(self, address: str) -> int:
+        return status(f"https://api.{self.plan.domain}:6443/readyz", address, self.ca_pem)
+
+    def _config_server_status(self, address: str) -> int:
+        # Its certificate is for the internal name alone.
+        return status(f"https://api-int.{self.plan.domain}:22623/healthz", address, self.ca_pem)
 
     def _names(self, server: str, machine: str) -> None:
         domain = self.plan.domain
@@ -143,19 +137,12 @@ class Proofs:
         self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
 
     def _router_status(self) -> int:
-        connection = http.client.HTTPConnection(str(self.plan.ingress.address), 80, timeout=5)
-        try:
-            connection.request("GET", "/", headers={"Host": f"console.apps.{self.plan.domain}"})
-            return connection.getresponse().status
-        except OSError:
-            return 0
-        finally:
-            connection.close()
+        return status(f"http://console.apps.{self.plan.domain}/", str(self.plan.ingress.address))
 
     @staticmethod
-    def _settle(look: Callable[[], Seen], is_it: Callable[[Seen], bool], deadline_s: float) -> Seen:
+    def _settle(measure: Callable[[], Seen], is_it: Callable[[Seen], bool], deadline_s: float) -> Seen:
         until = time.monotonic() + deadline_s
-        while not is_it(seen := look()) and time.monotonic() < until:
+        while not is_it(seen := measure()) and time.monotonic() < until:
             time.sleep(POLL_S)
         return seen
 

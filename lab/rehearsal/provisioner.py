@@ -1,4 +1,4 @@
-"""The lab as the steps of the rehearsal look at it: consoles, BMCs, libvirt."""
+"""What the steps of the rehearsal see and do of the lab: consoles, BMCs, libvirt."""
 
 import base64
 import ctypes
@@ -43,7 +43,7 @@ def _enter(namespace: IO[str]) -> None:
 
 
 class Provisioner:
-    """What can be seen from the provisioner's own desk."""
+    """What the machine has that the servers are installed from: consoles, BMCs, libvirt."""
 
     def __init__(self, plan: ClusterPlan, images: Images) -> None:
         self._plan, self._images = plan, images

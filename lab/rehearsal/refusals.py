@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.inventory import STACK
 from lab.rehearsal.report import Report
-from lab.rehearsal.stack import STACK, Stack
+from lab.rehearsal.stack import Stack
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Mistake:
     """Below stacks/."""
     wrong: Callable[[str], str]
     """The file's text with the mistake in it."""
-    told: str
+    line: str
     """Words of the one line that the operator gets."""
     by: Sequence[str] = ("up", "--yes", "--skip-preview")
     """The command that refuses: where a preview does already, that."""
@@ -50,22 +51,26 @@ MISTAKES = (
         "an option's name misspelled",
         CONFIG,
         _replaced("memory_mib", "memory_mb"),
-        "did you mean memory_mib",
+        "config: bootstrap.memory_mb: unknown key. Fix: write memory_mib, or take it out",
         PREVIEW,
     ),
     Mistake(
         "production on an empty stack",
         CONFIG,
         _replaced("config:\n", "config:\n  okd-baremetal:phase: production\n"),
-        "is empty",
+        "the stack is empty. Fix: start with phase bootstrap",
         PREVIEW,
     ),
     Mistake(
-        "consent missing", CONFIG, _without("    okd-worker-1: 4f9dded0"), "consent.okd-worker-1: missing", PREVIEW
+        "consent missing",
+        CONFIG,
+        _without("    okd-worker-1: 4f9dded0"),
+        "consent.okd-worker-1: missing. Fix: name",
+        PREVIEW,
     ),
     Mistake("consent for another machine", CONFIG, _with_consent_of_another, "BmcIdentityError"),
     Mistake("BMC password wrong", INSTALL_CONFIG, _replaced("password: ", "password: x"), "BmcAuthError"),
-    Mistake("BMC certificate not trusted", CONFIG, _replaced(":bmc_ca:", ":unused:"), "bmc_ca"),
+    Mistake("BMC certificate not trusted", CONFIG, _replaced(":bmc_ca:", ":unused:"), "Fix: set bmc_ca"),
     Mistake("BMC unreachable", INSTALL_CONFIG, _replaced("172.22.0.1:8443", "172.22.0.1:8444"), "8444"),
     Mistake(
         "payload not the pinned one", f"{STACK}/payload/bootstrap.ign", lambda text: f"{text} ", "the stack pins"
@@ -74,13 +79,13 @@ MISTAKES = (
         "libvirt not reachable",
         INSTALL_CONFIG,
         _replaced("libvirt-sock", "no-sock"),
-        "mend: `systemctl restart libvirtd`",
+        "Fix: `systemctl restart libvirtd`",
     ),
     Mistake(
         "bridge missing",
         INSTALL_CONFIG,
         _replaced("externalBridge: bare", "externalBridge: no"),
-        "bridge nometal: not there; mend: ",
+        "bridge nometal: missing. Fix: ",
     ),
 )
 
@@ -90,17 +95,17 @@ def refuse_all(stack: Stack, report: Report) -> None:
     stack.configure(deadlines={"bmc_s": 4})
     for mistake in MISTAKES:
         with _made(stack.project / "stacks" / mistake.file, mistake.wrong):
-            refuse(stack, report, mistake.name, mistake.told, mistake.by)
+            refuse(stack, report, mistake.name, mistake.line, mistake.by)
     stack.configure(deadlines={"bmc_s": 60})
 
 
-def refuse(stack: Stack, report: Report, name: str, told: str, by: Sequence[str] = PREVIEW) -> None:
-    """Run a command that must end in an error that tells what is wrong, without a traceback."""
+def refuse(stack: Stack, report: Report, name: str, wanted: str, by: Sequence[str] = PREVIEW) -> None:
+    """Run a command that must end in an error with a line that has the wanted words, without a traceback."""
     outcome = stack.try_run(*by, quiet=True)
     lines = [line.strip() for line in outcome.text.partition("Diagnostics:")[2].splitlines()]
-    seen = next((line for line in lines if told in line), outcome.text[-500:])
-    holds = outcome.code != 0 and told in seen and "Traceback" not in outcome.text
-    report.prove(f"refused: {name}", wanted=told, seen=seen.removeprefix("error: "), holds=holds)
+    seen = next((line for line in lines if wanted in line), outcome.text[-500:])
+    holds = outcome.code != 0 and wanted in seen and "Traceback" not in outcome.text
+    report.prove(f"refused: {name}", wanted=wanted, seen=seen.removeprefix("error: "), holds=holds)
 
 
 @contextmanager

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "report"
+from testing.checkout import ROOT
+
+FOLDER = ROOT / "report"
 
 
 class RehearsalError(Exception):
@@ -20,7 +22,7 @@ class RehearsalError(Exception):
 
 @dataclass(frozen=True)
 class Proof:
-    """One thing that was looked at."""
+    """One thing that was measured."""
 
     name: str
     wanted: str

@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from lab import site
+from lab.inventory import STACK
 from lab.rehearsal.report import RehearsalError, say
-from lab.shell import kill
-
-STACK = "rehearsal"
-PROGRAM = ("Pulumi.yaml", "__main__.py", "cluster", "assets", "components", "providers", "stacks")
-CHECKOUT = Path(__file__).parents[2]
-
+from testing.checkout import copy_program
+from testing.processes import kill
 
 OnLine = Callable[[str, int], None]
 """Takes a line of a running command, and the command's pid."""
@@ -24,7 +21,7 @@ OnLine = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command said and how it ended."""
+    """What a command printed and how it ended."""
 
     code: int
     text: str
@@ -39,14 +36,7 @@ class Stack:
     def prepare(self) -> None:
         """Copy the program, make an empty stack."""
         shutil.rmtree(self.project.parent, ignore_errors=True)
-        for name in PROGRAM:
-            source, target = CHECKOUT / name, self.project / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "payload"))
-            else:
-                shutil.copy2(source, target)
-        (self.project / ".venv").symlink_to(Path(sys.prefix))
+        copy_program(self.project)
         for name in ("state", "home"):
             (self.project.parent / name).mkdir()
         self.run("stack", "init", STACK, quiet=True)
@@ -59,8 +49,8 @@ class Stack:
         """
         outcome = self.try_run(*words, quiet=quiet)
         if outcome.code:
-            said = f"\n{outcome.text}" if quiet else ""
-            raise RehearsalError(f"`pulumi {' '.join(words)}` ended with {outcome.code}{said}", outcome.text)
+            printed = f"\n{outcome.text}" if quiet else ""
+            raise RehearsalError(f"`pulumi {' '.join(words)}` ended with {outcome.code}{printed}", outcome.text)
         return outcome.text
 
     def try_run(self, *words: str, quiet: bool = False, on_line: OnLine = lambda *_: None) -> Outcome:

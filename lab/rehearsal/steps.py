@@ -4,25 +4,28 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from components.preflight import wanted_of
-
-from assets.render import render_bootstrap
 from cli import chart
 from cluster.plan import ClusterPlan
 from lab import site
-from lab.inventory import STATIC
+from lab.inventory import STACK, STATIC
 from lab.rehearsal.etcd import Writer
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
-from lab.rehearsal.stack import STACK, Stack
+from lab.rehearsal.stack import Stack
 from lab.site.paths import DNS
-from payload.checks import payload_ca
+from payload.reading import payload_ca
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
+# Compute's BMCs and files are there since phase 1: production adds its installation and the proof of its VIP.
+EXPECTED_PREVIEW = (
+    "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 14 RenderedAsset, "
+    "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff"
+)
 ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
 
 
@@ -51,7 +54,7 @@ class Rehearsal:
     def preflight(self) -> None:
         """A provisioner with something missing is refused before anything else is tried."""
         with self.report.step("preflight, each fault refused"):
-            refuse_each_fault(wanted_of(self.plan, STACK), self.stack.project, self.report)
+            refuse_each_fault(ProvisionerPreflightSpec.of(self.plan, STACK), self.stack.project, self.report)
 
     def refusals(self) -> None:
         """What is wrong is refused before it harms."""
@@ -84,7 +87,7 @@ class Rehearsal:
             seconds = time.monotonic() - began
         for name, operation in sorted(changes.items(), key=lambda item: item[1]):
             say(f"    {operation:7} {name}")
-        self.report.prove("preview shows", wanted=self._expected_preview(), seen=_tally(changes))
+        self.report.prove("preview shows", wanted=EXPECTED_PREVIEW, seen=_tally(changes))
         self.report.measure("preview with four VMs at work, s", goal="under 3", seen=f"{seconds:.1f}")
 
     def refusal(self) -> None:
@@ -96,10 +99,10 @@ class Rehearsal:
             outcome = self.stack.try_run("up", "--yes", "--skip-preview")
             self.provisioner.resume(node)
             self.stack.configure(handoff={"deadline_s": 120})
-            said = [line.strip() for line in outcome.text.splitlines() if "HandoffUnsafeError" in line]
-            refused = outcome.code != 0 and bool(said) and node in said[0] and "gate" in said[0]
+            lines = [line.strip() for line in outcome.text.splitlines() if "HandoffUnsafeError" in line]
+            refused = outcome.code != 0 and bool(lines) and node in lines[0] and "gate" in lines[0]
             self.report.prove(
-                "handoff refused at the gate", wanted="one line", seen=said[0] if said else "", holds=refused
+                "handoff refused at the gate", wanted="one line", seen=lines[0] if lines else "", holds=refused
             )
             running = self.plan.bootstrap.name in self.provisioner.running()
             self.report.prove("bootstrap VM runs on", wanted=True, seen=running)
@@ -124,8 +127,8 @@ class Rehearsal:
     def _own_address(self) -> None:
         """The server that DHCP leaves alone."""
         server = next(server for server in self.plan.compute if server.name == STATIC)
-        said = [line for line in self.provisioner.console(STATIC) if f"has {server.address}/" in line]
-        self.report.prove(f"address of {STATIC} by its networkConfig", wanted=True, seen=bool(said), machine=STATIC)
+        shown = any(f"has {server.address}/" in line for line in self.provisioner.console(STATIC))
+        self.report.prove(f"address of {STATIC} by its networkConfig", wanted=True, seen=shown, machine=STATIC)
         leased = server.boot_mac in (DNS / "leases").read_text()
         self.report.prove(f"lease of DHCP for {STATIC}", wanted=False, seen=leased)
 
@@ -179,26 +182,19 @@ class Rehearsal:
             left = self.provisioner.volumes() - self.volumes
             self.report.prove("volumes left in the pool", wanted="none", seen=", ".join(sorted(left)) or "none")
 
-    def _expected_preview(self) -> str:
-        # Compute's BMCs and files stand since phase 1: production adds its installation and the proof of its VIP.
-        files = len(render_bootstrap(self.plan))
-        created = "create HostProvisioning, create VipHeld"
-        deleted = f"delete Bootstrap, delete BootstrapVm, delete {files} RenderedAsset"
-        return f"{created}, {deleted}, update ProvisionerPreflight, update VipHandoff, update WirePreflight"
-
     def _handoff(self) -> None:
         handoff = self.stack.outputs()["handoff"]
         for line in chart.text(handoff).splitlines():
             say(f"    {line}")
         self.report.keep("handoff.svg", chart.svg(handoff))
-        felt = handoff["felt"]
-        tried, failed = int(felt["connects_tried"]), int(felt["connects_failed"])
+        clients = handoff["clients"]
+        tried, failed = int(clients["connects_tried"]), int(clients["connects_failed"])
         self.report.prove(f"TCP connects failed, of {tried}", wanted=0, seen=failed)
-        requests, lost = int(felt["requests_tried"]), int(felt["requests_failed_after_retry"])
+        requests, lost = int(clients["requests_tried"]), int(clients["requests_failed_after_retry"])
         self.report.prove(f"HTTPS requests failed after one retry, of {requests}", wanted=0, seen=lost)
-        broken = int(felt["connects_broken_in_flight"])
+        broken = int(clients["connects_broken_in_flight"])
         self.report.measure("TCP connects accepted, then reset by the move", goal="few", seen=broken)
-        broken = int(felt["requests_broken_in_flight"])
+        broken = int(clients["requests_broken_in_flight"])
         self.report.measure("HTTPS requests broken in flight, well after one retry", goal="few", seen=broken)
         self.report.measure("longest gap between connects, ms", goal="under 50", seen=int(handoff["gap_ms"]))
         self.report.prove("completion of the payload", wanted=NOT_ASKED, seen=handoff["completion"])

@@ -1,4 +1,4 @@
-"""The rehearsal's site, from nothing to five powered-off servers, and away again. Every step looks before it acts."""
+"""The rehearsal's site, from nothing to five powered-off servers, and away again. What is there is left alone."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from lab.cache import cache_root
+from boot_media.base_image import base_path
 from lab.inventory import Site, load_site
 from lab.shell import LabError, run
 from lab.site import bmc, libvirtd, network
@@ -70,7 +70,7 @@ def up(images: SiteImages, report: Report) -> None:
     """Bring up what is missing of the site; a second call changes nothing, also after a crash.
 
     Raises:
-        LabError: A part could not be started; the others are left as they are, for a look at them or a `down`.
+        LabError: A part could not be started; the others are left as they are, to be examined or ended by `down`.
     """
     start = time.monotonic()
     site = load_site()
@@ -84,12 +84,12 @@ def up(images: SiteImages, report: Report) -> None:
             folder.mkdir(parents=True, exist_ok=True)
         _offer_iso(images)
         network.ensure_network(site)
-        network.ensure_dnsmasq(site)
+        network.ensure_dnsmasq(site.plan)
         started = libvirtd.ensure_libvirtd()
         libvirtd.ensure_base_volume(images.base_volume)
         libvirtd.ensure_servers(site)
         bmc.ensure_bmc(site, restart=started)
-    report(f"lab: {len(site.servers)} servers at {_bmc_url(site)}, {time.monotonic() - start:.1f} s spent")
+    report(f"lab: {len(site.uuids)} servers at {_bmc_url(site)}, {time.monotonic() - start:.1f} s spent")
 
 
 def down(report: Report) -> None:
@@ -103,7 +103,7 @@ def down(report: Report) -> None:
 
 
 def status() -> SiteStatus:
-    """Look at the site."""
+    """What of the site is there now."""
     daemons = {daemon.name: daemon.pid for daemon in _DAEMONS}
     power = libvirtd.power_states() if libvirtd.daemon.pid else {}
     return SiteStatus(network.namespace_exists(), daemons, power)
@@ -137,7 +137,7 @@ def bmc_writes() -> int:
 def bmc_writes_by_host() -> dict[str, int]:
     """The same by server."""
     writes = bmc.writes()
-    return {server.name: writes[server.uuid] for server in load_site().servers}
+    return {name: writes[uuid] for name, uuid in load_site().uuids.items()}
 
 
 def bmc_ca() -> str:
@@ -151,7 +151,7 @@ def _bmc_url(site: Site) -> str:
 
 def _offer_iso(images: SiteImages) -> None:
     """Put the ISO where the program looks for one by its digest."""
-    target = cache_root() / "images" / images.iso_sha256
+    target = base_path(images.iso_sha256)
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bcrypt
 
-from lab.inventory import BmcAccess, Site
+from lab.inventory import BmcListener, Site
 from lab.shell import LabError, run
 from lab.site.network import is_listening
 from lab.site.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
@@ -46,7 +46,7 @@ def ensure_bmc(site: Site, *, restart: bool) -> None:
     program = Path(sys.executable).parent / "sushy-emulator"
     daemon.start(program, "--config", config, env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
     daemon.await_ready(lambda: is_listening("tcp", site.bmc.address, site.bmc.port), _DEADLINE_S)
-    wait_until(lambda: _shows_servers(site), f"all {len(site.servers)} servers at the BMC", _DEADLINE_S)
+    wait_until(lambda: _shows_servers(site), f"all {len(site.uuids)} servers at the BMC", _DEADLINE_S)
 
 
 def writes() -> Counter[str]:
@@ -75,25 +75,27 @@ def _config(site: Site) -> str:
     return render("site/files/sushy-emulator.conf.j2", site=site, **values)
 
 
-def _ensure_certificates(access: BmcAccess) -> None:
+def _ensure_certificates(listener: BmcListener) -> None:
     if CA.exists():
         return
     authority = Authority.create("lab-bmc-ca")
-    server = authority.issue([str(access.address)], [access.address])
+    server = authority.issue([str(listener.address)], [listener.address])
     _write_private(BMC / "server.key", server.key)
     (BMC / "server.crt").write_text(server.certificate)
     CA.write_text(authority.pem)  # last: it says that the others are there
 
 
-def _write_credentials(access: BmcAccess) -> None:
-    digest = bcrypt.hashpw(access.password.encode(), bcrypt.gensalt(_BCRYPT_COST)).decode()
-    _write_private(BMC / "htpasswd", f"{access.username}:{digest}\n")
+def _write_credentials(listener: BmcListener) -> None:
+    password = listener.password.get_secret_value().encode()
+    digest = bcrypt.hashpw(password, bcrypt.gensalt(_BCRYPT_COST)).decode()
+    _write_private(BMC / "htpasswd", f"{listener.username}:{digest}\n")
 
 
-def _credentials_fit(access: BmcAccess) -> bool:
+def _credentials_fit(listener: BmcListener) -> bool:
+    password = listener.password.get_secret_value().encode()
     try:
         username, _, digest = (BMC / "htpasswd").read_text().strip().partition(":")
-        return username == access.username and bcrypt.checkpw(access.password.encode(), digest.encode())
+        return username == listener.username and bcrypt.checkpw(password, digest.encode())
     except (OSError, ValueError):
         return False
 
@@ -104,14 +106,15 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def _shows_servers(site: Site) -> bool:
-    access = site.bmc
-    url = f"https://{access.address}:{access.port}/redfish/v1/Systems"
+    listener = site.bmc
+    login = f"{listener.username}:{listener.password.get_secret_value()}"
+    url = f"https://{listener.address}:{listener.port}/redfish/v1/Systems"
     # By standard input: a password in the arguments would be seen by everybody.
-    config = f'url = "{url}"\nuser = "{access.username}:{access.password}"\ncacert = "{CA}"\n'
+    config = f'url = "{url}"\nuser = "{login}"\ncacert = "{CA}"\n'
     try:
         body = run(
             "ip", "netns", "exec", NAMESPACE, "curl", "-sS", "--fail", "--max-time", "5", "-K", "-", stdin=config
         )
     except LabError:
         return False
-    return all(f"/redfish/v1/Systems/{server.uuid}" in body for server in site.servers)
+    return all(f"/redfish/v1/Systems/{uuid}" in body for uuid in site.uuids.values())

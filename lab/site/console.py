@@ -1,4 +1,4 @@
-"""What a machine's serial console said, without what nobody else may read."""
+"""What a machine wrote to its serial console, secrets masked."""
 
 import re
 from collections import deque
@@ -31,7 +31,7 @@ def console_log(machine: str) -> Path:
 
 
 def console_tail(machine: str, lines: int) -> list[str]:
-    """The last `lines` lines of a machine's console with secrets masked; empty when it never spoke."""
+    """The last `lines` lines of a machine's console with secrets masked; empty when it wrote none."""
     try:
         with console_log(machine).open("rb") as log:
             log.seek(max(0, log.seek(0, 2) - _SCANNED_BYTES))

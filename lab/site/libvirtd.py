@@ -7,8 +7,9 @@ from pathlib import Path
 
 import libvirt
 
-from lab.cache import cache_root
-from lab.inventory import Machine, Site
+from boot_media.tools import cache_dir
+from cluster.plan import Server
+from lab.inventory import STATIC, Site
 from lab.shell import LabError, run
 from lab.site.paths import (
     BASE_VOLUME,
@@ -68,11 +69,11 @@ def ensure_servers(site: Site) -> None:
     """Define the servers that are missing, each with an empty disk; one that is there stays as it is."""
     with connection() as libvirtd:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
-        for server in site.servers:
+        for server in site.plan.servers:
             disk = DISKS / f"{server.name}.qcow2"
             if server.name not in known or not disk.exists():
                 run("qemu-img", "create", "-q", "-f", "qcow2", disk, _DISK_SIZE)
-                libvirtd.defineXML(_server_xml(server, disk))
+                libvirtd.defineXML(_server_xml(server, site.uuids[server.name], disk))
 
 
 def power_states() -> dict[str, str]:
@@ -119,7 +120,7 @@ def _prepare_folders() -> None:
 
 def _cache() -> Path:
     """QEMU's capabilities, probed once: libvirt checks by itself whether they still fit the binary."""
-    folder = cache_root() / "lab" / "libvirt"
+    folder = cache_dir() / "lab" / "libvirt"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -135,7 +136,7 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
         pool.create()
 
 
-def _server_xml(machine: Machine, disk: Path) -> str:
-    values = {"machine": machine, "disk": disk, "console": CONSOLE / f"{machine.name}.log"}
-    memory_mib = _KEYFILE_MEMORY_MIB if machine.static else _SERVER_MEMORY_MIB
+def _server_xml(server: Server, uuid: str, disk: Path) -> str:
+    values = {"server": server, "uuid": uuid, "disk": disk, "console": CONSOLE / f"{server.name}.log"}
+    memory_mib = _KEYFILE_MEMORY_MIB if server.name == STATIC else _SERVER_MEMORY_MIB
     return render("site/files/server.xml.j2", memory_mib=memory_mib, **values)

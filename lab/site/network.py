@@ -3,7 +3,8 @@
 import contextlib
 from ipaddress import IPv4Address, IPv4Interface
 
-from lab.inventory import Site
+from cluster.plan import Intent
+from lab.inventory import STATIC, Site
 from lab.shell import LabError, run
 from lab.site.paths import DNS, NAMESPACE, RESOLV_CONF
 from lab.site.processes import Daemon, ancestors, end_process
@@ -15,9 +16,10 @@ _ROUNDS = 3
 dnsmasq = Daemon("dnsmasq")
 
 
-def provisioner_address(site: Site) -> IPv4Interface:
+def provisioner_address(plan: Intent) -> IPv4Interface:
     """The provisioner's own address on the machines' network: the first one."""
-    return IPv4Interface(f"{site.machine_network[1]}/{site.machine_network.prefixlen}")
+    network = plan.machine_networks[0]
+    return IPv4Interface(f"{network[1]}/{network.prefixlen}")
 
 
 def ensure_network(site: Site) -> None:
@@ -28,11 +30,11 @@ def ensure_network(site: Site) -> None:
             run("ip", "netns", "delete", NAMESPACE)
         run("ip", "netns", "add", NAMESPACE)
     _ip("link", "set", "lo", "up")
-    _ensure_bridge("baremetal", provisioner_address(site))
+    _ensure_bridge("baremetal", provisioner_address(site.plan))
     _ensure_bridge("provisioning", IPv4Interface(f"{site.bmc.address}/24"))
     RESOLV_CONF.parent.mkdir(parents=True, exist_ok=True)
     RESOLV_CONF.write_text(
-        f"# The rehearsal's namespace: the site's DNS.\nnameserver {provisioner_address(site).ip}\n"
+        f"# The rehearsal's namespace: the site's DNS.\nnameserver {provisioner_address(site.plan).ip}\n"
     )
 
 
@@ -60,9 +62,9 @@ def remove_network() -> None:
         RESOLV_CONF.parent.rmdir()
 
 
-def ensure_dnsmasq(site: Site) -> None:
-    """Run DHCP and DNS as the installer's documentation wants them; restart them where the site changed."""
-    config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(site)
+def ensure_dnsmasq(plan: Intent) -> None:
+    """Run DHCP and DNS as the installer's documentation wants them; restart them where the plan changed."""
+    config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(plan)
     unchanged = config.exists() and config.read_text() == wanted
     if dnsmasq.pid and unchanged:
         return
@@ -70,7 +72,7 @@ def ensure_dnsmasq(site: Site) -> None:
     config.write_text(wanted)
     run("dnsmasq", "--test", f"--conf-file={config}")
     dnsmasq.start("dnsmasq", "--keep-in-foreground", "--log-facility=-", f"--conf-file={config}")
-    address = provisioner_address(site).ip
+    address = provisioner_address(plan).ip
     dnsmasq.await_ready(lambda: is_listening("udp", address, 53), _DNS_DEADLINE_S)
 
 
@@ -80,9 +82,11 @@ def is_listening(protocol: str, address: IPv4Address, port: int) -> bool:
     return f" {address}:{port} " in sockets
 
 
-def _dnsmasq_conf(site: Site) -> str:
-    address = provisioner_address(site)
-    return render("site/files/dnsmasq.conf.j2", site=site, address=address.ip, network=address.network, state=DNS)
+def _dnsmasq_conf(plan: Intent) -> str:
+    network = provisioner_address(plan).network
+    reserved = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
+    values = {"plan": plan, "reserved": reserved, "static": STATIC, "network": network, "state": DNS}
+    return render("site/files/dnsmasq.conf.j2", **values)
 
 
 def _ensure_bridge(name: str, address: IPv4Interface) -> None:

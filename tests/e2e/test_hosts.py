@@ -79,11 +79,41 @@ def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
     assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
 
 
+def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:
+    """Which inputs and which outputs of a resource are stored as a ciphertext."""
+    return {
+        part: {name for name, value in state[part].items() if isinstance(value, dict) and "ciphertext" in value}
+        for part in ("inputs", "outputs")
+    }
+
+
+@pytest.mark.slow
+def test_the_state_has_the_files_of_a_host_once_and_nothing_changes_for_that(project: Project) -> None:
+    def stored_once() -> None:
+        state = project.state("control-plane")
+        assert secrets_of(state) == {"inputs": {"passwords", "ours", "keyfiles"}, "outputs": {"passwords"}}
+        assert not {"ours", "keyfiles"} & state["outputs"].keys()
+        opened = project.pulumi("stack", "export", "--show-secrets")
+        assert opened.count("content-of-ours") == opened.count("content-of-a-keyfile") == len(NAMES)
+
+    project.pulumi("up", "--yes", "--skip-preview")
+    stored_once()
+    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    stored_once()
+    project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+    stored_once()
+    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    stored_once()
+    project.site["roles"]["control-plane"] = {**ROLE, "ours": ROLE["ours"] + " "}
+    project.pulumi("up", "--yes", "--skip-preview")
+    stored_once()
+
+
 @pytest.mark.slow
 def test_a_killed_run_lets_go_and_the_next_one_takes_over(project: Project, bmc: Emulator) -> None:
     bmc.guest.patience.clear()
     with project.start("up", "--yes", "--skip-preview") as killed:
-        eventually(lambda: set(bmc.guest.looks) == set(NAMES.values()) and min(bmc.guest.looks.values()) > 1)
+        eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
         killed.kill()
     project.pulumi("cancel", "--yes")
     before = len(bmc.writes)
@@ -128,7 +158,7 @@ def test_a_missing_consent_fails_the_preview_without_a_bmc(project: Project, bmc
     ],
     ids=["untrusted", "another-fingerprint", "wrong-password"],
 )
-def test_what_an_operator_can_set_wrong_is_said_at_once(
+def test_what_an_operator_can_set_wrong_is_reported_at_once(
     project: Project, change: dict[str, Any], message: str
 ) -> None:
     project.site["hosts"] = {"okd-master-0": {**project.site["hosts"]["okd-master-0"], **change}}
@@ -145,7 +175,9 @@ def test_what_an_operator_can_set_wrong_is_said_at_once(
     [{"ca": "", "fingerprint": True}, {"ca": "", "verify": False}],
     ids=["pinned", "unchecked"],
 )
-def test_a_bmc_is_trusted_as_its_own_host_says(project: Project, bmc: Emulator, trust: dict[str, Any]) -> None:
+def test_a_bmc_is_trusted_by_the_options_of_its_own_host(
+    project: Project, bmc: Emulator, trust: dict[str, Any]
+) -> None:
     pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(bmc.certificate)).hexdigest()
     host = project.site["hosts"]["okd-master-0"]
     host["trust"] = {**trust, **({"fingerprint": pin} if "fingerprint" in trust else {})}
@@ -289,7 +321,7 @@ def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project
 
 
 @pytest.mark.slow
-def test_a_refresh_tells_what_somebody_has_changed(project: Project, bmc: Emulator) -> None:
+def test_a_refresh_warns_of_what_somebody_has_changed(project: Project, bmc: Emulator) -> None:
     project.site |= {"roles": {}, "hosts": {"okd-master-0": project.site["hosts"]["okd-master-0"]}}
     project.pulumi("up", "--yes", "--skip-preview")
     first, uuid = len(bmc.writes), NAMES["okd-master-0"]

@@ -1,18 +1,17 @@
 """`provisioner.manage: true` on the real Pulumi engine, where the plugin of pulumi-libvirt is missing."""
 
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from testing import plans
-from testing.project import COMMAND_S, pulumi_dir
+from testing.checkout import copy_program
+from testing.project import COMMAND_S
+from testing.pulumi_env import pulumi_env
 
-PROGRAM = ("Pulumi.yaml", "__main__.py", "assets", "cluster", "components", "providers", "stacks")
+NO_ACQUISITION = "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"
 MANAGED = {
     "bootstrap": {"address": "192.168.111.20"},
     "provisioner": {"manage": True, "base_image": {"source": "/srv/coreos-qemu.qcow2", "sha256": "c2" * 32}},
@@ -22,23 +21,12 @@ MANAGED = {
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """Of a project with the stack `rehearsal`, its provisioner managed; no site outside this machine is reached."""
-    for name in PROGRAM:
-        source, target = plans.ROOT / name, tmp_path / "program" / name
-        target.parent.mkdir(exist_ok=True)
-        shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+    copy_program(tmp_path / "program")
     config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**MANAGED).items()}
     (tmp_path / "program/stacks/Pulumi.rehearsal.yaml").write_text(yaml.safe_dump({"config": config}))
-    (tmp_path / "program/.venv").symlink_to(sys.prefix)
-    return {
-        "PATH": os.pathsep.join([f"{sys.prefix}/bin", str(pulumi_dir()), os.environ["PATH"]]),
-        "HOME": str(tmp_path),
-        "PULUMI_HOME": str(tmp_path / "pulumi"),
-        "PULUMI_BACKEND_URL": f"file://{tmp_path}",
-        "PULUMI_CONFIG_PASSPHRASE": "x",
-        "PULUMI_SKIP_UPDATE_CHECK": "1",
-        "HTTPS_PROXY": "http://127.0.0.1:9",
-        "NO_PROXY": "127.0.0.1,localhost",
-    }
+    env = pulumi_env(tmp_path) | {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
+    del env[NO_ACQUISITION]
+    return env
 
 
 @pytest.mark.slow
@@ -49,7 +37,7 @@ def env(tmp_path: Path) -> dict[str, str]:
             {}, "install the plugin using `pulumi plugin install resource libvirt v0.5.4`", id="closed-network"
         ),
         pytest.param(
-            {"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1"},
+            {NO_ACQUISITION: "1"},
             "no resource plugin 'pulumi-resource-libvirt' found in the workspace at version v0.5.4",
             id="no-acquisition",
         ),

@@ -14,11 +14,11 @@ from testing.previews import INSTALL_CONFIG, Lines, Project, Review, settled
 
 OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
 PULL_SECRET = "cmVoZWFyc2FsOm9ubHk="
-OUR_FILES = "data:;base64,"  # how they stand in an Ignition
+OUR_FILES = "data:;base64,"  # how they begin in an Ignition
 
 MASTERS, WORKERS = ("okd-master-0", "okd-master-1", "okd-master-2"), ("okd-worker-0", "okd-worker-1")
 PREFLIGHT = "update ProvisionerPreflight okd-preflight"
-WIRE = "update WirePreflight okd-wire"
+NETWORK = "update NetworkPreflight okd-network"
 BOOTSTRAP = "update BootstrapVm okd-bootstrap"
 HANDOFF = "update VipHandoff okd-api"
 INGRESS = "update VipHeld okd-ingress"
@@ -45,7 +45,7 @@ def each(names: Iterable[str], lines: Lines) -> dict[str, Lines]:
 
 
 def keepalived(*masters: str) -> list[str]:
-    return [f"okd-control-plane-{name}-keepalived.conf" for name in masters]
+    return [f"okd-hosts-{name}-keepalived.conf" for name in masters]
 
 
 def both(name: str) -> list[str]:
@@ -106,7 +106,7 @@ def claim(vip: tuple[str, str]) -> Lines:
 
 
 def resolver(old: str, new: str) -> Lines:
-    """What the unit of CoreDNS says of the machine's network and domain."""
+    """What the unit of CoreDNS has of the machine's network and domain."""
     return swapped(old, new, "ExecStartPost=/usr/local/bin/okd-resolver.sh 192.168.111.5 okd.lab.test")
 
 
@@ -114,7 +114,7 @@ CHANGES = {
     "api-vip": Change(
         in_install_config("- ", *API),
         {
-            WIRE: {"api.vips[0]"},
+            NETWORK: {"api.vips[0]"},
             BOOTSTRAP: {"vip", "ignition_sha256", "ours"},
             HANDOFF: {"vips[0]"},
             CONTROL_PLANE: digests(*MASTERS),
@@ -135,7 +135,7 @@ CHANGES = {
     "ingress-vip": Change(
         in_install_config("- ", *APPS),
         {
-            WIRE: {"ingress.vips[0]"},
+            NETWORK: {"ingress.vips[0]"},
             CONTROL_PLANE: digests(*MASTERS),
             COMPUTE: digests(*WORKERS),
             INGRESS: {"vip"},
@@ -153,7 +153,7 @@ CHANGES = {
     "peer": Change(
         lambda project: project.configure(node_addresses={"okd-master-1": [PEER[1]]}),
         {
-            WIRE: {'api.holders["okd-master-1"][0]'},
+            NETWORK: {'api.holders["okd-master-1"][0]'},
             BOOTSTRAP: {"nodes[1]", "ignition_sha256", "ours"},
             HANDOFF: {'nodes["okd-master-1"]'},
             CONTROL_PLANE: {'hosts["okd-master-1"].address', *digests(*MASTERS)},
@@ -174,14 +174,16 @@ CHANGES = {
     "vrid": Change(
         lambda project: project.configure(vrids={"api": 77}),
         {
-            WIRE: {"api.router_id"},
+            NETWORK: {"api.router_id"},
             BOOTSTRAP: {"ignition_sha256", "ours"},
             CONTROL_PLANE: digests(*MASTERS),
         },
         each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], swapped(*ROUTER, "virtual_router_id 67")),
     ),
     "weight": Change(
-        lambda project: project.replace("cluster/vrrp.py", "load_balancer: int = 20", "load_balancer: int = 19"),
+        lambda project: project.replace(
+            "cluster/values/vrrp.py", "load_balancer: int = 20", "load_balancer: int = 19"
+        ),
         {CONTROL_PLANE: digests(*MASTERS)},
         each(keepalived(*MASTERS), swapped(*WEIGHT, "weight 20")),
     ),
@@ -195,7 +197,7 @@ CHANGES = {
             ),
             "okd-bootstrap-okd-vip-channel.sh": Lines(['echo -20 >"$file"'], ['echo -1 >"$file"']),
             **{
-                f"okd-control-plane-{name}-keepalived.conf": swapped(
+                f"okd-hosts-{name}-keepalived.conf": swapped(
                     "the bootstrap lets go",
                     "a control-plane node serves",
                     f"# keepalived on {name}: the API VIP once the bootstrap lets go. Rendered by okd-baremetal.",
@@ -205,7 +207,7 @@ CHANGES = {
         },
     ),
     "forwarder": Change(
-        lambda project: project.replace("assets/common/Corefile.j2", *UPSTREAMS),
+        lambda project: project.replace("assets/common/Corefile.j2", "{{ contract.UPSTREAMS }}", UPSTREAMS[1]),
         {BOOTSTRAP: {"ignition_sha256", "ours"}, CONTROL_PLANE: digests(*MASTERS)},
         each(everywhere("Corefile"), swapped(*UPSTREAMS, "forward . /run/okd-baremetal/upstreams {")),
     ),
@@ -214,7 +216,7 @@ CHANGES = {
         {
             BOOTSTRAP: {"ignition_sha256", "ours"},
             PREFLIGHT: {"domain"},
-            WIRE: {"domain"},
+            NETWORK: {"domain"},
             HANDOFF: {"domain"},
             CONTROL_PLANE: {"api_name", *digests(*MASTERS)},
         },
@@ -236,11 +238,12 @@ CHANGES = {
     "new-worker": Change(
         add_a_worker,
         {
-            "create BmcHost okd-worker-2": set(),
-            WIRE: {'ingress.holders["okd-worker-2"]'},
+            "create BmcHost okd-okd-worker-2": set(),
+            NETWORK: {'ingress.holders["okd-worker-2"]'},
             CONTROL_PLANE: digests(*MASTERS),
             COMPUTE: {
                 'hosts["okd-worker-2"]',
+                'identities["okd-worker-2"]',
                 'rows["okd-worker-2"]',
                 "passwords",
                 *digests(*WORKERS, "okd-worker-2"),
@@ -278,8 +281,8 @@ CHANGES = {
         change_a_password,
         # A preview cannot know that the BMC will name the same machine.
         {
-            "update BmcHost okd-master-1": {"password"},
-            CONTROL_PLANE: {"passwords", *(f'hosts["okd-master-1"].{key}' for key in ("uuid", "serial"))},
+            "update BmcHost okd-okd-master-1": {"password"},
+            CONTROL_PLANE: {"passwords", *(f'identities["okd-master-1"].{key}' for key in ("uuid", "serial"))},
         },
     ),
 }

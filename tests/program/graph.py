@@ -19,23 +19,26 @@ from pulumi.runtime.sync_await import _sync_await
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.host_provisioning.provider import HostProvisioningProvider
-from providers.network_preflight.provider import WirePreflightProvider
-from providers.provisioner_preflight.provider import PreflightProvider
-from providers.rendered_asset.provider import AssetProvider
+from providers.network_preflight.provider import NetworkPreflightProvider
+from providers.provisioner_preflight.provider import ProvisionerPreflightProvider
+from providers.rendered_asset.provider import RenderedAssetProvider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
 from testing import plans
+from testing.checkout import ROOT
 
 PROVIDERS: dict[str, type[ResourceProvider]] = {
-    "RenderedAsset": AssetProvider,
-    "ProvisionerPreflight": PreflightProvider,
+    "RenderedAsset": RenderedAssetProvider,
+    "ProvisionerPreflight": ProvisionerPreflightProvider,
     "BmcHost": BmcHostProvider,
-    "WirePreflight": WirePreflightProvider,
+    "NetworkPreflight": NetworkPreflightProvider,
     "BootstrapVm": BootstrapVmProvider,
     "VipHandoff": VipHandoffProvider,
     "HostProvisioning": HostProvisioningProvider,
     "VipHeld": VipHeldProvider,
 }
+
+STACK_TYPE = "pulumi:pulumi:Stack"
 
 # One for all runs: tests before may have ended the thread's own, as asyncio.run does.
 LOOP = asyncio.new_event_loop()
@@ -66,15 +69,23 @@ class Declared:
 
 
 class Monitor(mocks.MockMonitor):
-    """Keeps what the mocks leave out: dependencies, secrets, protection."""
+    """Keeps what the mocks leave out: dependencies, secrets, protection; and names resources as the engine does."""
 
     def __init__(self, mock: mocks.Mocks) -> None:
         super().__init__(mock)
         self.declared: list[Declared] = []
         self.components: list[str] = []
+        self.urns: list[str] = []
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """With the types of all parents but the stack; the mocks would write that of the next one alone."""
+        chain = parent.split("::")[2] if parent else STACK_TYPE
+        kind = type_ if chain == STACK_TYPE else f"{chain}${type_}"
+        return f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::{kind}::{name}"
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802
         answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
+        self.urns.append(answer.urn)
         if not request.custom:
             self.components.append(request.type)
             return answer
@@ -144,9 +155,14 @@ class Graph:
         names = {each.urn: each.name for each in self.resources.values()}
         return {names[urn] for urn in resource.after}
 
+    def long_after(self, resource: Declared) -> set[str]:
+        """Names of what a resource depends on, by whatever detour."""
+        direct = self.after(resource)
+        return direct.union(*(self.long_after(self.resources[name]) for name in direct))
+
 
 def _main() -> None:
-    runpy.run_path(str(plans.ROOT / "__main__.py"))
+    runpy.run_path(str(ROOT / "__main__.py"))
 
 
 def run(
@@ -169,6 +185,7 @@ def run(
             [f"{plans.PROJECT}:{key}" for key in secret],
         )
         _sync_await(run_pulumi_func(program))
+    assert len(set(monitor.urns)) == len(monitor.urns), "the engine refuses a second resource of one URN"
     resources = {each.name: each for each in monitor.declared}
     assert len(resources) == len(monitor.declared), "two resources of one name"
     return Graph(resources, monitor.components, checks.refused, exports)

@@ -3,34 +3,32 @@
 from pathlib import Path
 from typing import Any
 
-import pulumi
 import pytest
-import yaml
 
-from assets.render import render_bootstrap, render_role, render_server
-from cluster.plan import Role
 from testing import plans
-from testing.install_configs import Change, bare
+from testing.checkout import ROOT
+from testing.golden import accepted_tree
 from tests.program.graph import Declared, Graph, run
 
-CONTROL_PLANE, COMPUTE = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
+MASTERS, WORKERS = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
+CONTROL_PLANE = {"okd-okd-master-0", "okd-okd-master-1", "okd-okd-master-2"}
+COMPUTE = {"okd-okd-worker-0", "okd-okd-worker-1"}
 VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"
-PREFLIGHT, WIRE = "okd-preflight", "okd-wire"
-MASTERS, WORKERS = "okd-control-plane", "okd-compute"
+PREFLIGHT, NETWORK = "okd-preflight", "okd-network"
+INSTALL_MASTERS, INSTALL_WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
-FILE = "stacks/rehearsal/install-config.yaml"
 
 
 @pytest.fixture(autouse=True)
 def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(plans.ROOT)
+    monkeypatch.chdir(ROOT)
 
 
 @pytest.fixture(scope="module", name="graphs")
 def both_phases() -> dict[str, Graph]:
     """One run per phase; the second one upon the state that the first one left."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(plans.ROOT)
+        patch.chdir(ROOT)
         bootstrap = run()
         return {"bootstrap": bootstrap, "production": run(bootstrap, phase="production")}
 
@@ -53,20 +51,38 @@ def test_phase_bootstrap_declares_the_vm_and_installs_the_control_plane_alone(bo
     assert {each.name for each in bootstrap.of("BmcHost")} == CONTROL_PLANE | COMPUTE
     assert bootstrap.one("BootstrapVm").name == VM
     assert bootstrap.one("VipHandoff").name == HANDOFF
-    assert bootstrap.one("HostProvisioning").name == MASTERS
+    assert bootstrap.one("HostProvisioning").name == INSTALL_MASTERS
     assert bootstrap.of("VipHeld") == []
-    plan = plans.plan()
-    files = [*render_bootstrap(plan), *(file for role in Role for file in render_role(plan, role))]
-    files += [file for server in plan.servers for file in render_server(plan, server)]
-    assert sorted(each.inputs["path"] for each in bootstrap.of("RenderedAsset")) == sorted(
-        file.path for file in files
-    )
+
+
+@pytest.mark.parametrize(
+    ("phase", "counts"),
+    [
+        ("bootstrap", {"okd-bootstrap": 14, "okd-control-plane": 13, "okd-compute": 12, "okd-hosts": 3}),
+        ("production", {"okd-control-plane": 13, "okd-compute": 12, "okd-hosts": 3}),
+    ],
+)
+def test_every_file_of_every_machine_is_declared_once_as_it_was_accepted(
+    graphs: dict[str, Graph], phase: str, counts: dict[str, int]
+) -> None:
+    found = assets(graphs[phase])
+    assert {start: sum(name.startswith(f"{start}-") for name in found) for start in counts} == counts
+    assert len(found) == sum(counts.values())
+    assert {"okd-compute-keepalived.conf", "okd-control-plane-haproxy.cfg"} <= found
+    assert "okd-hosts-okd-master-2-keepalived.conf" in found
+    accepted = {}
+    for path, content in accepted_tree("rehearsal").items():
+        folder, _, place = path.partition("/etc/" if "/etc/" in path else "/usr/")
+        name = f"okd-{folder.replace('/', '-')}-{Path(place).name}"
+        accepted[name] = (path.removeprefix(folder), content.decode())
+    declared = {each.name: (each.inputs["path"], each.inputs["text"]) for each in graphs[phase].of("RenderedAsset")}
+    assert declared == {name: accepted[name] for name in found}
 
 
 def test_phase_production_drops_the_bootstrap_and_adds_compute(bootstrap: Graph, production: Graph) -> None:
     gone = bootstrap.resources.keys() - production.resources.keys()
     assert gone == {VM} | {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
-    assert production.resources.keys() - bootstrap.resources.keys() == {WORKERS, INGRESS}
+    assert production.resources.keys() - bootstrap.resources.keys() == {INSTALL_WORKERS, INGRESS}
 
 
 def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production: Graph) -> None:
@@ -76,15 +92,15 @@ def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production:
         for key in bootstrap.resources[name].inputs.keys() | production.resources[name].inputs.keys()
         if bootstrap.resources[name].inputs.get(key) != production.resources[name].inputs.get(key)
     }
-    assert changed == {(PREFLIGHT, "phase"), (WIRE, "phase"), (HANDOFF, "phase")}
+    assert changed == {(PREFLIGHT, "phase"), (NETWORK, "phase"), (HANDOFF, "phase")}
 
 
 def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
     hosts = CONTROL_PLANE | COMPUTE
     for host in bootstrap.of("BmcHost"):
         assert bootstrap.after(host) == {PREFLIGHT} | assets(bootstrap)
-    own = {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
-    assert bootstrap.after(bootstrap.one("BootstrapVm")) == {PREFLIGHT, WIRE} | hosts | own
+    assert bootstrap.after(bootstrap.one("BootstrapVm")) == {PREFLIGHT, NETWORK} | hosts
+    assert bootstrap.long_after(bootstrap.one("BootstrapVm")) >= assets(bootstrap), "each file is judged before it"
     assert bootstrap.after(bootstrap.one("VipHandoff")) == {VM}
     assert bootstrap.after(bootstrap.one("HostProvisioning")) == {HANDOFF} | CONTROL_PLANE
 
@@ -92,11 +108,11 @@ def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
 def test_edges_of_phase_production(production: Graph) -> None:
     for host in production.of("BmcHost"):
         assert production.after(host) == {PREFLIGHT} | assets(production)
-    control_plane, compute = production.resources[MASTERS], production.resources[WORKERS]
+    control_plane, compute = production.resources[INSTALL_MASTERS], production.resources[INSTALL_WORKERS]
     assert production.after(control_plane) == CONTROL_PLANE
-    assert production.after(production.one("VipHandoff")) == {MASTERS, WIRE}
+    assert production.after(production.one("VipHandoff")) == {INSTALL_MASTERS, NETWORK}
     assert production.after(compute) == {HANDOFF} | CONTROL_PLANE | COMPUTE
-    assert production.after(production.one("VipHeld")) == {WORKERS}
+    assert production.after(production.one("VipHeld")) == {INSTALL_WORKERS}
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
@@ -109,15 +125,11 @@ def test_the_preflight_comes_once_and_before_everything_that_touches_the_world(
         set(),
     )
 
-    def is_later(name: str) -> bool:
-        before = graph.after(graph.resources[name])
-        return PREFLIGHT in before or any(map(is_later, before))
-
     others = graph.resources.keys() - assets(graph) - {PREFLIGHT}
-    assert {name for name in others if not is_later(name)} == set()
+    assert {name for name in others if PREFLIGHT not in graph.long_after(graph.resources[name])} == set()
 
 
-def test_the_preflight_looks_for_what_the_vm_and_the_rollout_are_given(bootstrap: Graph) -> None:
+def test_the_preflight_probes_for_what_the_vm_and_the_rollout_are_given(bootstrap: Graph) -> None:
     seen, vm = bootstrap.one("ProvisionerPreflight").inputs, bootstrap.one("BootstrapVm").inputs
     rollout = bootstrap.one("HostProvisioning").inputs
     assert seen["bridges"] == {"externalBridge": vm["bridge"]}
@@ -131,24 +143,23 @@ def test_the_preflight_looks_for_what_the_vm_and_the_rollout_are_given(bootstrap
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_the_network_is_looked_at_once_what_ran_on_the_servers_before_is_off(
+def test_the_network_is_probed_once_what_ran_on_the_servers_before_is_off(
     graphs: dict[str, Graph], phase: str
 ) -> None:
     graph = graphs[phase]
-    assert graph.after(graph.one("WirePreflight")) == {PREFLIGHT} | CONTROL_PLANE | COMPUTE
+    assert graph.after(graph.one("NetworkPreflight")) == {PREFLIGHT} | CONTROL_PLANE | COMPUTE
 
 
-def test_the_network_preflight_looks_for_what_the_vip_s_holders_are_given(production: Graph) -> None:
-    seen, handoff = production.one("WirePreflight").inputs, production.one("VipHandoff").inputs
+def test_the_network_preflight_probes_for_what_the_vip_s_holders_are_given(production: Graph) -> None:
+    seen, handoff = production.one("NetworkPreflight").inputs, production.one("VipHandoff").inputs
     api, ingress = seen["api"], seen["ingress"]
-    plan = plans.plan()
-    assert (api["vips"], api["macs"]) == ([str(plan.api.address)], [handoff["bootstrap_mac"]])
+    assert (api["vips"], api["macs"]) == (["192.168.111.5"], [handoff["bootstrap_mac"]])
     masters = {name: [address] for name, address in handoff["nodes"].items()}
     assert api["holders"] == {VM: ["192.168.111.20"], **masters}
     held = production.one("VipHeld").inputs
     assert ingress["vips"] == [held["vip"]]
     assert ingress["holders"] == {name: [address] for name, address in held["nodes"].items()}
-    assert (api["router_id"], ingress["router_id"]) == (plan.api.router_id, plan.ingress.router_id)
+    assert (api["router_id"], ingress["router_id"]) == (67, 162)
     assert seen["severity"] == {"vip": "error", "vrid": "error", "dns": "warn"}
 
 
@@ -170,21 +181,25 @@ def test_every_check_takes_its_inputs(graphs: dict[str, Graph], phase: str) -> N
 def test_passwords_and_ignition_are_secret(graphs: dict[str, Graph], phase: str) -> None:
     graph = graphs[phase]
     secret: dict[str, set[str]] = {
-        "BmcHost": {"password"}, "BootstrapVm": {"ours"}, "HostProvisioning": {"passwords", "ours", "keyfiles"}
+        "BmcHost": {"password"}, "BootstrapVm": {"ours"}, "HostProvisioning": {"passwords", "ours"}
     }  # fmt: skip
     for each in graph.resources.values():
         assert secret.get(each.kind, set()) <= each.secrets, each.name
         plain = {key: value for key, value in each.inputs.items() if key not in each.secrets}
         assert PASSWORD not in repr(plain), each.name
         assert '"ignition"' not in repr(plain), each.name
+    for rollout in graph.of("HostProvisioning"):
+        assert ("keyfiles" in rollout.secrets) is (rollout.inputs["keyfiles"] != {})
     for host in graph.of("BmcHost"):
         assert host.inputs["password"] == PASSWORD
 
 
 def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
     graph = run(bmc_credentials={"okd-master-0": {"username": "root", "password": "hunter2"}})
-    first = graph.resources["okd-master-0"].inputs
-    assert (first["username"], first["password"]) == ("root", "hunter2")
+    first = graph.resources["okd-okd-master-0"].inputs
+    assert (first["bmc"]["username"], first["password"]) == ("root", "hunter2")
+    targets = graph.one("HostProvisioning").inputs["hosts"]
+    assert targets["okd-master-0"]["bmc"]["username"] == "root"
     assert graph.one("HostProvisioning").inputs["passwords"]["okd-master-0"] == "hunter2"
     for each in graph.resources.values():
         assert "hunter2" not in repr({key: value for key, value in each.inputs.items() if key not in each.secrets})
@@ -193,115 +208,83 @@ def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
 def test_no_input_names_a_path_of_this_machine(graphs: dict[str, Graph], phase: str) -> None:
     for each in graphs[phase].resources.values():
-        assert str(plans.ROOT) not in repr(each.inputs), each.name
+        assert str(ROOT) not in repr(each.inputs), each.name
         assert str(Path.home()) + "/" not in repr({**each.inputs, "ours": ""}), each.name
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
 def test_the_urn_that_progress_goes_to_is_the_resources_own(graphs: dict[str, Graph], phase: str) -> None:
-    # The mocks write the parent's type alone where the engine writes the whole chain.
-    def short(urn: str) -> str:
-        stack, project, kind, name = urn.removeprefix("urn:pulumi:").split("::")
-        return "::".join((stack, project, "$".join(kind.split("$")[-2:]), name))
-
-    told = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
-    for each in told:
-        assert short(each.inputs["urn"]) == each.urn.removeprefix("urn:pulumi:")
-    hosts = {each.name: each.inputs["urn"] for each in graphs[phase].of("BmcHost")}
+    knowing = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
+    assert len(knowing) == {"bootstrap": 10, "production": 11}[phase]
+    for each in knowing:
+        assert each.inputs["urn"] == each.urn
+    hosts = {each.inputs["host"]: each.urn for each in graphs[phase].of("BmcHost")}
     for rollout in graphs[phase].of("HostProvisioning"):
         assert rollout.inputs["rows"] == {name: hosts[name] for name in rollout.inputs["hosts"]}
 
 
-def test_the_chain_of_types_in_a_urn_is_the_engines(bootstrap: Graph) -> None:
-    assert bootstrap.resources["okd-worker-0"].inputs["urn"] == (
+def test_the_urn_of_a_server_has_the_types_of_its_parents(bootstrap: Graph) -> None:
+    assert bootstrap.resources["okd-okd-worker-0"].inputs["urn"] == (
         "urn:pulumi:rehearsal::okd-baremetal::baremetal:cluster:Cluster$baremetal:servers:Servers"
-        "$pulumi-python:dynamic/baremetal:BmcHost::okd-worker-0"
+        "$pulumi-python:dynamic/baremetal:BmcHost::okd-okd-worker-0"
     )
 
 
 def test_each_role_is_installed_with_its_own_payload_and_machines(production: Graph) -> None:
-    control_plane, compute = production.resources[MASTERS].inputs, production.resources[WORKERS].inputs
-    assert (control_plane["role"], compute["role"]) == (Role.CONTROL_PLANE, Role.COMPUTE)
+    installs = production.resources
+    control_plane, compute = installs[INSTALL_MASTERS].inputs, installs[INSTALL_WORKERS].inputs
+    assert (control_plane["role"], compute["role"]) == ("control-plane", "compute")
     assert (control_plane["payload_sha256"], compute["payload_sha256"]) == (
         plans.PAYLOAD["master"],
         plans.PAYLOAD["worker"],
     )
-    for inputs, names in ((control_plane, CONTROL_PLANE), (compute, COMPUTE)):
-        for key in ("hosts", "passwords", "ours", "ignition_sha256", "rows"):
+    for inputs, names in ((control_plane, MASTERS), (compute, WORKERS)):
+        for key in ("hosts", "identities", "passwords", "ours", "ignition_sha256", "rows"):
             assert inputs[key].keys() == names
-    assert production.one("VipHeld").inputs["nodes"].keys() == COMPUTE
+    assert production.one("VipHeld").inputs["nodes"].keys() == WORKERS
     handoff = production.one("VipHandoff").inputs
-    assert handoff["nodes"].keys() == CONTROL_PLANE
-    assert handoff["min_ready"] == len(CONTROL_PLANE)
+    assert handoff["nodes"].keys() == MASTERS
+    assert handoff["min_ready"] == 3
 
 
-def test_the_gate_counts_as_many_nodes_as_the_stack_says() -> None:
+def test_the_gate_wants_as_many_nodes_as_the_stack_has_it() -> None:
     assert run(handoff={"min_ready": 2}).one("VipHandoff").inputs["min_ready"] == 2
 
 
 def test_each_host_is_installed_as_the_machine_that_was_identified(bootstrap: Graph) -> None:
-    hosts = bootstrap.one("HostProvisioning").inputs["hosts"]
-    seen = {name: (host["uuid"], host["serial"]) for name, host in hosts.items()}
-    assert seen == {name: (f"uuid-of-{name}", f"serial-of-{name}") for name in CONTROL_PLANE}
+    assert bootstrap.one("HostProvisioning").inputs["identities"] == {
+        name: {"uuid": f"uuid-of-okd-{name}", "serial": f"serial-of-okd-{name}"} for name in MASTERS
+    }
 
 
-def test_what_is_said_of_one_bmc_reaches_both_who_log_in_to_it() -> None:
+def test_the_options_of_one_bmc_reach_both_resources_that_log_in_to_it() -> None:
     login = {"username": "root", "password": "hunter2", "session": True}
     trust = {"okd-master-0": {"sha256": "AB" * 32}, "okd-master-1": {"ca": "its own PEM"}}
     graph = run(bmc_credentials={"okd-master-2": login}, bmc_trust=trust)
     targets = graph.one("HostProvisioning").inputs["hosts"]
-    said: dict[str, dict[str, object]] = {
+    wanted: dict[str, dict[str, object]] = {
         "okd-master-0": {"fingerprint": "ab" * 32},
         "okd-master-1": {"ca": "its own PEM"},
         "okd-master-2": {"session": True},
     }
-    for name, own in said.items():
-        unsaid: dict[str, object] = {"ca": "a PEM", "fingerprint": "", "session": False, "verify": True}
-        assert {key: graph.resources[name].inputs[key] for key in unsaid} == {**unsaid, **own}
-        assert {key: targets[name][key] for key in unsaid.keys() & targets[name].keys()} == {"verify": True, **own}
+    defaults: dict[str, object] = {"fingerprint": "", "session": False, "verify": True}
+    for name, own in wanted.items():
+        # A rollout has the CA of all its hosts once, and in a host what is that host's alone.
+        for bmc, ca in ((graph.resources[f"okd-{name}"].inputs["bmc"], "a PEM"), (targets[name]["bmc"], "")):
+            assert {key: bmc[key] for key in ("ca", *defaults)} == {"ca": ca, **defaults, **own}
     assert graph.one("HostProvisioning").inputs["ca"] == "a PEM"
 
 
-def go_to(folder: Path, monkeypatch: pytest.MonkeyPatch, change: Change) -> None:
-    """Work in a folder that has nothing but the rehearsal's install-config, changed."""
-    config = plans.install_config()
-    change(config)
-    path = folder / FILE
-    path.parent.mkdir(parents=True)
-    path.write_text(yaml.safe_dump(config))
-    monkeypatch.chdir(folder)
-
-
-def test_a_certificate_that_nobody_checks_is_warned_of_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    go_to(tmp_path, monkeypatch, lambda c: bare(c)["hosts"][0]["bmc"].update(disableCertificateVerification=True))
-    graph = run()
-    assert graph.resources["okd-master-0"].inputs["verify"] is False
-    (warning,) = [record.message for record in caplog.records if "any certificate" in record.message]
-    assert warning.endswith("pin it with the stack option bmc_trust.okd-master-0")
-    caplog.clear()
-    trusted = run(bmc_trust={"okd-master-0": {"sha256": "ab" * 32}})
-    assert trusted.resources["okd-master-0"].inputs["verify"] is True
-    assert not [record for record in caplog.records if "any certificate" in record.message]
-
-
-def test_each_role_hears_of_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
-    graph = run(bootstrap, phase="production", reinstall={"okd-worker-0": "serial-of-okd-worker-0"})
+def test_each_role_gets_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
+    graph = run(bootstrap, phase="production", reinstall={"okd-worker-0": "serial-of-okd-okd-worker-0"})
     seen = {each.name: each.inputs["reinstall"] for each in graph.of("HostProvisioning")}
-    assert seen == {MASTERS: {}, WORKERS: {"okd-worker-0": "serial-of-okd-worker-0"}}
+    assert seen == {INSTALL_MASTERS: {}, INSTALL_WORKERS: {"okd-worker-0": "serial-of-okd-okd-worker-0"}}
     assert graph.refused == []
 
 
-def test_another_machine_than_the_host_is_not_reinstalled() -> None:
-    (refused,) = run(reinstall={"okd-master-0": "serial-of-okd-master-1"}).refused
-    assert refused.startswith(
-        f"{MASTERS}: reinstall: reinstall.okd-master-0 names serial-of-okd-master-1, the host is"
-    )
-
-
 def test_a_host_s_consent_is_its_own(bootstrap: Graph) -> None:
-    assert {each.name: each.inputs["consent"] for each in bootstrap.of("BmcHost")} == plans.CONSENT
+    consents = {each.inputs["host"]: each.inputs["consent"] for each in bootstrap.of("BmcHost")}
+    assert consents == plans.CONSENT
 
 
 def protected(graph: Graph) -> set[str]:
@@ -322,93 +305,13 @@ def test_hosts_are_protected_in_production_unless_destroyable(
     assert protected(run(bootstrap, **changes)) == names
 
 
-def test_back_to_bootstrap_is_refused_by_a_check(production: Graph) -> None:
-    (refused,) = run(production).refused
-    assert refused.startswith(f"{HANDOFF}: phase: production is behind you")
-
-
-def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
-    (refused,) = run(phase="production").refused
-    assert refused.startswith(f"{HANDOFF}: phase: the stack is empty")
-
-
-def test_a_lost_state_can_be_imported() -> None:
-    assert run(phase="production", import_production=True).refused == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        pytest.param(
-            {"consent": {name: "x" for name in plans.HOSTS[1:]}},
-            "config: consent.okd-master-0: missing",
-            id="consent",
-        ),
-        pytest.param({"phase": "done"}, "config: phase: Input should be", id="phase"),
-        pytest.param({"wire": {"vip": "no"}}, "config: wire.vip: Input should be 'error' or 'warn'", id="severity"),
-        pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: no IPv4 address", id="addresses"),
-        pytest.param(
-            {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
-            "config: bmc_credentials: stands in the clear, so it would in the state; set each password with `pulumi",
-            id="password-in-the-clear",
-        ),
-    ],
-)
-def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
-    changes: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(pulumi.RunError) as caught:
-        run(**changes)
-    assert str(caught.value).startswith(said)
-    assert caught.value.__cause__ is None
-
-
-@pytest.mark.parametrize(
-    ("change", "lines"),
-    [
-        pytest.param(
-            lambda c: (c.pop("sshKey"), c.pop("baseDomain"), bare(c).update(apiVIPs=["10.0.0.5"])),
-            [
-                f"{FILE}: baseDomain: missing",
-                f"{FILE}: platform.baremetal.apiVIPs[0]: 10.0.0.5 is in no machine network",
-            ],
-            id="wrong",
-        ),
-        pytest.param(
-            lambda c: bare(c).update(provisioningNetwork="Managed"),
-            [f"{FILE}: platform.baremetal.provisioningNetwork: Managed"],
-            id="good-and-unsupported",
-        ),
-        pytest.param(
-            lambda c: (
-                bare(c)["hosts"][0].pop("rootDeviceHints"),
-                bare(c)["hosts"][1].update(bootMode="UEFISecureBoot"),
-            ),
-            ["platform.baremetal.hosts[0].rootDeviceHints: ", "platform.baremetal.hosts[1].bootMode: "],
-            id="good-and-not-installed-yet",
-        ),
-    ],
-)
-def test_a_file_that_cannot_be_used_ends_the_run_before_anything_is_declared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, lines: list[str]
-) -> None:
-    go_to(tmp_path, monkeypatch, change)
-    with pytest.raises(pulumi.RunError) as caught:
-        run()
-    found = str(caught.value).splitlines()
-    assert len(found) == len(lines), found
-    for seen, line in zip(found, lines, strict=True):
-        assert seen.startswith(line), seen
-    assert caught.value.__cause__ is None
-
-
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
     for phase, graph in (("bootstrap", bootstrap), ("production", production)):
         assert graph.exports.keys() == {"api", "phase", "api_vip_holder", "handoff"}
         assert (graph.exports["phase"], graph.exports["api"]) == (phase, "https://api.okd.lab.test:6443")
 
 
-def test_a_changed_byte_of_a_file_changes_that_file_and_the_digest_that_stands_for_it(bootstrap: Graph) -> None:
+def test_a_changed_byte_of_a_file_changes_that_file_and_the_digests_of_what_has_it(bootstrap: Graph) -> None:
     def differs(one: Declared, other: Declared) -> set[str]:
         return {key for key in one.inputs if one.inputs[key] != other.inputs.get(key)}
 
@@ -424,7 +327,7 @@ def test_a_changed_byte_of_a_file_changes_that_file_and_the_digest_that_stands_f
         "okd-bootstrap-Corefile": {"text"},
         "okd-control-plane-Corefile": {"text"},
         "okd-compute-Corefile": {"text"},
-        WIRE: {"ingress"},
+        NETWORK: {"ingress"},
         VM: {"ignition_sha256", "ours"},
-        MASTERS: {"ignition_sha256", "ours"},
+        INSTALL_MASTERS: {"ignition_sha256", "ours"},
     }

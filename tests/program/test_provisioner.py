@@ -8,6 +8,7 @@ import pytest
 from cluster.plan.model import Provisioning
 from components.provisioner import Provisioner, ProvisionerArgs
 from testing import plans
+from testing.checkout import PROGRAM, ROOT
 from tests.program.graph import Graph, run
 
 SHA256 = "0123456789ab" + "c" * 52
@@ -17,12 +18,11 @@ PROVIDER, POOL, NETWORK = "okd-provisioner", "okd-provisioner-pool", "okd-provis
 NAMED = plans.options()["bootstrap"]
 UNNAMED = {key: value for key, value in NAMED.items() if key != "base_volume"} | {"pool": "okd"}
 LIBVIRT = {PROVIDER, POOL, VOLUME, NETWORK}
-PROGRAM = ("__main__.py", "assets", "cluster", "components", "providers")
 
 
 @pytest.fixture(autouse=True)
 def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(plans.ROOT)
+    monkeypatch.chdir(ROOT)
 
 
 def managed(sha256: str = SHA256, source: str = SOURCE) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def managed(sha256: str = SHA256, source: str = SOURCE) -> dict[str, Any]:
 @pytest.fixture(scope="module", name="graphs")
 def both_phases() -> dict[str, Graph]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(plans.ROOT)
+        patch.chdir(ROOT)
         bootstrap = run(**managed())
         return {"bootstrap": bootstrap, "production": run(bootstrap, phase="production", **managed())}
 
@@ -95,7 +95,7 @@ def test_libvirt_is_not_even_connected_to_before_the_preflight(bootstrap: Graph)
         assert bootstrap.resources[name].provider.startswith(f"{provider.urn}::"), name
 
 
-def test_the_vm_comes_after_what_it_stands_on(bootstrap: Graph) -> None:
+def test_the_vm_comes_after_what_it_is_built_on(bootstrap: Graph) -> None:
     assert bootstrap.after(bootstrap.resources[VOLUME]) >= {POOL}
     assert bootstrap.after(bootstrap.one("BootstrapVm")) >= {POOL, VOLUME, NETWORK}
 
@@ -109,7 +109,7 @@ def test_every_check_takes_its_inputs(graphs: dict[str, Graph], phase: str) -> N
     assert graphs[phase].refused == []
 
 
-def test_what_the_vm_stood_on_outlives_it(bootstrap: Graph, production: Graph) -> None:
+def test_what_the_vm_was_built_on_outlives_it(bootstrap: Graph, production: Graph) -> None:
     assert production.of("BootstrapVm") == []
     assert of_libvirt(production) == LIBVIRT
     for name in LIBVIRT:
@@ -129,8 +129,8 @@ def test_the_same_image_from_elsewhere_is_the_same_volume(bootstrap: Graph) -> N
 
 
 def test_nothing_else_imports_what_nobody_maintains() -> None:
-    roots = [plans.ROOT / name for name in PROGRAM]
-    files = [file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py"))]
+    roots = [ROOT / name for name in PROGRAM]
+    files = [file for root in roots for file in ([root] if root.suffix else root.rglob("*.py"))]
     assert [file.name for file in files if "pulumi_libvirt" in file.read_text()] == ["provisioner.py"]
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from components.cluster import Cluster, ClusterArgs
 from testing import clusters, plans
+from testing.checkout import ROOT
 from tests.program.graph import Graph, run
 
 Run = Callable[..., Graph]
@@ -42,12 +43,11 @@ def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) 
     assert not any(name.startswith("okd-compute") for name in production.resources)
 
 
-def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_looked_for(
+def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_probed_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(plans.ROOT)
-    plan = clusters.plan("dual-stack")
-    both = plan.model_copy(update={"options": plan.options.model_copy(update={"phase": "production"})})
+    monkeypatch.chdir(ROOT)
+    both = clusters.plan("dual-stack", phase="production")
 
     def program() -> None:
         Cluster(both.name, ClusterArgs(both))
@@ -60,7 +60,7 @@ def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_l
         ),
         "okd-ingress-ipv6": ("fd2e::4", {"okd-worker-0": "fd2e::24", "okd-worker-1": "fd2e::25"}),
     }
-    seen = graph.one("WirePreflight").inputs
+    seen = graph.one("NetworkPreflight").inputs
     assert seen["api"]["vips"] == ["192.168.111.5", "fd2e::5"]
     assert seen["ingress"]["holders"]["okd-worker-0"] == ["192.168.111.24", "fd2e::24"]
 
@@ -69,7 +69,9 @@ def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_l
     ("name", "unicast"),
     [("rehearsal", (True, False)), ("multicast", (False, False)), ("static", (True, True)), ("compact", (True,))],
 )
-def test_hosts_that_list_each_other_are_said_to(declared: Run, name: str, unicast: tuple[bool, ...]) -> None:
+def test_a_rollout_knows_whether_its_hosts_list_each_other(
+    declared: Run, name: str, unicast: tuple[bool, ...]
+) -> None:
     if name == "static" and not clusters.has_nmstatectl():
         pytest.skip("nmstatectl is not installed")
     production = declared(name, declared(name), phase="production")
@@ -79,6 +81,7 @@ def test_hosts_that_list_each_other_are_said_to(declared: Run, name: str, unicas
 @clusters.needs_nmstatectl
 def test_keyfiles_go_with_their_host_and_are_secret_where_a_secret_is(declared: Run) -> None:
     graph = declared("static")
+    assert "keyfiles" in graph.one("HostProvisioning").secrets
     keyfiles = graph.one("HostProvisioning").inputs["keyfiles"]
     assert {name: sorted(files) for name, files in keyfiles.items()} == {
         "okd-master-0": ["bond0.nmconnection", "eno1.nmconnection", "eno2.nmconnection"],
@@ -86,8 +89,8 @@ def test_keyfiles_go_with_their_host_and_are_secret_where_a_secret_is(declared: 
         "okd-master-2": ["eno1.nmconnection"],
     }
     assert clusters.SWITCH_PASSWORD in keyfiles["okd-master-0"]["eno1.nmconnection"]
-    assert graph.resources["okd-control-plane-okd-master-0-bond0.nmconnection"].secrets == {"text"}
-    assert graph.resources["okd-compute-okd-worker-0-eno1.nmconnection"].secrets == set()
+    assert graph.resources["okd-hosts-okd-master-0-bond0.nmconnection"].secrets == {"text"}
+    assert graph.resources["okd-hosts-okd-worker-0-eno1.nmconnection"].secrets == set()
     for each in graph.resources.values():
         plain = {key: value for key, value in each.inputs.items() if key not in each.secrets}
         assert clusters.SWITCH_PASSWORD not in repr(plain), each.name

@@ -42,7 +42,7 @@ say "starting ${HOSTNAME} at ${address} with ${cluster}"
 
 # The times are for guests under emulation, where a second may pass without a turn on a core. The strict check would make
 # each member wait until the one before has been connected for 5 s: three joined in 12 s instead of 2 s (etcd 3.6.8,
-# 2026-11). It guards nothing here: who joins is a learner first, and lab-etcd-retire.sh looks for itself.
+# 2026-11). It guards nothing here: a member that joins is a learner first, and lab-etcd-retire.sh looks for itself.
 exec /usr/bin/etcd --name "$HOSTNAME" --data-dir "$data" --log-level error \
     --heartbeat-interval 500 --election-timeout 5000 --strict-reconfig-check=false \
     --listen-client-urls https://0.0.0.0:6443 --advertise-client-urls "https://${address}:6443" \

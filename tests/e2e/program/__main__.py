@@ -1,4 +1,4 @@
-"""Hosts and their installation, as the file named by SITE says."""
+"""Hosts and their installation, as the file named by SITE describes them."""
 
 import json
 import os
@@ -7,8 +7,11 @@ from typing import Any
 
 import pulumi
 
-from providers.bmc_host.resource import BmcHost, BmcHostArgs
-from providers.host_provisioning.resource import HostProvisioning, HostProvisioningArgs
+from providers.bmc_host.model import BmcHostSpec
+from providers.bmc_host.resource import BmcHost
+from providers.host_provisioning.model import HostProvisioningSpec, HostSpec
+from providers.host_provisioning.resource import HostProvisioning
+from wires.redfish.access import BmcAccess
 
 
 def urn(kind: str, name: str) -> str:
@@ -16,17 +19,20 @@ def urn(kind: str, name: str) -> str:
     return f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::pulumi-python:dynamic/baremetal:{kind}::{name}"
 
 
+def access(host: dict[str, Any], ca: str) -> BmcAccess:
+    """How its BMC is reached."""
+    return BmcAccess(**{"address": host["bmc_url"], "username": host["username"], "ca": ca, **host["trust"]})
+
+
 site = json.loads(Path(os.environ["SITE"]).read_text())
 hosts: dict[str, dict[str, Any]] = site["hosts"]
 servers = {
     name: BmcHost(
         name,
-        BmcHostArgs(
+        BmcHostSpec(
             host=name,
-            bmc_url=host["bmc_url"],
-            username=host["username"],
-            password=pulumi.Output.secret(host["password"]),
-            **{"ca": site["ca"], **host["trust"]},
+            bmc=access(host, site["ca"]),
+            password=host["password"],
             consent=host["consent"],
             deadline_s=site["bmc_deadline_s"],
             urn=urn("BmcHost", name),
@@ -34,32 +40,24 @@ servers = {
     )
     for name, host in hosts.items()
 }
-for role, said in site["roles"].items():
+for role, wanted in site["roles"].items():
     mine = {name: host for name, host in hosts.items() if host["role"] == role}
     HostProvisioning(
         role,
-        HostProvisioningArgs(
+        HostProvisioningSpec(
             role=role,
             hosts={
-                name: {
-                    "bmc_url": host["bmc_url"],
-                    "username": host["username"],
-                    **host["trust"],
-                    "address": host["address"],
-                    "root_device": "/dev/vda",
-                    "uuid": servers[name].uuid,
-                    "serial": servers[name].serial,
-                }
+                name: HostSpec(bmc=access(host, ca=""), address=host["address"], root_device="/dev/vda")
                 for name, host in mine.items()
             },
-            passwords={name: pulumi.Output.secret(host["password"]) for name, host in mine.items()},
+            passwords={name: host["password"] for name, host in mine.items()},
             ca=site["ca"],
             media_address="127.0.0.1",
             media_port=site["media_port"],
             base_iso_sha256=site["base_iso_sha256"],
-            ignition_sha256=dict.fromkeys(mine, said["ignition_sha256"]),
-            ours={name: pulumi.Output.secret(said["ours"]) for name in mine},
-            keyfiles=pulumi.Output.secret({name: said["keyfiles"] for name in mine}),
+            ignition_sha256=dict.fromkeys(mine, wanted["ignition_sha256"]),
+            ours=dict.fromkeys(mine, wanted["ours"]),
+            keyfiles=dict.fromkeys(mine, wanted["keyfiles"]),
             payload_sha256=site["payload_sha256"],
             reinstall=site["reinstall"],
             stack="test",
@@ -70,4 +68,5 @@ for role, said in site["roles"].items():
         ),
         # A host is installed after everybody has consented.
         pulumi.ResourceOptions(depends_on=list(servers.values())),
+        identities={name: {"uuid": servers[name].uuid, "serial": servers[name].serial} for name in mine},
     )

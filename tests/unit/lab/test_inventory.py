@@ -15,26 +15,33 @@ def copy_of_the_stack(folder: Path) -> Path:
     return folder
 
 
-def test_site_is_what_the_rehearsals_stack_says() -> None:
+def test_site_is_that_of_the_rehearsals_stack() -> None:
     site = load_site()
-    assert site.domain == "okd.lab.test"
-    assert [machine.name for machine in site.machines] == [
+    assert site.plan.domain == "okd.lab.test"
+    assert site.names == (
         "okd-bootstrap",
         *(f"okd-master-{number}" for number in range(3)),
         *(f"okd-worker-{number}" for number in range(2)),
-    ]
-    assert [str(machine.address) for machine in site.machines] == [
+    )
+    assert [str(machine.address) for machine in (site.plan.bootstrap, *site.plan.servers)] == [
         f"192.168.111.{number}" for number in range(20, 26)
     ]
-    assert [machine.name for machine in site.control_plane] == ["okd-master-0", "okd-master-1", "okd-master-2"]
+    control_plane = [server.name for server in site.plan.control_plane]
+    assert control_plane == ["okd-master-0", "okd-master-1", "okd-master-2"]
     assert (str(site.bmc.address), site.bmc.port, site.bmc.username) == ("172.22.0.1", 8443, "admin")
+    assert site.bmc.password.get_secret_value() == "rehearsal-only"
     assert site.ssh_key.startswith("ssh-ed25519 AAAA")
 
 
 def test_servers_uuid_is_that_of_its_name() -> None:
-    site = load_site()
-    for server in site.servers:
-        assert server.uuid == str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{server.name}.{site.domain}"))
+    assert load_site().uuids == {
+        name: str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.okd.lab.test"))
+        for name in ("okd-master-0", "okd-master-1", "okd-master-2", "okd-worker-0", "okd-worker-1")
+    }
+
+
+def test_the_login_of_the_bmc_is_printed_nowhere() -> None:
+    assert "rehearsal-only" not in repr(load_site())
 
 
 def test_server_without_an_address_is_one_clear_line(tmp_path: Path) -> None:
@@ -42,8 +49,20 @@ def test_server_without_an_address_is_one_clear_line(tmp_path: Path) -> None:
     config = yaml.safe_load((stacks / "Pulumi.rehearsal.yaml").read_text())
     del config["config"]["okd-baremetal:node_addresses"]["okd-worker-1"]
     (stacks / "Pulumi.rehearsal.yaml").write_text(yaml.safe_dump(config))
-    with pytest.raises(LabError, match=r"Pulumi\.rehearsal\.yaml: no address for 'okd-worker-1'"):
+    with pytest.raises(LabError) as caught:
         load_site(stacks)
+    assert str(caught.value) == (
+        f"{stacks}/Pulumi.rehearsal.yaml: node_addresses.okd-worker-1: no IPv4 address. "
+        "Fix: name the one that DHCP reserves for 52:54:00:11:10:19"
+    )
+
+
+def test_a_stack_file_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
+    stacks = copy_of_the_stack(tmp_path)
+    (stacks / "Pulumi.rehearsal.yaml").write_text("config: [")
+    with pytest.raises(LabError, match=r"^\S+/Pulumi\.rehearsal\.yaml: no YAML at line 1") as caught:
+        load_site(stacks)
+    assert "\n" not in str(caught.value)
 
 
 def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
@@ -60,10 +79,21 @@ def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
         pytest.param(
             "/redfish/v1/Systems/6058de92-e7e4-55e9-914d-943d53924e75",
             "",
-            r"Pulumi\.rehearsal\.yaml: okd-master-0: the lab wants a role, and a system in bmc.address",
+            r"install-config\.yaml: okd-master-0: the lab wants a system in bmc\.address\. Fix: end it with /redfish",
             id="no-system",
         ),
-        pytest.param("role: worker", "role: ''", "okd-worker-0: the lab wants a role", id="no-role"),
+        pytest.param(
+            "172.22.0.1:8443",
+            "bmc.lab.test:8443",
+            r"install-config\.yaml: okd-master-0: the lab wants an IPv4 address in bmc\.address",
+            id="bmc-by-name",
+        ),
+        pytest.param(
+            "deviceName: /dev/vda",
+            "model: big",
+            r"install-config\.yaml: platform\.baremetal\.hosts\[0\]\.rootDeviceHints: model: only deviceName",
+            id="not-installed-yet",
+        ),
         pytest.param("baseDomain: lab.test", "", r"install-config\.yaml: baseDomain: missing", id="refused-file"),
         pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: no YAML at line", id="no-yaml"),
     ],
@@ -76,6 +106,22 @@ def test_what_the_lab_cannot_stand_in_for_is_one_clear_line(tmp_path: Path, old:
         load_site(stacks)
 
 
+def test_a_spare_host_and_one_without_a_login_are_refused(tmp_path: Path) -> None:
+    stacks = copy_of_the_stack(tmp_path)
+    path = stacks / "rehearsal" / "install-config.yaml"
+    config = yaml.safe_load(path.read_text())
+    hosts = config["platform"]["baremetal"]["hosts"]
+    del hosts[0]["bmc"]["password"]
+    del hosts[4]["role"]
+    config["compute"][0]["replicas"] = 1
+    path.write_text(yaml.safe_dump(config))
+    with pytest.raises(LabError) as caught:
+        load_site(stacks)
+    assert f"{path}: okd-master-0: the lab wants a login in this file. Fix: write bmc.username" in str(caught.value)
+    assert f"{path}: okd-worker-1: the lab wants a role for each host. Fix: write one" in str(caught.value)
+
+
 def test_missing_install_config_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match=r"install-config\.yaml: cannot be read \(No such file or directory\)"):
+    (tmp_path / "Pulumi.rehearsal.yaml").write_text((STACKS / "Pulumi.rehearsal.yaml").read_text())
+    with pytest.raises(LabError, match=r"install-config\.yaml: cannot be read: No such file or directory"):
         load_site(tmp_path)

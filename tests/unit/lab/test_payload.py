@@ -63,7 +63,7 @@ def test_pointer_names_the_config_server_and_its_ca(payload: Payload, role: str)
     assert x509.load_pem_x509_certificate(content(authority)).subject.rfc4514_string() == "CN=root-ca"
 
 
-def test_bootstrap_says_platform_none(payload: Payload) -> None:
+def test_bootstrap_has_platform_none(payload: Payload) -> None:
     manifest = files(payload.bootstrap)[PLATFORM_MANIFEST]
     assert manifest["mode"] == 0o644
     text = content(manifest["contents"]).decode()
@@ -73,7 +73,7 @@ def test_bootstrap_says_platform_none(payload: Payload) -> None:
 
 def test_the_programs_checks_pass(payload: Payload) -> None:
     contents = {name: getattr(payload, name).encode() for name in ("bootstrap", "master", "worker")}
-    assert check_payload(Path("payload"), contents, load_site().domain, datetime.now(UTC)) == []
+    assert check_payload(Path("payload"), contents, load_site().plan.domain, datetime.now(UTC)) == []
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:
@@ -131,7 +131,7 @@ def test_server_certificate_holds_every_name_and_address(payload: Payload) -> No
     assert addresses == [f"192.168.111.{number}" for number in range(20, 24)]
 
 
-def test_members_are_told_when_to_remove_the_bootstrap(payload: Payload) -> None:
+def test_members_know_when_to_remove_the_bootstrap(payload: Payload) -> None:
     text = content(files(payload.role_master)["/etc/lab/etcd.env"]["contents"]).decode()
     assert text.splitlines() == [
         "DOMAIN=okd.lab.test",

@@ -7,7 +7,7 @@ import pytest
 from lab.rehearsal.report import Report
 
 
-def test_a_kept_file_is_told_and_takes_the_place_of_an_earlier_one(
+def test_a_kept_file_is_named_and_takes_the_place_of_an_earlier_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = Report(tmp_path / "report")

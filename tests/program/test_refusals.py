@@ -1,0 +1,149 @@
+"""What ends a run of the program before anything is declared, what a check refuses, what is warned of."""
+
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+from testing import plans
+from testing.checkout import ROOT
+from testing.install_configs import Change, bare
+from tests.program.graph import run
+
+HANDOFF, INSTALL_MASTERS = "okd-api", "okd-control-plane"
+FILE = "stacks/rehearsal/install-config.yaml"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def go_to(folder: Path, monkeypatch: pytest.MonkeyPatch, change: Change) -> None:
+    """Work in a folder that has nothing but the rehearsal's install-config, changed."""
+    config = plans.install_config()
+    change(config)
+    path = folder / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(yaml.safe_dump(config))
+    monkeypatch.chdir(folder)
+
+
+def test_a_certificate_that_nobody_checks_is_warned_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_to(tmp_path, monkeypatch, lambda c: bare(c)["hosts"][0]["bmc"].update(disableCertificateVerification=True))
+    graph = run()
+    assert graph.resources["okd-okd-master-0"].inputs["bmc"]["verify"] is False
+    (warning,) = [record.message for record in caplog.records if "any certificate" in record.message]
+    assert warning == (
+        "any certificate is taken for that of its BMC (disableCertificateVerification). "
+        "Fix: pin it with the stack option bmc_trust.okd-master-0"
+    )
+    caplog.clear()
+    trusted = run(bmc_trust={"okd-master-0": {"sha256": "ab" * 32}})
+    assert trusted.resources["okd-okd-master-0"].inputs["bmc"]["verify"] is True
+    assert not [record for record in caplog.records if "any certificate" in record.message]
+
+
+def test_another_machine_than_the_host_is_not_reinstalled() -> None:
+    (refused,) = run(reinstall={"okd-master-0": "serial-of-okd-okd-master-1"}).refused
+    assert refused.startswith(
+        f"{INSTALL_MASTERS}: reinstall: reinstall.okd-master-0 names serial-of-okd-okd-master-1, the host is"
+    )
+
+
+def test_back_to_bootstrap_is_refused_by_a_check() -> None:
+    (refused,) = run(run(phase="production", import_production=True)).refused
+    assert refused == (
+        f"{HANDOFF}: phase: production is behind you: there is no way back to bootstrap. "
+        "Fix: set it to production again"
+    )
+
+
+def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
+    (refused,) = run(phase="production").refused
+    assert refused == (
+        f"{HANDOFF}: phase: the stack is empty. "
+        "Fix: start with phase bootstrap, or (its state was lost) set import_production"
+    )
+
+
+def test_a_lost_state_can_be_imported() -> None:
+    assert run(phase="production", import_production=True).refused == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        pytest.param(
+            {"consent": {name: "x" for name in plans.HOSTS[1:]}},
+            "config: consent.okd-master-0: missing",
+            id="consent",
+        ),
+        pytest.param({"phase": "done"}, "config: phase: Input should be", id="phase"),
+        pytest.param(
+            {"network_preflight": {"vip": "no"}},
+            "config: network_preflight.vip: Input should be 'error' or 'warn'",
+            id="severity",
+        ),
+        pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: no IPv4 address", id="addresses"),
+        pytest.param(
+            {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
+            "config: bmc_credentials: in the clear, so it would be in the state as well. Fix: set each password with"
+            " `pulumi config set --secret --path 'bmc_credentials.<host>.password'`",
+            id="password-in-the-clear",
+        ),
+    ],
+)
+def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
+    changes: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(pulumi.RunError) as caught:
+        run(**changes)
+    assert str(caught.value).startswith(line)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        pytest.param(
+            lambda c: (c.pop("sshKey"), c.pop("baseDomain"), bare(c).update(apiVIPs=["10.0.0.5"])),
+            [
+                f"{FILE}: baseDomain: missing",
+                f"{FILE}: platform.baremetal.apiVIPs[0]: 10.0.0.5 is in no machine network",
+            ],
+            id="wrong",
+        ),
+        pytest.param(
+            lambda c: bare(c).update(provisioningNetwork="Managed"),
+            [f"{FILE}: platform.baremetal.provisioningNetwork: Managed"],
+            id="good-and-unsupported",
+        ),
+        pytest.param(
+            lambda c: (
+                bare(c)["hosts"][0].pop("rootDeviceHints"),
+                bare(c)["hosts"][1].update(bootMode="UEFISecureBoot"),
+            ),
+            [
+                f"{FILE}: platform.baremetal.hosts[0].rootDeviceHints: missing: only deviceName is supported yet",
+                f"{FILE}: platform.baremetal.hosts[1].bootMode: UEFISecureBoot: not switched on by this program yet",
+            ],
+            id="good-and-not-installed-yet",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_ends_the_run_before_anything_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, lines: list[str]
+) -> None:
+    go_to(tmp_path, monkeypatch, change)
+    with pytest.raises(pulumi.RunError) as caught:
+        run()
+    found = str(caught.value).splitlines()
+    assert len(found) == len(lines), found
+    for seen, line in zip(found, lines, strict=True):
+        assert seen.startswith(line), seen
+    assert caught.value.__cause__ is None

@@ -1,0 +1,105 @@
+"""Who answers an address, as the rehearsal's proofs ask: real kernels on a bridge, a real HTTPS server."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TypeVar
+
+import pytest
+
+from lab.rehearsal.segment import answering_macs, interface_to, status
+from lab.shell import LabError
+from testing.certificates import authority
+from testing.fakes.https_server import UNAVAILABLE, HttpsServer, https_server
+from testing.namespaces import in_own_network, ip, needs_root, neighbour
+
+T = TypeVar("T")
+ONE, OTHER = "52:54:00:00:00:31", "52:54:00:00:00:32"
+VIP = "192.0.2.5"
+needs_arping = pytest.mark.skipif(shutil.which("arping") is None, reason="arping is not installed")
+
+
+def with_holders(ask: Callable[[], T], *macs: str) -> T:
+    """What `ask` gives on a segment where each of these machines has the VIP."""
+
+    def inside() -> T:
+        ip("link add lan type bridge")
+        ip("address add 192.0.2.1/24 dev lan")
+        ip("link set lan up")
+        with ExitStack() as machines:
+            for number, mac in enumerate(macs):
+                machines.enter_context(neighbour("lan", f"port{number}", mac, f"192.0.2.3{number}/24", f"{VIP}/32"))
+            return ask()
+
+    return in_own_network(inside)
+
+
+@needs_root
+@needs_arping
+@pytest.mark.parametrize("macs", [(), (ONE,), (ONE, OTHER)], ids=["nobody", "one", "two"])
+def test_every_machine_that_answers_is_seen(macs: tuple[str, ...]) -> None:
+    assert with_holders(lambda: answering_macs(VIP, wait_s=0.5), *macs) == set(macs)
+
+
+@needs_root
+def test_the_interface_is_the_one_on_that_network() -> None:
+    assert with_holders(lambda: interface_to(VIP)) == "lan"
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [("198.51.100.1", "198.51.100.1 is behind the gateway 192.0.2.9"), ("203.0.113.1", "unreachable")],
+    ids=["behind-a-gateway", "no-route"],
+)
+def test_an_address_of_another_network_is_refused(address: str, why: str) -> None:
+    def ask() -> None:
+        ip("route add 198.51.100.0/24 via 192.0.2.9")
+        with pytest.raises(LabError, match=why):
+            answering_macs(address)
+
+    with_holders(ask)
+
+
+@needs_root
+@needs_arping
+def test_an_interface_that_cannot_be_asked_is_no_interface_where_nobody_answers() -> None:
+    def ask() -> None:
+        with pytest.raises(LabError, match="arping"):
+            answering_macs("127.0.0.1")
+
+    with_holders(ask)
+
+
+@pytest.fixture
+def server(certificate: str) -> Iterator[HttpsServer]:
+    with https_server(certificate) as server:
+        yield server
+
+
+def test_a_get_goes_to_the_address_by_the_name_of_the_url(server: HttpsServer) -> None:
+    url = f"https://api.okd.lab.test:{server.port}/readyz"
+    assert status(url, "127.0.0.1", authority("test-ca").pem) == 200
+    assert server.names == ["api.okd.lab.test"]
+    assert server.requests[0].startswith(b"GET /readyz HTTP/1.1\r\nHost: api.okd.lab.test:")
+
+
+def test_a_refusal_is_its_status(certificate: str) -> None:
+    with https_server(certificate, UNAVAILABLE) as server:
+        url = f"https://api.okd.lab.test:{server.port}/readyz"
+        assert status(url, "127.0.0.1", authority("test-ca").pem) == 503
+
+
+@pytest.mark.parametrize(
+    ("name", "ca"),
+    [("api.okd.lab.test", "another-ca"), ("api-int.okd.lab.test", "test-ca")],
+    ids=["other-ca", "other-name"],
+)
+def test_a_certificate_that_does_not_fit_is_no_answer(server: HttpsServer, name: str, ca: str) -> None:
+    assert status(f"https://{name}:{server.port}/readyz", "127.0.0.1", authority(ca).pem) == 0
+
+
+def test_a_closed_port_is_no_answer(certificate: str) -> None:
+    with https_server(certificate) as server:
+        port = server.port
+    assert status(f"https://api.okd.lab.test:{port}/readyz", "127.0.0.1", authority("test-ca").pem) == 0
