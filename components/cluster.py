@@ -54,7 +54,8 @@ class Cluster(Component):
         self.preflight = self._preflight()
         self.provisioner = Provisioner(f"{name}-provisioner", ProvisionerArgs(args.plan, [self.preflight]), child)
         # A file that its reader refuses ends the run before the first BMC is asked anything.
-        before = [self.preflight, self._files(child)]
+        self.files = self._files(child)
+        before = [self.preflight, self.files]
         self.servers = {
             role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before), child) for role in Role
         }
@@ -90,7 +91,7 @@ class Cluster(Component):
 
     def _bootstrap(self, network: NetworkPreflight) -> VipHandoff:
         # Nothing runs before every server was identified and consented to.
-        vm = self._bootstrap_vm(after=[self.preflight, self.provisioner, network, *self._hosts()])
+        vm = self._bootstrap_vm(after=[self.preflight, self.files, self.provisioner, network, *self._hosts()])
         handoff = self._handoff(after=[vm])
         # A first boot fetches its config through the VIP.
         self._install(Role.CONTROL_PLANE, after=[handoff])

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from providers.base.dynamic import Provider
-from testing import plans
 from testing.checkout import ROOT
 from tests.program.graph import Graph, run
 
@@ -38,7 +37,7 @@ def provider_of(resource: dict[str, Any]) -> Provider[Any, Any]:
 @pytest.fixture(scope="module")
 def declared() -> dict[str, Graph]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(plans.ROOT)
+        patch.chdir(ROOT)
         bootstrap = run()
         return {"bootstrap": bootstrap, "production": run(bootstrap, phase="production")}
 
