@@ -1,1 +1,1 @@
-"""What the machines will read: templates and scripts by role, and what turns them into Ignition and boot media."""
+"""Every file that a machine reads: templates and scripts by role, and the code that renders them into Ignition."""

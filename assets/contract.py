@@ -1,19 +1,19 @@
-"""What the machines' files and this program agree on: ports, paths, and the words of the handoff's channel.
+"""Ports, paths and channel words that this program shares with the files that it renders.
 
-Templates see it as `contract`.
+Templates use it as `contract`.
 """
 
 from enum import StrEnum
 
 API_PORT, CONFIG_PORT = 6443, 22623
-"""Of the cluster's API, and of the config server that first boots fetch their Ignition from."""
+"""Ports of the cluster's API, and of the config server, from which a machine fetches its Ignition on first boot."""
 BALANCER_PORT = 9445
-"""haproxy's, behind the API VIP's 6443."""
+"""Port of haproxy, to which port 6443 of the API VIP is redirected."""
 ALIVE_PORT = 9444
 MONITOR_PORT = 9454
-"""haproxy's pages for keepalived: may this machine serve others, and what runs on it."""
+"""Ports of haproxy's health pages: whether haproxy runs; and, for keepalived, whether API servers are ready."""
 ROUTER_PORT = 1936
-"""Health pages of the Ingress router."""
+"""Port of the Ingress router's health pages."""
 
 CONF = "/etc/okd-baremetal"
 RUN = "/run/okd-baremetal"
@@ -22,21 +22,21 @@ BIN = "/usr/local/bin"
 UNITS = "/etc/systemd/system"
 NETWORK_MANAGER = "/etc/NetworkManager"
 CONNECTIONS = f"{NETWORK_MANAGER}/system-connections"
-"""Where NetworkManager keeps keyfiles; for root alone."""
+"""NetworkManager's folder of keyfiles; only root can read it."""
 
 KEEPALIVED_CONF = f"{RUN}/keepalived.conf"
-"""What keepalived reads: the rendered file, its interfaces filled in."""
+"""The file that keepalived reads: the rendered file with the interfaces filled in."""
 TRACK_FILE = f"{STATE}/release"
-"""keepalived adds its number to the bootstrap's priority."""
+"""A file with one number, which keepalived adds to the bootstrap's priority."""
 UPSTREAMS = f"{RUN}/upstreams"
-"""The site's DNS servers, as a resolv.conf."""
+"""The site's DNS servers, in the format of resolv.conf."""
 
 CHANNEL = "org.okd-baremetal.vip"
 """Name of the bootstrap VM's virtio-serial port."""
 
 
 class Word(StrEnum):
-    """What the provisioner sends on the channel."""
+    """A word that the provisioner sends on the channel."""
 
     RELEASE = "release"
     HOLD = "hold"
@@ -44,4 +44,4 @@ class Word(StrEnum):
 
 
 HELD, RELEASED = "held", "released"
-"""How the answer begins."""
+"""The first word of each answer: whether the bootstrap VM keeps the VIP or has released it."""

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Reader(StrEnum):
-    """The program that reads a file, and can judge it before a machine does."""
+    """The program that reads a file on the machine. It can also validate the file beforehand."""
 
     KEEPALIVED = "keepalived"
     HAPROXY = "haproxy"
@@ -18,28 +18,28 @@ class Reader(StrEnum):
     DHCLIENT = "dhclient"
 
 
-MODES = {Reader.BASH: 0o755, Reader.KEYFILE: 0o600}  # NetworkManager reads no keyfile that others can
+MODES = {Reader.BASH: 0o755, Reader.KEYFILE: 0o600}  # NetworkManager ignores a keyfile that others can read
 OTHERS_MODE = 0o644
 
 
 @dataclass(frozen=True)
 class RenderedFile:
-    """One file as a machine will see it."""
+    """One file as the machine gets it."""
 
     path: str
     text: str = field(repr=False)
     reader: Reader
     secret: bool = False
-    """True: it is shown nowhere, and its owner alone may read it on the machine."""
+    """Whether the file holds a secret: it is never shown, and only its owner can read it on the machine."""
 
     @property
     def mode(self) -> int:
-        """Permissions, by what the file is."""
+        """The permission bits, which depend on the reader."""
         return MODES.get(self.reader, OTHERS_MODE)
 
     @property
     def name(self) -> str:
-        """Last part of the path."""
+        """The last part of the path."""
         return self.path.rsplit("/", 1)[-1]
 
 

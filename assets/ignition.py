@@ -1,7 +1,7 @@
-"""Ignition configs in types: the part of spec 3.2.0 that is used, and our files on top of a payload's config.
+"""Typed Ignition configs: the part of spec 3.2.0 that this program uses, and its files on top of a payload's config.
 
-The same parts give the same bytes, in whatever order they come. What is absent is left out: Ignition merges member by
-member, and one that a child does not name stays as its parent has it.
+The same parts give the same bytes, in any order. Unset members are left out: Ignition merges configs member by
+member, and keeps the parent's value if the child has none.
 """
 
 import base64
@@ -24,27 +24,27 @@ from providers.base.errors import AssetError
 SPEC = "3.2.0"  # what openshift-install 4.16 to 4.23 writes; read by Ignition 2.7 and newer
 
 _MODES = range(0o777 + 1)  # before spec 3.6 Ignition drops setuid, setgid and sticky bits
-_OTHERS = 0o077  # what a mode gives to group and others
+_OTHERS = 0o077  # the permission bits of group and others
 _UNIT_NAME = re.compile(r"[A-Za-z0-9:_.\\@-]+\.(service|socket|target|path|timer|mount|automount|swap|slice)")
 
 Content = str | bytes | SecretStr | SecretBytes
-"""A text or bytes; secret where its type says so."""
+"""Text or bytes; a secret if the type is `SecretStr` or `SecretBytes`."""
 Compression = Literal["", "gzip"]
 
 
 @dataclass(frozen=True)
 class Resource:
-    """Content and where it is: of a file, of a config to merge, of a CA."""
+    """The content of a file, of a config to merge, or of a CA, named by its URL."""
 
     source: str = field(repr=False)
     """URL with the scheme `data` or `https`."""
     compression: Compression | None = None
-    """Of what is at `source`; empty: none, even if a parent in a merge names one."""
+    """Compression of the content. Empty: none, even if a parent in a merge has one. None: as the parent has it."""
     secret: bool = False
 
     @classmethod
     def inline(cls, content: Content, compression: Compression | None = None) -> Self:
-        """A data URL with `content`, which is packed here where `compression` says so."""
+        """Return `content` as a data URL, gzipped here if `compression` is set."""
         secret = isinstance(content, SecretStr | SecretBytes)
         plain = content.get_secret_value() if isinstance(content, SecretStr | SecretBytes) else content
         raw = plain.encode() if isinstance(plain, str) else plain
@@ -57,11 +57,11 @@ class Resource:
 
 @dataclass(frozen=True)
 class File:
-    """A file, in place of what may be at its path.
+    """A file, which replaces any file at its path.
 
     Raises:
-        AssetError: Its path is not absolute or not in its shortest form; its mode is out of range; it is secret, and
-            its mode lets others than its owner in.
+        AssetError: Its path is not absolute or not in its shortest form; its mode is out of range; or it is secret,
+            and its mode gives access to others than the owner.
     """
 
     path: str
@@ -69,19 +69,19 @@ class File:
     mode: int = 0o600
     """0 to 0o777."""
     user: str | None = None
-    """Name of the owner; None: root, or whom a parent in a merge names."""
+    """Name of the owner. None: the owner that a parent in a merge names, else root."""
     overwrite: bool = True
 
     def __post_init__(self) -> None:
         if f"/{posixpath.normpath(self.path).lstrip('/')}" != self.path:
             raise AssetError(
-                "no path for a file", where=self.path, fix="write it from / on, without `..`, `//` and the like"
+                "not an absolute path in shortest form", where=self.path, fix="start it with /, without `..` and `//`"
             )
         if self.mode not in _MODES:
-            raise AssetError(f"mode {self.mode:#o} is out of range", where=self.path, fix="give one of 0 to 0o777")
+            raise AssetError(f"mode {self.mode:#o} is out of range", where=self.path, fix="use one of 0 to 0o777")
         if self.contents.secret and self.mode & _OTHERS:
-            what = f"is secret, and others may use it by mode {self.mode:#o}"
-            raise AssetError(what, where=self.path, fix="give it 0o600")
+            what = f"is secret, but mode {self.mode:#o} gives access to others"
+            raise AssetError(what, where=self.path, fix="use mode 0o600")
 
     def _members(self) -> dict[str, Any]:
         return _given(
@@ -95,10 +95,10 @@ class File:
 
 @dataclass(frozen=True)
 class Unit:
-    """A systemd unit. Everybody on the machine may read it, so its text is no place for a secret.
+    """A systemd unit. Everyone on the machine can read it, so it must not hold a secret.
 
     Raises:
-        AssetError: systemd knows no unit of such a name.
+        AssetError: The name is not valid for a systemd unit.
     """
 
     name: str
@@ -108,12 +108,12 @@ class Unit:
     def __post_init__(self) -> None:
         if not _UNIT_NAME.fullmatch(self.name):
             raise AssetError(
-                "no name of a unit", where=self.name, fix="end it in .service or another type of systemd's"
+                "not the name of a systemd unit", where=self.name, fix="end it in .service or another unit type"
             )
 
     @property
     def path(self) -> str:
-        """Where Ignition writes it."""
+        """The path that Ignition writes the unit to."""
         return f"{UNITS}/{self.name}"
 
     def _members(self) -> dict[str, Any]:
@@ -122,19 +122,19 @@ class Unit:
 
 @dataclass(frozen=True)
 class User:
-    """An account, made where it is missing.
+    """An account, which Ignition creates if it is missing.
 
     Raises:
-        AssetError: A key or a group is there twice.
+        AssetError: A key or a group is listed twice.
     """
 
     name: str
     ssh_authorized_keys: tuple[str, ...] = ()
-    """Each with one or more lines of authorized_keys."""
+    """Each has one or more lines of authorized_keys."""
     groups: tuple[str, ...] = ()
-    """The supplementary ones of the machine that it is in; an account that is there already leaves its others."""
+    """Supplementary groups, which exist on the machine. An existing account is removed from all others."""
     password_hash: SecretStr | None = None
-    """As crypt(5) has it."""
+    """In the format of crypt(5)."""
 
     def __post_init__(self) -> None:
         _refuse_twice([*self.ssh_authorized_keys, *self.groups], f"keys and groups of user {self.name}")
@@ -150,19 +150,19 @@ class User:
 
 @dataclass(frozen=True)
 class Config:
-    """One config.
+    """One Ignition config.
 
     Raises:
-        AssetError: Two of its files and units have one path, or two users one name.
+        AssetError: Two files or units share a path, or two users share a name.
     """
 
     files: tuple[File, ...] = ()
     units: tuple[Unit, ...] = ()
     users: tuple[User, ...] = ()
     merge: tuple[Resource, ...] = ()
-    """Children: configs that win over this one, and each over those before it."""
+    """Child configs. Each overrides this config and the children before it."""
     certificate_authorities: tuple[Resource, ...] = ()
-    """PEM: whom to trust, beside the system's, where something is fetched."""
+    """CAs in PEM that Ignition trusts, beside the system's, for what it fetches."""
 
     def __post_init__(self) -> None:
         paths = [*(file.path for file in self.files), *(unit.path for unit in self.units)]
@@ -170,7 +170,7 @@ class Config:
         _refuse_twice([user.name for user in self.users], "users of one Ignition config")
 
     def to_json(self) -> str:
-        """Its text. Secrets are in it in the clear."""
+        """Return the config as JSON, with its secrets in the clear."""
         tls = _given(certificateAuthorities=[each._members() for each in self.certificate_authorities])
         parts = _given(
             ignition=_given(
@@ -186,10 +186,10 @@ class Config:
 
 
 def own_config(files: Iterable[RenderedFile]) -> str:
-    """Our files as one Ignition config, the same bytes for the same files.
+    """Return rendered files as one Ignition config. The same files give the same bytes.
 
     Raises:
-        AssetError: As `File`, `Unit` and `Config`; or a unit is secret.
+        AssetError: See `File`, `Unit` and `Config`; or a unit is secret.
     """
     files = tuple(files)
     stored = tuple(_file(file) for file in files if not _is_unit(file))
@@ -197,50 +197,50 @@ def own_config(files: Iterable[RenderedFile]) -> str:
 
 
 def keyfiles_in(files: Iterable[RenderedFile]) -> dict[str, str]:
-    """NetworkManager's keyfiles among the files of one server, text by name; its boot ISO carries them as well."""
+    """Return the NetworkManager keyfiles of one server, text by name. Its boot ISO carries them as well."""
     return {file.name: file.text for file in files if file.path.startswith(f"{CONNECTIONS}/")}
 
 
 def compose(payload: bytes, ours: str) -> bytes:
-    """The config a machine gets: the payload's, then ours. Later children win over earlier ones."""
-    # Compressed: the bootstrap reads it over fw_cfg, which slows down with the square of the size.
+    """Return a machine's config: the payload's, then ours. A later child overrides an earlier one."""
+    # Compressed, because the bootstrap VM reads it over fw_cfg, which takes time in the square of the size.
     children = (Resource.inline(payload, "gzip"), Resource.inline(ours, "gzip"))
     return Config(merge=children).to_json().encode()
 
 
 def composed_sha256(payload_sha256: str, ours: str) -> str:
-    """Digest of what `compose` makes, without the payload at hand (a preview has only its digest)."""
+    """Return a digest that changes when the result of `compose` does. A preview has only the payload's digest."""
     return hashlib.sha256(f"{payload_sha256}\n{ours}".encode()).hexdigest()
 
 
 def pack(content: bytes) -> bytes:
-    """Gzipped, the same bytes for the same content."""
+    """Gzip the content. The same content gives the same bytes."""
     return gzip.compress(content, mtime=0)
 
 
 def _file(file: RenderedFile) -> File:
-    # That it is not compressed is said: a MachineConfig's file of this path may be, and would hand that down.
+    # "" and not None: the payload may have a compressed file at this path, and a merge would keep that compression.
     text = SecretStr(file.text) if file.secret else file.text
     return File(file.path, Resource.inline(text, ""), file.mode)
 
 
 def _is_unit(file: RenderedFile) -> bool:
-    return posixpath.dirname(file.path) == UNITS  # a drop-in is further down, and no unit
+    return posixpath.dirname(file.path) == UNITS  # a drop-in is in a folder below, and is not a unit
 
 
 def _unit(file: RenderedFile) -> Unit:
     if file.secret:
-        what = "is secret, and everybody may read a unit"
-        raise AssetError(what, where=file.path, fix="keep that in a file of its own")
+        what = "is secret, but everyone on the machine can read a unit"
+        raise AssetError(what, where=file.path, fix="move the secret to a file of its own")
     return Unit(file.name, file.text)
 
 
 def _refuse_twice(names: Sequence[str], among: str) -> None:
     for name, times in Counter(names).items():
         if times > 1:
-            raise AssetError(f"{times} times among the {among}", where=name, fix="leave one of them")
+            raise AssetError(f"{times} times among the {among}", where=name, fix="keep one of them")
 
 
 def _given(**members: Any) -> dict[str, Any]:
-    """Those that are there."""
+    """Return the members that are set."""
     return {name: value for name, value in members.items() if value not in (None, (), [], {})}

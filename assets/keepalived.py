@@ -1,4 +1,4 @@
-"""keepalived.conf as data: which machine instances which VIP, how strongly, and after which checks."""
+"""keepalived.conf as data: which machine claims which VIP, with which priority, after which checks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a co
 
 @dataclass(frozen=True)
 class Check:
-    """A `vrrp_script`; one for both families of a VIP."""
+    """A `vrrp_script`, which both families of a VIP share."""
 
     name: str
     why: str
     script: str
     weight: int | None
-    """What its success adds, or its failure takes; None: a failure takes the instance out."""
+    """Added to the priority on success if positive, on failure if negative. None: a failure disables the instance."""
     interval_s: int
     timeout_s: int
     rise: int = 3
@@ -30,7 +30,7 @@ class Check:
 
 @dataclass(frozen=True)
 class TrackFile:
-    """A number that is added to the priority."""
+    """A file with a number that keepalived adds to the priority."""
 
     name: str
     let_go: int
@@ -43,23 +43,23 @@ class Instance:
     name: str
     why: tuple[str, ...]
     interface: str
-    """A placeholder, which okd-keepalived.sh fills."""
+    """A placeholder, which okd-keepalived.sh fills in."""
     router_id: int
     priority: int
     vip: str
     checks: tuple[Check, ...]
     source: Address
     peers: tuple[Address, ...] = ()
-    """Empty: multicast."""
+    """The other machines, with unicast; empty with multicast."""
     preempt_delay_s: int = 0
 
 
 @dataclass(frozen=True)
 class VipShare:
-    """A machine's part in one VIP, the same in both families."""
+    """How one machine claims one VIP, the same in both families."""
 
     what: str
-    """API or INGRESS."""
+    """`API` or `INGRESS`."""
     vip: Vip
     priority: int
     checks: tuple[Check, ...]
@@ -72,23 +72,23 @@ class Keepalived:
 
     what: str
     machine: str
-    """Empty: the file is of several machines."""
+    """Name of the machine; empty if several machines share the file."""
     instances: tuple[Instance, ...]
     track_files: tuple[TrackFile, ...] = ()
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """Those of the instances, each once."""
+        """The checks of all instances, each once."""
         return tuple(dict.fromkeys(check for instance in self.instances for check in instance.checks))
 
 
 def on_bootstrap(plan: Intent) -> Keepalived:
-    """The API VIP until the handoff."""
+    """Return the bootstrap VM's configuration, which claims the API VIP until the handoff."""
     numbers, machine = plan.api.priorities, plan.bootstrap
     checks = (
         Check(
             "own_api",
-            "A payload tears its own API down once the control plane serves: the VIP must be free to move then.",
+            "A payload stops its own API once the control plane serves: the VIP must be free to move then.",
             f"{BIN}/okd-own-api.sh",
             numbers.bootstrap_api_down,
             interval_s=3,
@@ -102,18 +102,18 @@ def on_bootstrap(plan: Intent) -> Keepalived:
 
 
 def on_control_plane(plan: Intent, server: Server) -> Keepalived:
-    """The API VIP once the bootstrap lets go; without compute, the Ingress VIP as well."""
+    """Return a control-plane server's configuration: the API VIP and, without compute, the Ingress VIP."""
     numbers, rank = plan.api.priorities, plan.control_plane.index(server)
     checks = tuple(
         Check(name, why, f"{OKD_CHECK} {MONITOR_PORT} {page}", weight, interval_s=2, timeout_s=2)
         for name, why, page, weight in (
-            ("load_balancer", "It has an API to offer: one of all.", "/haproxy_monitor", numbers.load_balancer),
-            ("api", "One of its own.", "/own_api", numbers.api),
-            ("config_server", "What new machines ask for their config.", "/own_config_server", numbers.config_server),
+            ("load_balancer", "Any API server is ready.", "/haproxy_monitor", numbers.load_balancer),
+            ("api", "This machine's API server is ready.", "/own_api", numbers.api),
+            ("config_server", "New machines get their config here.", "/own_config_server", numbers.config_server),
         )
     )
     peers: list[Machine] = [plan.bootstrap, *(other for other in plan.control_plane if other is not server)]
-    # Distinct ranks: equals would fight for some milliseconds at the take-over (keepalived 2.2.7, 2026-11).
+    # Ranks differ: equal ones would compete for the VIP for some milliseconds (keepalived 2.2.7, 2026-11).
     share = VipShare("API", plan.api, numbers.control_plane - rank, checks, rank)
     instances = _instances(plan, share, server, peers)
     what = f"the API VIP once {MOVES[plan.api.policy]}"
@@ -124,7 +124,7 @@ def on_control_plane(plan: Intent, server: Server) -> Keepalived:
 
 
 def on_compute(plan: Intent, server: Server) -> Keepalived:
-    """The Ingress VIP; with multicast the file is the same on every server."""
+    """Return a compute server's configuration: the Ingress VIP. With multicast, all servers share one file."""
     own = plan.ingress.transport == "unicast"
     where = server.name if own else "compute"
     what = f"on {where}: the Ingress VIP, on a node with a ready router"
@@ -136,7 +136,7 @@ def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:
     checks = (
         Check(
             "router_alive",
-            "No weight: a node whose router is dead does not take part.",
+            "No weight: a node whose router is dead does not claim the VIP.",
             f"{OKD_CHECK} {ROUTER_PORT} /healthz",
             None,
             interval_s=1,
@@ -145,7 +145,7 @@ def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:
         ),
         Check(
             "router_ready",
-            "It takes connections.",
+            "The router accepts connections.",
             f"{OKD_CHECK} {ROUTER_PORT} /healthz/ready",
             numbers.router_ready,
             interval_s=1,
@@ -154,7 +154,7 @@ def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:
         ),
         Check(
             "default_router",
-            "It is one of the default router, which serves *.apps.",
+            "The router is one of the default router, which serves *.apps.",
             f"{BIN}/okd-default-router.sh",
             numbers.default_router,
             interval_s=5,
@@ -167,7 +167,7 @@ def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:
 
 
 def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable[Machine]) -> tuple[Instance, ...]:
-    """One instance per family of a VIP."""
+    """Return one instance per family of a VIP."""
     vip, others = share.vip, tuple(others)
     return tuple(
         Instance(
@@ -176,7 +176,7 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
             interface=placeholder(address),
             router_id=vip.router_id,
             priority=share.priority,
-            # keepalived knows labels of IPv4 alone, and keeps IPv6 ones deprecated: no connection leaves from them.
+            # keepalived labels only IPv4 VIPs. It marks IPv6 VIPs as deprecated, so no connection has them as source.
             vip=f"{host_route(address)} label vip" if address.version == IPV4 else host_route(address),
             checks=share.checks,
             source=machine.address_of(address.version),
@@ -189,20 +189,20 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
 
 def _why(share: VipShare) -> tuple[str, ...]:
     if share.vip.transport == "unicast":
-        first = "All list all others for good: where only one side lists the other, both become MASTER."
+        first = "Every machine lists all others, always: if only one side lists the other, both become MASTER."
     elif share.what == "INGRESS":
-        first = "Multicast: hosts added later are in nobody's list of peers."
+        first = "Multicast: no machine could list hosts that are added later as its peers."
     else:
-        first = "Multicast: every machine of the network hears it."
-    delay = "A second per rank: when the bootstrap lets go, others hear of the first node before they would move too."
+        first = "Multicast: every machine of the network receives it."
+    delay = "A delay of one second per rank: after the bootstrap's release, only the first node takes the VIP."
     return (first, delay) if share.rank else (first,)
 
 
 def placeholder(vip: Address) -> str:
-    """What stands for the interface of a VIP's network: each machine looks for it when keepalived starts."""
+    """Return the placeholder for the interface of a VIP's network; okd-keepalived.sh fills it in on the machine."""
     return f"@INTERFACE:{vip}@"
 
 
 def host_route(vip: Address) -> str:
-    """The VIP with its prefix: with its network's, it would bring a route along (baremetal-runtimecfg b1f003f56)."""
+    """Return the VIP as /32 or /128: its network's prefix would add a route (baremetal-runtimecfg b1f003f56)."""
     return f"{vip}/{vip.max_prefixlen}"

@@ -1,4 +1,4 @@
-"""Plan in, files out: every file of ours that a machine reads. Templates make no choice."""
+"""Render every file that a machine reads from the plan. Templates make no choice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,23 +30,23 @@ class Rendered:
 
     bootstrap: Files
     roles: Mapping[Role, Files]
-    """What all servers of a role share."""
+    """The files that all servers of a role share."""
     servers: Mapping[str, Files]
-    """What one server alone reads, by its name."""
+    """The files that only one server reads, by its name."""
 
     @property
     def folders(self) -> Folders:
-        """All of it, as a tree to look at."""
+        """All files, by folder."""
         roles = {role.value: files for role, files in self.roles.items() if files}
         return {BOOTSTRAP: self.bootstrap, **roles, **{f"hosts/{name}": own for name, own in self.servers.items()}}
 
     def of(self, server: Server) -> Files:
-        """All files of one server."""
+        """Return all files of one server."""
         return (*self.roles[server.role], *self.servers[server.name])
 
 
 def render(plan: Intent) -> Rendered:
-    """Render everything; each machine has an address, see `cluster.plan.refusals.missing`."""
+    """Render all files. Every machine must have an address, see `cluster.plan.refusals.missing`."""
     return Rendered(
         bootstrap=render_bootstrap(plan),
         roles={role: render_role(plan, role) for role in Role},
@@ -55,7 +55,7 @@ def render(plan: Intent) -> Rendered:
 
 
 def render_bootstrap(plan: Intent) -> Files:
-    """Files of the bootstrap VM: holder of the API VIP, DNS, and the channel on which it lets go."""
+    """Render the files of the bootstrap VM: keepalived for the API VIP, DNS, and the handoff's channel."""
     vips = [host_route(address) for address in plan.api.addresses]
     channel = {"vips": vips, "let_go": plan.api.priorities.release}
     return (
@@ -71,7 +71,7 @@ def render_bootstrap(plan: Intent) -> Files:
 
 
 def render_role(plan: Intent, role: Role) -> Files:
-    """Files that all servers of a role share; none where there is no server."""
+    """Render the files that all servers of a role share; none if the role has no server."""
     if not plan.of(role):
         return ()
     balancer = _balancer(plan) if role is Role.CONTROL_PLANE else ()
@@ -88,7 +88,7 @@ def render_role(plan: Intent, role: Role) -> Files:
 
 
 def render_server(plan: Intent, server: Server) -> Files:
-    """Files of one server alone: keepalived with its peers and its rank, and its network."""
+    """Render the files of one server: keepalived.conf with its peers and rank, and its network's keyfiles."""
     if not _has_its_own(plan, server):
         return _network(server)
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
@@ -96,12 +96,12 @@ def render_server(plan: Intent, server: Server) -> Files:
 
 
 def _has_its_own(plan: Intent, server: Server) -> bool:
-    """Whether the server's keepalived.conf differs from its fellows'."""
+    """Return whether the server's keepalived.conf differs from those of its role's other servers."""
     return server.role is Role.CONTROL_PLANE or plan.ingress.transport == "unicast"
 
 
 def keepalived_conf(conf: Keepalived) -> RenderedFile:
-    """What keepalived of one machine reads, before its interfaces are filled in."""
+    """Render keepalived.conf of one machine, without its interfaces."""
     return _file(f"{CONF}/keepalived.conf", "common/keepalived.conf.j2", Reader.KEEPALIVED, conf=conf)
 
 
@@ -115,7 +115,7 @@ def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: b
 
 
 def _default_router(plan: Intent) -> Files:
-    # In its container, keepalived sees the machine's files below /host.
+    # The container of keepalived has the machine's files below /host.
     crictl = "crictl" if plan.runtime == "host" else "chroot /host crictl"
     return (_script("common/okd-default-router.sh.j2", crictl=crictl),)
 
@@ -130,7 +130,7 @@ def _balancer(plan: Intent) -> Files:
 
 
 def _dns(plan: Intent, *, bootstrap: bool) -> Files:
-    """CoreDNS, and what makes it the machine's own resolver."""
+    """Render CoreDNS, and the files that make it the machine's own resolver."""
     records = {IPV4: "A", IPV6: "AAAA"}
     values = {
         "domain": plan.domain,
@@ -185,7 +185,7 @@ def _name(template: str) -> str:
 
 
 def _file(path: str, template: str, reader: Reader, **values: object) -> RenderedFile:
-    """A file; one that is no template is as it stands: `${#` in a script would begin a comment of Jinja's."""
+    """Render a file. Only `*.j2` is a template: in other scripts, `${#` would begin a Jinja comment."""
     if template.endswith(".j2"):
         return RenderedFile(path, TEMPLATES.get_template(template).render(values), reader)
     return RenderedFile(path, (FOLDER / template).read_text(), reader)

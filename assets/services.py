@@ -1,4 +1,4 @@
-"""How the machines run keepalived, haproxy and CoreDNS: from a container image, or from their own."""
+"""How the machines run keepalived, haproxy and CoreDNS: from a container image, or from the machine's own image."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,15 @@ CONTINUED = " \\\n    "
 
 @dataclass(frozen=True)
 class Service:
-    """One of them."""
+    """keepalived, haproxy or CoreDNS."""
 
     name: str
-    """Also of its program and of its image's option."""
+    """Also the name of the program, and of the field of `Images`."""
     program: str
-    """Where a machine's own image has it."""
+    """Path of the program in a machine's own image."""
     arguments: tuple[str, ...]
     container: tuple[str, ...]
-    """Options of podman: what it may do and see."""
+    """Options of podman: capabilities, limits and volumes."""
 
 
 KEEPALIVED = Service(
@@ -30,7 +30,7 @@ KEEPALIVED = Service(
         f"--volume={contract.RUN}:{contract.RUN}",
         f"--volume={contract.STATE}:{contract.STATE}:ro",
         f"--volume={contract.BIN}:{contract.BIN}:ro",
-        "--volume=/:/host:ro",  # okd-default-router.sh asks the machine's container runtime
+        "--volume=/:/host:ro",  # okd-default-router.sh runs the machine's crictl
     ),
 )
 HAPROXY = Service(
@@ -47,11 +47,11 @@ COREDNS = Service(
 )
 
 PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"
-"""Where the payload puts it."""
+"""Paths of the pull secret, to which the payload writes it."""
 
 
 def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
-    """What its unit starts."""
+    """Return the command that the service's unit starts."""
     if plan.runtime == "host":
         return " ".join([service.program, *service.arguments])
     options = (
@@ -60,6 +60,6 @@ def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
         f"--entrypoint={service.name}",
         *service.container,
     )
-    # Its logs are the unit's. SELinux would keep a confined container from the machine's files.
+    # The unit's journal takes the logs. SELinux would keep a confined container from the machine's files.
     run = "/usr/bin/podman run --rm --replace --net=host --user=0 --log-driver=none --security-opt=label=disable"
     return CONTINUED.join([run, *options, getattr(plan.images, service.name), " ".join(service.arguments)])

@@ -177,12 +177,12 @@ def test_packed_content_has_no_time_in_it() -> None:
     assert base64.b64decode(file["contents"]["source"].partition(",")[2])[4:8] == bytes(4)
 
 
-WRITE_PATH = "Fix: write it from / on, without `..`, `//` and the like"
-OUT_OF_RANGE = "is out of range. Fix: give one of 0 to 0o777"
-OTHERS = "/x: is secret, and others may use it by mode"
-OF_SYSTEMD = "Fix: end it in .service or another type of systemd's"
-AMONG_FILES = "2 times among the files and units of one Ignition config. Fix: leave one of them"
-AMONG_KEYS = "2 times among the keys and groups of user core. Fix: leave one of them"
+NO_PATH = "not an absolute path in shortest form. Fix: start it with /, without `..` and `//`"
+OUT_OF_RANGE = "is out of range. Fix: use one of 0 to 0o777"
+OTHERS = "/x: is secret, but mode"
+NO_UNIT = "not the name of a systemd unit. Fix: end it in .service or another unit type"
+AMONG_FILES = "2 times among the files and units of one Ignition config. Fix: keep one of them"
+AMONG_KEYS = "2 times among the keys and groups of user core. Fix: keep one of them"
 
 
 @pytest.mark.parametrize(
@@ -190,11 +190,13 @@ AMONG_KEYS = "2 times among the keys and groups of user core. Fix: leave one of 
     [
         *(
             pytest.param(
-                lambda path=path: stored(path), f"{path}: no path for a file. {WRITE_PATH}", id=f"path-{path}"
+                lambda path=path: stored(path),
+                f"{path}: {NO_PATH}",
+                id=f"path-{path}",
             )
             for path in ("etc/x", "./x", "//etc/x", "/etc//x", "/etc/x/", "/etc/./x", "/etc/../x")
         ),
-        pytest.param(lambda: stored(""), f"no path for a file. {WRITE_PATH}", id="path-empty"),
+        pytest.param(lambda: stored(""), NO_PATH, id="path-empty"),
         pytest.param(lambda: stored("/x", mode=-1), f"/x: mode -0o1 {OUT_OF_RANGE}", id="mode-below"),
         pytest.param(lambda: stored("/x", mode=0o1777), f"/x: mode 0o1777 {OUT_OF_RANGE}", id="mode-sticky"),
         pytest.param(lambda: stored("/x", mode=644), f"/x: mode 0o1204 {OUT_OF_RANGE}", id="mode-not-octal"),
@@ -202,23 +204,25 @@ AMONG_KEYS = "2 times among the keys and groups of user core. Fix: leave one of 
         *(
             pytest.param(
                 lambda mode=mode: stored("/x", SecretStr("key"), mode),
-                f"{OTHERS} 0o{mode:o}. Fix: give it 0o600",
+                f"{OTHERS} 0o{mode:o} gives access to others. Fix: use mode 0o600",
                 id=f"secret-{mode:o}",
             )
             for mode in (0o640, 0o604, 0o620, 0o601, 0o644)
         ),
         pytest.param(
             lambda: stored("/x", SecretBytes(b"key"), 0o644),
-            f"{OTHERS} 0o644. Fix: give it 0o600",
+            f"{OTHERS} 0o644 gives access to others. Fix: use mode 0o600",
             id="secret-bytes",
         ),
         *(
             pytest.param(
-                lambda name=name: Unit(name, INSTALL), f"{name}: no name of a unit. {OF_SYSTEMD}", id=f"unit-{name}"
+                lambda name=name: Unit(name, INSTALL),
+                f"{name}: {NO_UNIT}",
+                id=f"unit-{name}",
             )
             for name in ("okd", "okd.conf", "okd.service.d", ".service", "../okd.service", "okd.service\n", "ö.timer")
         ),
-        pytest.param(lambda: Unit("", INSTALL), f"no name of a unit. {OF_SYSTEMD}", id="unit-empty"),
+        pytest.param(lambda: Unit("", INSTALL), NO_UNIT, id="unit-empty"),
         pytest.param(
             lambda: Config(files=(stored("/x", "a"), stored("/y"), stored("/x", "b"))),
             f"/x: {AMONG_FILES}",
@@ -236,7 +240,7 @@ AMONG_KEYS = "2 times among the keys and groups of user core. Fix: leave one of 
         ),
         pytest.param(
             lambda: Config(users=(User("core"), User("core", (KEY,)))),
-            "core: 2 times among the users of one Ignition config. Fix: leave one of them",
+            "core: 2 times among the users of one Ignition config. Fix: keep one of them",
             id="twice-a-user",
         ),
         pytest.param(lambda: User("core", (KEY, KEY)), f"{KEY}: {AMONG_KEYS}", id="twice-a-key"),
@@ -292,9 +296,10 @@ def test_own_secrets_are_refused_where_others_could_read_them() -> None:
     with pytest.raises(AssetError) as refused:
         own_config([rendered("/etc/systemd/system/x.service", secret=True)])
     assert str(refused.value) == (
-        "/etc/systemd/system/x.service: is secret, and everybody may read a unit. Fix: keep that in a file of its own"
+        "/etc/systemd/system/x.service: is secret, but everyone on the machine can read a unit. "
+        "Fix: move the secret to a file of its own"
     )
-    with pytest.raises(AssetError, match=r"^/etc/x: is secret, and others may use it by mode 0o644\. "):
+    with pytest.raises(AssetError, match=r"^/etc/x: is secret, but mode 0o644 gives access to others\. "):
         own_config([rendered("/etc/x", Reader.HAPROXY, secret=True)])
     assert own_config([rendered("/etc/x", Reader.KEYFILE, secret=True)])
 

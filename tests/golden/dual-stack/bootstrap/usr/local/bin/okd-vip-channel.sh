@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Takes `release`, `hold` or `status` from the provisioner over the virtio-serial channel, sets the priority that
-# keepalived adds to its own, and answers `<state> vip=<yes|no> api=<yes|no>`. Runs until stopped.
+# Read `release`, `hold` or `status` from the provisioner on the virtio-serial channel, write the number that
+# keepalived adds to its priority, and answer `<state> vip=<yes|no> api=<yes|no>`. Runs until stopped.
 # USAGE: okd-vip-channel.sh
 set -euo pipefail
 file=/var/lib/okd-baremetal/release
@@ -10,8 +10,9 @@ yes_if() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
 holds_a_vip() { for vip in "${vips[@]}"; do ip -o address show to "$vip"; done | grep -v ': lo '; }
 api_ready() { curl -fsk --max-time 2 -o /dev/null https://localhost:6443/readyz; }
 
-# Connections that are on their way while the VIP moves are still taken: for some seconds the VIP is on lo as well, from
-# where nobody hears of it by ARP. Without this, one of 421 connects was lost on slow machines (2026-11).
+# After a release, keep the VIP on lo for some seconds, to accept the connections that were on their way while the VIP
+# moved. With arp_ignore=1 the machine answers no ARP request for an address of lo. Without this, one of 421 connects
+# was lost on slow machines (2026-11).
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
 on_lo() { for vip in "${vips[@]}"; do ip address "$1" "$vip" dev lo; done; }
 let_go() {
@@ -21,9 +22,9 @@ let_go() {
 }
 
 exec 3<>"$port"
-exec 4<> <(:) # says nothing: reading it is a sleep that starts no process
+exec 4<> <(:) # never has data: a timed read of it sleeps without starting a process
 while :; do
-    # The port reads as ended while nobody is connected on the other side.
+    # A read returns end of file while the provisioner is not connected.
     read -r word <&3 || { read -rt 0.2 <&4 || true; continue; }
     case $word in
         release) let_go ;;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Writes the site's DNS settings for CoreDNS to forward to: those of resolv.conf less this machine's own addresses.
-# Exit 0 when written, 1 when they name no server by the deadline. USAGE: okd-coredns.sh DEADLINE_S
+# Write the site's DNS settings, to which CoreDNS forwards: resolv.conf without this machine's own addresses.
+# Exit 0 when written, 1 if resolv.conf names no other server by the deadline. USAGE: okd-coredns.sh DEADLINE_S
 set -euo pipefail
 deadline_s=${1:?DEADLINE_S}
-# NetworkManager keeps its own copy, which okd-resolver.sh leaves alone.
+# Prefer NetworkManager's copy: okd-resolver.sh rewrites /etc/resolv.conf, but not that copy.
 site() { cat /run/NetworkManager/resolv.conf 2>/dev/null || cat /etc/resolv.conf; }
 own=$(ip -o address show | awk '{sub("/.*", "", $4); print "nameserver " $4}')
 until found=$(site | grep -vxFe "$own" | grep -v '^nameserver 127\.') && grep -q '^nameserver ' <<<"$found"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fills the interface of each VIP's network into a keepalived.conf, before keepalived starts.
-# It is looked up at each start, since OVN-Kubernetes moves a node's address to br-ex.
-# Exit 0 when written, 1 when a VIP has no interface by the deadline. USAGE: okd-keepalived.sh DEADLINE_S VIP...
+# Fill the interface of each VIP's network into keepalived.conf. Runs before each start of keepalived, because
+# OVN-Kubernetes moves a node's address to br-ex.
+# Exit 0 when written, 1 if a VIP has no interface by the deadline. USAGE: okd-keepalived.sh DEADLINE_S VIP...
 set -euo pipefail
 deadline_s=${1:?DEADLINE_S}
 shift
@@ -9,7 +9,7 @@ conf=$(</etc/okd-baremetal/keepalived.conf)
 for vip; do
     place=$("${0%/*}/okd-get-vip-subnet-cidr.sh" "$vip" "$deadline_s")
     read -r _ interface _ <<<"$place"
-    # A VIP that a killed keepalived left behind would be answered twice.
+    # Remove the VIP that a killed keepalived left behind: two machines would answer it.
     bits=32
     [[ $vip != *:* ]] || bits=128
     ip address delete "${vip}/${bits}" dev "$interface" 2>/dev/null || true

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check of keepalived: exit 0 when a pod of the default router is ready on this machine, by its container runtime.
+# keepalived's check: exit 0 if this machine's container runtime reports a ready pod of the default router.
 # USAGE: okd-default-router.sh
 set -euo pipefail
 label=ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default

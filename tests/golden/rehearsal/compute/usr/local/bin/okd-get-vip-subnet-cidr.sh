@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Prints where a VIP belongs on this machine: its network, the interface on that, and the machine's own address there.
-# Routers' advertisements count, for DHCPv6 gives bare /128 addresses. Where no interface is on the VIP's network by the
-# deadline, it is the default route's. Exit 1: there is none either.
+# Print the network of a VIP, this machine's interface on that network, and this machine's own address there.
+# Networks that routers advertise count, because DHCPv6 gives bare /128 addresses. If no interface is on the VIP's
+# network by the deadline, print the interface of the default route. Exit 1 if there is no default route either.
 # USAGE: okd-get-vip-subnet-cidr.sh VIP DEADLINE_S       prints CIDR INTERFACE ADDRESS
 set -euo pipefail
 vip=${1:?VIP} deadline_s=${2:?DEADLINE_S}
 family=-4 everything=0.0.0.0/0
 [[ $vip != *:* ]] || family=-6 everything=::/0
 
-# The longest prefix without a gateway; a route without a prefix is a VIP that is on this machine.
+# The directly connected route with the longest prefix. A route without a prefix is that of a VIP on this machine.
 on_link() {
     ip "$family" -o route show match "$vip" | awk '$1 ~ "/" && !/ via | linkdown/ {
         split($1, net, "/"); if (net[2] >= longest) { longest = net[2]; found = $0 } } END { print found }'
 }
 interface_of() { grep -om1 'dev [^ ]*' <<<"$1" | cut -d ' ' -f 2; }
-# Not a VIP: those are labelled so, or deprecated.
+# Skip VIPs: they have the label `vip`, or are deprecated.
 address_in() {
     ip "$family" -o address show dev "$2" to "$1" scope global -deprecated | awk '!/ vip\\/ { sub("/.*", "", $4); print $4; exit }'
 }

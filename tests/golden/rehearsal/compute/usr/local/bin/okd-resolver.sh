@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Puts this machine's own CoreDNS before the site's DNS servers in /etc/resolv.conf, and the cluster's domain before its
-# search list. By its address and not by 127.0.0.1, for pods get a copy. Three servers at most: glibc reads no more.
+# Put this machine's own CoreDNS before the site's DNS servers in /etc/resolv.conf, and the cluster's domain before
+# the site's search list. Name CoreDNS by the machine's address, not by 127.0.0.1, because pods get a copy of the
+# file. Write three servers at most, because glibc reads no more.
 # Exit 0 when written. USAGE: okd-resolver.sh VIP DOMAIN
 set -euo pipefail
 vip=${1:?VIP} domain=${2:?DOMAIN} upstreams=/run/okd-baremetal/upstreams
@@ -13,6 +14,6 @@ settings=$(
     grep -m 2 '^nameserver ' "$upstreams"
     grep '^options ' "$upstreams" || true
 )
-# A link leads to what NetworkManager or systemd-resolved writes themselves.
+# The target of a link is a file that NetworkManager or systemd-resolved writes: replace the link only.
 [[ ! -L /etc/resolv.conf ]] || rm /etc/resolv.conf
 echo "$settings" >/etc/resolv.conf
