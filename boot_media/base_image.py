@@ -1,4 +1,4 @@
-"""Base images in the cache, each by its digest, downloaded once."""
+"""The cache of base ISOs, each under its digest and downloaded once."""
 
 import hashlib
 import tempfile
@@ -17,20 +17,20 @@ SCHEMES = ("https://", "http://", "file://")
 
 
 def base_path(sha256: str) -> Path:
-    """Where the cache has the base ISO of that digest, when it has it."""
+    """Return the path in the cache of the base ISO with that digest, whether it exists or not."""
     return cache_dir() / "images" / sha256
 
 
 def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
-    """The base ISO in the cache, downloaded once.
+    """Return the path of the base ISO in the cache; download it if it is missing.
 
     Args:
-        sha256: Its digest, which also is its name in the cache.
-        url: Where to get it (http, https or file); empty: it must be in the cache.
-        report: Takes a line per 10 % of the download.
+        sha256: Its digest, which is also its name in the cache.
+        url: Its source (http, https or file). If empty, the cache must have it.
+        report: Called with a line per 10 % of the download.
 
     Raises:
-        BootMediaError: Not to be had, or another one.
+        BootMediaError: It is missing, cannot be downloaded, or has another digest.
     """
     path = base_path(sha256)
     if path.exists():
@@ -52,7 +52,7 @@ def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
 
 
 def _download(url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
-    """Copy `url` into `part`; its digest."""
+    """Copy `url` into `part`, and return its SHA-256."""
     if not url.startswith(SCHEMES):
         raise BootMediaError(
             "unknown scheme", where=url, fix=f"start media.base_iso.url with one of {', '.join(SCHEMES)}"

@@ -1,7 +1,7 @@
-"""A host's boot ISO: the base live ISO with one host's Ignition in it, kept as the few bytes that differ.
+"""A host's boot ISO: the base ISO with one host's Ignition in it, kept as the few bytes that differ from the base.
 
-Made by `coreos-installer iso customize`; it writes into a 256 KiB area that the live ISO keeps free for it, so a
-server can answer from base plus patches and store nothing per host.
+`coreos-installer iso customize` makes it. The tool writes only into an embed area of 256 KiB that the base ISO keeps
+free, so a server can send the base plus patches, and stores nothing per host.
 """
 
 import hashlib
@@ -22,36 +22,36 @@ from boot_media.tools import COREOS_INSTALLER_VERSION
 from providers.base.errors import BootMediaError
 from providers.base.memory import in_memory, path_of
 
-TAKE_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or run tools/coreos-installer"
+INSTALL_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or run tools/coreos-installer"
 BLOCK = 4096
 CHUNK = 1024 * 1024
 COPY_AT_ONCE = 1024**3
 TRIAL = b'{"ignition":{"version":"3.2.0"}}'
-# Power off is the only sign of a finished installation that needs no network of the guest; asked for without waiting,
-# since systemd waits for this very script (it won over the reboot unit in 19 of 19, measured 2026-11).
+# Power Off is the only sign of a finished installation that needs no network on the host. The script must not wait
+# for it, because systemd waits for the script (it came before the reboot unit in 19 of 19 installations, 2026-11).
 POWER_OFF = "#!/bin/sh\nexec systemctl --no-block poweroff\n"
 
 Patch = tuple[int, bytes]
-"""Offset in the base, and what stands there instead."""
+"""Offset in the base, and the bytes that replace those of the base there."""
 
 
 @dataclass(frozen=True)
 class Iso:
-    """A boot ISO as base plus patches."""
+    """A boot ISO, as a base and patches."""
 
     base: Path
     size: int
     patches: tuple[Patch, ...]
-    """Ascending, not overlapping."""
+    """In ascending order, without overlaps."""
     sha256: str
-    """Digest over the base's digest and the patches: names the ISO."""
+    """Digest over the base's digest and the patches, which names the ISO."""
 
     def place(self, host: str) -> str:
-        """Path of the host's ISO below the folder that a server has them in; without the ISO it cannot be guessed."""
+        """Return the path of the host's ISO below a server's folder. It cannot be guessed without the ISO itself."""
         return f"{self.sha256}/{host}.iso"
 
     def write(self, path: Path) -> None:
-        """Write it in full, readable by its owner alone, or not at all.
+        """Write the whole ISO, readable by its owner only. On an error, write nothing.
 
         Raises:
             OSError: It cannot be written.
@@ -67,24 +67,25 @@ class Iso:
 
 
 def place_pattern(host: str) -> str:
-    """What the `place` of any ISO of the host looks like, whatever its digest."""
+    """Return a regular expression for the `place` of every ISO of the host, whatever its digest."""
     return rf"[0-9a-f]{{64}}/{re.escape(host)}\.iso"
 
 
 class IsoMaker:
-    """Makes the boot ISOs of one base, each at the cost of what differs; for several threads.
+    """Maker of the boot ISOs of one base; several threads may use it.
 
-    The tool customizes a copy of the base in place, and only its embed area is read back. That it writes nowhere else
-    is seen once, over all bytes: the area put back, the copy has the base's digest. The area is put back after each
-    host, so nothing of one is ever in another's ISO; and the copy has no name, so nothing of it outlives the process.
+    The tool customizes a copy of the base in place, and the maker reads only the copy's embed area back. The maker
+    verifies once that the tool writes nowhere else: with the area restored, the copy has the base's digest. It
+    restores the area after each host, so no ISO holds bytes of another host's. The copy has no name, so it ends with
+    the process.
 
     Args:
-        base: A CoreOS live ISO; its folder has room for a second one.
-        sha256: Its digest.
-        coreos_installer: The tool.
+        base: A CoreOS live ISO. Its folder must have room for a copy.
+        sha256: The digest that the base must have.
+        coreos_installer: Path of the tool.
 
     Raises:
-        BootMediaError: Another base, no room, or the tool refuses.
+        BootMediaError: The base has another digest, its folder has no room, or the tool fails.
     """
 
     def __init__(self, base: Path, sha256: str, coreos_installer: Path) -> None:
@@ -112,20 +113,20 @@ class IsoMaker:
         self.close()
 
     def close(self) -> None:
-        """Let go of the copy."""
+        """Delete the copy."""
         self._undo.close()
 
     def make(self, *, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> Iso:
-        """A host's boot ISO: it installs to `root_device` with `ignition`, and powers off.
+        """Return a host's boot ISO, which installs to `root_device` with `ignition`, then powers the host off.
 
         Args:
-            ignition: What the installed system applies on its first boot; secret, and never on a disk.
-            keyfiles: NetworkManager's, text by file name, for the live system and the installed one; secret, on disk
-                only while the tool runs, which takes their names from there.
-            root_device: Disk that is wiped, as `/dev/…`.
+            ignition: Config that the installed system applies on its first boot. A secret, never written to a disk.
+            keyfiles: NetworkManager's, text by file name, for the live and the installed system. Secrets, on disk
+                only while the tool runs, because it takes their names from files.
+            root_device: The disk to wipe, as `/dev/…`.
 
         Raises:
-            BootMediaError: The tool refuses.
+            BootMediaError: The tool fails.
         """
         with self._lock:
             patches = self._patches(ignition, keyfiles, root_device)
@@ -135,7 +136,7 @@ class IsoMaker:
         return Iso(self._base, self._size, patches, digest.hexdigest())
 
     def _patches(self, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> tuple[Patch, ...]:
-        # Few system calls: in a fleet each one waits for its turn among the threads that talk to BMCs.
+        # Few system calls: with many hosts, each call waits for the threads that talk to BMCs.
         command: list[str | Path] = ["customize", "--dest-device", root_device, "--post-install", self._power_off]
         try:
             with ExitStack() as undo:
@@ -150,49 +151,49 @@ class IsoMaker:
         finally:
             os.pwrite(self._work.fileno(), self._free, self._offset)
         if after == self._free:
-            what = f"it has put nothing into the embed area of {self._base}"
-            raise BootMediaError(what, where=str(self._tool), fix=TAKE_VERSION)
+            what = f"wrote nothing into the embed area of {self._base}"
+            raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)
         return tuple(_differences(self._offset, self._free, after))
 
     def _embed_area(self) -> tuple[int, int]:
-        """Offset and length of what the tool may write."""
-        said = self._run("dev", "show", "iso", "--ignition")
+        """Return offset and length of the area that the tool may write."""
+        answer = self._run("dev", "show", "iso", "--ignition")
         try:
-            area = json.loads(said)
+            area = json.loads(answer)
             return int(area["offset"]), int(area["length"])
         except (ValueError, TypeError, KeyError):
             what = "does not report where the embed area is (`dev show iso --ignition`)"
-            raise BootMediaError(what, where=str(self._tool), fix=TAKE_VERSION) from None
+            raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION) from None
 
     def _compare(self) -> None:
-        """The copy is the base again, and the base is the wanted one."""
+        """Verify that the copy equals the base again, and that the base has the wanted digest."""
         if _sha256(path_of(self._work)) == self._sha256:
             return
         if (seen := _sha256(self._base)) != self._sha256:
             what = f"sha256 is {seen}, the stack wants {self._sha256} (media.base_iso.sha256)"
             raise BootMediaError(what, where=str(self._base), fix="remove the file")
-        what = f"it wrote beside the embed area of {self._base}"
-        raise BootMediaError(what, where=str(self._tool), fix=TAKE_VERSION)
+        what = f"wrote outside the embed area of {self._base}"
+        raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)
 
     def _run(self, *words: str | Path, open_files: Sequence[IO[bytes]] = ()) -> bytes:
-        """Standard output of the tool, which works on the copy."""
+        """Run the tool on the copy, and return its standard output."""
         command = [self._tool, *words, path_of(self._work)]
         kept = [file.fileno() for file in (self._work, *open_files)]
-        with in_memory() as said, in_memory() as complaint:
+        with in_memory() as output, in_memory() as complaint:
             try:
-                code = subprocess.call(command, stdout=said, stderr=complaint, pass_fds=kept)  # noqa: S603
+                code = subprocess.call(command, stdout=output, stderr=complaint, pass_fds=kept)  # noqa: S603
             except OSError as error:
                 what = f"cannot be run ({error.strerror})"
                 raise BootMediaError(what, where=str(self._tool), fix="run tools/coreos-installer") from None
             if code:
                 text = " ".join(os.pread(complaint.fileno(), CHUNK, 0).decode(errors="replace").split())
                 what = f"refused by coreos-installer: {text[:400]}"
-                raise BootMediaError(what, where=str(self._base), fix="take a CoreOS live ISO as the base")
-            return os.pread(said.fileno(), CHUNK, 0)
+                raise BootMediaError(what, where=str(self._base), fix="use a CoreOS live ISO as the base")
+            return os.pread(output.fileno(), CHUNK, 0)
 
 
 def _differences(offset: int, before: bytes, after: bytes) -> Iterator[Patch]:
-    """The blocks of `after` that differ, neighbours joined; both begin at `offset`."""
+    """Yield the blocks of `after` that differ from `before`, adjacent ones joined. Both start at `offset`."""
     starts = range(0, len(before), BLOCK)
     for differs, group in groupby(starts, lambda at: before[at : at + BLOCK] != after[at : at + BLOCK]):
         if differs:
@@ -201,7 +202,7 @@ def _differences(offset: int, before: bytes, after: bytes) -> Iterator[Patch]:
 
 
 def _copy(source: Path, target: IO[bytes]) -> int:
-    """Copy `source`, which costs nothing where the file system can share; its size."""
+    """Copy `source`, and return its size. The copy is free on a file system that shares blocks."""
     with source.open("rb") as file:
         while os.copy_file_range(file.fileno(), target.fileno(), COPY_AT_ONCE):
             pass

@@ -1,6 +1,6 @@
-"""A host's `networkConfig` (nmstate) as NetworkManager's keyfiles, made by `nmstatectl gc`; offline.
+"""NetworkManager keyfiles of a host's `networkConfig` (nmstate), which `nmstatectl gc` makes offline.
 
-Both may hold secrets. An error leaves it to the caller to name the host.
+Both may hold secrets. Errors do not name the host; the caller adds its name.
 """
 
 import json
@@ -18,37 +18,37 @@ from cluster.plan.model import Keyfile
 from providers.base.errors import BootMediaError
 
 MAIN_TABLE = "254"
-# What stands at `802.1x` itself is a password at the wrong place, most likely.
+# A plain value of `802.1x` itself is most likely a misplaced password.
 SECRET = re.compile(r"pass|psk|cak|secret|private-key|preshared-key|^802\.1x$")
 UNESCAPED = re.compile(r"[\\\x00-\x1f]")
 RULES = re.compile(r"(?:^routing-rule\d+=.*\n)+", re.M)
-PLACE = re.compile(r" at line \d+ column \d+")  # of the JSON that the tool reads, which nobody sees
+PLACE = re.compile(r" at line \d+ column \d+")  # in the tool's JSON input, which the operator never sees
 
 
 def keyfiles_of(network_config: Mapping[str, Any]) -> tuple[Keyfile, ...]:
-    """What NetworkManager reads of it, by name; the same bytes for the same document and version of the tool.
+    """Return the keyfiles of a `networkConfig`, by name. The same document and tool version give the same bytes.
 
     Args:
-        network_config: nmstate's document; of JSON's types.
+        network_config: nmstate's document, of JSON types.
 
     Raises:
-        BootMediaError: There is no nmstatectl, or it refuses; or it would write what NetworkManager reads otherwise,
-            or make a choice by chance.
+        BootMediaError: nmstatectl is missing or fails; or NetworkManager would read its answer differently; or its
+            answer would vary from run to run.
     """
     nmstatectl = find_nmstatectl()
     for path, value in _scalars(network_config):
         _judge(path, value)
-    answer = _asked(nmstatectl, network_config)
-    _judge_rules(network_config)  # whose shape the tool has judged
+    answer = _generated(nmstatectl, network_config)
+    _judge_rules(network_config)  # after the tool has validated the document's shape
     try:
         found = [(str(name), str(text)) for name, text in yaml.safe_load(answer)["NetworkManager"]]
     except (yaml.YAMLError, TypeError, KeyError, ValueError):
-        fix = f"install version {NMSTATECTL_VERSION}"
-        raise BootMediaError("its answer cannot be read", where=str(nmstatectl), fix=fix) from None
+        fix = f"install nmstatectl {NMSTATECTL_VERSION}"
+        raise BootMediaError("its output cannot be read", where=str(nmstatectl), fix=fix) from None
     texts = dict(found)
     if len(texts) < len(found) or any("/" in name or name.startswith(".") for name in texts):
         what = "a profile-name is used twice, starts with a dot or has a slash"
-        raise BootMediaError(what, fix="choose another: it becomes the name of a file")
+        raise BootMediaError(what, fix="choose another name: it becomes a file name")
     secret = _has_secrets(network_config)
     return tuple(
         Keyfile(name=name, text=RULES.sub(_sorted_rules, texts[name]), secret=secret) for name in sorted(texts)
@@ -56,7 +56,7 @@ def keyfiles_of(network_config: Mapping[str, Any]) -> tuple[Keyfile, ...]:
 
 
 def _scalars(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Each with its path."""
+    """Yield each scalar with its path."""
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield from _scalars(each, f"{path}.{key}" if path else str(key))
@@ -68,19 +68,19 @@ def _scalars(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _judge(path: str, value: object) -> None:
-    """Refuse what the tool takes, and writes as something else."""
+    """Refuse a value that the tool accepts but writes wrongly."""
     if not isinstance(value, str):
         return
     if UNESCAPED.search(value):
         what = "a backslash or a control character (a line break is one), which nmstatectl does not escape"
-        raise BootMediaError(what, where=path, fix="take it out")
+        raise BootMediaError(what, where=path, fix="remove it")
     if value.startswith("sriov:"):
-        what = "sriov:<card>:<number> is resolved on a running host alone"
+        what = "sriov:<card>:<number> can be resolved only on a running host"
         raise BootMediaError(what, where=path, fix="write the name of that virtual function, such as eno1v0")
 
 
 def _judge_rules(network_config: Mapping[str, Any]) -> None:
-    """Refuse a rule that could be kept with several interfaces: nmstatectl takes one of them by chance."""
+    """Refuse a rule that fits several interfaces: nmstatectl would choose one of them at random."""
     interfaces = defaultdict[str, set[str]](set)
     for route in _entries(network_config, "routes"):
         if interface := route.get("next-hop-interface"):
@@ -89,26 +89,26 @@ def _judge_rules(network_config: Mapping[str, Any]) -> None:
         table = str(rule.get("route-table") or MAIN_TABLE)
         if len(interfaces[table]) > 1 and not rule.get("iif"):
             several = ", ".join(sorted(interfaces[table]))
-            what = f"table {table} has routes through {several}; nmstatectl would keep its rules with any one of them"
+            what = f"table {table} has routes through {several}; nmstatectl would add its rules to a random one"
             raise BootMediaError(what, where="route-rules", fix="give each interface a table of its own")
 
 
 def _entries(network_config: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """What is configured of `routes` or `route-rules`."""
+    """Return the configured entries of `routes` or `route-rules`."""
     listed = (network_config.get(key) or {}).get("config") or []
     return [each for each in listed if each.get("state") != "absent"]
 
 
-def _asked(nmstatectl: Path, network_config: Mapping[str, Any]) -> str:
-    """The tool's answer."""
+def _generated(nmstatectl: Path, network_config: Mapping[str, Any]) -> str:
+    """Run the tool on the document, and return its output."""
     run = _run(nmstatectl, network_config)
     if not run.returncode:
         return run.stdout
-    # Asked again, for it cites what it does not like.
+    # Run it again without secrets, because it quotes the text that it refuses.
     run = _run(nmstatectl, _without_secrets(network_config))
-    reason = run.stderr if run.returncode else "a password or another secret in it is not well-formed"
+    reason = run.stderr if run.returncode else "a password or another secret in it is malformed"
     what = f"nmstatectl refuses it: {' '.join(PLACE.sub('', reason).split())[:400]}"
-    raise BootMediaError(what, fix="correct it by nmstate's documentation")
+    raise BootMediaError(what, fix="correct it according to nmstate's documentation")
 
 
 def _run(nmstatectl: Path, document: object) -> subprocess.CompletedProcess[str]:
@@ -130,7 +130,7 @@ def _has_secrets(value: Any) -> bool:
 
 
 def _without_secrets(value: Any, key: str = "") -> Any:
-    """The same, each secret replaced by something of its type and length."""
+    """Return a copy with each secret replaced by a value of its type and length."""
     if isinstance(value, Mapping):
         return {name: _without_secrets(each, str(name)) for name, each in value.items()}
     if isinstance(value, list):
@@ -141,6 +141,6 @@ def _without_secrets(value: Any, key: str = "") -> Any:
 
 
 def _sorted_rules(rules: re.Match[str]) -> str:
-    """Numbered anew: the tool keeps them in a hash table, whose order changes from run to run."""
+    """Sort and renumber rules: the tool keeps them in a hash table, whose order changes from run to run."""
     values = sorted(line.partition("=")[2] for line in rules[0].splitlines())
     return "".join(f"routing-rule{number}={value}\n" for number, value in enumerate(values))

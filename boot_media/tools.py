@@ -1,4 +1,4 @@
-"""The programs that boot media are made with, and the cache that they and downloads are kept in."""
+"""The programs that make boot media, and the cache for these programs and for downloads."""
 
 import os
 import shutil
@@ -8,34 +8,34 @@ from providers.base.errors import BootMediaError
 
 COREOS_INSTALLER_VERSION = "0.27.0"
 NMSTATECTL_VERSION = "2.2.62"
-"""Those that this program was tried with, and that `tools/<name>` builds."""
+"""The tested versions, which `tools/<name>` builds."""
 
 
 def cache_dir() -> Path:
-    """Where downloads and built tools are kept; `tools/lib.sh` has the same rule."""
+    """Return the folder of downloads and built tools. `tools/lib.sh` has the same rule."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "okd-baremetal")
 
 
 def find_coreos_installer() -> Path:
-    """coreos-installer.
+    """Return the path of coreos-installer.
 
     Raises:
-        BootMediaError: There is none.
+        BootMediaError: It is not installed.
     """
     return _find("coreos-installer", COREOS_INSTALLER_VERSION)
 
 
 def find_nmstatectl() -> Path:
-    """Nmstatectl.
+    """Return the path of nmstatectl.
 
     Raises:
-        BootMediaError: There is none.
+        BootMediaError: It is not installed.
     """
     return _find("nmstatectl", NMSTATECTL_VERSION)
 
 
 def _find(name: str, version: str) -> Path:
-    """A tool from PATH, or the one that `tools/<name>` built."""
+    """Return a tool from PATH, else the one that `tools/<name>` built."""
     built = cache_dir() / f"{name}-{version}" / "bin" / name
     if found := shutil.which(name):
         return Path(found)

@@ -1,1 +1,1 @@
-"""The command line, `okd-baremetal`: everything that can be known offline."""
+"""The command line, `okd-baremetal`: everything that works offline."""

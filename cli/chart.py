@@ -1,4 +1,4 @@
-"""`chart`: a handoff's outputs drawn: states over time, who held the VIPs, and where their longest gap was."""
+"""`chart`: draw a handoff's outputs: its states over time, the holders of the VIPs, and the longest gap."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ STATE, HOLDER, GAP = "━", "█", "▲"
 
 PLOT, RIGHT, LETTER = 540, 84, 8
 HEAD, LANE, BAR, FOOT = 62, 24, 12, 28
-"""Pixels of the picture: plot, times and a name's letter across; headline and axis, a lane, its bar, and gap down."""
+"""In pixels. Widths: plot, totals, one letter of a name. Heights: headline and axis, lane, a lane's bar, gap line."""
 TICKS = 8
 STEPS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800)
 STYLE = """
@@ -36,31 +36,31 @@ text{fill:#f0f6fc}.back{fill:#0d1117}.soft{fill:#9198a1}.line{stroke:#3d444d}.st
 
 @dataclass(frozen=True)
 class Lane:
-    """One line of the chart: when something was so, in seconds."""
+    """One line of the chart: the spans of a state or a holder, in seconds."""
 
     name: str
     kind: str
-    """`state`, `holder`, or `gone`: nobody holds the VIPs, or no one machine."""
+    """`state`, `holder`, or `gone` if no machine, or more than one, holds the VIPs."""
     spans: tuple[tuple[float, float], ...]
 
     @property
     def total(self) -> str:
-        """How long it was so."""
+        """The sum of the spans, as text."""
         return f"{sum(end - begin for begin, end in self.spans):.1f} s"
 
 
 def chart(_: argparse.Namespace) -> int:
-    """Draw what standard input has: `pulumi stack output handoff --json`."""
+    """Draw the outputs on standard input, which are those of `pulumi stack output handoff --json`."""
     try:
         print(text(json.load(sys.stdin)))
     except (ValueError, TypeError, KeyError):
-        fix = "give it those of `pulumi stack output handoff --json`"
+        fix = "pipe `pulumi stack output handoff --json` into this command"
         raise ConfigError([Fault("", "no outputs of a handoff on standard input", fix)]) from None
     return GOOD
 
 
 def text(handoff: Handoff) -> str:
-    """The chart in a dozen lines for a terminal."""
+    """Return the chart in a dozen lines for a terminal."""
     shown, end_s = _lanes(handoff), _end_s(handoff)
     width = max(len(lane.name) for lane in shown)
     lines = [_headline(handoff)]
@@ -74,7 +74,7 @@ def text(handoff: Handoff) -> str:
 
 
 def svg(handoff: Handoff) -> str:
-    """The chart as a picture, for light and for dark."""
+    """Return the chart as an SVG picture, for light and dark mode."""
     shown, scale = _lanes(handoff), PLOT / _end_s(handoff)
     left, bottom = 24 + LETTER * max(len(lane.name) for lane in shown), HEAD + LANE * len(shown)
     width, height = left + PLOT + RIGHT, bottom + FOOT
@@ -103,7 +103,7 @@ def _headline(handoff: Handoff) -> str:
 
 
 def _lanes(handoff: Handoff) -> list[Lane]:
-    """States in their order, then holders as they were first seen."""
+    """Return the states in their order, then the holders in the order of their first appearance."""
     states = [
         Lane(entry["state"], "state", ((entry["at_s"], after["at_s"]),))
         for entry, after in pairwise(handoff["timeline"])
@@ -125,7 +125,7 @@ def _column(second: float, end_s: float) -> int:
 
 
 def _drawn(lane: Lane, mark: str, end_s: float) -> str:
-    """A bar is a column wide at least."""
+    """Return the lane's bars as text, each at least one column wide."""
     columns = [" "] * COLUMNS
     for begin, end in lane.spans:
         first = _column(begin, end_s)

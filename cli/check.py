@@ -1,4 +1,4 @@
-"""`check` and `clashes`: what is wrong with install-configs, each alone and one beside the other."""
+"""`check` and `clashes`: the faults of install-configs, and the clashes between them."""
 
 import argparse
 import sys
@@ -13,34 +13,34 @@ from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from providers.base.errors import ConfigError, Fault, one_line
 
-CLASHES = """Judges the install-configs of one layer-2 network, and prints each clash between two at the later one.
-The option `vrids` of a stack is not seen here: the VRIDs are those that the clusters' names give."""
+CLASHES = """Check the install-configs of one layer-2 network, and print each clash between two with the later file.
+This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names."""
 
 
 class Judged(NamedTuple):
-    """One file and what is wrong with it."""
+    """One file and its faults."""
 
     file: str
     text: str
     config: InstallConfig
-    """An empty one if the file cannot be read."""
+    """The file's content; an empty config if the file cannot be read."""
     faults: tuple[Fault, ...]
 
 
 def check(options: argparse.Namespace) -> int:
-    """Each fault of each file, or that it is good."""
+    """Print each fault of each file, or `ok`."""
     return _verdict([judge(file) for file in options.files])
 
 
 def clashes(options: argparse.Namespace) -> int:
-    """As `check`, and each clash with an earlier file."""
+    """Print what `check` prints, and each clash with an earlier file."""
     files = [judge(file) for file in options.files]
     found = clashes_between([JudgedConfig(each.file, each.config) for each in files])
     return _verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
 
 
 def judge(file: str) -> Judged:
-    """Read and judge one file; notices are printed at once."""
+    """Read and judge one file, and print its notices."""
     text = ""
     try:
         text = read_text(Path(file))

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, where a stack's files are, and no word of a file in an error of our own."""
+"""What all commands share: exit codes, the paths of a stack's files, and errors that never quote an input file."""
 
 import argparse
 import sys
@@ -13,11 +13,11 @@ REFUSED = 2
 
 
 def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
-    """Run the command that the arguments name: the parser's `run`.
+    """Run the command that the arguments name.
 
     Args:
-        parser: With the program's name.
-        arguments: None: the process's own.
+        parser: Sets `run` to the command's function.
+        arguments: The arguments; None takes those of the process.
 
     Returns:
         The exit code.
@@ -33,17 +33,17 @@ def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
         return REFUSED
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        # Neither its message nor a traceback: they may hold values of the files.
+        # Print neither the message nor a traceback: both may hold values of the input files.
         where = f"{Path(last.filename).name}:{last.lineno}"
         print(f"{parser.prog}: internal error: {type(error).__name__}: {where}", file=sys.stderr)
         return FAILED
 
 
 def stack_file(stack: str) -> Path:
-    """Options of a stack."""
+    """Return the path of a stack's options."""
     return Path("stacks", f"Pulumi.{stack}.yaml")
 
 
 def install_config(stack: str) -> Path:
-    """Install-config of a stack."""
+    """Return the path of a stack's install-config."""
     return Path("stacks", stack, "install-config.yaml")

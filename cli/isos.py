@@ -1,4 +1,4 @@
-"""`isos`: the boot ISOs of a stack's servers as files, for a web server where BMCs do not reach the provisioner."""
+"""`isos`: write the boot ISOs of a stack's servers, for a web server if BMCs cannot reach the provisioner."""
 
 import argparse
 import sys
@@ -24,14 +24,14 @@ from providers.base.spec import Model
 
 
 class Sources(Model):
-    """Those of a stack's options that ISOs are made from, beside what is rendered."""
+    """The options of a stack that boot ISOs are made from, beside the rendered files."""
 
     payload: PayloadDigests
     media: MediaOption
 
 
 def isos(options: argparse.Namespace) -> int:
-    """Write them."""
+    """Write the boot ISOs, and print the path of each."""
     file = stack_file(options.stack)
     stack = read_stack_file(file)
     sources, intent = sources_of(file, stack), complete_intent(install_config(options.stack), stack)
@@ -41,14 +41,14 @@ def isos(options: argparse.Namespace) -> int:
 
 
 def sources_of(file: Path, options: Mapping[str, Any]) -> Sources:
-    """What a stack's options say.
+    """Validate the options of a stack that boot ISOs are made from.
 
     Args:
-        file: Where they were read.
-        options: By name, without the encrypted ones.
+        file: The stack's file, which errors name.
+        options: The options by name, without encrypted ones.
 
     Raises:
-        ConfigError: One line per option that is wrong, missing or encrypted.
+        ConfigError: An option is wrong, missing or encrypted; one fault each.
     """
     try:
         return Sources.model_validate(options)
@@ -57,13 +57,13 @@ def sources_of(file: Path, options: Mapping[str, Any]) -> Sources:
 
 
 def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Iterator[Path]:
-    """Write `<digest>/<host>.iso` of every server into `out`, for its owner alone, but for those that exist.
+    """Write `<digest>/<host>.iso` of every server into `out`, readable by its owner only. Keep those that exist.
 
     Yields:
-        The path of each.
+        The path of each ISO.
 
     Raises:
-        OkdBaremetalError: No base ISO, no tool, no payload, one of them refused, or `out` cannot be written.
+        OkdBaremetalError: Base ISO, tool or payload is missing or not valid, or `out` cannot be written.
     """
     rendered, base = render(intent), sources.media.base_iso
     pools = {server.role.pool for server in intent.servers}

@@ -1,4 +1,4 @@
-"""`payload-config`: the install-config of platform none that the payload is generated from."""
+"""`payload-config`: print the install-config of platform none that the payload is generated from."""
 
 import argparse
 import sys
@@ -12,13 +12,13 @@ from providers.base.errors import ConfigError, Fault
 
 
 def payload_config(options: argparse.Namespace) -> int:
-    """Print it. It is a secret, so no terminal gets it."""
+    """Print the install-config of platform none. It holds a secret, so refuse to print to a terminal."""
     if sys.stdout.isatty():
-        what = "it holds the pull secret, which no terminal should show"
+        what = "standard output is a terminal, but the output holds the pull secret"
         fix = f"run `okd-baremetal payload-config {options.file} > DIR/install-config.yaml`"
         raise ConfigError([Fault("", what, fix)])
     file = judge(options.file)
-    # Logins may be secrets of the stack instead, and the payload has no use for them.
+    # Ignore missing logins: they may be secrets of the stack, and the payload does not need them.
     if found := [fault for fault in file.faults if not LOGIN.fullmatch(fault.where)]:
         raise ConfigError(fault.within(file.file) for fault in found)
     print(payload_text(mapping(file.text), file.config.networking), end="")

@@ -1,4 +1,4 @@
-"""`plan`: what follows from an install-config, alone or with a stack's options."""
+"""`plan`: print the plan of an install-config, alone or with a stack's options."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from cluster.plan import load_intent, plan_json
 
 
 def plan(options: argparse.Namespace) -> int:
-    """The plan as JSON."""
+    """Print the plan as JSON."""
     stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
     print(json.dumps(plan_json(load_intent(options.file, stack)), indent=2))
     return GOOD

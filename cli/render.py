@@ -1,4 +1,4 @@
-"""`render`: the files of the machines as a tree, made offline."""
+"""`render`: write the machines' files as a tree of folders, offline."""
 
 import argparse
 import shutil
@@ -26,7 +26,7 @@ SECRET = 0o600
 
 
 def render(options: argparse.Namespace) -> int:
-    """Write the tree, after all that can be judged here was judged."""
+    """Judge all inputs, then write the tree."""
     stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
     intent = complete_intent(options.file, stack, sample=options.sample_addresses)
     rendered = render_files(intent)
@@ -45,49 +45,49 @@ def render(options: argparse.Namespace) -> int:
 
 
 def complete_intent(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = False) -> Intent:
-    """What is rendered, judged.
+    """Return an intent that is complete enough to render.
 
     Args:
         file: The install-config.
         stack: The stack's options.
-        sample: Make up what is missing.
+        sample: Make up missing addresses and images.
 
     Raises:
-        ConfigError: An input is wrong, or does not say enough.
+        ConfigError: An input is wrong or missing.
     """
     intent = load_intent(file, stack, keyfiles_of=keyfiles_of)
     if sample:
         intent, made = with_samples(intent)
         for each, value in made.items():
-            print(f"sample, for a look only: {each.where}: {value}", file=sys.stderr)
+            print(f"made-up sample: {each.where}: {value}", file=sys.stderr)
     if found := missing(intent):
-        fix = "name it in the stack's options and give --stack, or look with --sample-addresses"
+        fix = "set it in the stack's options and give --stack, or try with --sample-addresses"
         raise ConfigError(Fault(each.where, each.what, fix) for each in found)
     return intent
 
 
 def own_configs(intent: Intent, rendered: Rendered) -> dict[str, str]:
-    """Our Ignition of each machine: `bootstrap.ign`, `hosts/<name>/master.ign` or `worker.ign`."""
+    """Return our part of each Ignition config, by path: `bootstrap.ign`, `hosts/<name>/<pool>.ign`."""
     servers = {f"hosts/{each.name}/{each.role.pool}.ign": own_config(rendered.of(each)) for each in intent.servers}
     return {f"{BOOTSTRAP}.ign": own_config(rendered.bootstrap), **servers}
 
 
 def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> None:
-    """Write all of it, or nothing. `out` is for its owner alone.
+    """Write all files, or nothing. Only the owner can read `out`.
 
     Args:
-        out: A directory that does not exist yet, or is empty.
+        out: A directory that is missing or empty.
         folders: Files by folder.
         composed: Ignition configs by path; secret.
 
     Raises:
-        ConfigError: `out` has content, or cannot be written.
+        ConfigError: `out` is not empty, or cannot be written.
     """
-    target = out.resolve()  # a link, or `.`, is not to be replaced itself
+    target = out.resolve()  # replace the target of a link, and not the link (or `.`)
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
-        # Beside it, so that the move is one within a file system.
+        # Beside the target, so that the rename stays within one file system.
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
             for folder, files in folders.items():
@@ -98,7 +98,7 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
         finally:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
-        fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a directory that can")
+        fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
         raise ConfigError([fault]) from None
 
 
@@ -112,10 +112,10 @@ def _ask_readers(folders: Folders, ours: Mapping[str, str], composed: Mapping[st
 
 
 def _payload(folder: Path, domain: str) -> dict[str, bytes]:
-    """The payload's files, judged.
+    """Read and judge the payload's files.
 
     Raises:
-        ConfigError: One line per fault.
+        ConfigError: A file is missing or wrong; one fault each.
     """
     contents, faults = dict[str, bytes](), list[Fault]()
     for name in (BOOTSTRAP, *(role.pool for role in Role)):

@@ -1,4 +1,4 @@
-"""`schema`: what may be in both inputs."""
+"""`schema`: print the JSON Schemas of install-config and of the stack's options."""
 
 import argparse
 import json
@@ -8,6 +8,6 @@ from cluster.json_schema import schemas
 
 
 def schema(_: argparse.Namespace) -> int:
-    """The JSON Schemas of both inputs."""
+    """Print the JSON Schemas of both inputs."""
     print(json.dumps(schemas(), indent=2))
     return GOOD

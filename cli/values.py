@@ -1,4 +1,4 @@
-"""`vrid` and `bmc-url`: how a name and an address are read."""
+"""`vrid` and `bmc-url`: print the VRIDs of a cluster's name, and the parts of a BMC's address."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from providers.base.errors import ConfigError
 
 
 def vrid(options: argparse.Namespace) -> int:
-    """The router ids of each name."""
+    """Print the router ids of each name."""
     faults = {name: fault for name in options.names if (fault := name_fault(name))}
     for name in options.names:
         if name not in faults:
@@ -25,7 +25,7 @@ def vrid(options: argparse.Namespace) -> int:
 
 
 def bmc_url(options: argparse.Namespace) -> int:
-    """How each address is read."""
+    """Print the parts of each address, or why it is not valid."""
     code = GOOD
     for url in options.urls:
         found: dict[str, Any]
@@ -39,5 +39,5 @@ def bmc_url(options: argparse.Namespace) -> int:
 
 
 def _without_login(url: str) -> str:
-    """A URL that may be none; all before its last @ goes, since passwords may hold any character."""
+    """Drop the login from a text that may not be a URL: all before the last @, as passwords hold any character."""
     return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)?.*@", r"\1", url, flags=re.DOTALL)

@@ -1,1 +1,1 @@
-"""What is wanted: the installer's install-config and our own options, turned into one plan. No pulumi, no network."""
+"""Install-config and stack options, judged and joined to one plan, without Pulumi and without network access."""

@@ -1,4 +1,4 @@
-"""Clusters that share one layer-2 network: what two of them must not both have."""
+"""Clashes between clusters that share one layer-2 network: values that only one of them can have."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -15,37 +15,37 @@ from cluster.values.vrrp import free_router_ids, router_ids
 from providers.base.errors import Fault
 
 NAMED = 3
-"""Earlier holders of a value that its line names."""
+"""The number of earlier clusters that one line names."""
 
 
 class JudgedConfig(NamedTuple):
-    """One of the clusters."""
+    """The install-config of one cluster."""
 
     file: str
-    """As the user wrote it."""
+    """The path as the user wrote it."""
     config: InstallConfig
 
 
 class _Value(NamedTuple):
-    """What one cluster wants for itself."""
+    """A value that one cluster claims for itself."""
 
     number: int
-    """Of the cluster, counted from 0."""
+    """Number of the cluster, from 0."""
     key: Hashable
     path: str
     what: str
-    """The value as the file has it; for VRIDs, whose it is."""
+    """The value as in the file; for a VRID, the VIP or cluster that it belongs to."""
 
 
 _Found = Iterator[tuple[int, Fault]]
-"""With the number of the cluster that has it."""
+"""Faults, each with the number of its cluster."""
 
 
 def clashes_between(clusters: Sequence[JudgedConfig]) -> list[list[Fault]]:
-    """Of each cluster in turn, what an earlier one has as well.
+    """Return the clashes of each cluster with the clusters before it.
 
-    Values that make no sense are left to the file's own check. A cluster whose name an earlier one has gets no line
-    about its VRIDs: they follow from the name.
+    This ignores values that are not valid, because the check of each file reports them. A cluster that has the name of
+    an earlier one gets no line about its VRIDs, because they follow from the name.
     """
     found: list[list[Fault]] = [[] for _ in clusters]
     for family in (_names, _router_ids, _vips, _macs, _bmcs, _networks):
@@ -149,7 +149,7 @@ def _name_claims(clusters: Sequence[JudgedConfig]) -> Iterator[_Value]:
 
 
 def _distinct_names(clusters: Sequence[JudgedConfig]) -> list[_Value]:
-    """The first claim to each name."""
+    """Return the first claim to each name."""
     firsts: dict[Hashable, _Value] = {}
     for claim in _name_claims(clusters):
         firsts.setdefault(claim.key, claim)
@@ -157,7 +157,7 @@ def _distinct_names(clusters: Sequence[JudgedConfig]) -> list[_Value]:
 
 
 def _shared(claims: Iterable[_Value]) -> Iterator[tuple[_Value, list[_Value]]]:
-    """Each claim to what earlier clusters have, with theirs."""
+    """Yield each claim to a value that earlier clusters have, with their claims."""
     holders: dict[Hashable, list[_Value]] = defaultdict(list)
     for claim in claims:
         if earlier := [each for each in holders[claim.key] if each.number != claim.number]:
@@ -166,7 +166,7 @@ def _shared(claims: Iterable[_Value]) -> Iterator[tuple[_Value, list[_Value]]]:
 
 
 def _taken(clusters: Sequence[JudgedConfig], claims: Iterable[_Value], fix: str) -> _Found:
-    """A line per claim to what an earlier cluster has at a path of its file."""
+    """Yield a fault per claim to a value that an earlier cluster has."""
     for claim, earlier in _shared(claim for claim in claims if claim.key is not None):
         owners = _listed(f"{each.path} of {clusters[each.number].file}" for each in earlier)
         yield claim.number, Fault(claim.path, f"{claim.what} is {owners} already", fix)
@@ -177,7 +177,7 @@ def _files(clusters: Sequence[JudgedConfig], claims: Iterable[_Value]) -> str:
 
 
 def _listed(owners: Iterable[str]) -> str:
-    """As many as a line can hold."""
+    """Return as many names as a line can hold, and the number of the others."""
     texts = list(owners)
     more = len(texts) - NAMED
     return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -180,7 +180,7 @@ class MediaOption(Option):
             fix = "name address, or the url of a web server that has the boot ISOs"
             raise PydanticCustomError("missing", "neither address nor url", {FIX: fix})
         if self.url and self.model_fields_set & {"address", "port"}:
-            fix = "take address and port out, or url"
+            fix = "remove address and port, or url"
             raise PydanticCustomError("one_way", "with url nothing is served here", {FIX: fix})
         return self
 

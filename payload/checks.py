@@ -118,7 +118,7 @@ def _infrastructure(where: Path, config: IgnitionFile) -> _Infrastructure:
         why = first_reason(error)
     except (yaml.YAMLError, ValueError):
         why = "no YAML"
-    what = f"{PLATFORM_MANIFEST} in it is no infrastructure manifest ({why})"
+    what = f"{PLATFORM_MANIFEST} in it is not an infrastructure manifest ({why})"
     raise PayloadError(what, where=str(where), fix=TAKE)
 
 

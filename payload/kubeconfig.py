@@ -140,7 +140,7 @@ def _authorities_of(inside: bytes) -> frozenset[x509.Certificate]:
     try:
         return _authorities(_Clusters.model_validate(yaml.safe_load(inside)).clusters[0].cluster.ca)
     except (yaml.YAMLError, ValueError):  # their texts have the key
-        what = f"{INSIDE} in it is no kubeconfig"
+        what = f"{INSIDE} in it is not a kubeconfig"
         raise PayloadError(what, where="bootstrap.ign", fix=TAKE) from None
 
 

@@ -36,7 +36,7 @@ class Content(Model):
         """
         head, comma, body = (self.source or "data:,").partition(",")
         if not comma or not head.startswith("data:"):
-            raise ValueError("its source is no data URL")
+            raise ValueError("its source is not a data URL")
         raw = unquote_to_bytes(body)
         try:
             raw = b64decode(raw, validate=True) if head.endswith(";base64") else raw

@@ -1,8 +1,8 @@
-"""What the installer fills in where a file says nothing, before it judges.
+"""The defaults that the installer sets for unset fields before it validates.
 
 Source: openshift/installer pkg/types/defaults/{installconfig,machinepools}.go, baremetal/defaults/platform.go.
-Two defaults of the installer depend on the moment and are not here: VIPs from a DNS look-up (this program reads files
-only: they must be written), and random MACs of the bootstrap VM (`plan` derives one from the cluster's name).
+Two of the installer's defaults are missing here, because they are not deterministic: VIPs from a DNS lookup (here the
+file must name them), and random MACs of the bootstrap VM (`plan` derives one from the cluster's name).
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ PROVISIONING_NETWORK = "172.22.0.0/24"
 
 
 def with_defaults(config: InstallConfig) -> InstallConfig:
-    """Fill the gaps."""
+    """Return the config with all defaults set."""
     compute = config.compute
     if not any(pool.name == "worker" for pool in compute):
         compute = (*compute, MachinePool(name="worker"))
@@ -94,12 +94,12 @@ def _provisioning(given: BareMetal, mode: str) -> dict[str, Any]:
 
 
 def _nth(network: Network | None, index: int) -> str:
-    """An address of a network by its number; negative ones count from the end."""
+    """Return an address of a network by its number. A negative number counts from the end."""
     if network is None or abs(index) >= network.num_addresses:
         return ""
     return str(network.network_address + index if index >= 0 else network.broadcast_address + index + 1)
 
 
 def _hosts(hosts: tuple[Host, ...]) -> tuple[Host, ...]:
-    """They stay in the file's order, which the installer changes here: messages name their indexes."""
+    """Set the defaults of hosts. Unlike the installer, keep the file's order, because faults name a host by its index."""
     return tuple(host.model_copy(update={"boot_mode": host.boot_mode or "UEFI"}) for host in hosts)

@@ -1,4 +1,4 @@
-"""Old spellings, brought to today's as openshift/installer's pkg/types/conversion/installconfig.go does."""
+"""Conversion of deprecated keys, as in openshift/installer pkg/types/conversion/installconfig.go."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ API_VERSIONS = ("v1", "v1beta3", "v1beta4")
 
 
 def modernize(config: InstallConfig) -> tuple[InstallConfig, list[Fault], list[Fault]]:
-    """Give what old keys say to the new ones.
+    """Move the values of old keys to their new keys.
 
     Returns:
-        The config, what is wrong (an old and a new key disagree), and a notice per old key.
+        The config, a fault for each old key that contradicts its new key, and a notice for each old key.
     """
     networking, notices = _networking(config.networking)
     config = config.model_copy(update={"networking": networking})
@@ -46,7 +46,7 @@ def _networking(networking: Networking) -> tuple[Networking, list[Fault]]:
     if networking.type:
         notices.append(_notice("networking.type", "networkType"))
     kind = networking.network_type or networking.type
-    # The installer takes these two in any case.
+    # The installer accepts these two in upper and lower case.
     named = {name.lower(): name for name in ("OVNKubernetes", "OpenShiftSDN")}
     changes["network_type"] = named.get(kind.lower(), kind)
     return networking.model_copy(update=changes), notices
@@ -74,8 +74,8 @@ def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Fault], list[Fault]
         notices.append(_notice(f"{at}.{name}", new))
         if values and value not in ((values,) if isinstance(values, str) else values):
             given = values if isinstance(values, str) else ", ".join(values)
-            what = f"{value}, but {new} says {given}"
-            faults.append(Fault(f"{at}.{name}", what, f"keep {new} and take {name} out"))
+            what = f"{value}, but {new} is {given}"
+            faults.append(Fault(f"{at}.{name}", what, f"keep {new} and remove {name}"))
     changes["api_vips"] = old.api_vips or ((old.api_vip,) if old.api_vip else ())
     changes["ingress_vips"] = old.ingress_vips or ((old.ingress_vip,) if old.ingress_vip else ())
     changes["cluster_provisioning_ip"] = old.cluster_provisioning_ip or old.provisioning_host_ip
@@ -84,7 +84,7 @@ def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Fault], list[Fault]
         changes["provisioning_network"] = old.provisioning_network or UNMANAGED
     for name, image in (("bootstrapOSImage", old.bootstrap_os_image), ("clusterOSImage", old.cluster_os_image)):
         if image:
-            notices.append(Fault(f"{at}.{name}", "the installer reads it no more", "take it out"))
+            notices.append(Fault(f"{at}.{name}", "the installer no longer reads it", "remove it"))
     return changes, faults, notices
 
 

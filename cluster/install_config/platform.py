@@ -1,4 +1,4 @@
-"""Platform baremetal, as openshift/installer's pkg/types/baremetal/platform.go and rootdevice.go declare it."""
+"""Platform baremetal, as declared in openshift/installer pkg/types/baremetal/platform.go and rootdevice.go."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from pydantic import Field, StrictBool, StrictInt
 from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text
 
 MANAGED, UNMANAGED, DISABLED = PROVISIONING_MODES = ("Managed", "Unmanaged", "Disabled")
-"""What `provisioningNetwork` can be."""
+"""The values of `provisioningNetwork`."""
 
 
 class Bmc(Section):
-    """How to reach a server's BMC."""
+    """Address and login of a server's BMC."""
 
     address: Text = ""
     username: Text = ""
@@ -20,7 +20,7 @@ class Bmc(Section):
 
 
 class RootDeviceHints(Section):
-    """Which disk is written; all hints given must fit."""
+    """Selection of the disk to install to, which must match all given hints."""
 
     device_name: Text = ""
     hctl: Text = ""
@@ -48,7 +48,7 @@ class Host(Section):
 
 
 class LoadBalancer(Section):
-    """Who balances API and Ingress."""
+    """Whether the cluster or the site balances API and Ingress."""
 
     type: Text = ""
 
@@ -90,7 +90,7 @@ class BareMetal(Section):
 
 
 class Platform(Section):
-    """The platform; this program knows one."""
+    """The platform; this program supports baremetal only."""
 
     baremetal: BareMetal | None = None
     aws: dict[str, Any] | None = None

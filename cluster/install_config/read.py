@@ -1,4 +1,4 @@
-"""From the text of a file to a judged install-config."""
+"""Read the text of an install-config, and judge it."""
 
 import re
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import Location, dotted, meant, shape_faults
 
 MOST_VALUES = 100_000
-"""In one file. Anchors that repeat each other make more of a few lines than any reader can take."""
+"""The limit per file. A few lines of anchors that repeat each other could expand beyond any memory."""
 
 
 class Credentials(NamedTuple):
-    """How to log in to a BMC, where the stack's secrets say so."""
+    """A BMC's login from the stack's secrets."""
 
     username: str
     password: SecretStr
@@ -30,13 +30,13 @@ class Credentials(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a file says, and what is wrong with it."""
+    """The content of a file, and its faults."""
 
     config: InstallConfig
-    """Today's spellings only, defaults filled in. Meant for use where `faults` is empty."""
+    """In today's spellings, with all defaults. Complete only if `faults` is empty."""
     faults: tuple[Fault, ...]
     notices: tuple[Fault, ...]
-    """Old spellings that still work."""
+    """One for each old spelling that still works."""
 
 
 def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Reading:
@@ -44,10 +44,10 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
 
     Args:
         text: The file's content.
-        credentials: BMC credentials by host name, in place of those in the file.
+        credentials: BMC credentials by host name, which replace those in the file.
 
     Raises:
-        ConfigError: It is no YAML mapping.
+        ConfigError: The text is not a YAML mapping.
     """
     raw = mapping(text)
     shape, muted = _judged_shape(raw)
@@ -56,7 +56,7 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
     if config.platform.baremetal is None:
         muted.add("platform.baremetal")
     if muted & {"networking", "networking.machineNetwork"}:
-        muted |= {"platform.baremetal.apiVIPs", "platform.baremetal.ingressVIPs"}  # they would be judged by a default
+        muted |= {"platform.baremetal.apiVIPs", "platform.baremetal.ingressVIPs"}  # else the rules would judge them by a default network
     found += [fault for rule in RULES for fault in rule(config)]
     kept = [fault for fault in found if not any(_below(fault.where, path) for path in muted)]
     return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices))
@@ -67,10 +67,10 @@ def _below(path: str, parent: str) -> bool:
 
 
 def _judged_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
-    """Take out of `raw` what does not fit the schema, so that the rules can judge the rest.
+    """Remove the values that violate the schema from `raw`, so that the rules can judge the rest.
 
     Returns:
-        The faults, and the paths at which the rules have nothing to say.
+        The faults, and the paths at which faults of the rules do not count.
     """
     found: list[Fault] = []
     muted: set[str] = set()
@@ -85,12 +85,12 @@ def _judged_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
 
 
 def _validated(raw: dict[str, Any]) -> InstallConfig:
-    """Keys as the file spells them; `populate_by_name` is for code."""
+    """Validate with the file's spelling of keys; `populate_by_name` is only for code."""
     return InstallConfig.model_validate(raw, by_alias=True, by_name=False)
 
 
 def _take_out(raw: dict[str, Any], location: Location, kind: str) -> str:
-    """Remove one value. A section is emptied: it is there. So is an element of a list: its indexes must stay true."""
+    """Remove one value, and return its path. Empty a section, or an element of a list, to keep presence and indexes."""
     holder = _holder(raw, location)
     if isinstance(holder, dict) and kind != "model_type":
         del holder[location[-1]]
@@ -100,39 +100,39 @@ def _take_out(raw: dict[str, Any], location: Location, kind: str) -> str:
 
 
 def _misspelt(raw: dict[str, Any], location: Location, kind: str) -> str:
-    """The path of the key that an unknown one was meant to be: it is not missing."""
+    """Return the path of the key that an unknown key was probably meant to be; it must not count as missing."""
     near = meant(InstallConfig, location) if kind == "extra_forbidden" else None
     return dotted(near if near and near[-1] not in _holder(raw, near) else location)
 
 
 def _holder(raw: Any, location: Location) -> Any:
-    """The section or list that a value is in."""
+    """Return the section or list that has a value."""
     for part in location[:-1]:
         raw = raw[part]
     return raw
 
 
 def mapping(text: str) -> dict[str, Any]:
-    """What a file says, as it is written but for nulls.
+    """Return the content of a file, without nulls.
 
     Raises:
-        ConfigError: It is no YAML mapping.
+        ConfigError: The text is not a YAML mapping.
     """
     try:
         loaded = _without_nulls(yaml.load(text, Loader=_Loader), [MOST_VALUES])  # noqa: S506 (it is a SafeLoader)
-    # The last three: odd scalars (`0x_`, `!!bool x`), and an anchor that holds itself.
+    # The last three come from odd scalars (`0x_`, `!!bool x`), and from an anchor that contains itself.
     except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
         raise ConfigError([_no_yaml(error)]) from None
     if not isinstance(loaded, dict):
-        raise ConfigError([Fault("", "no YAML mapping", "write an install-config, which starts with apiVersion: v1")])
+        raise ConfigError([Fault("", "not a YAML mapping", "write an install-config, which starts with apiVersion: v1")])
     return loaded
 
 
 def _without_nulls(value: Any, left: list[int]) -> Any:
-    """Go reads null as if the key was not there, and each key as text. `left` counts down what may still come."""
+    """Drop nulls, and make all keys text, as Go does. `left` has the number of values that may still follow."""
     left[0] -= 1
     if left[0] < 0:
-        raise ConfigError([Fault("", f"more than {MOST_VALUES:,} values", "write out what its anchors repeat")])
+        raise ConfigError([Fault("", f"more than {MOST_VALUES:,} values", "replace anchors that repeat each other")])
     if isinstance(value, dict):
         return {str(key): _without_nulls(each, left) for key, each in value.items() if each is not None}
     return [_without_nulls(each, left) for each in value] if isinstance(value, list) else value
@@ -153,30 +153,30 @@ def _login(host: Host, found: Credentials | None) -> Host:
 
 def _no_yaml(error: Exception) -> Fault:
     if isinstance(error, yaml.composer.ComposerError):
-        return yaml_fault(error, "a second document, or an anchor that is not there", "keep one document")
+        return yaml_fault(error, "a second document, or an undefined anchor", "keep one document")
     if isinstance(error, _TwiceError):
-        return yaml_fault(error, "a key is there twice", "keep one of them")
+        return yaml_fault(error, "a duplicate key", "keep one of the two")
     if isinstance(error, yaml.constructor.ConstructorError):
         fix = "write text, a number, true or false, a list or a mapping"
         return yaml_fault(error, "a type that JSON does not have", fix)
     if isinstance(error, RecursionError):
-        return yaml_fault(error, "nested too deep", "let no anchor hold itself")
+        return yaml_fault(error, "nested too deeply", "remove the anchor that contains itself")
     return yaml_fault(error)
 
 
 class _TwiceError(yaml.constructor.ConstructorError):
-    """A key is twice in one mapping; YAML readers disagree on which counts."""
+    """A mapping has a key twice; YAML parsers disagree on which one counts."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """Refuses a key that is there twice, and knows the types of JSON only, both as the installer's reader does."""
+    """A loader that refuses duplicate keys and all types that JSON lacks, as the installer's parser does."""
 
     yaml_constructors: ClassVar = {
         tag: construct
         for tag, construct in yaml.CSafeLoader.yaml_constructors.items()
         if tag is None or tag.rpartition(":")[2] in {"null", "bool", "int", "float", "str", "seq", "map"}
     }
-    # Dates stay text, and all with a colon: YAML 1.1 takes MAC and IPv6 addresses for numbers to the base of 60.
+    # Keep dates as text, and all values with a colon: YAML 1.1 reads MAC and IPv6 addresses as base-60 numbers.
     yaml_implicit_resolvers = {
         first: [
             (tag, re.compile(f"(?!.*:){pattern.pattern}", pattern.flags))
@@ -187,7 +187,7 @@ class _Loader(yaml.CSafeLoader):
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Build one mapping."""
+        """Build one mapping, without duplicate keys."""
         seen: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:

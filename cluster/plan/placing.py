@@ -65,7 +65,7 @@ def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
     for name, given in placement.node_addresses.items():
         path = f"node_addresses.{name}"
         if name not in known:
-            yield Fault(path, "no such host", "take it out, or write the name of a host")
+            yield Fault(path, "no such host", "remove it, or write the name of a host")
         elif (own := known[name].addresses) and (other := [address for address in given if address not in own]):
             what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}"
             yield Fault(path, what, "keep one of the two")

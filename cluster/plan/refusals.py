@@ -83,11 +83,11 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
             yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", "write amd64")
     if config.control_plane.fencing is not None:
         what = "a control plane of two is not supported yet"
-        yield Fault("controlPlane.fencing", what, "take it out, and have one host or three")
+        yield Fault("controlPlane.fencing", what, "remove it, and have one host or three")
     if config.arbiter is not None:
-        yield Fault("arbiter", "not supported yet", "take it out, and have three control-plane hosts")
+        yield Fault("arbiter", "not supported yet", "remove it, and have three control-plane hosts")
     if config.bootstrap_in_place is not None:
-        yield Fault("bootstrapInPlace", "not supported: this program starts a bootstrap VM", "take it out")
+        yield Fault("bootstrapInPlace", "not supported: this program starts a bootstrap VM", "remove it")
 
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:
@@ -102,7 +102,7 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
         if (seen := roles(config).count(role)) > wanted:
             pool = "controlPlane" if role is Role.CONTROL_PLANE else "compute"
             what = f"{seen} with role {role.pool}, but {pool} wants {wanted}"
-            yield Fault(f"{BARE}.hosts", what, "take hosts out, or raise its replicas")
+            yield Fault(f"{BARE}.hosts", what, "remove hosts, or raise its replicas")
 
 
 def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Missing]:
@@ -130,7 +130,7 @@ def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
     for option in ("consent", "bmc_credentials", "bmc_trust", "reinstall"):
         for name in getattr(options, option):
             if name not in names:
-                yield Fault(f"{option}.{name}", "no such host", "take it out, or write the name of a host")
+                yield Fault(f"{option}.{name}", "no such host", "remove it, or write the name of a host")
 
 
 def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
@@ -142,7 +142,7 @@ def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
             fix = f"name it in consent.{host.name} as well, which allows to wipe its disk"
             yield Fault(f"reinstall.{host.name}", "not without consent", fix)
         elif options.phase is Phase.PRODUCTION and host.role is Role.CONTROL_PLANE:
-            yield Fault(f"reinstall.{host.name}", "it holds the API and a copy of etcd in production", "take it out")
+            yield Fault(f"reinstall.{host.name}", "it holds the API and a copy of etcd in production", "remove it")
 
 
 def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:
@@ -158,10 +158,10 @@ def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:
         yield Fault("provisioner.base_image", "missing with provisioner.manage: true", fix)
     if vm.base_volume:
         what = f"{vm.base_volume} is not used: provisioner.manage: true makes a volume of base_image"
-        yield Fault("bootstrap.base_volume", what, "take it out")
+        yield Fault("bootstrap.base_volume", what, "remove it")
     if vm.base_sha256:
         what = "not used: with provisioner.manage: true, provisioner.base_image.sha256 has it"
-        yield Fault("bootstrap.base_sha256", what, "take it out")
+        yield Fault("bootstrap.base_sha256", what, "remove it")
 
 
 def _quorum(intent: Intent, options: Options) -> Iterator[Fault]:

@@ -133,7 +133,7 @@ def parse_bmc_url(address: str) -> BmcUrl:
     if scheme in FOREIGN:
         raise ForeignBmc(scheme.partition("+")[0])
     if rest:
-        raise BmcUrlError(f"{address} goes on after its path", fix=f"take {rest[0]} and what follows out")
+        raise BmcUrlError(f"{address} goes on after its path", fix=f"remove {rest[0]} and all that follows")
     kind, transport = SCHEMES[scheme]
     return BmcUrl(
         url=address,
@@ -169,7 +169,7 @@ def _parts(address: str) -> tuple[str, str, str, str]:
         raise BmcUrlError("credentials do not belong into the URL", fix="use bmc.username and bmc.password")
     found = _URL.fullmatch(address)
     if found is None or not address.isprintable():
-        raise BmcUrlError("holds a character that cannot be printed", fix="take it out")
+        raise BmcUrlError("holds a character that cannot be printed", fix="remove it")
     scheme, slashes, authority, path, rest = found.groups()
     if scheme:
         return scheme.lower(), authority, path, rest

@@ -16,11 +16,11 @@ def parse_mac(text: str) -> str | None:
 
 
 def mac_fault(text: str) -> Fault | None:
-    """Why a text is no MAC of one network card; None if it is one."""
+    """Why a text is not a MAC address of one network card; None if it is one."""
     mac, fix = parse_mac(text), "write that of the network card"
     if mac is None:
         fix = "write six pairs of hexadecimal digits, for example 52:54:00:ab:cd:ef"
-        return Fault("", f"{text} is no MAC", fix)
+        return Fault("", f"{text} is not a MAC address", fix)
     if bytes.fromhex(mac.replace(":", ""))[0] & GROUP_BIT:
         return Fault("", f"{text} is the address of a group (its first octet is odd)", fix)
     return Fault("", f"{text} is no card's", fix) if mac == "00:00:00:00:00:00" else None

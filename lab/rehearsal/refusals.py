@@ -51,7 +51,7 @@ MISTAKES = (
         "an option's name misspelled",
         CONFIG,
         _replaced("memory_mib", "memory_mb"),
-        "config: bootstrap.memory_mb: unknown key. Fix: write memory_mib, or take it out",
+        "config: bootstrap.memory_mb: unknown key. Fix: write memory_mib, or remove it",
         PREVIEW,
     ),
     Mistake(

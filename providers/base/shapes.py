@@ -49,9 +49,9 @@ def meant(model: type[BaseModel], location: Location) -> Location | None:
 
 def _fix_of_unknown(model: type[BaseModel], location: Location) -> str:
     if near := meant(model, location):
-        return f"write {near[-1]}, or take it out"
+        return f"write {near[-1]}, or remove it"
     elsewhere = _closest(str(location[-1]), {key for section in _all_sections(model) for key in _keys(section)})
-    return f"write {elsewhere} in the section that has it, or take it out" if elsewhere else "take it out"
+    return f"write {elsewhere} in the section that has it, or remove it" if elsewhere else "remove it"
 
 
 def _closest(word: str, known: set[str]) -> str:

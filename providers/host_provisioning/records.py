@@ -17,12 +17,12 @@ def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Itera
     if old and old.hosts and new.unicast:
         for name in sorted(new.hosts.keys() - old.hosts.keys()):
             what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP"
-            yield Fault("hosts", what, "take it out")
+            yield Fault("hosts", what, "remove it")
     for name, who in named_anew(old, new).items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):
             what = f"reinstall.{name} names {who}, the host is {named(identity)}"
-            yield Fault("reinstall", what, "name what is its own, or take the line out")
+            yield Fault("reinstall", what, "name what is its own, or remove the line")
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:

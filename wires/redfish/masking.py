@@ -15,7 +15,7 @@ SECRET_KEY = re.compile("password|passphrase|username|token|secret|credential|au
 QUOTED = re.compile(
     rf'("[^"\\]*(?:{SECRET_KEY.pattern})[^"\\]*"\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s",}}\]]+)', re.I | re.S
 )
-"""The same in what is no JSON; an answer that was cut off is none."""
+"""The same in what is not JSON; an answer that was cut off is none."""
 URL = re.compile(r"([a-z][a-z0-9+.-]{0,30}:(?://|\\/\\/))(?:[^/\\\s\"'<>@]*@)?([^/\\\s\"'<>]*)([^\s\"'<>]*)", re.I)
 """What follows the host of a boot ISO's URL is as good as a password. Of other URLs it is left out as well."""
 DIGEST = re.compile(r"[0-9a-f]{64}", re.I)

@@ -28,7 +28,7 @@ def tls_context(ca_pem: str, *, verify: bool) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cadata=ca_pem or None)
     except (ssl.SSLError, ValueError) as error:
-        raise BmcError("is no PEM certificate", where="bmc_ca", fix="paste the CA's PEM text into it") from error
+        raise BmcError("is not a PEM certificate", where="bmc_ca", fix="paste the CA's PEM text into it") from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.sslsocket_class = TlsSocket
     if not verify:

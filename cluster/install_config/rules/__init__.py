@@ -1,4 +1,4 @@
-"""The rules, a family per module. A rule is a function from the config to its faults."""
+"""The rules, one family per module. A rule is a function that returns the faults of a config."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""Secrets, keys, certificates, proxies and mirrors. No message repeats a secret."""
+"""Rules for secrets, keys, certificates, proxies and mirrors. No message quotes a secret."""
 
 import json
 import re
@@ -23,14 +23,14 @@ SSH_KEYS = {
     "sk-ecdsa-sha2-nistp256@openssh.com": (8, 65, 0),
     "sk-ssh-ed25519@openssh.com": (32, 0),
 }
-"""What follows the type in a key (RFC 4253, 5656, 8709; OpenSSH PROTOCOL.u2f), each part's bytes; 0 is any number."""
+"""Sizes in bytes of the parts that follow the type in a key (RFC 4253, 5656, 8709; OpenSSH PROTOCOL.u2f); 0: any."""
 SSH_CERTIFICATES = {f"{kind.removesuffix('@openssh.com')}-cert-v01@openssh.com" for kind in SSH_KEYS}
 FIPS_KEYS = ("ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521")
-# sshd's options before a key: no blanks outside of double quotes.
+# Options before a key in authorized_keys, without blanks outside of double quotes.
 _SSH_OPTIONS = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+[ \t]+')
 
 _PEM = re.compile(r"^-----BEGIN ([^\n]*)-----\s*\n(.*?)^-----END \1-----[ \t\r]*$", re.MULTILINE | re.DOTALL)
-# Go's net/url takes these in a URL, and wants all others written as %XX.
+# The characters that Go's net/url accepts in a URL; all others must be written as %XX.
 _LOGIN = re.compile(r"[\w.~!$&'()*+,;:=%@-]*", re.ASCII)
 _HOST_IN_URL = re.compile(r"""(?:[^\x00-\x7f]|[\w.~!$&'()*+,;=:\[\]<>"-]|%25|%[89A-Fa-f][0-9A-Fa-f])*""", re.ASCII)
 _NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|^[^?]*%(?![0-9A-Fa-f]{2})")  # a query is left alone
@@ -41,14 +41,14 @@ PROXY_SCHEMES = {"httpProxy": ("http",), "httpsProxy": ("http", "https")}
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?"
 _COMPONENT = "[a-z0-9]+(?:(?:[.]|_|__|-+)[a-z0-9]+)*"
-# Without a dot or a colon the first part would be a path on a registry that nobody named.
+# Without a dot or a colon, the first part would be a path on an unnamed registry.
 _REPOSITORY = re.compile(rf"(?=[^/]*[.:]|localhost/){_HOST}(?:/{_COMPONENT})+")
 _TAG_OR_DIGEST = re.compile(r"/[^/]*[:@][^/]*$")
 SOURCE_POLICIES = ("NeverContactSource", "AllowContactingSource")
 
 
 def parse_url(text: str) -> SplitResult | None:
-    """A URL as Go reads one; None if it is none, or its port is no number."""
+    """Return a URL as Go parses it; None if it is not valid, or its port is not a number."""
     try:
         url = urlsplit(text)
         _ = url.port
@@ -64,7 +64,7 @@ def _pull_secret(config: InstallConfig) -> Iterator[Fault]:
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError):
-        yield Fault("pullSecret", "is no JSON" if text else "missing", fix)
+        yield Fault("pullSecret", "is not JSON" if text else "missing", fix)
         return
     auths = loaded.get("auths") if isinstance(loaded, dict) else None
     if not isinstance(auths, dict) or not auths:
@@ -81,18 +81,18 @@ def _ssh_key(config: InstallConfig) -> Iterator[Fault]:
     lines = config.ssh_key.split("\n")
     kinds = [_ssh_key_type(line) for line in lines]
     bad = [str(number) for number, (line, kind) in enumerate(zip(lines, kinds, strict=True), 1) if line and not kind]
-    # With fips the installer reads one key, the first, and skips what is none.
+    # With fips, the installer reads only the first key, and skips lines without a key.
     first = next(filter(None, kinds), "")
     if bad and not (config.fips and first):
         what = f"no SSH public key in line {', '.join(bad)}"
-        yield Fault("sshKey", what, "write a line as in a .pub file: type, base64, comment")
+        yield Fault("sshKey", what, "write each line as in a .pub file: type, base64, comment")
     elif config.fips and first not in FIPS_KEYS:
         what = f"{first or 'no key'} is not allowed with fips"
         yield Fault("sshKey", what, f"give a key of {', '.join(FIPS_KEYS)}")
 
 
 def _ssh_key_type(line: str) -> str:
-    """The type of the key in a line of authorized_keys; empty if there is none."""
+    """Return the type of the key in a line of authorized_keys; empty if the line has no key."""
     line = line.strip()
     if line.startswith("#"):
         return ""
@@ -114,7 +114,7 @@ def _is_ssh_key(kind: str, encoded: str) -> bool:
     parts = []
     while blob:
         size = int.from_bytes(blob[:4])
-        if len(blob) < 4 + size:  # the size's own bytes come first
+        if len(blob) < 4 + size:  # 4 bytes hold the size itself
             return False
         parts.append(blob[4 : 4 + size])
         blob = blob[4 + size :]
@@ -137,7 +137,7 @@ def _wrong_with_bundle(bundle: str) -> str:
     if not blocks:
         return "has no certificate"
     if bundle[blocks[-1].end() :].strip():
-        return "has something that is no certificate after the last one"
+        return "has text that is not a certificate after the last one"
     bad = [str(number) for number, block in enumerate(blocks, 1) if not _is_certificate(block[2])]
     return f"certificate {', '.join(bad)} cannot be read" if bad else ""
 
@@ -162,20 +162,20 @@ def _proxy(config: InstallConfig) -> Iterator[Fault]:
         return
     proxies = {"httpProxy": config.proxy.http_proxy, "httpsProxy": config.proxy.https_proxy}
     if not any(proxies.values()):
-        yield Fault("proxy", "names no proxy", "write httpProxy, httpsProxy or both, or take it out")
+        yield Fault("proxy", "names no proxy", "write httpProxy, httpsProxy or both, or remove it")
     for key, text in proxies.items():
         if text and (fault := _proxy_fault(text, PROXY_SCHEMES[key], config)):
             yield fault.within(f"proxy.{key}")
 
 
 def _proxy_fault(text: str, schemes: tuple[str, ...], config: InstallConfig) -> Fault | None:
-    url = parse_url(text.replace("#", "^"))  # no fragments here: Go takes either character in a path only
+    url = parse_url(text.replace("#", "^"))  # as in Go, which accepts either character in a path only
     if url is None or not url.hostname:
         fix = "write http://host:port, and %XX for each special character of a password"
-        return Fault("", "is no URL with a host", fix)
+        return Fault("", "is not a URL with a host", fix)
     if url.scheme not in schemes:
         fix = f"write {' or '.join(f'{scheme}://' for scheme in schemes)}"
-        return Fault("", f"scheme {url.scheme or '(none)'} does not fit", fix)
+        return Fault("", f"scheme {url.scheme or '(none)'} is not supported", fix)
     address = parse_address(url.hostname)
     for name, texts in _inner_networks(config).items():
         if address is not None and in_any(address, networks(texts)):
@@ -198,18 +198,18 @@ def _no_proxy(config: InstallConfig) -> Iterator[Fault]:
     if text in ("", "*"):
         return
     if " " in text:
-        fix = "write names, addresses and networks with a comma between them only"
+        fix = "separate names, addresses and networks with commas only"
         yield Fault("proxy.noProxy", "has blanks", fix)
     for each in map(str.strip, text.split(",")):
         domain = each.removeprefix(".").removesuffix(".")
         if dns_fault(domain) and parse_address(each) is None and parse_cidr(each) is None:
-            what = f"{each} is no domain, address or network" if each else "there is nothing between two commas"
-            yield Fault("proxy.noProxy", what, "write .example.com for all below a domain, no wildcards")
+            what = f"{each} is not a domain, address or network" if each else "an element between two commas is empty"
+            yield Fault("proxy.noProxy", what, "write .example.com for all names below a domain, without wildcards")
 
 
 def _image_sources(config: InstallConfig) -> Iterator[Fault]:
     if config.image_content_sources and config.image_digest_sources:
-        yield Fault("imageContentSources", "imageDigestSources are given too", "move these there")
+        yield Fault("imageContentSources", "imageDigestSources is set, too", "move these entries to imageDigestSources")
     by_key: dict[str, tuple[ImageSource | ImageContentSource, ...]] = {
         "imageContentSources": config.image_content_sources,
         "imageDigestSources": config.image_digest_sources,
@@ -233,7 +233,7 @@ def _repository_fault(name: str) -> Fault | None:
         what = "must be a repository, not a reference to an image"
         return Fault("", what, "write it without tag and digest")
     fix = "write registry[:port]/path, the path in lower case, or a registry alone"
-    return Fault("", f"{name.rpartition('@')[2]} is no repository", fix)
+    return Fault("", f"{name.rpartition('@')[2]} is not a repository", fix)
 
 
 def _source_policies(config: InstallConfig) -> Iterator[Fault]:
@@ -243,7 +243,7 @@ def _source_policies(config: InstallConfig) -> Iterator[Fault]:
         if policy and policy not in SOURCE_POLICIES:
             yield Fault(path, f"{policy} is unknown", f"write {' or '.join(SOURCE_POLICIES)}")
         elif policy and not source.mirrors:
-            yield Fault(path, f"{policy} says nothing without mirrors", "name one or take it out")
+            yield Fault(path, f"{policy} has no effect without mirrors", "name a mirror, or remove it")
 
 
 RULES = (

@@ -1,4 +1,4 @@
-"""What of OKD is switched on: capabilities, feature sets and gates, and the settings that only clouds have."""
+"""Rules for capabilities, feature sets, feature gates, and settings that only clouds have."""
 
 import operator
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _ADDED: dict[str, tuple[str, ...]] = {
 CAPABILITY_SETS: dict[str, frozenset[str]] = dict(
     zip(_ADDED, accumulate(map(frozenset, _ADDED.values()), operator.or_), strict=True)
 )
-"""openshift/api config/v1, types_cluster_version.go: each set holds the ones before it."""
+"""openshift/api config/v1, types_cluster_version.go: each set includes those before it."""
 NEEDED = {
     "baremetal": "platform baremetal does not work without it",
     "MachineAPI": "it makes the compute machines",
@@ -46,16 +46,16 @@ CPU_PARTITIONING = ("None", "AllNodes")
 
 
 class _Gated(NamedTuple):
-    """A field in use that a feature gate guards."""
+    """A field that is set, and the feature gate that it needs."""
 
     path: str
     gate: str
     feature_sets: tuple[str, ...]
-    """Those that have the gate on; CustomNoUpgrade has on what `featureGates` names, and nothing else."""
+    """The feature sets that enable the gate. CustomNoUpgrade enables only the gates that `featureGates` names."""
 
 
 def enabled_capabilities(config: InstallConfig) -> frozenset[str]:
-    """The optional parts of the cluster that are installed. An unknown baseline set counts as the current one."""
+    """Return the enabled optional parts of the cluster. An unknown baseline set counts as the current one."""
     given = config.capabilities or Capabilities()
     baseline = CAPABILITY_SETS.get(given.baseline_capability_set, CAPABILITY_SETS[CURRENT])
     return baseline | set(given.additional_enabled_capabilities)
@@ -89,29 +89,29 @@ def _needed_capabilities(config: InstallConfig) -> Iterator[Fault]:
 def _feature_set(config: InstallConfig) -> Iterator[Fault]:
     if config.feature_set not in FEATURE_SETS:
         names = ", ".join(filter(None, FEATURE_SETS))
-        yield Fault("featureSet", f"{config.feature_set} is unknown", f"write one of {names}, or take it out")
+        yield Fault("featureSet", f"{config.feature_set} is unknown", f"write one of {names}, or remove it")
 
 
 def _feature_gates(config: InstallConfig) -> Iterator[Fault]:
     if config.feature_gates and config.feature_set != CUSTOM:
-        fix = f"write featureSet: {CUSTOM} or take them out"
+        fix = f"write featureSet: {CUSTOM} or remove them"
         yield Fault("featureGates", f"only featureSet {CUSTOM} takes gates", fix)
     for index, gate in enumerate(config.feature_gates):
         _, *values = gate.split("=")
         if len(values) != 1 or values[0] not in (*TRUE, *FALSE):
             fix = "write its name, an equals sign, and true or false"
-            yield Fault(f"featureGates[{index}]", f"{gate} is no gate", fix)
+            yield Fault(f"featureGates[{index}]", f"{gate} is not a feature gate", fix)
 
 
 def _gates_on(config: InstallConfig) -> Iterator[Fault]:
     if any((*_feature_set(config), *_feature_gates(config))):
-        return  # which gates are on is not known
+        return  # the enabled gates are unknown
     switched_on = {name for name, _, value in (gate.partition("=") for gate in config.feature_gates) if value in TRUE}
     for field in _gated(config):
         on = field.gate in switched_on if config.feature_set == CUSTOM else config.feature_set in field.feature_sets
         if not on:
             sets = " or ".join(name for name in field.feature_sets if name in PREVIEWS)
-            fix = f"write featureSet {sets}, or {CUSTOM} with the gate in featureGates, or take it out"
+            fix = f"write featureSet {sets}, or {CUSTOM} with the gate in featureGates, or remove it"
             yield Fault(field.path, f"needs the feature gate {field.gate}", fix)
 
 
@@ -134,10 +134,10 @@ def _gated(config: InstallConfig) -> Iterator[_Gated]:
 def _os_image_stream(config: InstallConfig) -> Iterator[Fault]:
     stream = config.os_image_stream
     if stream and stream not in OS_IMAGE_STREAMS:
-        fix = f"write one of {', '.join(OS_IMAGE_STREAMS)}, or take it out"
+        fix = f"write one of {', '.join(OS_IMAGE_STREAMS)}, or remove it"
         yield Fault("osImageStream", f"{stream} is unknown", fix)
     elif stream and stream != OKD_STREAM and config.feature_set == OKD:
-        yield Fault("osImageStream", f"{stream} is not what OKD has", f"write {OKD_STREAM}, or take it out")
+        yield Fault("osImageStream", f"{stream} does not exist in OKD", f"write {OKD_STREAM}, or remove it")
 
 
 def _cloud_settings(config: InstallConfig) -> Iterator[Fault]:
@@ -146,10 +146,10 @@ def _cloud_settings(config: InstallConfig) -> Iterator[Fault]:
     elif config.publish != PUBLISH:
         yield Fault("publish", f"{config.publish} is unknown", f"write {PUBLISH}")
     if config.operator_publishing_strategy is not None and config.publish != "Mixed":
-        what = "goes with publish: Mixed, which baremetal does not have"
-        yield Fault("operatorPublishingStrategy", what, "take it out")
+        what = "needs publish: Mixed, which baremetal does not support"
+        yield Fault("operatorPublishingStrategy", what, "remove it")
     if config.credentials_mode:
-        yield Fault("credentialsMode", f"{config.credentials_mode} cannot be set on baremetal", "take it out")
+        yield Fault("credentialsMode", f"{config.credentials_mode} cannot be set on baremetal", "remove it")
 
 
 def _cpu_partitioning(config: InstallConfig) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""The servers: enough of them, each with a name, a network card and a BMC of its own."""
+"""Rules for the servers: their number, and a unique name, network card and BMC for each."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ SECURE_BOOT = "UEFISecureBoot"
 BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
 BY_PATH = "disk/by-path/"
 LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
-"""Paths of what may be in the stack's secrets instead."""
+"""Paths of the logins, which may be in the stack's secrets instead."""
 
 
 def _missing(config: InstallConfig) -> Iterator[Fault]:
@@ -27,7 +27,7 @@ def _missing(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _counts(config: InstallConfig) -> Iterator[Fault]:
-    """Hosts without a role take the places that are left, in the order of `ROLES`."""
+    """Judge the number of hosts per role. Hosts without a role fill the free places, in the order of `ROLES`."""
     if config.baremetal.hosts is None:
         return
     hosts = config.baremetal.hosts
@@ -45,7 +45,7 @@ def _counts(config: InstallConfig) -> Iterator[Fault]:
 def _roles(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         if host.role not in ("", *ROLES):
-            fix = f"write {', '.join(ROLES[:-1])} or {ROLES[-1]}, or leave it out"
+            fix = f"write {', '.join(ROLES[:-1])} or {ROLES[-1]}, or remove it"
             yield Fault(f"{where}.role", f"{host.role} is unknown", fix)
 
 
@@ -78,7 +78,7 @@ def _credentials(config: InstallConfig) -> Iterator[Fault]:
             continue
         for key, text in (("username", host.bmc.username), ("password", host.bmc.password.get_secret_value())):
             if not text:
-                yield Fault(f"{where}.bmc.{key}", "missing", "write what the BMC's login wants")
+                yield Fault(f"{where}.bmc.{key}", "missing", "write that of the BMC's login")
 
 
 def _bmc_addresses(config: InstallConfig) -> Iterator[Fault]:
@@ -100,7 +100,7 @@ def _fencing(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         found = _parsed(host.bmc.address)
         if host.role == "master" and "redfish" not in host.bmc.address and not _address_fault(config, found):
-            what = f"{host.bmc.address} is no Redfish address, and fencing needs one"
+            what = f"{host.bmc.address} is not a Redfish address, and fencing needs one"
             yield Fault(f"{where}.bmc.address", what, "use redfish-virtualmedia")
 
 
@@ -119,7 +119,7 @@ def _root_devices(config: InstallConfig) -> Iterator[Fault]:
         if hints and (fault := _device_fault(hints.device_name)):
             yield fault.within(f"{where}.rootDeviceHints.deviceName")
         if hints and hints.min_size_gigabytes < 0:
-            what, fix = f"{hints.min_size_gigabytes} is no size", "write a number of gigabytes, or leave it out"
+            what, fix = f"{hints.min_size_gigabytes} is not a size", "write a number of gigabytes, or remove it"
             yield Fault(f"{where}.rootDeviceHints.minSizeGigabytes", what, fix)
 
 
@@ -128,19 +128,19 @@ def _mtus(config: InstallConfig) -> Iterator[Fault]:
         interfaces = (host.network_config or {}).get("interfaces")
         for index, interface in enumerate(interfaces if isinstance(interfaces, list) else ()):
             if isinstance(interface, dict) and "mtu" in interface and not _is_whole(interface["mtu"]):
-                what, fix = f"{interface['mtu']!r} is no whole number", "write one, without quotes, for example 9000"
+                what, fix = f"{interface['mtu']!r} is not a whole number", "write one, without quotes, for example 9000"
                 yield Fault(f"{where}.networkConfig.interfaces[{index}].mtu", what, fix)
 
 
 def _hosts(config: InstallConfig) -> list[tuple[str, Host]]:
-    """Each with its path."""
+    """Return each host with its path."""
     return [(f"{HOSTS}[{index}]", host) for index, host in enumerate(config.baremetal.hosts or ())]
 
 
 def _wanted(config: InstallConfig) -> dict[str, tuple[str, int]]:
-    """How many hosts of each role, and what says so."""
+    """Return by role the path of the setting that gives the number of hosts, and that number."""
     arbiters = config.arbiter.replicas or 0 if config.arbiter else 0
-    # With a pool of another name, refused elsewhere, who knows how many are meant: the pool of workers is a default.
+    # With a pool of another name (refused elsewhere) the number is unknown: the pool of workers may be a default.
     judged = config.compute if all(pool.name == "worker" for pool in config.compute) else ()
     workers = sum(pool.replicas or 0 for pool in judged)
     counts = (
@@ -152,10 +152,10 @@ def _wanted(config: InstallConfig) -> dict[str, tuple[str, int]]:
 
 
 def _taken(seen: dict[Hashable, str], key: Hashable, text: str, where: str) -> Fault | None:
-    """Who had a value before; None for the first, which is noted."""
+    """Return the fault of a value that `seen` has already; None for a new value, which is added to `seen`."""
     first = seen.setdefault(key, where)
     short = first.removeprefix("platform.baremetal.")
-    return None if first == where else Fault("", f"{text} is that of {short} already", "give each its own")
+    return None if first == where else Fault("", f"{text} is used by {short} already", "give each its own")
 
 
 def _parsed(address: str) -> BmcUrl | BmcUrlError:
@@ -166,7 +166,7 @@ def _parsed(address: str) -> BmcUrl | BmcUrlError:
 
 
 def _address_fault(config: InstallConfig, found: BmcUrl | BmcUrlError) -> Fault | None:
-    """Why a host cannot be reached or booted; None if it can. By PXE, it needs a provisioning network."""
+    """Return the fault of a BMC address; None if it has none. A host that boots by PXE needs a provisioning network."""
     disabled = config.baremetal.provisioning_network == DISABLED
     if isinstance(found, BmcUrl):
         what = f"{found.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}"
@@ -177,10 +177,10 @@ def _address_fault(config: InstallConfig, found: BmcUrl | BmcUrlError) -> Fault 
 
 def _device_fault(name: str) -> Fault | None:
     if name and not name.startswith("/dev/"):
-        return Fault("", f"{name} is no device", "write its path, for example /dev/sda")
+        return Fault("", f"{name} is not a device", "write its path, for example /dev/sda")
     if "/" in name.removeprefix("/dev/").removeprefix(BY_PATH):
         fix = f"write /dev/<name> or /dev/{BY_PATH}<name>, or give another root device hint"
-        return Fault("", f"{name} is refused by the installer", fix)
+        return Fault("", f"the installer refuses {name}", fix)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The networks of machines, services and pods: each for itself, against each other, and their families."""
+"""Rules for the networks of machines, services and pods: each alone, their overlaps, and their families."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,12 +14,12 @@ OVN_NETWORKS = {
     "transit": ("100.88.0.0/16", "fd97::/64"),
     "masquerade": ("169.254.0.0/17", "fd69::/112"),
 }
-"""What OVN-Kubernetes numbers its own links with."""
+"""The networks that OVN-Kubernetes uses internally, IPv4 and IPv6."""
 JOIN = "networking.ovnKubernetesConfig.ipv4.internalJoinSubnet"
 RESERVED = 3
-"""Addresses of the join network that no node gets: its own, the gateway's and the broadcast's."""
+"""The number of addresses of the join network that nodes cannot get: network, gateway and broadcast."""
 SERVICE_PREFIX = {IPV4: (12, 16), IPV6: (108, 112)}
-"""The shortest that Kubernetes takes, and the usual one."""
+"""The shortest prefix that Kubernetes accepts, and the usual prefix."""
 IPV6_HOST_PREFIX = 64
 USUAL_HOST_PREFIX = {IPV4: 23, IPV6: IPV6_HOST_PREFIX}
 
@@ -28,7 +28,7 @@ class _Entry(NamedTuple):
     """One network of one list."""
 
     name: str
-    """`machineNetwork[0]`."""
+    """For example `machineNetwork[0]`."""
     path: str
     text: str
 
@@ -38,7 +38,7 @@ class _Entry(NamedTuple):
 
 
 def lists(networking: Networking) -> dict[str, tuple[str, ...]]:
-    """The three lists of networks by key, each as texts."""
+    """Return the three lists of networks by key, as texts."""
     return {
         "machineNetwork": tuple(each.cidr for each in networking.machine_network),
         "serviceNetwork": networking.service_network,
@@ -47,7 +47,7 @@ def lists(networking: Networking) -> dict[str, tuple[str, ...]]:
 
 
 def versions(texts: tuple[str, ...]) -> list[int]:
-    """The IP version of each network; none at all if one of the texts is no network."""
+    """Return the IP version of each network; an empty list if any text is not a network."""
     parsed = networks(list(texts))
     return [each.version for each in parsed] if len(parsed) == len(texts) else []
 
@@ -59,7 +59,7 @@ def _network_type(config: InstallConfig) -> Iterator[Fault]:
     if kind.lower() in REMOVED_TYPES:
         yield Fault(path, f"{kind} is no longer supported", f"write {OVN}")
     elif networking.ovn_kubernetes_config is not None and kind != OVN:
-        yield Fault(path, f"{kind} does not go with ovnKubernetesConfig", f"write {OVN}, or take that section out")
+        yield Fault(path, f"{kind} does not fit ovnKubernetesConfig", f"write {OVN}, or remove that section")
 
 
 def _cidrs(config: InstallConfig) -> Iterator[Fault]:
@@ -84,12 +84,12 @@ def _clear_of_ovn(config: InstallConfig) -> Iterator[Fault]:
                 movable = use == "join" and own.version == IPV4
                 if overlap(network, own) and not (movable and join_subnet(config.networking)):
                     what = f"{entry.text} overlaps OVN-Kubernetes' {use} network {own}"
-                    fix = f"choose another, or move that one with {JOIN}" if movable else "choose another"
+                    fix = f"choose another, or move the join network with {JOIN}" if movable else "choose another"
                     yield Fault(entry.path, what, fix)
 
 
 def _families(config: InstallConfig) -> Iterator[Fault]:
-    """The service networks say which families the cluster has."""
+    """Judge the families of all lists. The service networks determine the families of the cluster."""
     by_list = lists(config.networking)
     services = by_list["serviceNetwork"]
     wanted = versions(services)
@@ -110,7 +110,7 @@ def _host_prefixes(config: InstallConfig) -> Iterator[Fault]:
         cidr = parse_cidr(each.cidr)
         if cidr is None or _fault(each.cidr):
             continue
-        # Only other network types do without one.
+        # Only with other network types the prefix is optional.
         judged = networking.network_type == OVN or each.host_prefix != 0
         if judged and (fault := _host_prefix_fault(cidr, each.host_prefix, previous)):
             yield fault.within(f"networking.clusterNetwork[{index}].hostPrefix")
@@ -120,7 +120,7 @@ def _host_prefixes(config: InstallConfig) -> Iterator[Fault]:
 
 def _mtu(config: InstallConfig) -> Iterator[Fault]:
     if mtu := config.networking.cluster_network_mtu:
-        yield Fault("networking.clusterNetworkMTU", f"{mtu} is for AWS only", "take it out")
+        yield Fault("networking.clusterNetworkMTU", f"{mtu} is for AWS only", "remove it")
 
 
 def _join_network(config: InstallConfig) -> Iterator[Fault]:
@@ -138,7 +138,7 @@ def _entries(networking: Networking) -> list[_Entry]:
 
 
 def _good(networking: Networking) -> list[tuple[_Entry, Network]]:
-    """The entries that no rule about a single one refuses."""
+    """Return the entries that are valid on their own."""
     return [
         (entry, cidr.network)
         for entry in _entries(networking)
@@ -147,18 +147,18 @@ def _good(networking: Networking) -> list[tuple[_Entry, Network]]:
 
 
 def _overlapped(network: Network, others: list[tuple[_Entry, Network]]) -> str:
-    """Those of the others that share an address with a network."""
+    """Return the names of other entries that overlap a network."""
     return ", ".join(f"{each.name} ({each.text})" for each, other in others if overlap(network, other))
 
 
 def _fault(text: str) -> Fault | None:
-    """Why a text is no network; None if it is one."""
+    """Return why a text is not a network; None if it is."""
     cidr = parse_cidr(text)
     if cidr is None:
-        what = f"{text} is no network" if text else "missing"
+        what = f"{text} is not a network" if text else "missing"
         return Fault("", what, "write address/prefix, for example 192.168.111.0/24")
     if cidr.ip.is_unspecified:
-        return Fault("", f"{text} has no address of its own", "write the network that is meant")
+        return Fault("", f"{text} is the unspecified address", "write a network's own address")
     if cidr.ip != cidr.network.network_address:
         return Fault("", f"{text} has host bits set", f"write {cidr.network}")
     return None
@@ -174,15 +174,15 @@ def _service_fault(text: str) -> Fault | None:
 
 
 def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) -> Fault | None:
-    """Why a host prefix does not go with its network; `previous` is that of the IPv4 network before it."""
+    """Return why a host prefix does not fit its network. `previous` is the host prefix of the IPv4 network before it."""
     network = cidr.network
     if cidr.version == IPV6 and network.prefixlen > IPV6_HOST_PREFIX:
         return Fault("", f"{network} has no /64 for a host", "write a network of /64 or a shorter prefix")
     if not host_prefix:
-        fix = f"write the prefix of a host's share, usually {USUAL_HOST_PREFIX[cidr.version]}"
+        fix = f"write the prefix length of each host's subnet, usually {USUAL_HOST_PREFIX[cidr.version]}"
         return Fault("", "missing", fix)
     if cidr.version == IPV6 and host_prefix != IPV6_HOST_PREFIX:
-        return Fault("", f"{host_prefix} is not what IPv6 needs", f"write {IPV6_HOST_PREFIX}")
+        return Fault("", f"{host_prefix} is not valid for IPv6", f"write {IPV6_HOST_PREFIX}")
     if not network.prefixlen <= host_prefix <= cidr.max_prefixlen:
         most = cidr.max_prefixlen
         wanted = str(most) if network.prefixlen == most else f"{network.prefixlen} to {most}"
@@ -194,7 +194,7 @@ def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) 
 
 
 def join_subnet(networking: Networking) -> str:
-    """OVN-Kubernetes' own network of IPv4 that the file names; empty: the default one."""
+    """Return OVN-Kubernetes' IPv4 join network as in the file; empty for the default."""
     ovn = networking.ovn_kubernetes_config
     return ovn.ipv4.internal_join_subnet if ovn and ovn.ipv4 else ""
 
@@ -214,7 +214,7 @@ def _join_fault(networking: Networking, text: str) -> Fault | None:
 
 
 def _nodes(networking: Networking) -> int:
-    """How many nodes' shares the IPv4 cluster networks hold, as far as their host prefixes make sense."""
+    """Return how many nodes the IPv4 cluster networks with valid host prefixes have room for."""
     nodes = 0
     for each in networking.cluster_network:
         for network in networks([each.cidr]):

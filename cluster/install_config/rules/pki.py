@@ -1,4 +1,4 @@
-"""The keys of the cluster's own certificate authorities (openshift/installer pkg/types/pki/validation.go)."""
+"""Rules for the keys of the cluster's own CAs (openshift/installer pkg/types/pki/validation.go)."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ KEY = "pki.signerCertificates.key"
 RSA, ECDSA = ALGORITHMS = ("RSA", "ECDSA")
 CURVES = ("P256", "P384", "P521")
 KEY_SIZES = range(2048, 8193, 1024)
-"""Bits."""
+"""In bits."""
 
 
 def _signer_key(config: InstallConfig) -> Iterator[Fault]:
@@ -23,7 +23,7 @@ def _signer_key(config: InstallConfig) -> Iterator[Fault]:
         return
     for name, section in ((RSA, key.rsa), (ECDSA, key.ecdsa)):
         if section is not None and name != algorithm:
-            yield Fault(f"{KEY}.{name.lower()}", f"does not go with algorithm {algorithm}", "take it out")
+            yield Fault(f"{KEY}.{name.lower()}", f"does not fit algorithm {algorithm}", "remove it")
     yield from _rsa(key) if algorithm == RSA else _ecdsa(key)
 
 
@@ -32,7 +32,7 @@ def _rsa(key: SignerKey) -> Iterator[Fault]:
     if key.rsa is None:
         yield Fault(f"{KEY}.rsa", "missing", f"write keySize below it, {least} to {most}")
     elif key.rsa.key_size not in KEY_SIZES:
-        what = f"{key.rsa.key_size} is no size for a key"
+        what = f"{key.rsa.key_size} is not a valid key size"
         yield Fault(f"{KEY}.rsa.keySize", what, f"write a multiple of 1024 from {least} to {most}")
 
 

@@ -1,4 +1,4 @@
-"""The platform, the pools of machines on it, and the fencing of a control plane of two."""
+"""Rules for the platform, its pools of machines, and the fencing of a control plane of two hosts."""
 
 import re
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ BAREMETAL = "baremetal"
 SWITCH = ("Enabled", "Disabled")
 ARCHITECTURES = ("amd64", "arm64", "s390x", "ppc64le")
 MIXED = ("amd64", "arm64")
-"""The one pair of architectures, control plane's and compute's, that a cluster can mix."""
+"""The only supported mix of architectures: of the control plane, and of compute."""
 USER_DEFINED = "user-defined"
 DISKS = {"etcd": "etcd", "swap": "swap", USER_DEFINED: "userDefined"}
-"""Type of a disk, and the key of its settings."""
+"""Key of the settings of a disk, by its type."""
 LONGEST_DISK_ID = 12
-"""Bytes: a label of a partition is made of it."""
+"""In bytes; the limit of the partition label that is derived from it."""
 FENCED = 2
-"""Control-plane hosts that can fence each other."""
+"""The number of control-plane hosts with which they fence each other."""
 CREDENTIALS = "controlPlane.fencing.credentials"
 
 
 class _WrittenPool(NamedTuple):
     path: str
     name: str
-    """The only one that this pool can have."""
+    """The name that this pool must have."""
     least: int
     machines: MachinePool
 
@@ -37,7 +37,7 @@ class _Disk(NamedTuple):
     kind: str
     id: str
     label: str
-    """Names the disk's partition and its MachineConfig."""
+    """The name of the disk's partition and of its MachineConfig."""
 
 
 def _pools(config: InstallConfig) -> list[_WrittenPool]:
@@ -51,9 +51,9 @@ def _platform(config: InstallConfig) -> Iterator[Fault]:
     if given == [BAREMETAL]:
         return
     if BAREMETAL in given:
-        yield Fault("platform", f"{' and '.join(given)} are given", f"keep {BAREMETAL} alone")
+        yield Fault("platform", f"{' and '.join(given)} are given", f"keep only {BAREMETAL}")
     else:
-        what = f"{', '.join(given) or 'none'} is given, but this program installs platform {BAREMETAL}"
+        what = f"{', '.join(given) or 'none'} is given, but this program installs only platform {BAREMETAL}"
         yield Fault("platform", what, "describe the servers there")
 
 
@@ -65,7 +65,7 @@ def _names(config: InstallConfig) -> Iterator[Fault]:
             yield Fault(f"{pool.path}.name", what, f"write {pool.name}")
     workers = [pool.path for pool in _pools(config) if pool.machines.name == pool.name == "worker"]
     for path in workers[1:]:
-        yield Fault(f"{path}.name", f"worker is {workers[0]}'s already", "make one pool of them")
+        yield Fault(f"{path}.name", f"{workers[0]} has the name worker already", "join both pools")
 
 
 def _replicas(config: InstallConfig) -> Iterator[Fault]:
@@ -74,7 +74,7 @@ def _replicas(config: InstallConfig) -> Iterator[Fault]:
         if replicas < pool.least:
             yield Fault(f"{pool.path}.replicas", f"{replicas} is too few", f"write {pool.least} or more")
     if config.arbiter and config.control_plane.replicas == 1:
-        yield Fault("controlPlane.replicas", "1 is too few beside an arbiter", "write 2 or take the arbiter out")
+        yield Fault("controlPlane.replicas", "1 is too few beside an arbiter", "write 2 or remove the arbiter")
 
 
 def _values(config: InstallConfig) -> Iterator[Fault]:
@@ -86,7 +86,7 @@ def _values(config: InstallConfig) -> Iterator[Fault]:
             if value not in known:
                 yield Fault(f"{pool.path}.{key}", f"{value} is unknown", f"write one of {', '.join(known)}")
         if pool.machines.management == "ClusterAPI":
-            yield Fault(f"{pool.path}.management", "ClusterAPI manages machines of AWS only", "take it out")
+            yield Fault(f"{pool.path}.management", "ClusterAPI manages machines of AWS only", "remove it")
 
 
 def _mixed_architectures(config: InstallConfig) -> Iterator[Fault]:
@@ -94,21 +94,21 @@ def _mixed_architectures(config: InstallConfig) -> Iterator[Fault]:
     for index, pool in enumerate(config.compute):
         pair = (control_plane, pool.architecture)
         if pair != MIXED and control_plane != pool.architecture and all(each in ARCHITECTURES for each in pair):
-            what = f"{pool.architecture} does not go with the control plane's {control_plane}"
+            what = f"{pool.architecture} cannot be mixed with the control plane's {control_plane}"
             yield Fault(f"compute[{index}].architecture", what, f"write {control_plane}, or arm64 beside amd64")
 
 
 def _settings(config: InstallConfig) -> Iterator[Fault]:
-    """Pools of bare metal have no settings."""
+    """Refuse settings of pools: baremetal pools have none."""
     for pool in _pools(config):
         for name, settings in pool.machines.platform.items():
             path = f"{pool.path}.platform.{name}"
             if name == BAREMETAL:
                 yield from _no_settings(path, settings)
             elif name in Platform.model_fields:
-                yield Fault(path, f"cannot be given when the cluster is on {BAREMETAL}", "take it out")
+                yield Fault(path, f"cannot be given when the cluster is on {BAREMETAL}", "remove it")
             else:
-                yield Fault(path, "unknown key", f"write {BAREMETAL}: {{}} or take it out")
+                yield Fault(path, "unknown key", f"write {BAREMETAL}: {{}} or remove it")
     yield from _no_settings(
         f"platform.{BAREMETAL}.defaultMachinePlatform", config.baremetal.default_machine_platform or {}
     )
@@ -116,10 +116,10 @@ def _settings(config: InstallConfig) -> Iterator[Fault]:
 
 def _no_settings(path: str, settings: Any) -> Iterator[Fault]:
     if not isinstance(settings, dict):
-        yield Fault(path, "a mapping is wanted", "write {} or take it out")
+        yield Fault(path, "must be a mapping", "write {} or remove it")
         return
     for key in settings:
-        yield Fault(f"{path}.{key}", f"unknown key: a pool of {BAREMETAL} has no settings", "take it out")
+        yield Fault(f"{path}.{key}", f"unknown key: a pool of {BAREMETAL} has no settings", "remove it")
 
 
 def _disks(config: InstallConfig) -> Iterator[Fault]:
@@ -133,9 +133,9 @@ def _disks(config: InstallConfig) -> Iterator[Fault]:
                 what = f"{kind} is unknown" if kind else "missing"
                 yield Fault(f"{path}.type", what, f"write one of {', '.join(DISKS)}")
             elif not isinstance(settings, dict):
-                yield Fault(f"{path}.{DISKS[kind]}", "missing", "name the disk by platformDiskID below it")
+                yield Fault(f"{path}.{DISKS[kind]}", "missing", "name the disk with platformDiskID below it")
             elif what := _wrong_with_disk(kind, pool, before):
-                yield Fault(path, what, "take it out")
+                yield Fault(path, what, "remove it")
             else:
                 disk = _disk(kind, str(settings.get("platformDiskID", "")))
                 if fault := _disk_id_fault(disk, before):
@@ -151,9 +151,9 @@ def _disk(kind: str, disk_id: str) -> _Disk:
 
 def _wrong_with_disk(kind: str, pool: _WrittenPool, before: list[_Disk]) -> str:
     if kind == "etcd" and pool.name != "master":
-        return "a disk for etcd belongs to the control plane"
+        return "only the control plane can have a disk for etcd"
     if kind == "swap" and pool.name == "master":
-        return "the control plane has no swap"
+        return "the control plane cannot have swap"
     if kind != USER_DEFINED and any(disk.kind == kind for disk in before):
         return f"a second disk for {kind}"
     return ""
@@ -166,29 +166,29 @@ def _disk_id_fault(disk: _Disk, before: list[_Disk]) -> Fault | None:
         what = f"{disk.id} has neither letter nor digit" if disk.id else "missing"
         return Fault("", what, "write the disk's name, with letters or digits in it")
     if any(other.id == disk.id for other in before):
-        return Fault("", f"{disk.id} is another disk's of this pool already", "give each its own")
+        return Fault("", f"{disk.id} is used by another disk of this pool", "give each disk its own")
     if any(other.label == disk.label for other in before):
-        what = f"{disk.id} makes the label {disk.label}, as another disk of this pool does"
-        return Fault("", what, "give one another name")
+        what = f"{disk.id} gives the label {disk.label}, which another disk of this pool has"
+        return Fault("", what, "rename one of the two")
     return None
 
 
 def _fencing_place(config: InstallConfig) -> Iterator[Fault]:
     for index, pool in enumerate(config.compute):
         if pool.fencing is not None:
-            yield Fault(f"compute[{index}].fencing", "only the control plane is fenced", "take it out")
+            yield Fault(f"compute[{index}].fencing", "only the control plane is fenced", "remove it")
 
 
 def _fencing_count(config: InstallConfig) -> Iterator[Fault]:
-    if config.arbiter is not None:  # it breaks the tie that fencing is for
+    if config.arbiter is not None:  # an arbiter replaces fencing
         return
     count = len(_credentials(config))
     if config.control_plane.replicas == FENCED and count != FENCED:
-        what = f"{count} given, but a control plane of {FENCED} without an arbiter is fenced"
-        yield Fault(CREDENTIALS, what, f"give {FENCED} entries, one for each host")
+        what = f"{count} given, but a control plane of {FENCED} hosts without an arbiter needs {FENCED}"
+        yield Fault(CREDENTIALS, what, f"give {FENCED} entries, one per host")
     elif config.control_plane.replicas != FENCED and count:
-        what = f"{count} given, but only a control plane of {FENCED} is fenced"
-        yield Fault(CREDENTIALS, what, f"take them out or write replicas: {FENCED}")
+        what = f"{count} given, but only a control plane of {FENCED} hosts is fenced"
+        yield Fault(CREDENTIALS, what, f"remove them or write replicas: {FENCED}")
 
 
 def _fencing_credentials(config: InstallConfig) -> Iterator[Fault]:
@@ -202,7 +202,7 @@ def _fencing_credentials(config: InstallConfig) -> Iterator[Fault]:
             ("address", each.address),
         ):
             if not value:
-                named = "write it, or macAddress: fencing needs the host by name, or by macAddress"
+                named = "write it, or macAddress: fencing identifies a host by one of both"
                 fix = named if key == "hostName" else "write it: fencing needs the BMC of each host"
                 yield Fault(f"{path}.{key}", "missing", fix)
         if each.mac_address and (fault := mac_fault(each.mac_address)):
@@ -216,7 +216,7 @@ def _fencing_credentials(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _repeated(path: str, each: FencingCredential, before: tuple[FencingCredential, ...]) -> Iterator[Fault]:
-    """The values stay out of it: an address may hold a password."""
+    """Yield repeated values, without quoting them: an address may hold a password."""
     for key, value, others in (
         ("hostName", each.host_name, [other.host_name for other in before]),
         ("macAddress", parse_mac(each.mac_address), [parse_mac(other.mac_address) for other in before]),
@@ -231,11 +231,11 @@ def _address_fault(address: str) -> Fault | None:
         return None
     url = parse_url(address)
     if url is None:
-        return Fault("", "is no URL", "write redfish+https://, the BMC's address, and the path of its system")
+        return Fault("", "is not a URL", "write redfish+https://, the BMC's address, and the path of its system")
     if "redfish" not in address:
         return Fault("", "names no Redfish BMC, and IPMI cannot fence", "write a URL with redfish in it")
     if url.port is None and not any(name in url.scheme for name in ("http", "redfish")):
-        what = "names no port, and its scheme has none of its own"
+        what = "names no port, and its scheme has no default port"
         return Fault("", what, "write redfish+https:// before the BMC's address")
     return None
 

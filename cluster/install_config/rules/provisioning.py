@@ -25,7 +25,7 @@ from providers.base.errors import Fault
 DNSMASQ_PREFIX = 64
 """dnsmasq serves no larger IPv6 network."""
 SHA256_LENGTH = 64
-NO_ADDRESS = Fault("", "is no IP address", "write one alone, for example 192.168.111.5")
+NO_ADDRESS = Fault("", "is not an IP address", "write one alone, for example 192.168.111.5")
 
 
 def _mode(config: InstallConfig) -> Iterator[Fault]:
@@ -38,7 +38,7 @@ def _mode(config: InstallConfig) -> Iterator[Fault]:
 def _cidr(config: InstallConfig) -> Iterator[Fault]:
     text = config.baremetal.provisioning_network_cidr
     cidr = parse_cidr(text)
-    none = Fault("", "is no network", "write address/prefix, for example 172.22.0.0/24")
+    none = Fault("", "is not a network", "write address/prefix, for example 172.22.0.0/24")
     fault = _network_fault(config, cidr) if cidr else none
     if text and fault:
         yield Fault(_path("provisioningNetworkCIDR"), f"{text} {fault.what}", fault.fix)
@@ -114,7 +114,7 @@ def _images(config: InstallConfig) -> Iterator[Fault]:
     bare = config.baremetal
     for name, text in (("bootstrapOSImage", bare.bootstrap_os_image), ("clusterOSImage", bare.cluster_os_image)):
         if text and (what := _wrong_with_image(text)):
-            fix = f"write http(s)://<host>/<image>?sha256=<{SHA256_LENGTH} hexadecimal digits>, or take it out"
+            fix = f"write http(s)://<host>/<image>?sha256=<{SHA256_LENGTH} hexadecimal digits>, or remove it"
             yield Fault(_path(name), what, fix)
 
 
@@ -179,7 +179,7 @@ def _range_fault(config: InstallConfig) -> Fault | None:
         return None
     ends = _ends(text)
     if not len(text.split(",")) == len(ends) == 2:  # noqa: PLR2004
-        return Fault("", "is no range", "write <first address>,<last address> without a space")
+        return Fault("", "is not a range", "write <first address>,<last address> without a space")
     network = _network(config)
     if network and (outside := [str(each) for each in ends if not in_any(each, [network])]):
         what = f"is not in the provisioning network {network}: {', '.join(outside)} is outside"
@@ -209,7 +209,7 @@ def _machine_networks(config: InstallConfig) -> list[Network]:
 def _wrong_with_image(text: str) -> str:
     """The URL is not repeated: it may hold a password."""
     if not re.match("https?://", text, re.IGNORECASE):
-        return "is no http or https URL"
+        return "is not an http or https URL"
     found = parse_qs(text.partition("?")[2], keep_blank_values=True).get("sha256", [""])[0]
     if len(found) != SHA256_LENGTH:
         return f"has a sha256 of {len(found)} characters" if found else "has no sha256"

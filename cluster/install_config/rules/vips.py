@@ -36,7 +36,7 @@ def _syntax(config: InstallConfig) -> Iterator[Fault]:
     for vips in _judged(config).values():
         for vip in vips:
             if vip.address is None:
-                what = f"{vip.text} is no IP address" if vip.text else "missing"
+                what = f"{vip.text} is not an IP address" if vip.text else "missing"
                 yield Fault(_path(vip.name), what, "write an address alone, for example 192.168.111.5")
 
 
@@ -89,7 +89,7 @@ def _one_per_family(config: InstallConfig) -> Iterator[Fault]:
         if len(known) > len(set(known)):
             first, second = vips
             what = f"{second.text} is IPv{known[0]} as {first.name} is"
-            yield Fault(_path(second.name), what, "take it out, or write one of the other family")
+            yield Fault(_path(second.name), what, "remove it, or write one of the other family")
 
 
 def _load_balancer(config: InstallConfig) -> Iterator[Fault]:

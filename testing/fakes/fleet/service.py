@@ -139,7 +139,7 @@ def _read_drive(name: str, machine: Machine, _: Request) -> Answer:
 
 
 def _asked(request: Request) -> Any:
-    """What a write asks for; None where its body is no JSON object."""
+    """What a write asks for; None where its body is not a JSON object."""
     body = request.document if request.body else {}
     return body if isinstance(body, dict) else None
 

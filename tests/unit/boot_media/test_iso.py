@@ -14,7 +14,7 @@ from boot_media.iso import POWER_OFF, Iso, IsoMaker
 from providers.base.errors import BootMediaError
 from testing import live_iso
 
-TAKE_VERSION = r"Fix: install coreos-installer 0\.27\.0, or run tools/coreos-installer$"
+INSTALL_VERSION = r"Fix: install coreos-installer 0\.27\.0, or run tools/coreos-installer$"
 CONFIG = b'{"ignition":{"version":"3.2.0"}}'
 BIG = b'{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a","contents":{"source":"data:;base64,%s"}}]}}'
 KEYFILES = {"eth0.nmconnection": "[connection]\nid=eth0\n", "eth1.nmconnection": "[connection]\nid=eth1\n"}
@@ -136,7 +136,7 @@ def test_nothing_is_left_on_disk(
 @pytest.mark.parametrize(
     ("content", "tool", "message"),
     [
-        (b"no iso", None, r"x\.iso: refused by coreos-installer: .+\. Fix: take a CoreOS live ISO as the base$"),
+        (b"no iso", None, r"x\.iso: refused by coreos-installer: .+\. Fix: use a CoreOS live ISO as the base$"),
         (
             b"no iso",
             Path("/none"),
@@ -189,7 +189,7 @@ class TestAnotherTool:
     @pytest.mark.parametrize("place", [4095, 12_288, 199_999, 200_000])
     def test_that_writes_beside_the_area_is_refused(self, base: Path, tmp_path: Path, place: int) -> None:
         tool = self.tool(tmp_path, f"at 5000; at {place}")
-        with pytest.raises(BootMediaError, match=rf"tool: it wrote beside the embed area of .*\. {TAKE_VERSION}"):
+        with pytest.raises(BootMediaError, match=rf"tool: wrote outside the embed area of .*\. {INSTALL_VERSION}"):
             IsoMaker(base, digest(base), tool)
 
     def test_that_writes_nothing_is_refused_and_gives_no_other_host_s_iso(self, base: Path, tmp_path: Path) -> None:
@@ -197,14 +197,14 @@ class TestAnotherTool:
         tool = self.tool(tmp_path, f"[ -e {done}2 ] || at 5000; [ ! -e {done} ] || touch {done}2; touch {done}")
         with IsoMaker(base, digest(base), tool) as maker:
             assert made(maker).patches[0][0] == 4096
-            with pytest.raises(BootMediaError, match=rf"put nothing into the embed area of .*\. {TAKE_VERSION}"):
+            with pytest.raises(BootMediaError, match=rf"wrote nothing into the embed area of .*\. {INSTALL_VERSION}"):
                 made(maker)
 
     @pytest.mark.parametrize("area", ["", "null", "[]", '{"offset": 4096}'])
     def test_that_does_not_report_its_area_is_refused(self, base: Path, tmp_path: Path, area: str) -> None:
         with pytest.raises(
             BootMediaError,
-            match=rf"does not report where the embed area is .*\. {TAKE_VERSION}",
+            match=rf"does not report where the embed area is .*\. {INSTALL_VERSION}",
         ):
             IsoMaker(base, digest(base), self.tool(tmp_path, "at 5000", area))
 

@@ -16,10 +16,9 @@ from providers.base.errors import BootMediaError
 
 FACTS = Path(__file__).parents[2] / "facts" / "install_config"
 SECRET = "hunter2"
-CORRECT = "Fix: correct it by nmstate's documentation"
+CORRECT = "Fix: correct it according to nmstate's documentation"
 TWICE = (
-    "a profile-name is used twice, starts with a dot or has a slash. "
-    "Fix: choose another: it becomes the name of a file"
+    "a profile-name is used twice, starts with a dot or has a slash. Fix: choose another name: it becomes a file name"
 )
 Document = dict[str, Any]
 Convert = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
@@ -171,7 +170,7 @@ def test_documented_examples(convert: Convert, document: Document) -> None:
     if "sriov:" not in repr(document):
         assert convert(document)
         return
-    assert refusal(convert, document).startswith("interfaces[1].name: sriov:<card>:<number> is resolved on a running")
+    assert refusal(convert, document).startswith("interfaces[1].name: sriov:<card>:<number> can be resolved only on a running")
     # That page has the rates at the bond, too, where nmstate knows none.
     bond = document["interfaces"][-1]
     bond["link-aggregation"] = {"mode": "active-backup", "port": ["eno1v0", "eno2v0"]}
@@ -219,7 +218,7 @@ def test_a_rule_that_would_be_kept_by_chance_is_refused(convert: Convert, table:
         "route-rules": {"config": [{"ip-from": "10.0.0.0/24", "priority": 100, **table}]},
     }
     assert refusal(convert, document) == (
-        "route-rules: table 254 has routes through eth0, eth1; nmstatectl would keep its rules with any one of them. "
+        "route-rules: table 254 has routes through eth0, eth1; nmstatectl would add its rules to a random one. "
         "Fix: give each interface a table of its own"
     )
     document["route-rules"]["config"][0]["iif"] = "eth1"
@@ -250,7 +249,7 @@ def test_a_rule_that_would_be_kept_by_chance_is_refused(convert: Convert, table:
         pytest.param(
             {"interfaces": [ethernet("eth0", description="two\nlines")]},
             "interfaces[0].description: a backslash or a control character (a line break is one), which nmstatectl "
-            "does not escape. Fix: take it out",
+            "does not escape. Fix: remove it",
             id="line-break",
         ),
         pytest.param(
@@ -308,7 +307,7 @@ class TestSecrets:
     ) -> None:
         instead(monkeypatch, tmp_path, f"#!/bin/sh\nif grep -o {SECRET} >&2; then exit 1; fi\n")
         assert refusal(keyfiles_of, authenticated(password=SECRET)) == (
-            f"nmstatectl refuses it: a password or another secret in it is not well-formed. {CORRECT}"
+            f"nmstatectl refuses it: a password or another secret in it is malformed. {CORRECT}"
         )
 
 
@@ -320,11 +319,13 @@ class TestSecrets:
         ),
         pytest.param(
             "#!/bin/sh\necho 'NetworkManager: {'",
-            "its answer cannot be read. Fix: install version 2.2.62",
+            "its output cannot be read. Fix: install nmstatectl 2.2.62",
             id="no-yaml",
         ),
         pytest.param(
-            "#!/bin/sh\necho 'eth0: []'", "its answer cannot be read. Fix: install version 2.2.62", id="another-form"
+            "#!/bin/sh\necho 'eth0: []'",
+            "its output cannot be read. Fix: install nmstatectl 2.2.62",
+            id="another-form",
         ),
     ],
 )

@@ -46,7 +46,7 @@ def test_check_judges_each_file_in_the_order_given(tmp_path: Path) -> None:
     done = run("check", bad, f"./{GOOD}")
     lines = done.stdout.splitlines()
     assert [line.partition(" ")[0] for line in lines] == [f"{bad}:", f"{bad}:", f"./{GOOD}:"]
-    assert lines[0].startswith(f"{bad}: metadata.name: a b is no DNS name. Fix: ")
+    assert lines[0].startswith(f"{bad}: metadata.name: a b is not a DNS name. Fix: ")
     assert lines[1].startswith(f"{bad}: baseDomain: missing. Fix: ")
     assert lines[2] == f"./{GOOD}: ok"
     assert (done.returncode, done.stderr) == (2, "")
@@ -71,12 +71,12 @@ def test_check_prints_old_spellings_beside_its_verdict(tmp_path: Path) -> None:
     ("content", "line"),
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
-        pytest.param(b"a: \xff", "byte 4 is no UTF-8. Fix: save it as UTF-8 text", id="no-utf-8"),
+        pytest.param(b"a: \xff", "byte 4 is not UTF-8. Fix: save it as UTF-8 text", id="no-utf-8"),
         pytest.param(
-            b"a: [", "no YAML at line 2, column 1. Fix: correct quotes, brackets and indentation there", id="no-yaml"
+            b"a: [", "not valid YAML at line 2, column 1. Fix: correct quotes, brackets and indentation there", id="no-yaml"
         ),
         pytest.param(
-            b"", "no YAML mapping. Fix: write an install-config, which starts with apiVersion: v1", id="empty"
+            b"", "not a YAML mapping. Fix: write an install-config, which starts with apiVersion: v1", id="empty"
         ),
     ],
 )
@@ -180,7 +180,7 @@ def test_payload_config_shows_a_terminal_nothing() -> None:
 def test_vrid_prints_a_line_per_name_and_refuses_what_is_none() -> None:
     done = run("vrid", "cnf10", "A b", "cnf11")
     assert (done.returncode, done.stdout) == (2, "cnf10 147 2\ncnf11 228 147\n")
-    assert done.stderr.startswith("A b is no DNS name. Fix: ")
+    assert done.stderr.startswith("A b is not a DNS name. Fix: ")
     assert run("vrid", "okd").returncode == 0
 
 
@@ -238,7 +238,7 @@ def test_clashes_of_good_neighbours_is_good(tmp_path: Path) -> None:
 
 
 def test_the_help_of_clashes_names_what_it_does_not_see() -> None:
-    assert "The option `vrids` of a stack is not seen here" in " ".join(run("clashes", "--help").stdout.split())
+    assert "does not read the stack option `vrids`" in " ".join(run("clashes", "--help").stdout.split())
 
 
 def test_without_a_command_it_shows_them() -> None:

@@ -27,7 +27,7 @@ COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 STACK = ("--stack", "rehearsal")
 NO_PAYLOAD = "no --payload: no Ignition config is written\n"
-FIX = "name it in the stack's options and give --stack, or look with --sample-addresses"
+FIX = "set it in the stack's options and give --stack, or try with --sample-addresses"
 
 
 def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -113,9 +113,9 @@ def test_samples_are_named_and_written(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, "--sample-addresses", "--out", out)
     assert done.returncode == 0
     first, *_, bootstrap, image, _, _, no_payload = done.stderr.splitlines(keepends=True)
-    assert first == "sample, for a look only: node_addresses.okd-master-0: 192.168.111.1\n"
-    assert bootstrap == "sample, for a look only: bootstrap.address: 192.168.111.8\n"
-    assert image == "sample, for a look only: images.keepalived: registry.example.com/sample/keepalived\n"
+    assert first == "made-up sample: node_addresses.okd-master-0: 192.168.111.1\n"
+    assert bootstrap == "made-up sample: bootstrap.address: 192.168.111.8\n"
+    assert image == "made-up sample: images.keepalived: registry.example.com/sample/keepalived\n"
     assert no_payload == NO_PAYLOAD
     assert "192.168.111.8" in (out / "hosts/okd-master-0/etc/okd-baremetal/keepalived.conf").read_text()
 

@@ -68,11 +68,11 @@ def test_an_empty_directory_is_filled(rendered: Rendered, tmp_path: Path, name: 
         pytest.param("file", "exists already. Fix: remove it, or name another directory", id="file"),
         pytest.param(
             "none/out",
-            "cannot be written (No such file or directory). Fix: name a directory that can",
+            "cannot be written (No such file or directory). Fix: name a writable directory",
             id="no-parent",
         ),
         pytest.param(
-            "file/out", "cannot be written (Not a directory). Fix: name a directory that can", id="parent-is-a-file"
+            "file/out", "cannot be written (Not a directory). Fix: name a writable directory", id="parent-is-a-file"
         ),
     ],
 )
@@ -91,6 +91,6 @@ def test_a_tree_that_cannot_be_written_whole_leaves_nothing(rendered: Rendered, 
     too_long = {f"hosts/{'x' * 300}/master.ign": b""}
     with pytest.raises(ConfigError) as caught:
         write_tree(tmp_path / "out", rendered.folders, too_long)
-    line = f"{tmp_path / 'out'}: cannot be written (File name too long). Fix: name a directory that can"
+    line = f"{tmp_path / 'out'}: cannot be written (File name too long). Fix: name a writable directory"
     assert str(caught.value) == line
     assert list(tmp_path.iterdir()) == []

@@ -56,7 +56,7 @@ def test_a_stack_that_has_no_options_yet_is_none_s_fault(tmp_path: Path) -> None
     ("content", "line"),
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
-        pytest.param("config: {", "no YAML at line 1, column ", id="no-yaml"),
+        pytest.param("config: {", "not valid YAML at line 1, column ", id="no-yaml"),
         pytest.param("- a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-list"),
         pytest.param(
             "config: a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-text"
@@ -102,7 +102,7 @@ def test_a_fingerprint_is_read_as_it_is_printed(written: str) -> None:
             {"ca": "a PEM", "sha256": "ab" * 32}, "both ca and sha256. Fix: write either ca or sha256", id="both"
         ),
         pytest.param({"sha256": "ab" * 20}, "String should match pattern", id="sha1"),
-        pytest.param({"sha512": "ab" * 64}, "unknown key. Fix: write sha256, or take it out", id="another-digest"),
+        pytest.param({"sha512": "ab" * 64}, "unknown key. Fix: write sha256, or remove it", id="another-digest"),
     ],
 )
 def test_a_bmc_is_trusted_by_one_of_two_ways(trust: dict[str, str], line: str) -> None:

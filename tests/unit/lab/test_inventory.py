@@ -60,7 +60,7 @@ def test_server_without_an_address_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_stack_file_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
     stacks = copy_of_the_stack(tmp_path)
     (stacks / "Pulumi.rehearsal.yaml").write_text("config: [")
-    with pytest.raises(LabError, match=r"^\S+/Pulumi\.rehearsal\.yaml: no YAML at line 1") as caught:
+    with pytest.raises(LabError, match=r"^\S+/Pulumi\.rehearsal\.yaml: not valid YAML at line 1") as caught:
         load_site(stacks)
     assert "\n" not in str(caught.value)
 
@@ -95,7 +95,7 @@ def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
             id="not-installed-yet",
         ),
         pytest.param("baseDomain: lab.test", "", r"install-config\.yaml: baseDomain: missing", id="refused-file"),
-        pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: no YAML at line", id="no-yaml"),
+        pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: not valid YAML at line", id="no-yaml"),
     ],
 )
 def test_what_the_lab_cannot_stand_in_for_is_one_clear_line(tmp_path: Path, old: str, new: str, why: str) -> None:

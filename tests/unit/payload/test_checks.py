@@ -129,12 +129,12 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, manifest("null")),
-        f"bootstrap.ign: {MANIFEST} in it is no infrastructure manifest (status.platformStatus.type: ", TAKE,
+        f"bootstrap.ign: {MANIFEST} in it is not an infrastructure manifest (status.platformStatus.type: ", TAKE,
         id="no-platform",
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, "a: b: c"),
-        f"bootstrap.ign: {MANIFEST} in it is no infrastructure manifest (no YAML)", TAKE,
+        f"bootstrap.ign: {MANIFEST} in it is not an infrastructure manifest (no YAML)", TAKE,
         id="manifest-is-no-yaml",
     ),
     pytest.param(
@@ -229,7 +229,7 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: contents_of(f, f"{TLS}/x.crt", {"source": "https://web.example.com/x.crt"}),
-        f"bootstrap.ign: {TLS}/x.crt in it cannot be read: its source is no data URL", TAKE,
+        f"bootstrap.ign: {TLS}/x.crt in it cannot be read: its source is not a data URL", TAKE,
         id="contents-elsewhere",
     ),
     pytest.param(

@@ -267,17 +267,17 @@ def test_an_old_key_fills_the_new_one_and_yields_to_it(
     [
         pytest.param(
             baremetal("", apiVIP="192.168.111.6"),
-            f"{AT}.apiVIP: 192.168.111.6, but apiVIPs says 192.168.111.5. Fix: keep apiVIPs and take apiVIP out",
+            f"{AT}.apiVIP: 192.168.111.6, but apiVIPs is 192.168.111.5. Fix: keep apiVIPs and remove apiVIP",
             id="apiVIP",
         ),
         pytest.param(
             baremetal("", ingressVIP="192.168.111.6"),
-            f"{AT}.ingressVIP: 192.168.111.6, but ingressVIPs says 192.168.111.4. Fix: keep ingressVIPs and take ",
+            f"{AT}.ingressVIP: 192.168.111.6, but ingressVIPs is 192.168.111.4. Fix: keep ingressVIPs and remove ",
             id="ingressVIP",
         ),
         pytest.param(
             baremetal("", provisioningHostIP="192.168.111.9", clusterProvisioningIP="192.168.111.8"),
-            f"{AT}.provisioningHostIP: 192.168.111.9, but clusterProvisioningIP says 192.168.111.8. Fix: keep ",
+            f"{AT}.provisioningHostIP: 192.168.111.9, but clusterProvisioningIP is 192.168.111.8. Fix: keep ",
             id="provisioningHostIP",
         ),
     ],
@@ -327,7 +327,7 @@ def test_a_subnet_length_of_ipv6_counts_from_128_bits() -> None:
 def test_a_subnet_length_of_no_network_is_left_to_the_rules() -> None:
     refused(
         networking("", clusterNetwork=[{"cidr": "nonsense", "hostSubnetLength": 9}]),
-        "networking.clusterNetwork[0].cidr: nonsense is no network",
+        "networking.clusterNetwork[0].cidr: nonsense is not a network",
     )
 
 
@@ -336,7 +336,7 @@ def test_an_image_that_nobody_reads_is_noticed(name: str) -> None:
     reading = changed(baremetal("", **{name: f"https://mirror.test/image.qcow2.gz?sha256={'a' * 64}"}))
     assert reading.faults == ()
     assert [str(notice) for notice in reading.notices] == [
-        f"{AT}.{name}: the installer reads it no more. Fix: take it out"
+        f"{AT}.{name}: the installer no longer reads it. Fix: remove it"
     ]
 
 

@@ -19,7 +19,7 @@ from testing.install_configs import Change, bare, fine, host, printed, refused
 TEXT = plans.INSTALL_CONFIG.read_text()
 THERE = ". Fix: correct quotes, brackets and indentation there"
 ODD = ". Fix: quote odd values, escape odd characters"
-ONE = ": a second document, or an anchor that is not there. Fix: keep one document"
+ONE = ": a second document, or an undefined anchor. Fix: keep one document"
 JSON = ": a type that JSON does not have. Fix: write text, a number, true or false, a list or a mapping"
 
 
@@ -164,40 +164,40 @@ def test_credentials_of_no_host_change_nothing() -> None:
     ],
 )
 def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
-    assert refusal(text) == "no YAML mapping. Fix: write an install-config, which starts with apiVersion: v1"
+    assert refusal(text) == "not a YAML mapping. Fix: write an install-config, which starts with apiVersion: v1"
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        pytest.param("pullSecret: 'hidden\n", f"no YAML at line 2, column 1{THERE}", id="open-quote"),
-        pytest.param("a: b\n  hidden: c\n", f"no YAML at line 2, column 9{THERE}", id="indentation"),
-        pytest.param("a: {hidden: [b}\n", f"no YAML at line 1, column 15{THERE}", id="brackets"),
-        pytest.param("a: b\n\thidden: c\n", f"no YAML at line 2, column 1{THERE}", id="tab"),
-        pytest.param("a: *hidden\n", f"no YAML at line 1, column 4{ONE}", id="anchor-that-is-not-there"),
-        pytest.param("a: 1\n---\nb: hidden\n", f"no YAML at line 2, column 1{ONE}", id="second-document"),
-        pytest.param("a: !hidden b\n", f"no YAML at line 1, column 4{JSON}", id="own-tag"),
-        pytest.param("a: !!python/object:hidden {}\n", f"no YAML at line 1, column 4{JSON}", id="tag-of-python"),
-        pytest.param("compute: !!set {hidden}\n", f"no YAML at line 1, column 10{JSON}", id="type-that-json-has-not"),
-        pytest.param("{[hidden]: a}\n", f"no YAML at line 1, column 2{JSON}", id="list-as-key"),
+        pytest.param("pullSecret: 'hidden\n", f"not valid YAML at line 2, column 1{THERE}", id="open-quote"),
+        pytest.param("a: b\n  hidden: c\n", f"not valid YAML at line 2, column 9{THERE}", id="indentation"),
+        pytest.param("a: {hidden: [b}\n", f"not valid YAML at line 1, column 15{THERE}", id="brackets"),
+        pytest.param("a: b\n\thidden: c\n", f"not valid YAML at line 2, column 1{THERE}", id="tab"),
+        pytest.param("a: *hidden\n", f"not valid YAML at line 1, column 4{ONE}", id="anchor-that-is-not-there"),
+        pytest.param("a: 1\n---\nb: hidden\n", f"not valid YAML at line 2, column 1{ONE}", id="second-document"),
+        pytest.param("a: !hidden b\n", f"not valid YAML at line 1, column 4{JSON}", id="own-tag"),
+        pytest.param("a: !!python/object:hidden {}\n", f"not valid YAML at line 1, column 4{JSON}", id="tag-of-python"),
+        pytest.param("compute: !!set {hidden}\n", f"not valid YAML at line 1, column 10{JSON}", id="type-that-json-has-not"),
+        pytest.param("{[hidden]: a}\n", f"not valid YAML at line 1, column 2{JSON}", id="list-as-key"),
         pytest.param(
             "a: &a [hidden, *a]\n",
-            "no YAML: nested too deep. Fix: let no anchor hold itself",
+            "not valid YAML: nested too deeply. Fix: remove the anchor that contains itself",
             id="anchor-that-holds-itself",
         ),
-        pytest.param("a: 0x_\nb: hidden\n", f"no YAML{ODD}", id="number-without-digits"),
-        pytest.param("a: !!bool hidden\n", f"no YAML{ODD}", id="no-such-boolean"),
-        pytest.param("a: !!int ''\nb: hidden\n", f"no YAML{ODD}", id="empty-number"),
-        pytest.param(f"a: {'9' * 5000}\nb: hidden\n", f"no YAML{ODD}", id="number-without-end"),
-        pytest.param("hidden\x00", f"no YAML{ODD}", id="control-character"),
+        pytest.param("a: 0x_\nb: hidden\n", f"not valid YAML{ODD}", id="number-without-digits"),
+        pytest.param("a: !!bool hidden\n", f"not valid YAML{ODD}", id="no-such-boolean"),
+        pytest.param("a: !!int ''\nb: hidden\n", f"not valid YAML{ODD}", id="empty-number"),
+        pytest.param(f"a: {'9' * 5000}\nb: hidden\n", f"not valid YAML{ODD}", id="number-without-end"),
+        pytest.param("hidden\x00", f"not valid YAML{ODD}", id="control-character"),
         pytest.param(
             "metadata:\n  name: hidden\n  name: okd\n",
-            "no YAML at line 3, column 3: a key is there twice. Fix: keep one of them",
+            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of them",
             id="key-twice",
         ),
         pytest.param(
             "compute:\n- name: hidden\n  'name': worker\n",
-            "no YAML at line 3, column 3: a key is there twice. Fix: keep one of them",
+            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of them",
             id="key-twice-once-quoted",
         ),
     ],

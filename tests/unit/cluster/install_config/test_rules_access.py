@@ -123,8 +123,8 @@ def test_accepts(change: Change) -> None:
     ("change", "starts"),
     [
         pytest.param(lambda c: c.pop("pullSecret"), ("pullSecret: missing. Fix: write",), id="pull-secret-missing"),
-        pytest.param(put(pullSecret="cmVoZWFyc2FsOm9ubHk="), ("pullSecret: is no JSON",), id="pull-secret-no-json"),
-        pytest.param(put(pullSecret="[" * 100_000), ("pullSecret: is no JSON",), id="pull-secret-nested"),
+        pytest.param(put(pullSecret="cmVoZWFyc2FsOm9ubHk="), ("pullSecret: is not JSON",), id="pull-secret-no-json"),
+        pytest.param(put(pullSecret="[" * 100_000), ("pullSecret: is not JSON",), id="pull-secret-nested"),
         pytest.param(put(pullSecret="[]"), ("pullSecret: names no registry",), id="pull-secret-list"),
         pytest.param(put(pullSecret='{"auths": {}}'), ("pullSecret: names no registry",), id="pull-secret-empty"),
         pytest.param(
@@ -166,7 +166,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             put(additionalTrustBundle=PEM + PEM[:200]),
-            ("additionalTrustBundle: has something that is no certificate after the last one",),
+            ("additionalTrustBundle: has text that is not a certificate after the last one",),
             id="bundle-cut-off",
         ),
         pytest.param(
@@ -183,24 +183,24 @@ def test_accepts(change: Change) -> None:
             proxy(noProxy=".lab.test"), ("proxy: names no proxy. Fix: write httpProxy",), id="proxy-missing"
         ),
         pytest.param(
-            proxy(httpProxy="proxy.lab.test:3128"), ("proxy.httpProxy: is no URL",), id="proxy-without-scheme"
+            proxy(httpProxy="proxy.lab.test:3128"), ("proxy.httpProxy: is not a URL",), id="proxy-without-scheme"
         ),
         pytest.param(
-            proxy(httpProxy="http://:3128"), ("proxy.httpProxy: is no URL with a host",), id="proxy-without-host"
+            proxy(httpProxy="http://:3128"), ("proxy.httpProxy: is not a URL with a host",), id="proxy-without-host"
         ),
-        pytest.param(proxy(httpProxy="http://proxy:port"), ("proxy.httpProxy: is no URL",), id="proxy-port-in-words"),
-        pytest.param(proxy(httpProxy="http://bad%20uri"), ("proxy.httpProxy: is no URL",), id="proxy-host-encoded"),
+        pytest.param(proxy(httpProxy="http://proxy:port"), ("proxy.httpProxy: is not a URL",), id="proxy-port-in-words"),
+        pytest.param(proxy(httpProxy="http://bad%20uri"), ("proxy.httpProxy: is not a URL",), id="proxy-host-encoded"),
         pytest.param(
-            proxy(httpsProxy="http://bad%20uri"), ("proxy.httpsProxy: is no URL",), id="proxy-over-tls-host-encoded"
+            proxy(httpsProxy="http://bad%20uri"), ("proxy.httpsProxy: is not a URL",), id="proxy-over-tls-host-encoded"
         ),
         *(
             pytest.param(
-                proxy(httpProxy=f"http://pro{odd}xy"), ("proxy.httpProxy: is no URL",), id=f"proxy-host-{odd}"
+                proxy(httpProxy=f"http://pro{odd}xy"), ("proxy.httpProxy: is not a URL",), id=f"proxy-host-{odd}"
             )
             for odd in "|{}^`\\"
         ),
         *(
-            pytest.param(proxy(httpProxy=f"http://{text}"), ("proxy.httpProxy: is no URL",), id=f"proxy-{text}")
+            pytest.param(proxy(httpProxy=f"http://{text}"), ("proxy.httpProxy: is not a URL",), id=f"proxy-{text}")
             for text in ("proxy#x", "proxy:3128#x", "u:p#x@proxy:3128", "proxy/%zz")
         ),
         pytest.param(
@@ -234,7 +234,7 @@ def test_accepts(change: Change) -> None:
             id="proxy-in-join-network",
         ),
         pytest.param(no_proxy("a.test, b.test"), ("proxy.noProxy: has blanks",), id="no-proxy-blanks"),
-        pytest.param(no_proxy("*.lab.test"), ("proxy.noProxy: *.lab.test is no domain",), id="no-proxy-wildcard"),
+        pytest.param(no_proxy("*.lab.test"), ("proxy.noProxy: *.lab.test is not a domain",), id="no-proxy-wildcard"),
         pytest.param(no_proxy("a.test,10.0.0.0/33"), ("proxy.noProxy: 10.0.0.0/33 is no",), id="no-proxy-network"),
         pytest.param(no_proxy("a.test,"), ("proxy.noProxy: there is nothing between",), id="no-proxy-trailing-comma"),
         pytest.param(
@@ -268,12 +268,12 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             mirrored(RELEASE, sourcePolicy="AllowContactingSource"),
-            ("imageDigestSources[0].sourcePolicy: AllowContactingSource says nothing without mirrors",),
+            ("imageDigestSources[0].sourcePolicy: AllowContactingSource has no effect without mirrors",),
             id="source-policy-alone",
         ),
         pytest.param(
             lambda c: (mirrored(RELEASE)(c), c.update(imageContentSources=[{"source": RELEASE}])),
-            ("imageContentSources: imageDigestSources are given too",),
+            ("imageContentSources: imageDigestSources is set, too",),
             id="both-lists",
         ),
     ],

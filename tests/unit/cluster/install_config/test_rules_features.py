@@ -140,10 +140,10 @@ def test_accepts(change: Change) -> None:
             id="gates-without-custom",
         ),
         pytest.param(
-            put(featureSet=CUSTOM, featureGates=["A=true", "B"]), ("featureGates[1]: B is no gate",), id="gate-bare"
+            put(featureSet=CUSTOM, featureGates=["A=true", "B"]), ("featureGates[1]: B is not a feature gate",), id="gate-bare"
         ),
         pytest.param(
-            put(featureSet=CUSTOM, featureGates=["A=yes"]), ("featureGates[0]: A=yes is no gate",), id="gate-yes"
+            put(featureSet=CUSTOM, featureGates=["A=yes"]), ("featureGates[0]: A=yes is not a feature gate",), id="gate-yes"
         ),
         pytest.param(
             put(featureSet=CUSTOM, featureGates=["A=true=false"]), ("featureGates[0]: A=true=false",), id="gate-twice"
@@ -164,7 +164,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(
             gated(STREAM, CUSTOM), ("osImageStream: needs the feature gate OSStreams",), id="os-stream-without-gate"
         ),
-        pytest.param(gated(STREAM, "OKD"), ("osImageStream: rhel-10 is not what OKD has",), id="os-stream-on-okd"),
+        pytest.param(gated(STREAM, "OKD"), ("osImageStream: rhel-10 does not exist in OKD",), id="os-stream-on-okd"),
         pytest.param(
             gated(put(osImageStream="rhel-11"), TECH),
             ("osImageStream: rhel-11 is unknown. Fix: write one of centos-10, rhel-9, rhel-10",),

@@ -158,8 +158,8 @@ def test_good_hosts_pass(change: Change) -> None:
             given(role="Master"), f"{AT}[0].role: Master is unknown. Fix: write master, arbiter or worker", id="role"
         ),
         pytest.param(given(name=""), f"{AT}[0].name: missing. Fix: name the host", id="name-missing"),
-        pytest.param(given(name="okd_master"), f"{AT}[0].name: okd_master is no DNS name", id="name-underscore"),
-        pytest.param(given(name="Okd"), f"{AT}[0].name: Okd is no DNS name", id="name-upper-case"),
+        pytest.param(given(name="okd_master"), f"{AT}[0].name: okd_master is not a DNS name", id="name-underscore"),
+        pytest.param(given(name="Okd"), f"{AT}[0].name: Okd is not a DNS name", id="name-upper-case"),
         pytest.param(
             given(name="okd-master-1"),
             f"{AT}[1].name: okd-master-1 is that of hosts[0] already. Fix: give each its own",
@@ -167,10 +167,10 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(given(bootMACAddress=""), f"{BOOT_MAC}: missing. Fix: write the MAC", id="mac-missing"),
         pytest.param(
-            given(bootMACAddress="52:54:00:11:10:1"), f"{BOOT_MAC}: 52:54:00:11:10:1 is no MAC", id="mac-short"
+            given(bootMACAddress="52:54:00:11:10:1"), f"{BOOT_MAC}: 52:54:00:11:10:1 is not a MAC address", id="mac-short"
         ),
         pytest.param(given(bootMACAddress="52:54-00:11:10:15"), f"{BOOT_MAC}: 52:54-00", id="mac-of-two-separators"),
-        pytest.param(given(bootMACAddress="525400111015"), f"{BOOT_MAC}: 525400111015 is no MAC", id="mac-plain"),
+        pytest.param(given(bootMACAddress="525400111015"), f"{BOOT_MAC}: 525400111015 is not a MAC address", id="mac-plain"),
         pytest.param(
             given(bootMACAddress="01:00:5e:00:00:12"),
             f"{BOOT_MAC}: 01:00:5e:00:00:12 is the address of a",
@@ -243,12 +243,12 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "sda"}),
-            f"{DEVICE}: sda is no device. Fix: write its path",
+            f"{DEVICE}: sda is not a device. Fix: write its path",
             id="no-device",
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "/dev/disk/by-id/wwn-1"}),
-            f"{DEVICE}: /dev/disk/by-id/wwn-1 is refused by the installer. "
+            f"{DEVICE}: /dev/disk/by-id/wwn-1 TESTCHECK is refused by the installer. "
             "Fix: write /dev/<name> or /dev/disk/by-path",
             id="device-by-id",
         ),
@@ -260,11 +260,11 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             given(rootDeviceHints={"minSizeGigabytes": -1}),
-            f"{AT}[0].rootDeviceHints.minSizeGigabytes: -1 is no size",
+            f"{AT}[0].rootDeviceHints.minSizeGigabytes: -1 is not a size",
             id="negative-size",
         ),
         pytest.param(
-            mtu("1500"), f"{AT}[0].networkConfig.interfaces[1].mtu: '1500' is no whole number", id="quoted-mtu"
+            mtu("1500"), f"{AT}[0].networkConfig.interfaces[1].mtu: '1500' is not a whole number", id="quoted-mtu"
         ),
         pytest.param(mtu("jumbo"), f"{AT}[0].networkConfig.interfaces[1].mtu: 'jumbo' is no", id="mtu-in-words"),
         pytest.param(mtu(True), f"{AT}[0].networkConfig.interfaces[1].mtu: True is no whole", id="mtu-true"),
@@ -272,7 +272,7 @@ def test_good_hosts_pass(change: Change) -> None:
         pytest.param(given(networkConfig="interfaces: []"), f"{AT}[0].networkConfig: a mapping", id="config-as-text"),
         pytest.param(
             fenced("idrac-virtualmedia://192.0.2.9/Systems/1"),
-            f"{ADDRESS}: idrac-virtualmedia://192.0.2.9/Systems/1 is no Redfish address, and fencing needs one",
+            f"{ADDRESS}: idrac-virtualmedia://192.0.2.9/Systems/1 is not a Redfish address, and fencing needs one",
             id="fencing-by-name-of-the-type",
         ),
     ],

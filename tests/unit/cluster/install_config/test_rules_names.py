@@ -69,26 +69,26 @@ def test_a_good_name_passes(change: Change) -> None:
             name("a" * 55), f"metadata.name: {'a' * 55} has 55 characters. Fix: write at most 54", id="long-name"
         ),
         pytest.param(
-            name("OKD"), "metadata.name: OKD is no DNS name. Fix: write lower-case", id="name-in-upper-case"
+            name("OKD"), "metadata.name: OKD is not a DNS name. Fix: write lower-case", id="name-in-upper-case"
         ),
-        pytest.param(name("-okd"), "metadata.name: -okd is no DNS name", id="name-begins-with-a-hyphen"),
-        pytest.param(name("okd-"), "metadata.name: okd- is no DNS name", id="name-ends-with-a-hyphen"),
-        pytest.param(name("o_k"), "metadata.name: o_k is no DNS name", id="name-with-an-underscore"),
-        pytest.param(name("zürich"), "metadata.name: zürich is no DNS name", id="name-beyond-ascii"),
-        pytest.param(name("okd٣"), "metadata.name: okd٣ is no DNS name", id="name-with-a-foreign-digit"),
-        pytest.param(name("okd\n"), r"metadata.name: okd\n is no DNS name", id="name-with-a-line-break"),
+        pytest.param(name("-okd"), "metadata.name: -okd is not a DNS name", id="name-begins-with-a-hyphen"),
+        pytest.param(name("okd-"), "metadata.name: okd- is not a DNS name", id="name-ends-with-a-hyphen"),
+        pytest.param(name("o_k"), "metadata.name: o_k is not a DNS name", id="name-with-an-underscore"),
+        pytest.param(name("zürich"), "metadata.name: zürich is not a DNS name", id="name-beyond-ascii"),
+        pytest.param(name("okd٣"), "metadata.name: okd٣ is not a DNS name", id="name-with-a-foreign-digit"),
+        pytest.param(name("okd\n"), r"metadata.name: okd\n is not a DNS name", id="name-with-a-line-break"),
         pytest.param(both("a.b", labels(63, 63, 63, 58)), "metadata.name: a.b has a dot", id="one-line-of-two"),
         pytest.param(lambda c: c.pop("baseDomain"), "baseDomain: missing. Fix: write the domain", id="no-domain"),
         pytest.param(domain("."), "baseDomain: missing", id="domain-of-a-dot"),
-        pytest.param(domain("Lab.test"), "baseDomain: Lab.test is no DNS name", id="domain-in-upper-case"),
+        pytest.param(domain("Lab.test"), "baseDomain: Lab.test is not a DNS name", id="domain-in-upper-case"),
         pytest.param(
-            domain("lab.test.."), "baseDomain: lab.test. is no DNS name", id="domain-with-two-trailing-dots"
+            domain("lab.test.."), "baseDomain: lab.test. is not a DNS name", id="domain-with-two-trailing-dots"
         ),
-        pytest.param(domain(".lab.test"), "baseDomain: .lab.test is no DNS name", id="domain-with-a-leading-dot"),
-        pytest.param(domain("lab..test"), "baseDomain: lab..test is no DNS name", id="domain-with-an-empty-label"),
-        pytest.param(domain("*.test"), "baseDomain: *.test is no DNS name", id="domain-with-a-wildcard"),
-        pytest.param(domain("lab.test/x"), "baseDomain: lab.test/x is no DNS name", id="domain-with-a-path"),
-        pytest.param(domain("-lab.test"), "baseDomain: -lab.test is no DNS name", id="label-begins-with-a-hyphen"),
+        pytest.param(domain(".lab.test"), "baseDomain: .lab.test is not a DNS name", id="domain-with-a-leading-dot"),
+        pytest.param(domain("lab..test"), "baseDomain: lab..test is not a DNS name", id="domain-with-an-empty-label"),
+        pytest.param(domain("*.test"), "baseDomain: *.test is not a DNS name", id="domain-with-a-wildcard"),
+        pytest.param(domain("lab.test/x"), "baseDomain: lab.test/x is not a DNS name", id="domain-with-a-path"),
+        pytest.param(domain("-lab.test"), "baseDomain: -lab.test is not a DNS name", id="label-begins-with-a-hyphen"),
         pytest.param(
             domain(labels(64, 3)),
             f"baseDomain: {'a' * 64} has 64 characters. Fix: write at most 63 in a part between dots",
@@ -99,7 +99,7 @@ def test_a_good_name_passes(change: Change) -> None:
         ),
         pytest.param(
             domain(labels(63, 63, 63, 63)),
-            "baseDomain: has 255 characters. Fix: write at most 253, as a DNS name has",
+            "baseDomain: has 255 characters. Fix: write at most 253, the limit of a DNS name",
             id="long-domain",
         ),
         pytest.param(both("abcd", labels(63, 63, 63, 57)), "baseDomain: has 254 characters with", id="one-too-many"),
@@ -110,7 +110,7 @@ def test_a_bad_name_is_refused(change: Change, line: str) -> None:
 
 
 def test_a_bad_name_and_a_bad_domain_are_told_apart() -> None:
-    refused(both("a.b", "C"), "metadata.name: a.b has a dot", "baseDomain: C is no DNS name")
+    refused(both("a.b", "C"), "metadata.name: a.b has a dot", "baseDomain: C is not a DNS name")
 
 
 @settings(deadline=None)

@@ -121,7 +121,7 @@ def test_good_networks_pass(change: Change) -> None:
         pytest.param(networking(networkType="KURYR"), f"{TYPE}: KURYR is no longer", id="type-kuryr"),
         pytest.param(
             join("100.66.0.0/16", networkType="Calico"),
-            f"{TYPE}: Calico does not go with ovnKubernetesConfig. Fix: write OVNKubernetes",
+            f"{TYPE}: Calico does not fit ovnKubernetesConfig. Fix: write OVNKubernetes",
             id="ovn-section-without-ovn",
         ),
         pytest.param(join("100.66.0.0/16", networkType="Kuryr"), f"{TYPE}: Kuryr is no longer", id="one-line-of-two"),
@@ -131,15 +131,15 @@ def test_good_networks_pass(change: Change) -> None:
         ),
         pytest.param(services(""), f"{S0}: missing", id="empty-service-network"),
         pytest.param(pods(("", 23)), f"{C0}: missing", id="empty-cluster-cidr"),
-        pytest.param(machines_too("10.0.0.0"), f"{M1}: 10.0.0.0 is no network. Fix: write", id="no-prefix"),
+        pytest.param(machines_too("10.0.0.0"), f"{M1}: 10.0.0.0 is not a network. Fix: write", id="no-prefix"),
         pytest.param(machines_too("10.0.0.0/33"), f"{M1}: 10.0.0.0/33 is no", id="long-prefix"),
         pytest.param(machines_too("10.0.0.0/-1"), f"{M1}: 10.0.0.0/-1 is no", id="minus-prefix"),
         pytest.param(services("172.30.0.0/255.255.0.0"), f"{S0}: 172.30.0.0/255.255.0.0 is no", id="netmask"),
         pytest.param(services("172.030.0.0/16"), f"{S0}: 172.030.0.0/16 is no", id="leading-zero"),
-        pytest.param(pods(("10.128/14", 23)), f"{C0}: 10.128/14 is no network", id="short-address"),
-        pytest.param(machines_too("fe80::%eth0/64"), f"{M1}: fe80::%eth0/64 is no network", id="zone"),
-        pytest.param(machines_too("10.0.0.0/24 "), f"{M1}: 10.0.0.0/24  is no network", id="trailing-blank"),
-        pytest.param(machines("0.0.0.0/0"), f"{M0}: 0.0.0.0/0 has no address of its own", id="every-ipv4-address"),
+        pytest.param(pods(("10.128/14", 23)), f"{C0}: 10.128/14 is not a network", id="short-address"),
+        pytest.param(machines_too("fe80::%eth0/64"), f"{M1}: fe80::%eth0/64 is not a network", id="zone"),
+        pytest.param(machines_too("10.0.0.0/24 "), f"{M1}: 10.0.0.0/24  is not a network", id="trailing-blank"),
+        pytest.param(machines("0.0.0.0/0"), f"{M0}: 0.0.0.0/0 is the unspecified address", id="every-ipv4-address"),
         pytest.param(services("0.0.0.0/16"), f"{S0}: 0.0.0.0/16 has no address", id="unspecified-address"),
         pytest.param(machines_too("::/0"), f"{M1}: ::/0 has no address", id="every-ipv6-address"),
         pytest.param(
@@ -215,7 +215,7 @@ def test_good_networks_pass(change: Change) -> None:
         pytest.param(
             pods(("100.64.0.0/14", 23)),
             f"{C0}: 100.64.0.0/14 overlaps OVN-Kubernetes' join network 100.64.0.0/16. Fix: "
-            f"choose another, or move that one with {JOIN}",
+            f"choose another, or move the join network with {JOIN}",
             id="pods-around-the-join-network",
         ),
         pytest.param(
@@ -253,7 +253,7 @@ def test_good_networks_pass(change: Change) -> None:
             f"{S0}: fd69::/112 overlaps OVN-Kubernetes' masquerade",
             id="ipv6-masquerade",
         ),
-        pytest.param(hosts(None), f"{H0}: missing. Fix: write the prefix of a host's share", id="no-host-prefix"),
+        pytest.param(hosts(None), f"{H0}: missing. Fix: write the prefix length of each host's subnet", id="no-host-prefix"),
         pytest.param(
             all_of(IPV6, pods(("fd01::/48", None))), f"{H0}: missing. Fix: write the prefix", id="no-ipv6-host-prefix"
         ),
@@ -277,16 +277,16 @@ def test_good_networks_pass(change: Change) -> None:
             id="they-differ-without-ovn",
         ),
         pytest.param(
-            all_of(IPV6, pods(("fd01::/48", 65))), f"{H0}: 65 is not what IPv6 needs. Fix: write 64", id="ipv6-prefix"
+            all_of(IPV6, pods(("fd01::/48", 65))), f"{H0}: 65 is not valid for IPv6. Fix: write 64", id="ipv6-prefix"
         ),
         pytest.param(
             all_of(IPV6, pods(("fd01::/65", 65))), f"{H0}: fd01::/65 has no /64 for a host", id="small-ipv6-pods"
         ),
         pytest.param(networking(clusterNetworkMTU=1400), f"{AT}.clusterNetworkMTU: 1400 is for AWS", id="mtu"),
         pytest.param(
-            join("100.66.0.0"), f"{JOIN}: 100.66.0.0 is no network. Fix: write address/prefix", id="join-prefix"
+            join("100.66.0.0"), f"{JOIN}: 100.66.0.0 is not a network. Fix: write address/prefix", id="join-prefix"
         ),
-        pytest.param(join("0.0.0.0/16"), f"{JOIN}: 0.0.0.0/16 has no address of its own", id="join-unspecified"),
+        pytest.param(join("0.0.0.0/16"), f"{JOIN}: 0.0.0.0/16 is the unspecified address", id="join-unspecified"),
         pytest.param(
             join("100.66.1.0/16"), f"{JOIN}: 100.66.1.0/16 has host bits set. Fix: write", id="join-host-bits"
         ),
@@ -354,10 +354,10 @@ def test_a_bad_network_is_refused(change: Change, line: str) -> None:
 def test_each_bad_network_has_its_line() -> None:
     refused(
         all_of(machines_too("x"), services("172.30.0.0"), pods(("::/0", 64), ("10.0.0.0/99", 23))),
-        f"{M1}: x is no network",
-        f"{S0}: 172.30.0.0 is no network",
+        f"{M1}: x is not a network",
+        f"{S0}: 172.30.0.0 is not a network",
         f"{C0}: ::/0 has no address",
-        f"{C1}: 10.0.0.0/99 is no network",
+        f"{C1}: 10.0.0.0/99 is not a network",
     )
 
 

@@ -42,11 +42,11 @@ def test_accepts(change: Change) -> None:
         pytest.param(key(algorithm="RSA"), (f"{KEY}.rsa: missing. Fix: write keySize",), id="rsa-missing"),
         *(
             pytest.param(
-                rsa(size), (f"{KEY}.rsa.keySize: {size} is no size for a key. Fix: write a multiple",), id=f"{size}"
+                rsa(size), (f"{KEY}.rsa.keySize: {size} is not a valid key size. Fix: write a multiple",), id=f"{size}"
             )
             for size in (1024, 5000, 9216)
         ),
-        pytest.param(key(algorithm="RSA", rsa={}), (f"{KEY}.rsa.keySize: 0 is no size",), id="size-missing"),
+        pytest.param(key(algorithm="RSA", rsa={}), (f"{KEY}.rsa.keySize: 0 is not a valid key size",), id="size-missing"),
         pytest.param(
             key(algorithm="ECDSA"), (f"{KEY}.ecdsa: missing. Fix: write curve below it, P256",), id="ecdsa-missing"
         ),
@@ -58,12 +58,12 @@ def test_accepts(change: Change) -> None:
         pytest.param(key(algorithm="ECDSA", ecdsa={}), (f"{KEY}.ecdsa.curve: missing",), id="curve-missing"),
         pytest.param(
             key(algorithm="RSA", rsa={"keySize": 4096}, ecdsa={"curve": "P256"}),
-            (f"{KEY}.ecdsa: does not go with algorithm RSA. Fix: take it out",),
+            (f"{KEY}.ecdsa: does not fit algorithm RSA. Fix: remove it",),
             id="rsa-with-ecdsa",
         ),
         pytest.param(
             key(algorithm="ECDSA", ecdsa={"curve": "P256"}, rsa={}),
-            (f"{KEY}.rsa: does not go with algorithm ECDSA",),
+            (f"{KEY}.rsa: does not fit algorithm ECDSA",),
             id="ecdsa-with-rsa",
         ),
     ],

@@ -161,12 +161,12 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             pool("compute", architecture="ppc64le"),
-            ("compute[0].architecture: ppc64le does not go with the control plane's amd64",),
+            ("compute[0].architecture: ppc64le cannot be mixed with the control plane's amd64",),
             id="foreign-compute",
         ),
         pytest.param(
             pool("controlPlane", architecture="arm64"),
-            ("compute[0].architecture: amd64 does not go with the control plane's arm64. Fix: write arm64",),
+            ("compute[0].architecture: amd64 cannot be mixed with the control plane's arm64. Fix: write arm64",),
             id="amd-compute-beside-arm",
         ),
         pytest.param(
@@ -184,7 +184,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             pool("controlPlane", platform={"baremetal": "yes"}),
-            ("controlPlane.platform.baremetal: a mapping is wanted",),
+            ("controlPlane.platform.baremetal: must be a mapping",),
             id="settings-as-text",
         ),
         pytest.param(
@@ -227,7 +227,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(fenced(credential(0)), (f"{CREDENTIALS}: 1 given, but a control plane of 2",), id="half-fenced"),
         pytest.param(
             together(fenced(credential(0), credential(1)), pool("controlPlane", replicas=3)),
-            (f"{CREDENTIALS}: 2 given, but only a control plane of 2 is fenced",),
+            (f"{CREDENTIALS}: 2 given, but only TESTCHECK2",),
             id="three-fenced",
         ),
         pytest.param(
@@ -236,7 +236,7 @@ def test_accepts(change: Change) -> None:
                 f"{CREDENTIALS}[0].username: missing",
                 f"{CREDENTIALS}[0].password: missing",
                 f"{CREDENTIALS}[1].hostName: missing. "
-                "Fix: write it, or macAddress: fencing needs the host by name, or by macAddress",
+                "Fix: write it, or macAddress: fencing identifies a host by one of both",
                 f"{CREDENTIALS}[1].address: missing",
             ),
             id="credentials-missing",
@@ -253,7 +253,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             fenced(credential(0), credential(1, macAddress="52:54:00:11:10")),
-            (f"{CREDENTIALS}[1].macAddress: 52:54:00:11:10 is no MAC",),
+            (f"{CREDENTIALS}[1].macAddress: 52:54:00:11:10 is not a MAC address",),
             id="fencing-mac",
         ),
         pytest.param(
@@ -274,7 +274,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(address("172.22.0.9/redfish"), (f"{CREDENTIALS}[1].address: names no port",), id="fencing-port"),
         pytest.param(
             address("redfish+https://172.22.0.9:none/redfish"),
-            (f"{CREDENTIALS}[1].address: is no URL",),
+            (f"{CREDENTIALS}[1].address: is not a URL",),
             id="fencing-url",
         ),
         pytest.param(
@@ -293,7 +293,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             disks("controlPlane", SWAP),
-            ("controlPlane.diskSetup[0]: the control plane has no swap",),
+            ("controlPlane.diskSetup[0]: the control plane cannot have swap",),
             id="swap-of-master",
         ),
         pytest.param(
@@ -319,17 +319,17 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             disks("controlPlane", ETCD | {"etcd": {"platformDiskID": "data"}}, DATA),
-            ("controlPlane.diskSetup[1].userDefined.platformDiskID: data is another disk's of this pool already",),
+            ("controlPlane.diskSetup[1].userDefined.platformDiskID: data is used by another disk of this pool",),
             id="one-disk-twice",
         ),
         pytest.param(
             disks("compute", data("data-1"), data("Data1")),
-            ("compute[0].diskSetup[1].userDefined.platformDiskID: Data1 makes the label data1",),
+            ("compute[0].diskSetup[1].userDefined.platformDiskID: Data1 gives the label data1",),
             id="one-label-twice",
         ),
         pytest.param(
             disks("compute", data("Swap"), SWAP | {"swap": {"platformDiskID": "disk"}}),
-            ("compute[0].diskSetup[1].swap.platformDiskID: disk makes the label swap",),
+            ("compute[0].diskSetup[1].swap.platformDiskID: disk gives the label swap",),
             id="label-of-a-type",
         ),
     ],
@@ -343,11 +343,11 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
     [
         pytest.param(
             {},
-            "platform: none is given, but this program installs platform baremetal. Fix: describe",
+            "platform: none is given, but this program installs only platform baremetal. Fix: describe",
             id="no-platform",
         ),
         pytest.param(
-            {"vsphere": {}}, "platform: vsphere is given, but this program installs platform", id="another-platform"
+            {"vsphere": {}}, "platform: vsphere is given, but this program installs only platform", id="another-platform"
         ),
     ],
 )

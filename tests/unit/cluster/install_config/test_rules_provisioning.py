@@ -110,10 +110,10 @@ def test_good_settings_pass(change: Change) -> None:
             id="unknown-mode",
         ),
         pytest.param(
-            over("172.22.0.0"), f"{CIDR}: 172.22.0.0 is no network. Fix: write address/prefix", id="no-prefix"
+            over("172.22.0.0"), f"{CIDR}: 172.22.0.0 is not a network. Fix: write address/prefix", id="no-prefix"
         ),
         pytest.param(
-            given(provisioningNetworkCIDR="provisioning"), f"{CIDR}: provisioning is no network", id="text-disabled"
+            given(provisioningNetworkCIDR="provisioning"), f"{CIDR}: provisioning is not a network", id="text-disabled"
         ),
         pytest.param(
             over("172.22.0.1/24"),
@@ -158,10 +158,10 @@ def test_good_settings_pass(change: Change) -> None:
             id="bootstrap-among-the-machines",
         ),
         pytest.param(managed(clusterProvisioningIP="fd00::1"), f"{CLUSTER}: fd00::1 is outside", id="other-family"),
-        pytest.param(managed(bootstrapProvisioningIP="x"), f"{BOOTSTRAP}: x is no IP address", id="bootstrap-no-ip"),
+        pytest.param(managed(bootstrapProvisioningIP="x"), f"{BOOTSTRAP}: x is not an IP address", id="bootstrap-no-ip"),
         pytest.param(
             given(clusterProvisioningIP="192.168.111.9/24"),
-            f"{CLUSTER}: 192.168.111.9/24 is no IP address. Fix: write one alone",
+            f"{CLUSTER}: 192.168.111.9/24 is not an IP address. Fix: write one alone",
             id="cluster-no-ip-disabled",
         ),
         pytest.param(
@@ -189,7 +189,7 @@ def test_good_settings_pass(change: Change) -> None:
         ),
         pytest.param(
             managed(provisioningDHCPRange="172.22.0.10"),
-            f"{RANGE}: 172.22.0.10 is no range. Fix: write <first address>,<last address>",
+            f"{RANGE}: 172.22.0.10 is not a range. Fix: write <first address>,<last address>",
             id="range-of-one-address",
         ),
         pytest.param(
@@ -296,7 +296,7 @@ def test_good_settings_pass(change: Change) -> None:
         ),
         pytest.param(
             given(bootstrapOSImage=f"ftp://mirror/image?sha256={SHA256}"),
-            f"{AT}.bootstrapOSImage: is no http or https URL",
+            f"{AT}.bootstrapOSImage: is not an http or https URL",
             id="image-by-ftp",
         ),
     ],

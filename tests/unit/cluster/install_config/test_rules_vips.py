@@ -123,13 +123,13 @@ def test_good_vips_pass(change: Change) -> None:
             id="three-ingress-vips",
         ),
         pytest.param(api(""), f"{AT}.apiVIPs[0]: missing. Fix: write an address alone", id="empty-vip"),
-        pytest.param(api("api.okd.lab.test"), f"{AT}.apiVIPs[0]: api.okd.lab.test is no IP address", id="a-name"),
-        pytest.param(api("192.168.111.5/24"), f"{AT}.apiVIPs[0]: 192.168.111.5/24 is no IP address", id="a-cidr"),
-        pytest.param(api("192.168.111"), f"{AT}.apiVIPs[0]: 192.168.111 is no IP address", id="a-short-address"),
+        pytest.param(api("api.okd.lab.test"), f"{AT}.apiVIPs[0]: api.okd.lab.test is not an IP address", id="a-name"),
+        pytest.param(api("192.168.111.5/24"), f"{AT}.apiVIPs[0]: 192.168.111.5/24 is not an IP address", id="a-cidr"),
+        pytest.param(api("192.168.111"), f"{AT}.apiVIPs[0]: 192.168.111 is not an IP address", id="a-short-address"),
         pytest.param(api("192.168.111.05"), f"{AT}.apiVIPs[0]: 192.168.111.05 is no IP", id="a-leading-zero"),
         pytest.param(api(" 192.168.111.5"), f"{AT}.apiVIPs[0]:  192.168.111.5 is no IP", id="a-leading-blank"),
-        pytest.param(api("fd00::5%eth0"), f"{AT}.apiVIPs[0]: fd00::5%eth0 is no IP address", id="a-zone"),
-        pytest.param(api("[fd00::5]"), f"{AT}.apiVIPs[0]: [fd00::5] is no IP address", id="in-brackets"),
+        pytest.param(api("fd00::5%eth0"), f"{AT}.apiVIPs[0]: fd00::5%eth0 is not an IP address", id="a-zone"),
+        pytest.param(api("[fd00::5]"), f"{AT}.apiVIPs[0]: [fd00::5] is not an IP address", id="in-brackets"),
         pytest.param(
             vips(V4[0], ("192.168.111.256",)), f"{AT}.ingressVIPs[0]: 192.168.111.256 is no IP", id="bad-ingress-vip"
         ),
@@ -210,7 +210,7 @@ def test_good_vips_pass(change: Change) -> None:
         pytest.param(
             vips(("192.168.111.5", "192.168.111.6")),
             f"{AT}.apiVIPs[1]: 192.168.111.6 is IPv4 as apiVIPs[0] is. "
-            "Fix: take it out, or write one of the other family",
+            "Fix: remove it, or write one of the other family",
             id="two-ipv4-api-vips",
         ),
         pytest.param(

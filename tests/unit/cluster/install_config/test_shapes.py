@@ -12,7 +12,7 @@ FIXES = {
     "a whole number is wanted, without quotes": "write digits only",
     "true or false is wanted, without quotes": "write one of them",
     "a list is wanted": "put a hyphen before each element",
-    "a mapping is wanted": "write `key: value` below it",
+    "must be a mapping": "write `key: value` below it",
 }
 
 
@@ -21,64 +21,64 @@ FIXES = {
     [
         pytest.param(
             lambda c: c.update(baseDomian="lab.test"),
-            "baseDomian: unknown key. Fix: write baseDomain, or take it out",
+            "baseDomian: unknown key. Fix: write baseDomain, or remove it",
             id="top-level",
         ),
         pytest.param(
             lambda c: c["networking"].update(networktype="OVNKubernetes"),
-            "networking.networktype: unknown key. Fix: write networkType, or take it out",
+            "networking.networktype: unknown key. Fix: write networkType, or remove it",
             id="another-letter-case",
         ),
         pytest.param(
             lambda c: bare(c).update(external_bridge="baremetal"),
-            "platform.baremetal.external_bridge: unknown key. Fix: write externalBridge, or take it out",
+            "platform.baremetal.external_bridge: unknown key. Fix: write externalBridge, or remove it",
             id="snake-case",
         ),
         pytest.param(
             lambda c: bare(c).update(api_vips=["192.168.111.5"]),
-            "platform.baremetal.api_vips: unknown key. Fix: write apiVIPs, or take it out",
+            "platform.baremetal.api_vips: unknown key. Fix: write apiVIPs, or remove it",
             id="the-name-that-our-code-uses",
         ),
         pytest.param(
             lambda c: host(c, 1).update(bootMacAdress="52:54:00:00:00:01"),
-            "platform.baremetal.hosts[1].bootMacAdress: unknown key. Fix: write bootMACAddress, or take it out",
+            "platform.baremetal.hosts[1].bootMacAdress: unknown key. Fix: write bootMACAddress, or remove it",
             id="in-a-list",
         ),
         pytest.param(
             lambda c: host(c)["bmc"].update(user="admin"),
-            f"{HOST}.bmc.user: unknown key. Fix: write username, or take it out",
+            f"{HOST}.bmc.user: unknown key. Fix: write username, or remove it",
             id="deep",
         ),
         pytest.param(
             lambda c: c["compute"][0].update(replica=2),
-            "compute[0].replica: unknown key. Fix: write replicas, or take it out",
+            "compute[0].replica: unknown key. Fix: write replicas, or remove it",
             id="in-a-pool",
         ),
         pytest.param(
             lambda c: c["platform"].update(openstak={}),
-            "platform.openstak: unknown key. Fix: write openstack, or take it out",
+            "platform.openstak: unknown key. Fix: write openstack, or remove it",
             id="platform",
         ),
         pytest.param(
             lambda c: c.update(ingressVIPs=["192.168.111.4"]),
-            "ingressVIPs: unknown key. Fix: write ingressVIPs in the section that has it, or take it out",
+            "ingressVIPs: unknown key. Fix: write ingressVIPs in the section that has it, or remove it",
             id="of-a-section-below",
         ),
         pytest.param(
             lambda c: host(c).update(password="x"),
-            f"{HOST}.password: unknown key. Fix: write password in the section that has it, or take it out",
+            f"{HOST}.password: unknown key. Fix: write password in the section that has it, or remove it",
             id="of-a-section-below-in-a-list",
         ),
         pytest.param(
             lambda c: bare(c).update(sshkey="ssh-ed25519 AAAA"),
-            "platform.baremetal.sshkey: unknown key. Fix: write sshKey in the section that has it, or take it out",
+            "platform.baremetal.sshkey: unknown key. Fix: write sshKey in the section that has it, or remove it",
             id="of-a-section-above",
         ),
-        pytest.param(lambda c: c.update(zzz=1), "zzz: unknown key. Fix: take it out", id="like-no-other"),
-        pytest.param(lambda c: c.update({"7": 1}), "7: unknown key. Fix: take it out", id="a-number"),
+        pytest.param(lambda c: c.update(zzz=1), "zzz: unknown key. Fix: remove it", id="like-no-other"),
+        pytest.param(lambda c: c.update({"7": 1}), "7: unknown key. Fix: remove it", id="a-number"),
         pytest.param(
             lambda c: c["metadata"].update(finalizers=[]),
-            "metadata.finalizers: unknown key. Fix: take it out",
+            "metadata.finalizers: unknown key. Fix: remove it",
             id="of-kubernetes",
         ),
     ],
@@ -137,34 +137,34 @@ def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: Change, l
         ),
         pytest.param(
             lambda c: bare(c)["hosts"].__setitem__(0, "okd-master-0"),
-            "platform.baremetal.hosts[0]: a mapping is wanted",
+            "platform.baremetal.hosts[0]: must be a mapping",
             id="mapping-in-a-list-as-text",
         ),
         pytest.param(
             lambda c: bare(c)["hosts"].__setitem__(0, ["okd-master-0"]),
-            "platform.baremetal.hosts[0]: a mapping is wanted",
+            "platform.baremetal.hosts[0]: must be a mapping",
             id="mapping-in-a-list-as-list",
         ),
         pytest.param(
             lambda c: c["networking"].update(machineNetwork=["192.168.111.0/24"]),
-            "networking.machineNetwork[0]: a mapping is wanted",
+            "networking.machineNetwork[0]: must be a mapping",
             id="network-without-its-key",
         ),
-        pytest.param(lambda c: c.update(metadata="okd"), "metadata: a mapping is wanted", id="mapping-as-text"),
-        pytest.param(lambda c: c.update(metadata=["okd"]), "metadata: a mapping is wanted", id="mapping-as-list"),
+        pytest.param(lambda c: c.update(metadata="okd"), "metadata: must be a mapping", id="mapping-as-text"),
+        pytest.param(lambda c: c.update(metadata=["okd"]), "metadata: must be a mapping", id="mapping-as-list"),
         pytest.param(
             lambda c: c["platform"].update(baremetal="yes, please"),
-            "platform.baremetal: a mapping is wanted",
+            "platform.baremetal: must be a mapping",
             id="the-platform-as-text",
         ),
         pytest.param(
             lambda c: host(c).update(bmc="redfish://192.168.111.1"),
-            f"{HOST}.bmc: a mapping is wanted",
+            f"{HOST}.bmc: must be a mapping",
             id="deep-mapping-as-text",
         ),
         pytest.param(
             lambda c: host(c).update(networkConfig="interfaces: []"),
-            f"{HOST}.networkConfig: a mapping is wanted",
+            f"{HOST}.networkConfig: must be a mapping",
             id="free-mapping-as-text",
         ),
         pytest.param(
@@ -212,8 +212,8 @@ def test_all_wrong_shapes_of_a_file_are_found_at_once() -> None:
 
     refused(
         change,
-        "platform.baremetal.hosts[1].bmc.usrname: unknown key. Fix: write username, or take it out",
-        "platform.baremetal.hosts[2].rootDeviceHints: a mapping is wanted",
+        "platform.baremetal.hosts[1].bmc.usrname: unknown key. Fix: write username, or remove it",
+        "platform.baremetal.hosts[2].rootDeviceHints: must be a mapping",
         "platform.baremetal.hosts[3].name: text is wanted",
         "sshKey: text is wanted",
     )
@@ -228,6 +228,6 @@ def test_a_wrong_shape_hides_no_other_fault() -> None:
     refused(
         change,
         "platform.baremetal.apiVIPs[0]: text is wanted",
-        "metadata.name: Upper is no DNS name",
+        "metadata.name: Upper is not a DNS name",
         "platform.baremetal.ingressVIPs[0]: 10.0.0.5 is in no machine network",
     )

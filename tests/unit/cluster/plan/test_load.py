@@ -15,16 +15,16 @@ from testing.install_configs import host
 from testing.plan_files import Files, as_it_is
 
 SECRET = "hunter2"
-NO_HOST = "no such host. Fix: take it out, or write the name of a host"
+NO_HOST = "no such host. Fix: remove it, or write the name of a host"
 
 
 @pytest.mark.parametrize(
     ("content", "line"),
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
-        pytest.param(b"\xff\xfe", "byte 1 is no UTF-8. Fix: save it as UTF-8 text", id="no-text"),
-        pytest.param(f'pullSecret: "{SECRET}\nmetadata: {{'.encode(), "no YAML at line", id="no-yaml"),
-        pytest.param(b"", "no YAML mapping", id="empty"),
+        pytest.param(b"\xff\xfe", "byte 1 is not UTF-8. Fix: save it as UTF-8 text", id="no-text"),
+        pytest.param(f'pullSecret: "{SECRET}\nmetadata: {{'.encode(), "not valid YAML at line", id="no-yaml"),
+        pytest.param(b"", "not a YAML mapping", id="empty"),
     ],
 )
 def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: bytes | None, line: str) -> None:

@@ -21,7 +21,7 @@ MANAGED = {"manage": True, "base_image": BASE_IMAGE}
 MEDIA = plans.options()["media"]
 WEB = "https://web.example.com/isos"
 SECRET = "hunter2"
-NO_HOST = "no such host. Fix: take it out, or write the name of a host"
+NO_HOST = "no such host. Fix: remove it, or write the name of a host"
 OUTSIDE = "is outside machineNetwork 192.168.111.0/24. Fix: write an address of that network"
 LOGIN = {"username": "root", "password": SECRET}
 
@@ -61,15 +61,15 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
     ("changes", "line"),
     [
         pytest.param({"phase": "done"}, "phase: Input should be 'bootstrap' or 'production'", id="phase"),
-        pytest.param({"phaze": "done"}, "phaze: unknown key. Fix: write phase, or take it out", id="misspelt"),
+        pytest.param({"phaze": "done"}, "phaze: unknown key. Fix: write phase, or remove it", id="misspelt"),
         pytest.param(
             {"handoff": {"soaks": 3}},
-            "handoff.soaks: unknown key. Fix: write soak_s, or take it out",
+            "handoff.soaks: unknown key. Fix: write soak_s, or remove it",
             id="misspelt-in-an-object",
         ),
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "vcpu": 3}},
-            "bootstrap.vcpu: unknown key. Fix: write vcpus, or take it out",
+            "bootstrap.vcpu: unknown key. Fix: write vcpus, or remove it",
             id="vcpu",
         ),
         pytest.param(
@@ -91,7 +91,7 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
         pytest.param({"media": {**MEDIA, "url": WEB}}, "media: with url nothing is served here", id="two-ways"),
         pytest.param(
             {"media": {"url": WEB, "port": 8080, "base_iso": plans.BASE_ISO}},
-            "media: with url nothing is served here. Fix: take address and port out",
+            "media: both url, and address or port. Fix: remove address and port",
             id="port-of-nothing",
         ),
         *(
@@ -192,7 +192,7 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
         pytest.param({"reinstall": {"okd-master-9": "x"}}, [f"reinstall.okd-master-9: {NO_HOST}"], id="reinstall"),
         pytest.param(
             {"reinstall": {"okd-worker-0": "x", "okd-master-0": "y"}, "phase": "production"},
-            ["reinstall.okd-master-0: it holds the API and a copy of etcd in production. Fix: take it out"],
+            ["reinstall.okd-master-0: it holds the API and a copy of etcd in production. Fix: remove it"],
             id="reinstall-of-the-control-plane",
         ),
         pytest.param(
@@ -240,9 +240,9 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             {"bootstrap": {**ADDRESS, "base_volume": "x.qcow2", "base_sha256": "c2" * 32}, "provisioner": MANAGED},
             [
                 "bootstrap.base_volume: x.qcow2 is not used: "
-                "provisioner.manage: true makes a volume of base_image. Fix: take it out",
+                "provisioner.manage: true makes a volume of base_image. Fix: remove it",
                 "bootstrap.base_sha256: not used: "
-                "with provisioner.manage: true, provisioner.base_image.sha256 has it. Fix: take it out",
+                "with provisioner.manage: true, provisioner.base_image.sha256 has it. Fix: remove it",
             ],
             id="managed-and-named",
         ),

@@ -104,33 +104,33 @@ def an_arbiter(config: dict[str, Any]) -> None:
             two_masters,
             [
                 "controlPlane.fencing: a control plane of two is not supported yet. Fix: "
-                "take it out, and have one host or three"
+                "remove it, and have one host or three"
             ],
             id="fencing",
         ),
         pytest.param(
             an_arbiter,
             [
-                "arbiter: not supported yet. Fix: take it out, and have three control-plane hosts",
+                "arbiter: not supported yet. Fix: remove it, and have three control-plane hosts",
                 f"{BARE}.hosts[0].role: arbiter: not supported yet. Fix: write master or worker",
             ],
             id="arbiter",
         ),
         pytest.param(
             lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/vda"}),
-            ["bootstrapInPlace: not supported: this program starts a bootstrap VM. Fix: take it out"],
+            ["bootstrapInPlace: not supported: this program starts a bootstrap VM. Fix: remove it"],
             id="in-place",
         ),
         pytest.param(
             lambda c: c["compute"][0].update(replicas=1),
-            [f"{BARE}.hosts: 2 with role worker, but compute wants 1. Fix: take hosts out, or raise its replicas"],
+            [f"{BARE}.hosts: 2 with role worker, but compute wants 1. Fix: remove hosts, or raise its replicas"],
             id="more-compute-than-wanted",
         ),
         pytest.param(
             lambda c: c["controlPlane"].update(replicas=1),
             [
                 f"{BARE}.hosts: 3 with role master, but controlPlane wants 1. "
-                "Fix: take hosts out, or raise its replicas"
+                "Fix: remove hosts, or raise its replicas"
             ],
             id="more-masters-than-wanted",
         ),

@@ -81,7 +81,7 @@ def test_a_host_that_the_others_do_not_list_as_a_peer_is_refused(
     unicast: bool, before: Set[str], refused: bool
 ) -> None:
     olds = {**ROLE, **of_hosts(*before), "unicast": unicast} if before else {}
-    why = "w1: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP. Fix: take it out"
+    why = "w1: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP. Fix: remove it"
     assert failures({"unicast": unicast}, olds) == ([("hosts", why)] if refused else [])
 
 
@@ -102,7 +102,7 @@ def test_a_preview_refuses_to_reinstall_another_machine(
 ) -> None:
     news = {"identities": {"w0": {"uuid": uuid, "serial": serial}}, "reinstall": {"w0": who}}
     seen = f"the host is a system, UUID {uuid}, serial {serial}"
-    why = f"reinstall.w0 names {who}, {seen}. Fix: name what is its own, or take the line out"
+    why = f"reinstall.w0 names {who}, {seen}. Fix: name what is its own, or remove the line"
     assert failures(news, {**ROLE, "reinstall": before}) == ([("reinstall", why)] if refused else [])
 
 

@@ -94,7 +94,7 @@ class TestKubeconfig:
     def test_a_bootstrap_whose_own_is_broken_is_found_and_nothing_of_it_shown(self, inside: str) -> None:
         (fault,) = seen(contents=self.contents(inside), beside=self.good()).faults
         assert str(fault) == (
-            "bootstrap.ign: /opt/openshift/auth/kubeconfig in it is no kubeconfig. "
+            "bootstrap.ign: /opt/openshift/auth/kubeconfig in it is not a kubeconfig. "
             "Fix: take the file that openshift-install wrote"
         )
 

@@ -155,7 +155,7 @@ def test_a_refused_connection_is_reported_as_such(it: OneBmc) -> None:
 
 
 def test_a_ca_that_is_none_names_the_option() -> None:
-    with pytest.raises(BmcError, match="bmc_ca: is no PEM"):
+    with pytest.raises(BmcError, match="bmc_ca: is not a PEM"):
         tls_context("no pem", verify=True)
 
 
