@@ -1,6 +1,6 @@
 """install-config.yaml: read, converted to today's spellings, completed with defaults, and judged as by the installer.
 
-The rules follow openshift/installer 006d4573 and its dependencies; docs/reference/install-config.md lists every field.
+The rules follow openshift/installer 006d4573 and its dependencies. docs/reference/install-config.md lists all fields.
 """
 
 from cluster.install_config.read import Credentials, Reading, read

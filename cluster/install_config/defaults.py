@@ -101,5 +101,5 @@ def _nth(network: Network | None, index: int) -> str:
 
 
 def _hosts(hosts: tuple[Host, ...]) -> tuple[Host, ...]:
-    """Set the defaults of hosts. Unlike the installer, keep the file's order, because faults name a host by its index."""
+    """Set the defaults of hosts. Unlike the installer, keep the file's order: faults name a host by its index."""
     return tuple(host.model_copy(update={"boot_mode": host.boot_mode or "UEFI"}) for host in hosts)

@@ -56,7 +56,10 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
     if config.platform.baremetal is None:
         muted.add("platform.baremetal")
     if muted & {"networking", "networking.machineNetwork"}:
-        muted |= {"platform.baremetal.apiVIPs", "platform.baremetal.ingressVIPs"}  # else the rules would judge them by a default network
+        muted |= {
+            "platform.baremetal.apiVIPs",
+            "platform.baremetal.ingressVIPs",
+        }  # else the rules would judge them by a default network
     found += [fault for rule in RULES for fault in rule(config)]
     kept = [fault for fault in found if not any(_below(fault.where, path) for path in muted)]
     return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices))
@@ -90,7 +93,7 @@ def _validated(raw: dict[str, Any]) -> InstallConfig:
 
 
 def _take_out(raw: dict[str, Any], location: Location, kind: str) -> str:
-    """Remove one value, and return its path. Empty a section, or an element of a list, to keep presence and indexes."""
+    """Remove one value, and return its path. Empty a section or an element of a list, to keep its presence and index."""
     holder = _holder(raw, location)
     if isinstance(holder, dict) and kind != "model_type":
         del holder[location[-1]]
@@ -124,7 +127,9 @@ def mapping(text: str) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
         raise ConfigError([_no_yaml(error)]) from None
     if not isinstance(loaded, dict):
-        raise ConfigError([Fault("", "not a YAML mapping", "write an install-config, which starts with apiVersion: v1")])
+        raise ConfigError(
+            [Fault("", "not a YAML mapping", "write an install-config, which starts with apiVersion: v1")]
+        )
     return loaded
 
 

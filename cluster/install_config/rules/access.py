@@ -209,7 +209,9 @@ def _no_proxy(config: InstallConfig) -> Iterator[Fault]:
 
 def _image_sources(config: InstallConfig) -> Iterator[Fault]:
     if config.image_content_sources and config.image_digest_sources:
-        yield Fault("imageContentSources", "imageDigestSources is set, too", "move these entries to imageDigestSources")
+        yield Fault(
+            "imageContentSources", "imageDigestSources is set, too", "move these entries to imageDigestSources"
+        )
     by_key: dict[str, tuple[ImageSource | ImageContentSource, ...]] = {
         "imageContentSources": config.image_content_sources,
         "imageDigestSources": config.image_digest_sources,

@@ -128,7 +128,10 @@ def _mtus(config: InstallConfig) -> Iterator[Fault]:
         interfaces = (host.network_config or {}).get("interfaces")
         for index, interface in enumerate(interfaces if isinstance(interfaces, list) else ()):
             if isinstance(interface, dict) and "mtu" in interface and not _is_whole(interface["mtu"]):
-                what, fix = f"{interface['mtu']!r} is not a whole number", "write one, without quotes, for example 9000"
+                what, fix = (
+                    f"{interface['mtu']!r} is not a whole number",
+                    "write one, without quotes, for example 9000",
+                )
                 yield Fault(f"{where}.networkConfig.interfaces[{index}].mtu", what, fix)
 
 
@@ -166,7 +169,7 @@ def _parsed(address: str) -> BmcUrl | BmcUrlError:
 
 
 def _address_fault(config: InstallConfig, found: BmcUrl | BmcUrlError) -> Fault | None:
-    """Return the fault of a BMC address; None if it has none. A host that boots by PXE needs a provisioning network."""
+    """Return the fault of a BMC address, or None. A host that boots by PXE needs a provisioning network."""
     disabled = config.baremetal.provisioning_network == DISABLED
     if isinstance(found, BmcUrl):
         what = f"{found.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}"

@@ -174,7 +174,7 @@ def _service_fault(text: str) -> Fault | None:
 
 
 def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) -> Fault | None:
-    """Return why a host prefix does not fit its network. `previous` is the host prefix of the IPv4 network before it."""
+    """Return why a host prefix does not fit its network. `previous` is that of the IPv4 network before it."""
     network = cidr.network
     if cidr.version == IPV6 and network.prefixlen > IPV6_HOST_PREFIX:
         return Fault("", f"{network} has no /64 for a host", "write a network of /64 or a shorter prefix")

@@ -170,7 +170,9 @@ def test_documented_examples(convert: Convert, document: Document) -> None:
     if "sriov:" not in repr(document):
         assert convert(document)
         return
-    assert refusal(convert, document).startswith("interfaces[1].name: sriov:<card>:<number> can be resolved only on a running")
+    assert refusal(convert, document).startswith(
+        "interfaces[1].name: sriov:<card>:<number> can be resolved only on a running"
+    )
     # That page has the rates at the bond, too, where nmstate knows none.
     bond = document["interfaces"][-1]
     bond["link-aggregation"] = {"mode": "active-backup", "port": ["eno1v0", "eno2v0"]}

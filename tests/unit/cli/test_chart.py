@@ -113,7 +113,8 @@ def test_other_input_is_refused_in_a_line(given: str) -> None:
     code, out, error = shown(given)
     assert (code, out) == (2, "")
     assert error == (
-        "no outputs of a handoff on standard input. Fix: pipe `pulumi stack output handoff --json` into this command\n"
+        "no outputs of a handoff on standard input. "
+        "Fix: pipe `pulumi stack output handoff --json` into this command\n"
     )
 
 

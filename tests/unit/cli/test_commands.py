@@ -73,7 +73,9 @@ def test_check_prints_old_spellings_beside_its_verdict(tmp_path: Path) -> None:
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
         pytest.param(b"a: \xff", "byte 4 is not UTF-8. Fix: save it as UTF-8 text", id="no-utf-8"),
         pytest.param(
-            b"a: [", "not valid YAML at line 2, column 1. Fix: correct quotes, brackets and indentation there", id="no-yaml"
+            b"a: [",
+            "not valid YAML at line 2, column 1. Fix: correct quotes, brackets and indentation there",
+            id="no-yaml",
         ),
         pytest.param(
             b"", "not a YAML mapping. Fix: write an install-config, which starts with apiVersion: v1", id="empty"

@@ -177,8 +177,12 @@ def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
         pytest.param("a: *hidden\n", f"not valid YAML at line 1, column 4{ONE}", id="anchor-that-is-not-there"),
         pytest.param("a: 1\n---\nb: hidden\n", f"not valid YAML at line 2, column 1{ONE}", id="second-document"),
         pytest.param("a: !hidden b\n", f"not valid YAML at line 1, column 4{JSON}", id="own-tag"),
-        pytest.param("a: !!python/object:hidden {}\n", f"not valid YAML at line 1, column 4{JSON}", id="tag-of-python"),
-        pytest.param("compute: !!set {hidden}\n", f"not valid YAML at line 1, column 10{JSON}", id="type-that-json-has-not"),
+        pytest.param(
+            "a: !!python/object:hidden {}\n", f"not valid YAML at line 1, column 4{JSON}", id="tag-of-python"
+        ),
+        pytest.param(
+            "compute: !!set {hidden}\n", f"not valid YAML at line 1, column 10{JSON}", id="type-that-json-has-not"
+        ),
         pytest.param("{[hidden]: a}\n", f"not valid YAML at line 1, column 2{JSON}", id="list-as-key"),
         pytest.param(
             "a: &a [hidden, *a]\n",

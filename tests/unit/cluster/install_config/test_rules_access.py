@@ -188,10 +188,16 @@ def test_accepts(change: Change) -> None:
         pytest.param(
             proxy(httpProxy="http://:3128"), ("proxy.httpProxy: is not a URL with a host",), id="proxy-without-host"
         ),
-        pytest.param(proxy(httpProxy="http://proxy:port"), ("proxy.httpProxy: is not a URL",), id="proxy-port-in-words"),
-        pytest.param(proxy(httpProxy="http://bad%20uri"), ("proxy.httpProxy: is not a URL",), id="proxy-host-encoded"),
         pytest.param(
-            proxy(httpsProxy="http://bad%20uri"), ("proxy.httpsProxy: is not a URL",), id="proxy-over-tls-host-encoded"
+            proxy(httpProxy="http://proxy:port"), ("proxy.httpProxy: is not a URL",), id="proxy-port-in-words"
+        ),
+        pytest.param(
+            proxy(httpProxy="http://bad%20uri"), ("proxy.httpProxy: is not a URL",), id="proxy-host-encoded"
+        ),
+        pytest.param(
+            proxy(httpsProxy="http://bad%20uri"),
+            ("proxy.httpsProxy: is not a URL",),
+            id="proxy-over-tls-host-encoded",
         ),
         *(
             pytest.param(

@@ -140,10 +140,14 @@ def test_accepts(change: Change) -> None:
             id="gates-without-custom",
         ),
         pytest.param(
-            put(featureSet=CUSTOM, featureGates=["A=true", "B"]), ("featureGates[1]: B is not a feature gate",), id="gate-bare"
+            put(featureSet=CUSTOM, featureGates=["A=true", "B"]),
+            ("featureGates[1]: B is not a feature gate",),
+            id="gate-bare",
         ),
         pytest.param(
-            put(featureSet=CUSTOM, featureGates=["A=yes"]), ("featureGates[0]: A=yes is not a feature gate",), id="gate-yes"
+            put(featureSet=CUSTOM, featureGates=["A=yes"]),
+            ("featureGates[0]: A=yes is not a feature gate",),
+            id="gate-yes",
         ),
         pytest.param(
             put(featureSet=CUSTOM, featureGates=["A=true=false"]), ("featureGates[0]: A=true=false",), id="gate-twice"

@@ -167,10 +167,14 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(given(bootMACAddress=""), f"{BOOT_MAC}: missing. Fix: write the MAC", id="mac-missing"),
         pytest.param(
-            given(bootMACAddress="52:54:00:11:10:1"), f"{BOOT_MAC}: 52:54:00:11:10:1 is not a MAC address", id="mac-short"
+            given(bootMACAddress="52:54:00:11:10:1"),
+            f"{BOOT_MAC}: 52:54:00:11:10:1 is not a MAC address",
+            id="mac-short",
         ),
         pytest.param(given(bootMACAddress="52:54-00:11:10:15"), f"{BOOT_MAC}: 52:54-00", id="mac-of-two-separators"),
-        pytest.param(given(bootMACAddress="525400111015"), f"{BOOT_MAC}: 525400111015 is not a MAC address", id="mac-plain"),
+        pytest.param(
+            given(bootMACAddress="525400111015"), f"{BOOT_MAC}: 525400111015 is not a MAC address", id="mac-plain"
+        ),
         pytest.param(
             given(bootMACAddress="01:00:5e:00:00:12"),
             f"{BOOT_MAC}: 01:00:5e:00:00:12 is the address of a",

@@ -253,7 +253,9 @@ def test_good_networks_pass(change: Change) -> None:
             f"{S0}: fd69::/112 overlaps OVN-Kubernetes' masquerade",
             id="ipv6-masquerade",
         ),
-        pytest.param(hosts(None), f"{H0}: missing. Fix: write the prefix length of each host's subnet", id="no-host-prefix"),
+        pytest.param(
+            hosts(None), f"{H0}: missing. Fix: write the prefix length of each host's subnet", id="no-host-prefix"
+        ),
         pytest.param(
             all_of(IPV6, pods(("fd01::/48", None))), f"{H0}: missing. Fix: write the prefix", id="no-ipv6-host-prefix"
         ),

@@ -42,11 +42,15 @@ def test_accepts(change: Change) -> None:
         pytest.param(key(algorithm="RSA"), (f"{KEY}.rsa: missing. Fix: write keySize",), id="rsa-missing"),
         *(
             pytest.param(
-                rsa(size), (f"{KEY}.rsa.keySize: {size} is not a valid key size. Fix: write a multiple",), id=f"{size}"
+                rsa(size),
+                (f"{KEY}.rsa.keySize: {size} is not a valid key size. Fix: write a multiple",),
+                id=f"{size}",
             )
             for size in (1024, 5000, 9216)
         ),
-        pytest.param(key(algorithm="RSA", rsa={}), (f"{KEY}.rsa.keySize: 0 is not a valid key size",), id="size-missing"),
+        pytest.param(
+            key(algorithm="RSA", rsa={}), (f"{KEY}.rsa.keySize: 0 is not a valid key size",), id="size-missing"
+        ),
         pytest.param(
             key(algorithm="ECDSA"), (f"{KEY}.ecdsa: missing. Fix: write curve below it, P256",), id="ecdsa-missing"
         ),

@@ -347,7 +347,9 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
             id="no-platform",
         ),
         pytest.param(
-            {"vsphere": {}}, "platform: vsphere is given, but this program installs only platform", id="another-platform"
+            {"vsphere": {}},
+            "platform: vsphere is given, but this program installs only platform",
+            id="another-platform",
         ),
     ],
 )

@@ -113,7 +113,9 @@ def test_good_settings_pass(change: Change) -> None:
             over("172.22.0.0"), f"{CIDR}: 172.22.0.0 is not a network. Fix: write address/prefix", id="no-prefix"
         ),
         pytest.param(
-            given(provisioningNetworkCIDR="provisioning"), f"{CIDR}: provisioning is not a network", id="text-disabled"
+            given(provisioningNetworkCIDR="provisioning"),
+            f"{CIDR}: provisioning is not a network",
+            id="text-disabled",
         ),
         pytest.param(
             over("172.22.0.1/24"),
@@ -158,7 +160,9 @@ def test_good_settings_pass(change: Change) -> None:
             id="bootstrap-among-the-machines",
         ),
         pytest.param(managed(clusterProvisioningIP="fd00::1"), f"{CLUSTER}: fd00::1 is outside", id="other-family"),
-        pytest.param(managed(bootstrapProvisioningIP="x"), f"{BOOTSTRAP}: x is not an IP address", id="bootstrap-no-ip"),
+        pytest.param(
+            managed(bootstrapProvisioningIP="x"), f"{BOOTSTRAP}: x is not an IP address", id="bootstrap-no-ip"
+        ),
         pytest.param(
             given(clusterProvisioningIP="192.168.111.9/24"),
             f"{CLUSTER}: 192.168.111.9/24 is not an IP address. Fix: write one alone",

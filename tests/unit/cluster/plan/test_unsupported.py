@@ -128,10 +128,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
         ),
         pytest.param(
             lambda c: c["controlPlane"].update(replicas=1),
-            [
-                f"{BARE}.hosts: 3 with role master, but controlPlane wants 1. "
-                "Fix: remove hosts, or raise its replicas"
-            ],
+            [f"{BARE}.hosts: 3 with role master, but controlPlane wants 1. Fix: remove hosts, or raise its replicas"],
             id="more-masters-than-wanted",
         ),
     ],
