@@ -74,4 +74,5 @@ def test_each_input_keeps_its_name(phase: str, declared: dict[str, Graph]) -> No
 @pytest.mark.parametrize("phase", PHASES)
 def test_each_component_keeps_its_type(phase: str, declared: dict[str, Graph]) -> None:
     wanted = sorted(each["type"] for each in recorded(phase) if not each["type"].startswith(DYNAMIC))
-    assert sorted(declared[phase].components) == wanted
+    # The stack itself is registered once per process, so only by the first of these runs.
+    assert sorted(each for each in declared[phase].components if each != "pulumi:pulumi:Stack") == wanted
