@@ -196,12 +196,12 @@ def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
         pytest.param("hidden\x00", f"not valid YAML{ODD}", id="control-character"),
         pytest.param(
             "metadata:\n  name: hidden\n  name: okd\n",
-            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of them",
+            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of the two",
             id="key-twice",
         ),
         pytest.param(
             "compute:\n- name: hidden\n  'name': worker\n",
-            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of them",
+            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of the two",
             id="key-twice-once-quoted",
         ),
     ],

@@ -193,7 +193,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(put(publish="Private"), ("publish: Private is unknown",), id="publish-unknown"),
         pytest.param(
             put(operatorPublishingStrategy={"ingress": "External"}),
-            ("operatorPublishingStrategy: goes with publish: Mixed",),
+            ("operatorPublishingStrategy: needs publish: Mixed, which baremetal does not support",),
             id="publishing-strategy",
         ),
         pytest.param(

@@ -162,7 +162,7 @@ def test_good_hosts_pass(change: Change) -> None:
         pytest.param(given(name="Okd"), f"{AT}[0].name: Okd is not a DNS name", id="name-upper-case"),
         pytest.param(
             given(name="okd-master-1"),
-            f"{AT}[1].name: okd-master-1 is that of hosts[0] already. Fix: give each its own",
+            f"{AT}[1].name: okd-master-1 is used by hosts[0] already. Fix: give each its own",
             id="name-twice",
         ),
         pytest.param(given(bootMACAddress=""), f"{BOOT_MAC}: missing. Fix: write the MAC", id="mac-missing"),
@@ -183,12 +183,12 @@ def test_good_hosts_pass(change: Change) -> None:
         pytest.param(given(bootMACAddress="00-00-00-00-00-00"), f"{BOOT_MAC}: 00-00", id="mac-all-zero"),
         pytest.param(
             given(bootMACAddress="52-54-00-11-10-16"),
-            f"{AT}[1].bootMACAddress: 52:54:00:11:10:16 is that of hosts[0] already",
+            f"{AT}[1].bootMACAddress: 52:54:00:11:10:16 is used by hosts[0] already",
             id="mac-twice-in-two-spellings",
         ),
         pytest.param(
             given(bootMACAddress="52:54:00:11:10:14"),
-            f"{BOOT_MAC}: 52:54:00:11:10:14 is that of externalMACAddress already",
+            f"{BOOT_MAC}: 52:54:00:11:10:14 is used by externalMACAddress already",
             id="mac-of-the-bootstrap",
         ),
         pytest.param(
@@ -201,12 +201,12 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             both("redfish-virtualmedia://bmc/1", "redfish-virtualmedia://bmc/1"),
-            f"{AT}[1].bmc.address: redfish-virtualmedia://bmc/1 is that of hosts[0] already",
+            f"{AT}[1].bmc.address: redfish-virtualmedia://bmc/1 is used by hosts[0] already",
             id="address-twice",
         ),
         pytest.param(
             both("redfish-virtualmedia://bmc/1", "redfish-virtualmedia+https://BMC:443/1/"),
-            f"{AT}[1].bmc.address: redfish-virtualmedia+https://BMC:443/1/ is that of hosts[0]",
+            f"{AT}[1].bmc.address: redfish-virtualmedia+https://BMC:443/1/ is used by hosts[0]",
             id="address-twice-in-two-spellings",
         ),
         pytest.param(
@@ -252,12 +252,13 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "/dev/disk/by-id/wwn-1"}),
-            f"{DEVICE}: /dev/disk/by-id/wwn-1 TESTCHECK is refused by the installer. "
-            "Fix: write /dev/<name> or /dev/disk/by-path",
+            f"{DEVICE}: the installer refuses /dev/disk/by-id/wwn-1. Fix: write /dev/<name> or /dev/disk/by-path",
             id="device-by-id",
         ),
         pytest.param(
-            given(rootDeviceHints={"deviceName": "/dev/disk/by-path/a/b"}), f"{DEVICE}: /dev/disk", id="below"
+            given(rootDeviceHints={"deviceName": "/dev/disk/by-path/a/b"}),
+            f"{DEVICE}: the installer refuses /dev/disk/by-path/a/b",
+            id="below",
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "disk/by-path/a"}), f"{DEVICE}: disk", id="relative-by-path"
@@ -271,7 +272,9 @@ def test_good_hosts_pass(change: Change) -> None:
             mtu("1500"), f"{AT}[0].networkConfig.interfaces[1].mtu: '1500' is not a whole number", id="quoted-mtu"
         ),
         pytest.param(mtu("jumbo"), f"{AT}[0].networkConfig.interfaces[1].mtu: 'jumbo' is no", id="mtu-in-words"),
-        pytest.param(mtu(True), f"{AT}[0].networkConfig.interfaces[1].mtu: True is no whole", id="mtu-true"),
+        pytest.param(
+            mtu(True), f"{AT}[0].networkConfig.interfaces[1].mtu: True is not a whole number", id="mtu-true"
+        ),
         pytest.param(mtu(1500.5), f"{AT}[0].networkConfig.interfaces[1].mtu: 1500.5 is no", id="broken-mtu"),
         pytest.param(given(networkConfig="interfaces: []"), f"{AT}[0].networkConfig: a mapping", id="config-as-text"),
         pytest.param(

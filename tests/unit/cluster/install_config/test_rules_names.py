@@ -63,7 +63,7 @@ def test_a_good_name_passes(change: Change) -> None:
         pytest.param(name(""), "metadata.name: missing", id="empty-name"),
         pytest.param(name(None), "metadata.name: missing", id="name-null"),
         pytest.param(
-            name("my.okd"), "metadata.name: my.okd has a dot. Fix: write the first part", id="name-with-a-dot"
+            name("my.okd"), "metadata.name: my.okd has a dot. Fix: write only the first part", id="name-with-a-dot"
         ),
         pytest.param(
             name("a" * 55), f"metadata.name: {'a' * 55} has 55 characters. Fix: write at most 54", id="long-name"
@@ -78,7 +78,9 @@ def test_a_good_name_passes(change: Change) -> None:
         pytest.param(name("okd٣"), "metadata.name: okd٣ is not a DNS name", id="name-with-a-foreign-digit"),
         pytest.param(name("okd\n"), r"metadata.name: okd\n is not a DNS name", id="name-with-a-line-break"),
         pytest.param(both("a.b", labels(63, 63, 63, 58)), "metadata.name: a.b has a dot", id="one-line-of-two"),
-        pytest.param(lambda c: c.pop("baseDomain"), "baseDomain: missing. Fix: write the domain", id="no-domain"),
+        pytest.param(
+            lambda c: c.pop("baseDomain"), "baseDomain: missing. Fix: write the parent domain", id="no-domain"
+        ),
         pytest.param(domain("."), "baseDomain: missing", id="domain-of-a-dot"),
         pytest.param(domain("Lab.test"), "baseDomain: Lab.test is not a DNS name", id="domain-in-upper-case"),
         pytest.param(

@@ -140,8 +140,10 @@ def test_good_networks_pass(change: Change) -> None:
         pytest.param(machines_too("fe80::%eth0/64"), f"{M1}: fe80::%eth0/64 is not a network", id="zone"),
         pytest.param(machines_too("10.0.0.0/24 "), f"{M1}: 10.0.0.0/24  is not a network", id="trailing-blank"),
         pytest.param(machines("0.0.0.0/0"), f"{M0}: 0.0.0.0/0 is the unspecified address", id="every-ipv4-address"),
-        pytest.param(services("0.0.0.0/16"), f"{S0}: 0.0.0.0/16 has no address", id="unspecified-address"),
-        pytest.param(machines_too("::/0"), f"{M1}: ::/0 has no address", id="every-ipv6-address"),
+        pytest.param(
+            services("0.0.0.0/16"), f"{S0}: 0.0.0.0/16 is the unspecified address", id="unspecified-address"
+        ),
+        pytest.param(machines_too("::/0"), f"{M1}: ::/0 is the unspecified address", id="every-ipv6-address"),
         pytest.param(
             machines("192.168.111.5/24"),
             f"{M0}: 192.168.111.5/24 has host bits set. Fix: write 192.168.111.0/24",
@@ -358,7 +360,7 @@ def test_each_bad_network_has_its_line() -> None:
         all_of(machines_too("x"), services("172.30.0.0"), pods(("::/0", 64), ("10.0.0.0/99", 23))),
         f"{M1}: x is not a network",
         f"{S0}: 172.30.0.0 is not a network",
-        f"{C0}: ::/0 has no address",
+        f"{C0}: ::/0 is the unspecified address",
         f"{C1}: 10.0.0.0/99 is not a network",
     )
 

@@ -146,7 +146,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             lambda c: c["compute"].append({"name": "worker", "replicas": 0}),
-            ("compute[1].name: worker is compute[0]'s already",),
+            ("compute[1].name: compute[0] has the name worker already",),
             id="two-worker-pools",
         ),
         pytest.param(
@@ -184,7 +184,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             pool("controlPlane", platform={"baremetal": "yes"}),
-            ("controlPlane.platform.baremetal: must be a mapping",),
+            ("controlPlane.platform.baremetal: a mapping is wanted",),
             id="settings-as-text",
         ),
         pytest.param(
@@ -227,7 +227,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(fenced(credential(0)), (f"{CREDENTIALS}: 1 given, but a control plane of 2",), id="half-fenced"),
         pytest.param(
             together(fenced(credential(0), credential(1)), pool("controlPlane", replicas=3)),
-            (f"{CREDENTIALS}: 2 given, but only TESTCHECK2",),
+            (f"{CREDENTIALS}: 2 given, but only a control plane of 2 hosts is fenced",),
             id="three-fenced",
         ),
         pytest.param(
@@ -289,7 +289,9 @@ def test_accepts(change: Change) -> None:
             id="disk-alone",
         ),
         pytest.param(
-            disks("compute", ETCD), ("compute[0].diskSetup[0]: a disk for etcd belongs",), id="etcd-disk-of-compute"
+            disks("compute", ETCD),
+            ("compute[0].diskSetup[0]: only the control plane can have a disk for etcd",),
+            id="etcd-disk-of-compute",
         ),
         pytest.param(
             disks("controlPlane", SWAP),

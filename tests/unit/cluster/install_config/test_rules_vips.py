@@ -126,16 +126,22 @@ def test_good_vips_pass(change: Change) -> None:
         pytest.param(api("api.okd.lab.test"), f"{AT}.apiVIPs[0]: api.okd.lab.test is not an IP address", id="a-name"),
         pytest.param(api("192.168.111.5/24"), f"{AT}.apiVIPs[0]: 192.168.111.5/24 is not an IP address", id="a-cidr"),
         pytest.param(api("192.168.111"), f"{AT}.apiVIPs[0]: 192.168.111 is not an IP address", id="a-short-address"),
-        pytest.param(api("192.168.111.05"), f"{AT}.apiVIPs[0]: 192.168.111.05 is no IP", id="a-leading-zero"),
-        pytest.param(api(" 192.168.111.5"), f"{AT}.apiVIPs[0]:  192.168.111.5 is no IP", id="a-leading-blank"),
+        pytest.param(
+            api("192.168.111.05"), f"{AT}.apiVIPs[0]: 192.168.111.05 is not an IP address", id="a-leading-zero"
+        ),
+        pytest.param(
+            api(" 192.168.111.5"), f"{AT}.apiVIPs[0]:  192.168.111.5 is not an IP address", id="a-leading-blank"
+        ),
         pytest.param(api("fd00::5%eth0"), f"{AT}.apiVIPs[0]: fd00::5%eth0 is not an IP address", id="a-zone"),
         pytest.param(api("[fd00::5]"), f"{AT}.apiVIPs[0]: [fd00::5] is not an IP address", id="in-brackets"),
         pytest.param(
-            vips(V4[0], ("192.168.111.256",)), f"{AT}.ingressVIPs[0]: 192.168.111.256 is no IP", id="bad-ingress-vip"
+            vips(V4[0], ("192.168.111.256",)),
+            f"{AT}.ingressVIPs[0]: 192.168.111.256 is not an IP address",
+            id="bad-ingress-vip",
         ),
         pytest.param(
             vips(("x",), V4[1], loadBalancer=USER_MANAGED),
-            f"{AT}.apiVIPs[0]: x is no IP",
+            f"{AT}.apiVIPs[0]: x is not an IP address",
             id="user-managed-no-address",
         ),
         pytest.param(
