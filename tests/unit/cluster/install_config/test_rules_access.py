@@ -145,7 +145,8 @@ def test_accepts(change: Change) -> None:
         pytest.param(
             ssh("-----BEGIN OPENSSH PRIVATE KEY-----", "b3BlbnNzaC1rZXktdjEA", "-----END OPENSSH PRIVATE KEY-----"),
             (
-                "sshKey: no SSH public key in line 1, 2, 3. Fix: write each line as in a .pub file: type, base64, comment",
+                "sshKey: no SSH public key in line 1, 2, 3. "
+                "Fix: write each line as in a .pub file: type, base64, comment",
             ),
             id="ssh-private-key",
         ),
