@@ -112,11 +112,61 @@ def test_every_path_is_out_of_the_payloads_way(plan: ClusterPlan) -> None:
         for file in everything(plan)
         if not file.path.startswith("/etc/okd-baremetal/") and not file.name.startswith("okd-")
     }
-    assert others == {"/etc/dhcp/dhclient.conf"}
+    # A rendered master of MCO 7ff337a4 has none of these either (2026-11).
+    assert others == {"/etc/dhcp/dhclient.conf", "/etc/hostname", "/etc/default/nodeip-configuration"}
+
+
+FIRST_BOOT = "ConditionPathExists=!/etc/ignition-machine-config-encapsulated.json\n"
+
+
+def test_no_unit_of_the_bootstrap_minds_the_file_that_its_payload_always_writes(
+    plan: ClusterPlan,
+) -> None:
+    units = [file for file in render_bootstrap(plan) if file.reader is Reader.SYSTEMD]
+    assert [unit.name for unit in units if "Condition" in unit.text] == []
+    assert {unit.name for unit in units} == {
+        "okd-coredns.service",
+        "okd-keepalived.service",
+        "okd-vip-channel.service",
+    }
+
+
+@pytest.mark.parametrize("role", Role)
+def test_no_unit_of_a_node_starts_on_its_first_boot(plan: ClusterPlan, role: Role) -> None:
+    units = [file for file in render_role(plan, role) if file.reader is Reader.SYSTEMD]
+    assert [unit.name for unit in units if FIRST_BOOT not in unit.text] == []
+
+
+@pytest.mark.parametrize("name", ["rehearsal", "podman"])
+def test_no_unit_waits_for_the_target_that_waits_for_an_image(name: str) -> None:
+    units = [file for file in everything(clusters.intent(name)) if file.reader is Reader.SYSTEMD]
+    settings = [line for unit in units for line in unit.text.splitlines() if not line.startswith("#")]
+    assert [line for line in settings if "network-online.target" in line] == []
+
+
+def test_names_resolve_before_coredns_runs(plan: ClusterPlan) -> None:
+    link = "L /etc/resolv.conf - - - - ../run/NetworkManager/resolv.conf\n"
+    machines = (render_bootstrap(plan), *(render_role(plan, role) for role in Role))
+    for files in machines:
+        (found,) = [file for file in files if file.path == "/etc/tmpfiles.d/okd-resolver-link.conf"]
+        assert found.text.endswith(link)
+
+
+def test_the_track_file_is_there_before_a_container_wants_it(plan: ClusterPlan) -> None:
+    (found,) = [file for file in render_bootstrap(plan) if file.path == "/etc/tmpfiles.d/okd-vip-channel.conf"]
+    assert found.text.endswith("f /var/lib/okd-baremetal/release 0644 root root - 0\n")
+
+
+def test_each_server_gets_its_name_and_the_network_of_its_address(plan: ClusterPlan) -> None:
+    rendered = render(plan)
+    for server in plan.servers:
+        texts = {file.path: file.text for file in rendered.of(server)}
+        assert texts["/etc/hostname"] == f"{server.name}\n"
+        assert texts["/etc/default/nodeip-configuration"].endswith("KUBELET_NODEIP_HINT=192.168.111.0\n")
 
 
 def test_a_changed_name_changes_the_router_ids_in_the_files(plan: ClusterPlan) -> None:
-    (file,) = render_server(plan, plan.control_plane[0])
+    (file,) = [each for each in render_server(plan, plan.control_plane[0]) if each.reader is Reader.KEEPALIVED]
     assert "virtual_router_id 67\n" in file.text
     ingress = next(file for file in render_role(plan, Role.COMPUTE) if file.reader is Reader.KEEPALIVED)
     assert "virtual_router_id 162\n" in ingress.text

@@ -177,3 +177,10 @@ def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scri
         assert release(scripts).read_text() == f"{LET_GO}\n"
         assert provisioner.send("hold") == "held vip=no api=no"
         assert release(scripts).read_text() == "0\n"
+
+
+def test_the_channel_answers_held_before_anything_was_released(scripts: Path) -> None:
+    with channel(scripts) as provisioner:
+        release(scripts).unlink()
+        assert provisioner.send("status") == "held vip=no api=no"
+        assert provisioner.send("release") == "released vip=no api=no"

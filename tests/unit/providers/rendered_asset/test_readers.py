@@ -22,6 +22,7 @@ FILES = {
     "NetworkManager": 3,
     "nmcli": 8,
     "dhclient": 1,
+    "systemd-tmpfiles": 4,
     "systemd-analyze": 8,
     "ignition-validate": 6,
     "coredns": 3,
@@ -68,6 +69,7 @@ def test_they_take_all_files_of_theirs() -> None:
         pytest.param("NetworkManager", "compute", "okd-resolver.conf", "[main]", "[main", id="NetworkManager"),
         pytest.param("nmcli", "bootstrap", "okd-external.nmconnection", "=manual", "=manuel", id="nmcli"),
         pytest.param("dhclient", "bootstrap", "dhclient.conf", "name-servers", "name-server", id="dhclient"),
+        pytest.param("systemd-tmpfiles", "bootstrap", "okd-vip-channel.conf", "0644", "rw", id="systemd-tmpfiles"),
         pytest.param("coredns", "compute", "Corefile", "rcode NOERROR", "rcode OK", id="coredns"),
         pytest.param(
             "systemd-analyze", "compute", "okd-keepalived.service", "RestartSec", "RestartZec", id="systemd-key"
