@@ -1,4 +1,4 @@
-"""Reads the stack, plans, declares one cluster."""
+"""The Pulumi program: read the stack, plan the cluster, declare its resources."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ LOGINS = "bmc_credentials"
 
 
 def stack_options() -> dict[str, Any]:
-    """The stack's config, by the names that `Options` declares."""
+    """Return the stack's config by the names that `Options` declares; options that are not set are left out."""
     config = pulumi.Config()
     plain = {"phase": config.get("phase"), "runtime": config.get("runtime"), "bmc_ca": config.get("bmc_ca")}
     booleans = {name: config.get_bool(name) for name in ("destroyable", "import_production")}
@@ -28,7 +28,11 @@ def stack_options() -> dict[str, Any]:
 
 
 def plan() -> ClusterPlan:
-    """The plan, or one line per fault and nothing touched."""
+    """Return the plan.
+
+    Raises:
+        pulumi.RunError: The input has faults, one per line; nothing was touched.
+    """
     try:
         return load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options(), keyfiles_of)
     except ConfigError as error:
