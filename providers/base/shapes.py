@@ -17,7 +17,7 @@ WANTED = {
     "model_type": ("a mapping is wanted", "write `key: value` below it"),
     "missing": ("Field required", "add it"),
 }
-"""`what` and `fix` of a fault by pydantic's type of error; for other types, pydantic's own message is clear enough."""
+"""`what` and `fix` of a fault by pydantic's type of error; for other types, pydantic's own message is clear."""
 FIX = "fix"
 """Key of the fix in the context of a `PydanticCustomError` that one of this program's validators raises."""
 

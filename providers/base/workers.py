@@ -5,7 +5,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 WORKERS = 256
-"""Upper limit of threads; a call starts one if none is idle. The engine's `--parallel` decides how many calls come."""
+"""Upper limit of threads; a call starts one if none is idle. The engine's `--parallel` limits the calls."""
 
 
 def widen() -> None:

@@ -1,4 +1,4 @@
-"""Judgement of the provisioner: everything that `up` would fail on later, at once, each with what fixes it."""
+"""Judges the provisioner: reports at once everything on which `up` would fail later, each with its fix."""
 
 import errno
 import shlex
@@ -18,17 +18,18 @@ from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 
 HOW_TO = "docs/how-to/prepare-a-provisioner.md"
 GIB = 1024**3
-IGNITION_ROOM = 16 * 1024**2  # bytes; a bootstrap's config has 0.3 to 1.4 MB
-OLDEST_LIBVIRT = (9, 0, 0)  # the oldest that this program was tried with
-# Debian 12, QEMU 7.2, systemd in 256 MiB on one of two cores, from power on to multi-user: n=5 and n=2, 2026.
+IGNITION_ROOM = 16 * 1024**2  # bytes; the Ignition config of a bootstrap VM has 0.3 to 1.4 MB
+OLDEST_LIBVIRT = (9, 0, 0)  # the oldest version that this program was tested with
+# Measured with Debian 12, QEMU 7.2, systemd in 256 MiB on one of two cores, from power on to multi-user: n=5 and n=2,
+# 2026.
 EMULATION_COSTS = "a small system took 6 s to boot on two cores, 28 s beside five others; a real one was not tried"
 
 
 def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verdict, HostFacts | None]:
-    """Probe everything that the phase needs, whatever is found on the way.
+    """Probe and judge everything that the phase needs, even after a finding.
 
     Returns:
-        The verdict, and what libvirt reports; None: it was not asked, or did not answer.
+        The verdict, and libvirt's report of its host; None if the phase needs no libvirt, or libvirt did not answer.
     """
     facts, notes = None, list[Note]()
     if spec.phase is Phase.BOOTSTRAP:
@@ -44,7 +45,7 @@ def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verd
 
 
 def dotted(version: tuple[int, int, int]) -> str:
-    """`9.0.0`."""
+    """Return a version as `9.0.0`."""
     return ".".join(map(str, version))
 
 
@@ -226,7 +227,7 @@ def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
 
 def _payload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
     contents, faults = dict[str, bytes](), list[Fault]()
-    # In production bootstrap.ign is of no use: it may be gone, and its certificates last for a day.
+    # Phase production does not use bootstrap.ign; it may be gone, and its certificates expire after a day.
     names = ("bootstrap", "master", "worker") if spec.phase is Phase.BOOTSTRAP else ("master", "worker")
     for name in names:
         try:

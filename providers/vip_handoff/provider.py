@@ -1,4 +1,4 @@
-"""RPC shell of `VipHandoff`."""
+"""Pulumi's calls for `VipHandoff`."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +22,7 @@ from wires.segment.neighbours import macs_at, unproven
 
 
 class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
-    """Proves the VIP's holder in phase `bootstrap`, moves it on the way to `production`, owns nothing."""
+    """Create proves the VIPs' holder, update moves the VIPs once in phase `production`, read probes the holder."""
 
     def _faults(self, old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fault]:
         yield from phase_faults(old.phase if old else None, new)
@@ -34,12 +34,12 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
         return _reached(old.phase, outs, new)
 
     def _delete(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> None:
-        """In phase `bootstrap` the cluster is ended: nobody shall take the VIP, so that the VM may be deleted."""
+        """Stop the VM if the cluster ends in phase `bootstrap`, since it refuses deletion while it holds the VIP."""
         if spec.phase is Phase.BOOTSTRAP:
             _guest(spec).stop()
 
     def _read(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> VipHandoffOuts:
-        # A refresh needs no payload at hand: it asks the segment alone.
+        # A refresh probes only the segment, and so needs no payload.
         warn = warnings(spec.urn)
         try:
             seen = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)

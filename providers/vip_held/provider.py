@@ -1,4 +1,4 @@
-"""RPC shell of `VipHeld`."""
+"""Pulumi's calls for `VipHeld`."""
 
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
@@ -10,7 +10,7 @@ from wires.segment.neighbours import macs_at, unproven
 
 
 class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
-    """Proves the holder; owns nothing."""
+    """Create and update prove the holder, read probes it, delete does nothing."""
 
     def _create(self, spec: VipHeldSpec) -> tuple[str, VipHeldOuts]:
         return spec.vip, _proven(spec)
