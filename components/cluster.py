@@ -101,7 +101,7 @@ class Cluster(Component):
         handoff = self._handoff(after=[self._install(Role.CONTROL_PLANE, after=[]), network])
         last: pulumi.Resource = handoff
         if self.plan.compute:
-            # The bootstrap's config server refuses the role worker; the control plane's serves it once it has the VIP.
+            # The bootstrap's config server refuses the role worker; the control plane's serves it after the move.
             last = self._install(Role.COMPUTE, after=[handoff, *self._hosts()])
         for vip in self.plan.ingress.addresses:
             self._ingress(VipHeldSpec.of(self.plan, vip), vip.version, after=[last])

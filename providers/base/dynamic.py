@@ -100,7 +100,7 @@ class Provider(ResourceProvider, Generic[S, O]):
             self._delete(self._spec_of(_props), self.outs_of(_props))
 
     def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
-        """Yield the faults of the inputs `new`; `where` begins with an input's name. `old`: the inputs in the state."""
+        """Yield the faults of `new`; `where` begins with an input's name. `old`: the inputs in the state, if any."""
         yield from ()
 
     def _create(self, spec: S) -> tuple[str, O]:

@@ -1,4 +1,4 @@
-"""Steps for one server: identify it, record it and switch it off; at the end switch it off and restore it as found."""
+"""Steps for one server: identify it, record it as found, switch it off, and at the end restore it as found."""
 
 from dataclasses import dataclass
 

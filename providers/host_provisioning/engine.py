@@ -11,7 +11,7 @@ The engine decides from what the BMC shows, and remembers nothing of earlier run
 | On, another image | unknown | fail; change nothing |
 
 The engine ejects whatever is in the drive, even the right boot ISO: a BMC may name an image that it has dropped.
-It ejects the media before the host first boots from disk, so a host that is On with an empty drive runs from its disk.
+It ejects the media before the host first boots from disk: a host that is On with an empty drive runs from its disk.
 """
 
 import math

@@ -110,7 +110,7 @@ class MediaServer:
             return self._sent[_path(url)].total()
 
     def progress(self, url: str) -> str:
-        """Return who has read how much of the ISO at `url`, as `192.0.2.9 has read 37 of 1,024 MB`; empty if nobody."""
+        """Return who has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty if nobody."""
         path = _path(url)
         with self._lock:
             return ", ".join(

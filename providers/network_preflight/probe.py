@@ -33,6 +33,6 @@ class LocalNetworkProbe:
         return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
-        """See `NetworkProbe`; asks for one family, because for both, only the first line of /etc/hosts would count."""
+        """See `NetworkProbe`; asks for one family: for both, only the first line of /etc/hosts would count."""
         found = socket.getaddrinfo(name, None, FAMILY[version], socket.SOCK_STREAM)
         return frozenset(str(each[4][0]) for each in found)

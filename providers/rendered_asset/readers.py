@@ -209,7 +209,7 @@ def _systemd(folders: Folders) -> ReaderVerdict:
 
 
 def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
-    """Create empty programs in place of those in the machine's image: systemd only checks that they are executable."""
+    """Create empty programs in place of those in the machine's image: systemd only checks that they can run."""
     for unit in units:
         for program in PROGRAM.findall(unit.text):
             (root / program).parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
         return _reached(old.phase, outs, new)
 
     def _delete(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> None:
-        """Stop the VM if the cluster ends in phase `bootstrap`, since it refuses deletion while it holds the VIP."""
+        """Stop the VM in phase `bootstrap`: `BootstrapVm` refuses to delete one that holds a live cluster's VIP."""
         if spec.phase is Phase.BOOTSTRAP:
             _guest(spec).stop()
 
