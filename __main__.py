@@ -23,7 +23,7 @@ def stack_options() -> dict[str, Any]:
     objects = {name: config.get_object(name) for name in Options.model_fields.keys() - plain.keys() - booleans.keys()}
     if objects[LOGINS] and not is_config_secret(f"{config.name}:{LOGINS}"):
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
-        raise ConfigError([Fault(f"config: {LOGINS}", "in the clear, so it would be in the state as well", fix)])
+        raise ConfigError([Fault(f"config: {LOGINS}", "in plain text, and would be so in the state as well", fix)])
     return {name: value for name, value in {**plain, **booleans, **objects}.items() if value is not None}
 
 

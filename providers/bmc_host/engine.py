@@ -118,7 +118,7 @@ class BmcHostEngine:
         if self.recorded is None or same(self.recorded, seen):
             return
         what = f"the record is of {named(self.recorded)}; the BMC is that of {named(seen)}"
-        fix = f"correct its address; or, if that machine shall take its place, {self._naming(seen)}"
+        fix = f"correct its address; or, if that machine replaces it, {self._naming(seen)}"
         raise self._another(what, fix)
 
     def _compare_with_consent(self, seen: Identity) -> None:
@@ -126,14 +126,14 @@ class BmcHostEngine:
             what = f"consent names {self.consent}, the BMC is that of {named(seen)}"
             raise self._another(what, f"if that machine's disk may be wiped, {self._naming(seen)}")
         if is_shared(self.consent):
-            what = f"consent names {self.consent}, which many boards report of themselves; this one is {named(seen)}"
+            what = f"consent names {self.consent}, which many machines share; this one is {named(seen)}"
             raise self._another(what, f"if its disk may be wiped, {self._naming(seen)}")
 
     def _naming(self, seen: Identity) -> str:
         if value := usable(seen):
             kind = "UUID" if value == seen.uuid else "serial"
             return f"name its {kind}: {consent_command(self.host, value)}"
-        return "set a serial number in its firmware first: neither that nor the UUID is its own"
+        return "set a serial number in its firmware first: neither its serial nor its UUID is unique"
 
     def _another(self, what: str, fix: str) -> BmcIdentityError:
         return BmcIdentityError(f"{what}; nothing was changed", where=f"{self.host} ({self.bmc.url})", fix=fix)

@@ -43,7 +43,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         with _engine(new, outs.identity) as engine:
             if new.consent != old.consent and engine.is_replaced():
                 before = named(outs.identity)
-                plugin.warnings(new.urn)(f"in the place of {before}, which is left as it is: switch it off")
+                plugin.warnings(new.urn)(f"replaces {before}, which is left as it is. Fix: switch that server off")
                 identity, found = replace(engine, recorded=None).take_over()
             else:
                 identity, found = engine.identify(), outs.found
@@ -58,11 +58,11 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 # Power and media change during an installation: show them, but keep them out of the state.
                 line, changed = engine.look(found)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
-            warn(f"kept as it was known: {error}")
+            warn(f"kept the recorded values: {error}")
             return outs
         plugin.row(spec.urn)(line)
         if changed:
-            warn(f"not as it was left: {changed}")
+            warn(f"changed by someone else: {changed}")
         return now
 
     def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:

@@ -33,5 +33,5 @@ class BmcHost(BaremetalResource, module="baremetal", name="BmcHost"):
         super().__init__(BmcHostProvider(), name, spec, opts, **later)
         if not spec.bmc.verify:
             # Here rather than in `check`, so that every preview and every `up` shows it once.
-            what = "any certificate is taken for that of its BMC (disableCertificateVerification)"
+            what = "any certificate is accepted from its BMC (disableCertificateVerification)"
             pulumi.warn(f"{what}. Fix: pin it with the stack option bmc_trust.{spec.host}", self)

@@ -102,7 +102,7 @@ class BootstrapVmEngine:
             if seen != vm.base_sha256:
                 where, fix = (
                     f"base volume {vm.base_volume} of pool {vm.pool}",
-                    "put the right image there, or its digest",
+                    "put the right image there, or correct bootstrap.base_sha256",
                 )
                 raise HypervisorError(f"sha256 is {seen}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
@@ -110,7 +110,7 @@ class BootstrapVmEngine:
     def _refuse_foreign_vip(self, vm: BootstrapVmSpec, surroundings: Surroundings) -> None:
         if others := surroundings.vip_macs() - {vm.mac}:
             what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {vm.mac}"
-            fix = "leave a cluster in production there, it cannot go back to a bootstrap; else free the address"
+            fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
             raise HypervisorError(what, where=f"API VIP {surroundings.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:

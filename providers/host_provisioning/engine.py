@@ -166,7 +166,7 @@ class Installation:
             fix = "eject that, or switch the server off, then run `pulumi up` again"
             raise BmcError(what, where=self.world.bmc.url, fix=fix)
         if power is Power.ON:
-            self._enter("stopping what runs" if media is None else "stopping an interrupted installation")
+            self._enter("stopping the running system" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
         self._enter("media")
         publish = partial(self.world.media.publish, self.host.name)
@@ -249,7 +249,7 @@ class Installation:
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
         fix = "look at the server's console, then run `pulumi up` again"
         if self._step == ADOPTING:
-            fix = "if it does not run this cluster, switch it off, then run `pulumi up` again: it is installed then"
+            fix = "if it does not run this cluster, switch it off, then run `pulumi up` again, which installs it"
         return BmcTimeoutError(text, where=self.world.bmc.url, fix=fix)
 
     def _enter(self, step: str) -> None:

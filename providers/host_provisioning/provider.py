@@ -62,7 +62,7 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
         with ThreadPoolExecutor(THREADS) as pool:
             powers = list(pool.map(partial(_power, spec), installed))
         if off := [name for name, power in zip(installed, powers, strict=True) if power is Power.OFF]:
-            plugin.warnings(spec.urn)(f"installed, and off: {', '.join(off)}")
+            plugin.warnings(spec.urn)(f"installed, but off: {', '.join(off)}")
         return outs
 
 

@@ -13,16 +13,16 @@ def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Itera
     """Yield the faults of the inputs."""
     for key in ("passwords", "ours", "ignition_sha256"):
         if missing := sorted(new.hosts.keys() - getattr(new, key).keys()):
-            yield Fault(key, f"nothing for {', '.join(missing)}", "give one for each host")
+            yield Fault(key, f"missing for {', '.join(missing)}", "give one for each host")
     if old and old.hosts and new.unicast:
         for name in sorted(new.hosts.keys() - old.hosts.keys()):
-            what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP"
+            what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP"
             yield Fault("hosts", what, "remove it")
     for name, who in named_anew(old, new).items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):
             what = f"reinstall.{name} names {who}, the host is {named(identity)}"
-            yield Fault("reinstall", what, "name what is its own, or remove the line")
+            yield Fault("reinstall", what, "name its own serial or UUID, or remove the line")
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
@@ -30,7 +30,7 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
     anew = sorted(outs.installed.keys() & named_anew(old, new).keys())
     kept = sorted(outs.installed.keys() - anew)
     if anew:
-        yield f"installed anew, its disk wiped, as `reinstall` says: {', '.join(anew)}"
+        yield f"reinstalled, disk wiped, as `reinstall` requests: {', '.join(anew)}"
     if kept and any(getattr(old, key) != getattr(new, key) for key in INTO_THE_ISO):
         yield f"installed already, and not touched by this change: {', '.join(kept)}"
 
@@ -60,8 +60,9 @@ def summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception], done: S
     """
     lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
     count = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts"
-    what = f"{count} did not get there:{lines}\nHosts that are not named here run"
-    fix = "run `pulumi up` again, which goes on with those that are"
+    what = f"{count} were not installed:{lines}\nAll others run"
+    fix = "run `pulumi up` again, which retries those hosts"
     if done:
-        fix += f". Before it, take out of `reinstall` what was reinstalled already: {', '.join(sorted(done))}"
+        names = ", ".join(sorted(done))
+        fix += f". Before that, remove from `reinstall` the hosts that are reinstalled already: {names}"
     return ProvisioningError(what, fix=fix)

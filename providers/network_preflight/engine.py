@@ -37,7 +37,7 @@ def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkPr
             spec.severity.vip,
             what,
             f"answered by {seen}, wanted nobody but {', '.join(claim.holders)}",
-            "end that machine, or take the address from it; the switch knows the port of its MAC",
+            "switch that machine off, or remove the address from it; the switch shows the port of its MAC",
         )
 
 
@@ -89,7 +89,7 @@ def _clash(advert: Advert) -> str:
 
 def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int]) -> str:
     if spec.phase is Phase.PRODUCTION:
-        return "have the other cluster take another one: the machines of this one keep theirs"
+        return "give the other cluster another VRID: the installed machines of this one keep theirs"
     first, *more = map(str, free_router_ids(taken)[:SUGGESTED])
     return f"`pulumi config set --path vrids.{claim.option} {first}` (nobody advertises {', '.join(more)} either)"
 
@@ -109,7 +109,7 @@ def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
                     spec.severity.dns,
                     f"{name}.{spec.domain}",
                     f"the resolver of this machine answers {answer}, wanted {vip} alone",
-                    f"write in the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
+                    f"add to the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
                 )
 
 

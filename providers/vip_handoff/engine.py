@@ -35,7 +35,7 @@ def phase_faults(old: Phase | None, new: VipHandoffSpec) -> Iterator[Fault]:
         new: Inputs of this run.
     """
     if old is Phase.PRODUCTION and new.phase is Phase.BOOTSTRAP:
-        what = "production is behind you: there is no way back to bootstrap"
+        what = "a cluster in production cannot go back to bootstrap"
         yield Fault("phase", what, "set it to production again")
     if old is None and new.phase is Phase.PRODUCTION and not new.import_production:
         fix = "start with phase bootstrap, or (its state was lost) set import_production"
@@ -192,7 +192,7 @@ class HandoffEngine:
         first, *later = self._faults
         outcome = ENDS[end]
         if later:
-            outcome = "giving it back failed: " + "; ".join(error.fault.what for error in later)
+            outcome = "returning the VIP failed: " + "; ".join(error.fault.what for error in later)
         error = HandoffUnsafeError(f"{first.fault.what}; {outcome}", where=self.spec.where, fix=first.fault.fix)
         error.__cause__ = first
         return error

@@ -58,12 +58,12 @@ class Okd:
     def _works(self, address: str) -> str | None:
         """Read the ConfigMap that the bootstrap writes last of all."""
         found = self.api.get(address, CONFIG_MAP, _ConfigMap)
-        seen = "not there" if found is None else f"status {found.data.get('status')!r}"
+        seen = "missing" if found is None else f"status {found.data.get('status')!r}"
         wanted = found is not None and found.data.get("status") == "complete"
         return None if wanted else f"ConfigMap kube-system/bootstrap: {seen}, wanted status 'complete'"
 
     def _is_member(self, address: str) -> str | None:
         found = self.api.get(address, ETCD, _Etcd)
         conditions = {each.type: each.status for each in found.status.conditions} if found else {}
-        seen = conditions.get(REMOVED, "not there")
+        seen = conditions.get(REMOVED, "missing")
         return None if seen == "True" else f"etcd's condition {REMOVED}: {seen}, wanted True"

@@ -45,11 +45,11 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
             seen = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)
             holder = holder_in(spec, seen, macs_at)
         except OkdBaremetalError as error:
-            warn(f"{spec.where}: not seen, kept what was known: {error}")
+            warn(f"{spec.where}: could not be probed; kept the recorded holder: {error}")
             return outs
         macs = sorted(frozenset[str]().union(*seen))
         if not macs:
-            warn(f"{spec.where}: nobody answers it now; kept what was known")
+            warn(f"{spec.where}: nobody answers it now; kept the recorded holder")
             return outs
         row(spec.urn)(f"{spec.where}: held by {holder or 'no one machine'}, {len(macs)} MACs answer")
         return outs.model_copy(update={"holder": holder, "mac": macs[0] if holder else None, "macs": macs})

@@ -36,7 +36,7 @@ class State(StrEnum):
 
 
 ENDS = {
-    State.DONE: "who holds the VIP is proven",
+    State.DONE: "the holder of the VIP is proven",
     State.REFUSED: "VIP and VM are untouched",
     State.RETURNED: "the VIP is on the bootstrap again, nothing was lost",
     State.LEFT: "the VIP was left where it is, and the VM runs on",

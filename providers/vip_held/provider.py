@@ -23,10 +23,10 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
         try:
             holder, macs = _engine(spec).holder()
         except OkdBaremetalError as error:
-            warn(f"VIP {spec.vip}: not seen, kept what was known: {error}")
+            warn(f"VIP {spec.vip}: could not be probed; kept the recorded holder: {error}")
             return outs
         if not macs:
-            warn(f"VIP {spec.vip}: nobody answers it now; kept what was known")
+            warn(f"VIP {spec.vip}: nobody answers it now; kept the recorded holder")
             return outs
         return VipHeldOuts(holder=holder, macs=macs, unproven=outs.unproven)
 
