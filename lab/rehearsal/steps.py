@@ -140,7 +140,12 @@ class Rehearsal:
             self.stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
             self.report.prove("refresh", wanted="no drift", seen="no drift")
             self.stack.configure(phase="bootstrap")
-            refuse(self.stack, self.report, "back to phase bootstrap", "there is no way back")
+            refuse(
+                self.stack,
+                self.report,
+                "back to phase bootstrap",
+                "a cluster in production cannot go back to bootstrap",
+            )
             self.stack.configure(phase="production")
             for template in ROLE_TEMPLATES:
                 path = self.stack.project / "assets" / template

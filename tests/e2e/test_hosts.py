@@ -64,11 +64,11 @@ def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
     for _ in range(2):
         refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
         assert re.search("okd-master-0 .*power On; virtual CD empty; boot override Hdd Continuous", refreshed)
-        assert "not as it was left" not in refreshed
+        assert "changed by someone else" not in refreshed
     bmc.guest.systems.set_power_state(NAMES["okd-master-1"], "ForceOff")
     refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     assert re.search("okd-master-1 .*power Off; virtual CD empty", refreshed)
-    assert "installed, and off: okd-master-1\n" in refreshed
+    assert "installed, but off: okd-master-1\n" in refreshed
     assert bmc.writes_to(NAMES["okd-master-1"], first) == INSTALLED
 
     shown += project.pulumi("destroy", "--yes", "--skip-preview")
@@ -182,7 +182,7 @@ def test_a_bmc_is_trusted_by_the_options_of_its_own_host(
     host = project.site["hosts"]["okd-master-0"]
     host["trust"] = {**trust, **({"fingerprint": pin} if "fingerprint" in trust else {})}
     project.site |= {"hosts": {"okd-master-0": host}, "roles": {}}
-    warning = "any certificate is taken for that of its BMC"
+    warning = "any certificate is accepted from its BMC"
     for words in (["preview"], ["preview", "--diff"], ["up", "--yes", "--skip-preview"]):
         stays = project.pulumi(*words).rpartition("Diagnostics:")[2]  # a row repeats what is below in full
         assert stays.count(warning) == (0 if "fingerprint" in trust else 1)
@@ -272,7 +272,7 @@ def test_one_host_is_installed_anew_and_no_other(project: Project, bmc: Emulator
     assert bmc.requests[asked:] == []
 
     project.site["reinstall"] = {"okd-master-0": again}
-    note = "installed anew, its disk wiped, as `reinstall` says: okd-master-0"
+    note = "reinstalled, disk wiped, as `reinstall` requests: okd-master-0"
     assert note in project.pulumi("preview")
     assert bmc.requests[asked:] == []
     for _ in range(2):  # left in, the line means nothing
@@ -315,7 +315,7 @@ def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project
     assert bmc.writes[first:] == []
 
     project.site["hosts"]["okd-master-0"]["consent"] = "SN-2"
-    assert "which is left as it is: switch it off" in project.pulumi("up", "--yes", "--skip-preview")
+    assert "which is left as it is. Fix: switch that server off" in project.pulumi("up", "--yes", "--skip-preview")
     assert project.outputs("okd-master-0")["uuid"] == THIRD
     project.pulumi("preview", "--expect-no-changes")
 
@@ -327,7 +327,7 @@ def test_a_refresh_warns_of_what_somebody_has_changed(project: Project, bmc: Emu
     first, uuid = len(bmc.writes), NAMES["okd-master-0"]
     bmc.guest.systems.set_boot_device(uuid, "Pxe")
     text = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
-    assert "not as it was left: boot override Pxe Continuous, found Hdd Continuous" in text
+    assert "changed by someone else: boot override Pxe Continuous, found Hdd Continuous" in text
     assert bmc.writes[first:] == []
 
 

@@ -39,7 +39,7 @@ def test_a_certificate_that_nobody_checks_is_warned_of_once(
     assert graph.resources["okd-okd-master-0"].inputs["bmc"]["verify"] is False
     (warning,) = [record.message for record in caplog.records if "any certificate" in record.message]
     assert warning == (
-        "any certificate is taken for that of its BMC (disableCertificateVerification). "
+        "any certificate is accepted from its BMC (disableCertificateVerification). "
         "Fix: pin it with the stack option bmc_trust.okd-master-0"
     )
     caplog.clear()
@@ -58,8 +58,7 @@ def test_another_machine_than_the_host_is_not_reinstalled() -> None:
 def test_back_to_bootstrap_is_refused_by_a_check() -> None:
     (refused,) = run(run(phase="production", import_production=True)).refused
     assert refused == (
-        f"{HANDOFF}: phase: production is behind you: there is no way back to bootstrap. "
-        "Fix: set it to production again"
+        f"{HANDOFF}: phase: a cluster in production cannot go back to bootstrap. Fix: set it to production again"
     )
 
 
@@ -92,8 +91,8 @@ def test_a_lost_state_can_be_imported() -> None:
         pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: no IPv4 address", id="addresses"),
         pytest.param(
             {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
-            "config: bmc_credentials: in the clear, so it would be in the state as well. Fix: set each password with"
-            " `pulumi config set --secret --path 'bmc_credentials.<host>.password'`",
+            "config: bmc_credentials: in plain text, and would be so in the state as well. Fix: set each password "
+            "with `pulumi config set --secret --path 'bmc_credentials.<host>.password'`",
             id="password-in-the-clear",
         ),
     ],

@@ -155,7 +155,7 @@ def own_api_ends_in_soak(scene: Scene) -> None:
         until("its rank without an API", lambda: bootstrap.priorities()[-1:] == [30])
 
     scene.handoff.when |= {"soak": partial(bootstrap.kill, "stand_in_api.py"), "back": has_seen_it}
-    scene.fails("giving it back failed: at back: answered by okd-master-0")
+    scene.fails("returning the VIP failed: at back: answered by okd-master-0")
     assert scene.handoff.sent == [*RELEASED, "hold"]
     assert scene.cluster.holders() == {"okd-master-0"}
 

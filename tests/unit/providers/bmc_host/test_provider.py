@@ -124,7 +124,7 @@ class TestUnreachable:
         answer = BmcHostProvider().read("u", RECORDED)
         assert (answer.id, answer.outs) == ("u", RECORDED)
         line = capsys.readouterr().err
-        assert line.startswith("m0: kept as it was known: ")
+        assert line.startswith("m0: kept the recorded values: ")
         assert "connection refused" in line
 
     @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ class TestAnswering:
         assert BmcHostProvider().read("u", state).outs == {**state, "bios_version": "P79 v1.45"}
         assert capsys.readouterr().err.splitlines() == [
             "m0: power On; virtual CD http://192.0.2.1/x.iso; boot override None Disabled",
-            "m0: not as it was left: virtual CD http://192.0.2.1/x.iso, left empty",
+            "m0: changed by someone else: virtual CD http://192.0.2.1/x.iso, left empty",
         ]
 
     def test_an_update_keeps_how_it_was_found(
@@ -237,7 +237,9 @@ class TestAnswering:
         assert {name: outs[name] for name in machine} == machine
         assert outs["found"] == {"override": {"target": "None", "enabled": "Disabled", "mode": "UEFI"}, "media": ""}
         assert fleet.state().power == "Off"
-        replaced = f"in the place of Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is: switch it off"
+        replaced = (
+            f"replaces Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is. Fix: switch that server off"
+        )
         assert f"m0: {replaced}" in capsys.readouterr().err.splitlines()
 
     def test_another_machine_without_a_new_consent_is_left_alone(

@@ -255,7 +255,7 @@ def test_another_base_image_is_refused_before_anything_is_made(rig: Rig) -> None
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert rig.refuses(spec_with(base_sha256="d" * 64)) == (
         f"base volume {BASE} of pool default: sha256 is {empty}, wanted {'d' * 64}. "
-        "Fix: put the right image there, or its digest"
+        "Fix: put the right image there, or correct bootstrap.base_sha256"
     )
 
 

@@ -48,7 +48,7 @@ class TestUnreachable:
     """BMCs that do not answer."""
 
     def test_each_failed_host_has_its_line(self) -> None:
-        with pytest.raises(ProvisioningError, match="2 of 2 compute hosts did not get there") as caught:
+        with pytest.raises(ProvisioningError, match="2 of 2 compute hosts were not installed") as caught:
             HostProvisioningProvider().create(ROLE)
         lines = str(caught.value).splitlines()
         assert [line.split(":")[0].strip() for line in lines[1:3]] == ["w0", "w1"]
@@ -70,7 +70,7 @@ class TestUnreachable:
 @pytest.mark.parametrize(
     ("power", "lines"),
     [
-        pytest.param("Off", ["compute: installed, and off: w0, w1"], id="off"),
+        pytest.param("Off", ["compute: installed, but off: w0, w1"], id="off"),
         pytest.param("On", [], id="on"),
     ],
 )
@@ -201,12 +201,14 @@ class TestUpdate:
 
     def test_what_was_reinstalled_before_another_one_failed_is_to_be_taken_out(self, rollouts: Rollouts) -> None:
         rollouts.failing = ("w1",)
-        with pytest.raises(ProvisioningError, match=r"take out of `reinstall` what was reinstalled already: w0$"):
+        with pytest.raises(
+            ProvisioningError, match=r"remove from `reinstall` the hosts that are reinstalled already: w0$"
+        ):
             updated(INSTALLED, reinstall={"w0": "w0", "w1": "w1"})
 
     def test_a_failed_update_without_reinstall_does_not_speak_of_it(self, rollouts: Rollouts) -> None:
         rollouts.failing = ("w1",)
-        with pytest.raises(ProvisioningError, match=r"goes on with those that are$"):
+        with pytest.raises(ProvisioningError, match=r"which retries those hosts$"):
             updated({**INSTALLED, "installed": {}}, reinstall={"w0": "w0"})
 
     def test_a_machine_whose_uuid_is_that_of_many_is_known_by_its_serial(self, rollouts: Rollouts) -> None:
@@ -224,6 +226,6 @@ def test_a_preview_names_whose_disk_is_wiped_and_what_is_left_alone(capsys: pyte
     diff = HostProvisioningProvider().diff("test-compute", INSTALLED, news)
     assert (diff.changes, diff.replaces) == (None, [])
     assert capsys.readouterr().err.splitlines() == [
-        "compute: installed anew, its disk wiped, as `reinstall` says: w0",
+        "compute: reinstalled, disk wiped, as `reinstall` requests: w0",
         "compute: installed already, and not touched by this change: w1",
     ]

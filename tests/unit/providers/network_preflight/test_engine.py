@@ -117,7 +117,10 @@ def test_a_vip_that_nobody_but_the_bootstrap_answers_costs_one_question() -> Non
 def test_a_vip_of_a_stranger_is_a_finding(macs: dict[str, set[str]], line: str) -> None:
     (fault,) = seen(FakeNetwork(macs)).faults
     assert line in str(fault)
-    assert ". Fix: end that machine, or take the address from it; the switch knows the port of its MAC" in str(fault)
+    assert (
+        ". Fix: switch that machine off, or remove the address from it; the switch shows the port of its MAC"
+        in str(fault)
+    )
 
 
 def test_a_router_id_of_another_cluster_is_a_finding_with_free_ones() -> None:
@@ -132,7 +135,7 @@ def test_a_router_id_of_another_cluster_is_a_finding_with_free_ones() -> None:
 
 def test_a_running_cluster_cannot_take_another_router_id() -> None:
     (fault,) = seen(FakeNetwork(advertised=[advert()]), SPEC.model_copy(update={"phase": Phase.PRODUCTION})).faults
-    assert fault.fix == "have the other cluster take another one: the machines of this one keep theirs"
+    assert fault.fix == "give the other cluster another VRID: the installed machines of this one keep theirs"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +176,7 @@ def test_by_ipv6_multicast_ours_are_known_by_their_macs() -> None:
             {"api": OSError(-2, "Name or service not known")},
             [
                 "api.okd.lab.test: the resolver of this machine answers Name or service not known, wanted "
-                "192.168.111.5 alone. Fix: write in the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
+                "192.168.111.5 alone. Fix: add to the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
             ],
             id="missing",
         ),
@@ -181,9 +184,9 @@ def test_by_ipv6_multicast_ours_are_known_by_their_macs() -> None:
             {"preflight.apps": {"203.0.113.1", APPS}, "api-int": set()},
             [
                 "api-int.okd.lab.test: the resolver of this machine answers nothing, wanted 192.168.111.5 alone. "
-                "Fix: write in the site's DNS: api-int.okd.lab.test. IN A 192.168.111.5",
+                "Fix: add to the site's DNS: api-int.okd.lab.test. IN A 192.168.111.5",
                 "preflight.apps.okd.lab.test: the resolver of this machine answers 192.168.111.4, 203.0.113.1, "
-                "wanted 192.168.111.4 alone. Fix: write in the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
+                "wanted 192.168.111.4 alone. Fix: add to the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
             ],
             id="none-and-one-too-many",
         ),
@@ -198,7 +201,7 @@ def test_records_that_are_missing_are_reported_as_lines_to_add(names: dict[str, 
 def test_a_dual_stack_cluster_needs_both_records() -> None:
     spec = NetworkPreflightSpec.of(clusters.plan("dual-stack"))
     (warning, *others) = seen(FakeNetwork(), spec).warnings
-    assert warning.endswith(". Fix: write in the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
+    assert warning.endswith(". Fix: add to the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
     assert len(others) == 2
 
 

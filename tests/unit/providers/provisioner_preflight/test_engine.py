@@ -66,7 +66,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"host": with_pool(free=POOL.free - GIB)},
-            "pool default: 31.02 GiB free, 32.02 GiB wanted", "free room where `df -h /pool`",
+            "pool default: 31.02 GiB free, 32.02 GiB wanted", "free space on the file system of /pool, or",
             id="no-room",
         ),
         pytest.param(
@@ -76,7 +76,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"host": with_base(format="raw")},
-            "base volume base.qcow2 of pool default: libvirt takes it for raw", "unpack it",
+            "base volume base.qcow2 of pool default: libvirt reports its format as raw", "unpack it",
             id="base-volume-no-qcow2",
         ),
         pytest.param(
@@ -160,7 +160,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"port": errno.EACCES},
-            "media.port 8080: cannot be had on 192.0.2.1 (Permission denied)", "run as root",
+            "media.port 8080: cannot be opened on 192.0.2.1 (Permission denied)", "run as root",
             id="port-not-permitted",
         ),
     ],
@@ -179,12 +179,12 @@ def test_each_finding_is_one_line_with_its_fix(
     ("spec", "world", "unseen"),
     [
         pytest.param(
-            {}, {"host": DOWN}, ["KVM, pool default, base volume base.qcow2: libvirt knows of them"],
+            {}, {"host": DOWN}, ["KVM, pool default, base volume base.qcow2: only libvirt can report them"],
             id="libvirt-down",
         ),
         pytest.param(
             {}, {"host": replace(HOST, pool=None)},
-            ["base volume base.qcow2 and room: they are in pool default"],
+            ["base volume base.qcow2 and room: both are in pool default"],
             id="no-pool",
         ),
         pytest.param(
@@ -219,7 +219,7 @@ def test_each_finding_is_one_line_with_its_fix(
         pytest.param(
             MANAGED | {"image_source": "https://mirror/x"}, {"files": files(image=errno.ENOENT)},
             [
-                "room in pool default: this run makes it (provisioner.manage)",
+                "room in pool default: this run creates it (provisioner.manage)",
                 "provisioner.base_image: source is a URL, fetched later in this run",
             ],
             id="managed-by-url",
@@ -251,7 +251,7 @@ def test_what_could_not_be_probed_is_listed(spec: dict[str, Any], world: dict[st
         ),
         pytest.param(
             {}, {"tool": Tool(path=Path("/bin/tool"), version="0.26.0")},
-            f"coreos-installer: version 0.26.0 at /bin/tool: this program was tried with {COREOS_INSTALLER_VERSION}",
+            f"coreos-installer: version 0.26.0 at /bin/tool: this program was tested with {COREOS_INSTALLER_VERSION}",
             id="other-installer",
         ),
     ],

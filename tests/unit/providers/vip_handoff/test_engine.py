@@ -112,7 +112,7 @@ def test_a_vip_that_does_not_come_back_is_reported() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], backs_s=NEVER)
     error = rig.fails()
     assert "at soak: master-1 holds it; its API is not ready (status 500)" in str(error)
-    assert "giving it back failed: at back" in str(error)
+    assert "returning the VIP failed: at back" in str(error)
     assert f"answered by master-1 ({MACS[SECOND]}), after 30 s" in str(error)
     assert rig.lan.sent == ["status", "release", "hold"]
 
@@ -121,7 +121,7 @@ def test_a_channel_that_dies_after_the_release_keeps_the_vm_and_reports_both() -
     rig = Rig(outages=[(VIP, 31, NEVER)], silent_s=60)
     error = rig.fails()
     assert "master-1 holds it; its API is not ready (status 500)" in str(error)
-    assert "giving it back failed: at back: no answer within 10 s" in str(error)
+    assert "returning the VIP failed: at back: no answer within 10 s" in str(error)
     assert rig.lan.sent == ["status", "release", "hold"]
 
 

@@ -37,10 +37,10 @@ def missing(port: int, found: Kubeconfig | None) -> str | None:
     ("answered", "seen"),
     [
         pytest.param(both("complete", ("EtcdBootstrapMemberRemoved", "True")), None, id="complete"),
-        pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}not there, wanted", id="no-config-map"),
+        pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}missing, wanted", id="no-config-map"),
         pytest.param(both("progressing"), f"{CONFIG_MAP}status 'progressing', wanted", id="not-yet"),
         pytest.param(answer({"data": {}}), f"{CONFIG_MAP}status None, wanted", id="no-status"),
-        pytest.param(both("complete"), "etcd's condition EtcdBootstrapMemberRemoved: not there", id="no-condition"),
+        pytest.param(both("complete"), "etcd's condition EtcdBootstrapMemberRemoved: missing", id="no-condition"),
         pytest.param(
             both("complete", ("Degraded", "True"), ("EtcdBootstrapMemberRemoved", "False")),
             "etcd's condition EtcdBootstrapMemberRemoved: False, wanted True",

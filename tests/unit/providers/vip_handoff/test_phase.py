@@ -7,7 +7,7 @@ import pytest
 
 from providers.vip_handoff.provider import VipHandoffProvider
 
-BACK = "there is no way back to bootstrap"
+BACK = "a cluster in production cannot go back to bootstrap"
 EMPTY = "the stack is empty"
 UNKNOWN = pulumi.output.UNKNOWN
 SPEC: dict[str, Any] = {

@@ -55,7 +55,7 @@ def test_a_refresh_reports_who_holds_the_vip_and_how_many_answer(
 def test_a_vip_that_nobody_answers_keeps_what_was_known_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     found = refreshed({})
     assert {name: found[name] for name in KNOWN} == KNOWN
-    assert f"API VIP {VIP}: nobody answers it now; kept what was known" in capsys.readouterr().err
+    assert f"API VIP {VIP}: nobody answers it now; kept the recorded holder" in capsys.readouterr().err
 
 
 def test_a_machine_that_is_not_on_the_segment_keeps_what_was_known_with_a_warning(
@@ -66,7 +66,10 @@ def test_a_machine_that_is_not_on_the_segment_keeps_what_was_known_with_a_warnin
 
     found = in_own_network(work)
     assert {name: found[name] for name in KNOWN} == KNOWN
-    assert f"API VIP {VIP}: not seen, kept what was known: {VIP}: no interface of" in capsys.readouterr().err
+    assert (
+        f"API VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface of"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("provider", [VipHandoffProvider(), VipHeldProvider()], ids=["handoff", "held"])

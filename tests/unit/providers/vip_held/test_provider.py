@@ -45,11 +45,11 @@ def test_what_nobody_answers_is_kept_with_a_warning(capsys: pytest.CaptureFixtur
             return VipHeldProvider().read(VIP, PROPS)
 
     assert in_own_network(work).outs == PROPS
-    assert capsys.readouterr().err == f"ingress: VIP {VIP}: nobody answers it now; kept what was known\n"
+    assert capsys.readouterr().err == f"ingress: VIP {VIP}: nobody answers it now; kept the recorded holder\n"
 
 
 def test_what_cannot_be_seen_from_here_is_kept_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     assert in_own_network(lambda: VipHeldProvider().read(VIP, PROPS)).outs == PROPS
     assert capsys.readouterr().err.startswith(
-        f"ingress: VIP {VIP}: not seen, kept what was known: {VIP}: no interface"
+        f"ingress: VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface"
     )
