@@ -185,7 +185,7 @@ class MediaOption(Option):
             raise PydanticCustomError("missing", "neither address nor url", {FIX: fix})
         if self.url and self.model_fields_set & {"address", "port"}:
             fix = "remove address and port, or url"
-            raise PydanticCustomError("one_way", "with url, this program serves nothing", {FIX: fix})
+            raise PydanticCustomError("one_way", "both url, and address or port", {FIX: fix})
         return self
 
 

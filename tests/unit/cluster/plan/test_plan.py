@@ -88,7 +88,7 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
             "media: neither address nor url. Fix: name address, or the url",
             id="no-media",
         ),
-        pytest.param({"media": {**MEDIA, "url": WEB}}, "media: with url, this program serves nothing", id="two-ways"),
+        pytest.param({"media": {**MEDIA, "url": WEB}}, "media: both url, and address or port", id="two-ways"),
         pytest.param(
             {"media": {"url": WEB, "port": 8080, "base_iso": plans.BASE_ISO}},
             "media: both url, and address or port. Fix: remove address and port",
