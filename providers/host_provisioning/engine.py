@@ -185,7 +185,7 @@ class Installation:
         self._enter("installing from ISO")
         what = "power Off (the sign that the installation is done)"
         self._url = url
-        yield from steps.look(what, self._is_done(url), within_s=math.inf)
+        yield from steps.wait_until(what, self._is_done(url), within_s=math.inf)
         self._url = ""
 
     def _insert(self, steps: Steps, url: str) -> Waits:
@@ -236,7 +236,7 @@ class Installation:
 
     def _wait_until_up(self, steps: Steps) -> Waits:
         is_up = partial(self.world.is_up, self.host)
-        yield from steps.look(f"an answer of {self.host.address}", is_up, within_s=math.inf)
+        yield from steps.wait_until(f"an answer of {self.host.address}", is_up, within_s=math.inf)
 
     def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
         server = "/".join(url.split("/")[:3])  # without the path, which is as good as a password

@@ -57,9 +57,9 @@ def test_a_stack_that_has_no_options_yet_is_none_s_fault(tmp_path: Path) -> None
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
         pytest.param("config: {", "not valid YAML at line 1, column ", id="no-yaml"),
-        pytest.param("- a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-list"),
+        pytest.param("- a", "not a stack's file. Fix: write a mapping `config:` with the options in it", id="a-list"),
         pytest.param(
-            "config: a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-text"
+            "config: a", "not a stack's file. Fix: write a mapping `config:` with the options in it", id="a-text"
         ),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_pinned_payload_is_read() -> None:
             "lab",
             "master",
             "0" * 64,
-            f"stacks/lab/payload/master.ign: sha256 is {SHA256}, the stack pins {'0' * 64}. Fix: put the pinned one "
+            f"stacks/lab/payload/master.ign: sha256 is {SHA256}, the stack pins {'0' * 64}. Fix: put the pinned file "
             f"there, or pin this one: `pulumi config set --path payload.master {SHA256}`",
             id="another-one",
         ),

@@ -217,19 +217,19 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             bmc("ipmi://192.0.2.9", bootMode="UEFISecureBoot"),
-            f"{ADDRESS}: ipmi (meant where no type is named) needs a provisioning network. "
+            f"{ADDRESS}: ipmi (the type if none is named) needs a provisioning network. "
             "Fix: use redfish-virtualmedia",
             id="ipmi-without-a-network",
         ),
         pytest.param(
-            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is supported by metal3 no more. Fix: use", id="removed-type"
+            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is no longer supported by metal3. Fix: use", id="removed-type"
         ),
         pytest.param(bmc("foo://bmc"), f"{ADDRESS}: BMC type foo is unknown. Fix: use redfish", id="unknown-type"),
         pytest.param(bmc("foo://bmc", "Managed"), f"{ADDRESS}: BMC type foo is unknown", id="unknown-type-managed"),
         pytest.param(bmc("redfish://b_c", "Unmanaged"), f"{ADDRESS}: host 'b_c' is neither", id="bad-host-unmanaged"),
         pytest.param(
             bmc("redfish-virtualmedia://admin:rehearsal-only@bmc/1"),
-            f"{ADDRESS}: credentials do not belong into the URL",
+            f"{ADDRESS}: credentials do not belong in the URL",
             id="credentials-in-the-address",
         ),
         pytest.param(

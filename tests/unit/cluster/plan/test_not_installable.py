@@ -11,7 +11,10 @@ from testing.install_configs import Change, bare, host
 from testing.plan_files import Files
 
 BARE = "platform.baremetal"
-ONLY = "only IPv4 was installed from end to end yet. Fix: write one of IPv4, or look with `okd-baremetal render`"
+ONLY = (
+    "only IPv4 has been installed from end to end so far. "
+    "Fix: write one of IPv4, or render the files only, with `okd-baremetal render`"
+)
 
 
 def only_the_spare_one_says_more(config: dict[str, Any]) -> None:

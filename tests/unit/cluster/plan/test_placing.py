@@ -71,7 +71,7 @@ def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
         pytest.param(
             lambda c: host(c).update(networkConfig=static("192.168.111.4")),
             {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is the Ingress VIP already. "
+            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is already the Ingress VIP. "
             "Fix: write another one",
             id="static-on-a-vip",
         ),
@@ -104,6 +104,6 @@ def test_each_family_needs_an_address_of_each_machine(files: Files) -> None:
             ("bootstrap.address", 14),
         )
     ]
-    only = "only IPv4 was installed from end to end yet"
+    only = "only IPv4 has been installed from end to end so far"
     assert api.startswith(f"FILE: platform.baremetal.apiVIPs: 192.168.111.5, fd2e::5: {only}")
     assert ingress.startswith(f"FILE: platform.baremetal.ingressVIPs: 192.168.111.4, fd2e::4: {only}")

@@ -200,8 +200,8 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             [
                 "consent.okd-master-0: missing. Fix: "
                 "name the serial or system UUID of the one machine whose disk may be wiped",
-                "reinstall.okd-master-0: not without consent. "
-                "Fix: name it in consent.okd-master-0 as well, which allows to wipe its disk",
+                "reinstall.okd-master-0: no consent to wipe its disk. "
+                "Fix: name the machine in consent.okd-master-0 as well",
             ],
             id="reinstall-without-consent",
         ),
@@ -240,7 +240,7 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             {"bootstrap": {**ADDRESS, "base_volume": "x.qcow2", "base_sha256": "c2" * 32}, "provisioner": MANAGED},
             [
                 "bootstrap.base_volume: x.qcow2 is not used: "
-                "provisioner.manage: true makes a volume of base_image. Fix: remove it",
+                "provisioner.manage: true makes a volume from base_image. Fix: remove it",
                 "bootstrap.base_sha256: not used: "
                 "with provisioner.manage: true, provisioner.base_image.sha256 has it. Fix: remove it",
             ],
@@ -253,30 +253,30 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.5"])},
-            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is the API VIP already. Fix: write another one"],
+            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is already the API VIP. Fix: write another one"],
             id="host-on-the-api-vip",
         ),
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "address": "192.168.111.4"}},
-            ["bootstrap.address: 192.168.111.4 is the Ingress VIP already. Fix: write another one"],
+            ["bootstrap.address: 192.168.111.4 is already the Ingress VIP. Fix: write another one"],
             id="bootstrap-on-the-ingress-vip",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.21"])},
             [
-                "node_addresses.okd-worker-0[0]: 192.168.111.21 is node_addresses.okd-master-0[0] already. "
+                "node_addresses.okd-worker-0[0]: 192.168.111.21 is already node_addresses.okd-master-0[0]. "
                 "Fix: write another one"
             ],
             id="two-hosts-one-address",
         ),
         pytest.param(
             {"vrids": {"api": 162}},
-            ["vrids: 162 would be API's and Ingress's. Fix: write two that differ"],
+            ["vrids: 162 would be that of both VIPs. Fix: write two that differ"],
             id="one-vrid-meets-the-computed-other",
         ),
         pytest.param(
             {"vrids": {"api": 7, "ingress": 7}},
-            ["vrids: 7 would be API's and Ingress's. Fix: write two that differ"],
+            ["vrids: 7 would be that of both VIPs. Fix: write two that differ"],
             id="two-vrids-equal",
         ),
         pytest.param(

@@ -77,5 +77,5 @@ def test_a_network_that_is_full_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError) as caught:
         with_samples(Files(tmp_path).intent(small))
-    line = "node_addresses.okd-worker-1: 192.168.111.0/29 has no address left for a sample. Fix: name it"
+    line = "node_addresses.okd-worker-1: 192.168.111.0/29 has no free address for a sample. Fix: name the address"
     assert str(caught.value) == line

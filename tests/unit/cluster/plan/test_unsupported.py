@@ -78,7 +78,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
             address("ipmi://192.0.2.1", mode="Managed"),
             [
                 f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
-                f"{BARE}.hosts[0].bmc.address: ipmi (meant where no type is named) needs a provisioning network. "
+                f"{BARE}.hosts[0].bmc.address: ipmi (the type if none is named) needs a provisioning network. "
                 "Fix: "
                 "use redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE",
             ],

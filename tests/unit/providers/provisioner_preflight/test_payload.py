@@ -62,9 +62,11 @@ class TestKubeconfig:
     @pytest.mark.parametrize(
         ("beside", "what"),
         [
-            pytest.param(None, "missing; this payload's API has CAs of its own", id="missing"),
+            pytest.param(None, "missing, but only this file has the CAs of this payload's API", id="missing"),
             pytest.param(
-                "api.old.lab.test", "of another cluster: it names api.old.lab.test, the plan api.okd", id="named"
+                "api.old.lab.test",
+                "of another cluster: it names api.old.lab.test, the plan names api.okd",
+                id="named",
             ),
             pytest.param("", "of another cluster: it names no host", id="nameless"),
         ],
@@ -101,4 +103,4 @@ class TestKubeconfig:
     def test_a_broken_payload_is_one_finding(self) -> None:
         contents = self.contents() | {"bootstrap": b"{"}
         (fault,) = seen(contents=contents, beside=self.good()).faults
-        assert (fault.where, fault.what[:18]) == ("stacks/prod/payload/bootstrap.ign", "no Ignition config")
+        assert (fault.where, fault.what[:22]) == ("stacks/prod/payload/bootstrap.ign", "not an Ignition config")

@@ -47,8 +47,8 @@ def missing(port: int, found: Kubeconfig | None) -> str | None:
             id="member",
         ),
         pytest.param(UNAVAILABLE, "cannot be asked through 127.0.0.1: ConnectionError: status 503", id="503"),
-        pytest.param(answer(["hunter2"]), "the answer is another thing", id="no-resource"),
-        pytest.param(b"hunter2\r\n", "the answer is no HTTP", id="no-http"),
+        pytest.param(answer(["hunter2"]), "the answer is not the requested resource", id="no-resource"),
+        pytest.param(b"hunter2\r\n", "the answer is not HTTP", id="no-http"),
     ],
 )
 def test_what_okd_answers_is_the_signal(answered: bytes, seen: str | None, payload: Path, certificate: str) -> None:

@@ -241,7 +241,7 @@ class Refusing:
         return refuse
 
 
-LOG = "look at libvirt's log"
+LOG = "read libvirt's log"
 POOLS = "make it, or correct bootstrap.pool and bootstrap.base_volume of the stack"
 
 
@@ -294,7 +294,7 @@ def test_a_channel_that_is_refused_leads_to_the_console() -> None:
         )
     assert str(caught.value) == (
         "qemu:///system: channel org.okd-baremetal.vip of domain vm: Cannot find device. "
-        "Fix: look at the console of the VM: does okd-vip-channel.service run?"
+        "Fix: check on the console of the VM whether okd-vip-channel.service runs"
     )
 
 

@@ -129,7 +129,7 @@ ROWS = (
     Row("malformed JSON", script(Fault("GET", "malformed", times=2))),
     Row("HTML", script(Fault("GET", "html", times=2))),
     Row("empty", script(Fault("GET", "empty", times=2))),
-    Row("64 MB", script(Fault("GET", "huge")), BmcError, "goes on after 4,096 KiB"),
+    Row("64 MB", script(Fault("GET", "huge")), BmcError, "is longer than 4,096 KiB"),
     Row(
         "wrong identity", script(Fault(SYSTEM, "says", says=ANOTHER)), BmcIdentityError, f"{uuid_of(0)}.*{uuid_of(7)}"
     ),
@@ -224,7 +224,7 @@ def test_a_pinned_certificate_is_trusted_whoever_signed_it(it: ServerUnderTest) 
 
 def test_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
     it.fingerprint = "ab" * 32
-    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out who answers") as caught:
+    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out what answers") as caught:
         it.take_over()
     assert fingerprint(it) in str(caught.value).replace(":", ""), "to be compared with what the BMC's own pages show"
     assert it.fleet.figures().requests.total() == 0
