@@ -22,7 +22,7 @@ def pulumi_dir() -> Path:
 
 
 def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:
-    """Return an environment with state, home and plugins in `folder`. PATH begins with our Python, the CLI, `path`."""
+    """Return an environment with state, home and plugins in `folder`. PATH has our Python, the CLI, `path` first."""
     found = [Path(sys.executable).parent, pulumi_dir(), *path]
     return {
         "PATH": os.pathsep.join([*map(str, found), os.environ["PATH"]]),
