@@ -79,13 +79,13 @@ def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
         pytest.param(
             "/redfish/v1/Systems/6058de92-e7e4-55e9-914d-943d53924e75",
             "",
-            r"install-config\.yaml: okd-master-0: the lab wants a system in bmc\.address\. Fix: end it with /redfish",
+            r"install-config\.yaml: okd-master-0: no system in bmc\.address\. Fix: end it with /redfish",
             id="no-system",
         ),
         pytest.param(
             "172.22.0.1:8443",
             "bmc.lab.test:8443",
-            r"install-config\.yaml: okd-master-0: the lab wants an IPv4 address in bmc\.address",
+            r"install-config\.yaml: okd-master-0: no IPv4 address in bmc\.address",
             id="bmc-by-name",
         ),
         pytest.param(
@@ -117,8 +117,8 @@ def test_a_spare_host_and_one_without_a_login_are_refused(tmp_path: Path) -> Non
     path.write_text(yaml.safe_dump(config))
     with pytest.raises(LabError) as caught:
         load_site(stacks)
-    assert f"{path}: okd-master-0: the lab wants a login in this file. Fix: write bmc.username" in str(caught.value)
-    assert f"{path}: okd-worker-1: the lab wants a role for each host. Fix: write one" in str(caught.value)
+    assert f"{path}: okd-master-0: no BMC login in this file. Fix: write bmc.username" in str(caught.value)
+    assert f"{path}: okd-worker-1: no role; the lab needs one for each host. Fix: write one" in str(caught.value)
 
 
 def test_missing_install_config_is_named(tmp_path: Path) -> None:

@@ -155,5 +155,5 @@ def test_written_files_are_for_their_owner_alone(tmp_path: Path) -> None:
 
 def test_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LabError, match="name another folder with --out"):
+    with pytest.raises(LabError, match="Fix: name another folder with --out"):
         write_payload(load_site(), tmp_path / "file" / "payload")
