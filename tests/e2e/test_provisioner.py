@@ -20,7 +20,7 @@ MANAGED = {
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """The environment of a project with the stack `rehearsal`, a managed provisioner, and no way to other machines."""
+    """The environment of a project with the stack `rehearsal`, a managed provisioner, and no outside network."""
     copy_program(tmp_path / "program")
     config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**MANAGED).items()}
     (tmp_path / "program/stacks/Pulumi.rehearsal.yaml").write_text(yaml.safe_dump({"config": config}))

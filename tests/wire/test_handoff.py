@@ -1,4 +1,4 @@
-"""Faults while the VIP moves: each row of the table in docs/explanation/handoff.md, by real keepalived and haproxy."""
+"""Faults while the VIP moves: each row of the table in docs/explanation/handoff.md, on real keepalived."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""One BMC of the fake fleet, without TLS, and clients of ours for it."""
+"""One BMC of the fake fleet, without TLS, and clients for it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,25 +40,25 @@ class OneBmc:
         return self.clients[-1]
 
     def answers(self, match: str, status: int = 200, **answer: Any) -> None:
-        """Have requests answered so: by a `body` (a JSON document), a `text` or `headers`."""
+        """Answer matching requests with a `body` (a JSON document), a `text` or `headers`."""
         self.fleet.fault(Fault(match, "status", status=status, **answer))
 
     def says(self, match: str, **properties: Any) -> None:
-        """Have some properties of true answers replaced."""
+        """Replace properties of the true answers."""
         self.fleet.fault(Fault(match, "says", says=properties))
 
     def takes(self, match: str) -> None:
-        """Have writes answered as done, whatever they ask for."""
+        """Answer matching writes as done, whatever they contain."""
         self.fleet.fault(Fault(match, "ignored"))
 
     @property
     def lines(self) -> list[str]:
-        """Every request as `METHOD path`, in order."""
+        """All requests as `METHOD path`, in order."""
         return self.fleet.figures().lines
 
     @property
     def writes(self) -> list[str]:
-        """Those that are no GET."""
+        """All requests but GETs."""
         return self.fleet.figures().writes
 
     @property
