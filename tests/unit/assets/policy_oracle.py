@@ -1,4 +1,4 @@
-"""The oracle of the priority policy: it judges what keepalived will read, not what that was rendered of."""
+"""The oracle of the priority policy: it judges the text that keepalived reads, not the plan behind it."""
 
 import re
 from collections.abc import Iterator, Mapping, Set
@@ -10,8 +10,8 @@ from assets.render import render
 from cluster.plan import Intent
 from cluster.values.vrrp import Policy
 
-LOWEST, HIGHEST = 1, 254  # keepalived clamps what weights make of a priority
-SERVES = "load_balancer"  # the check whose success means: this node has an API to offer
+LOWEST, HIGHEST = 1, 254  # keepalived clamps a priority after the weights are added
+SERVES = "load_balancer"  # the check that succeeds if this node can serve the API
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,15 @@ class Instance:
     scripts: dict[str, int]
     """Weight of each tracked check."""
     peers: frozenset[str] = frozenset()
-    """Empty: multicast."""
+    """Empty for multicast."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
-        """What is advertised: a positive weight counts while its check succeeds, a negative one while it fails."""
+        """Return the advertised priority: a positive weight counts if its check succeeds, a negative one if it fails."""
         votes = sum(weight for name, weight in self.scripts.items() if (weight < 0) == (name in failing))
         return min(max(self.priority + votes + extra, LOWEST), HIGHEST)
 
     def ever(self, extra: int = 0) -> set[int]:
-        """All that may be advertised, whatever fails."""
+        """Return every priority that may be advertised, whichever checks fail."""
         names = list(self.scripts)
         failures = chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))
         return {self.effective(set(failing), each) for failing in failures for each in {0, extra}}
@@ -51,7 +51,7 @@ def parse(text: str) -> dict[str, Instance]:
 
 
 def contradictions(intent: Intent) -> list[str]:
-    """What contradicts the policy of the API VIP in the rendered files of a cluster, each family by itself."""
+    """Return the contradictions to the policy of the API VIP in a cluster's rendered files, each family by itself."""
     rendered = render(intent)
     released = int(_value(_text(rendered.bootstrap, "okd-vip-channel.sh"), "echo(?= -)"))
     bootstrap = parse(_text(rendered.bootstrap, "keepalived.conf"))
@@ -115,7 +115,7 @@ def _ties(bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> 
 
 
 def _peers(machines: Mapping[str, Instance]) -> Iterator[str]:
-    """All by multicast, or everybody lists everybody else."""
+    """Check that all use multicast, or that every machine lists every other one."""
     if any(instance.peers for instance in machines.values()):
         for machine, instance in machines.items():
             if instance.peers != machines.keys() - {machine}:
@@ -131,7 +131,7 @@ def _instance(text: str, head: str) -> Instance:
 
 
 def _weight(script: str) -> str:
-    """A check without one takes its instance out, and adds nothing to a priority."""
+    """Return a check's weight; a check without one stops its instance, and adds nothing to a priority."""
     return _value(script, "weight") if "weight" in script else "0"
 
 
