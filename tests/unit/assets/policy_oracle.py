@@ -25,7 +25,7 @@ class Instance:
     """Empty for multicast."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
-        """Return the advertised priority: a positive weight counts if its check succeeds, a negative one if it fails."""
+        """Return the advertised priority: positive weights count on success of their check, negative ones on failure."""
         votes = sum(weight for name, weight in self.scripts.items() if (weight < 0) == (name in failing))
         return min(max(self.priority + votes + extra, LOWEST), HIGHEST)
 
@@ -68,17 +68,17 @@ def contradictions(intent: Intent) -> list[str]:
 def judge(
     policy: Policy, address: str, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]
 ) -> list[str]:
-    """What contradicts this: who holds the VIP follows from the policy in every state.
+    """Return the contradictions to the rule that the policy decides which machine holds the VIP in every state.
 
-    `release`: the bootstrap holds it until it is asked to let go. `preempt`: a node that serves, as soon as there is
-    one. Under both, once the bootstrap has let go, or its API is gone: a node that serves, else the bootstrap.
+    Under `release`, the bootstrap holds it until it is asked to let go; under `preempt`, until a node serves. Under
+    both, once the bootstrap has let go or has no API, a node that serves holds it, or else the bootstrap.
 
     Args:
-        policy: Of the VIP.
-        address: The bootstrap's own.
-        bootstrap: Its instance.
-        released: What is added to its priority once it has let go.
-        nodes: Those of the control plane, by address.
+        policy: The policy of the VIP.
+        address: The bootstrap's address.
+        bootstrap: The bootstrap's instance.
+        released: The number added to the bootstrap's priority once it has let go.
+        nodes: The instances of the control plane, by address.
     """
     return [
         *_ranks(policy, bootstrap, released, nodes),

@@ -33,7 +33,7 @@ def networking(remove: str, **keys: Any) -> Change:
 
 
 def baremetal(remove: str, **keys: Any) -> Change:
-    """The same of the section platform.baremetal."""
+    """Remove one key from the section platform.baremetal, and add others."""
 
     def change(config: dict[str, Any]) -> None:
         bare(config).pop(remove, None)

@@ -1,4 +1,4 @@
-"""What libvirt reports of its host, by its own test driver."""
+"""The facts that libvirt reports of its host, by its own test driver."""
 
 from pathlib import Path
 

@@ -62,7 +62,7 @@ KVM_BEFORE = """<domain type='kvm'>
     <memballoon model='none'/>
   </devices>
 </domain>""".replace("{build}", "b" * 64)
-"""What this program gave libvirt while it put its XML together as text (6922554)."""
+"""The XML of this program from the time when it was composed as text (6922554)."""
 EMULATED_BEFORE = (
     KVM_BEFORE.replace("type='kvm'", "type='qemu'")
     .replace("<apic/>", "<apic/><tcg><tb-cache unit='MiB'>128</tb-cache></tcg>")

@@ -21,16 +21,16 @@ PASSWORD = "s3cret-Pässword"
 
 @dataclass
 class OneBmc:
-    """What is asked of the BMC of a host, and what it answers in place of the truth."""
+    """The BMC of a host: the requests that it got, and scripted answers in place of the true ones."""
 
     fleet: Fleet
     clients: list[SushyBmc] = field(default_factory=list)
 
     def client(self, system: str | None = None, *, session: bool = False, password: str = PASSWORD) -> SushyBmc:
-        """A client of ours.
+        """Return a client of this program.
 
         Args:
-            system: Path in the BMC's address; None: that of its system.
+            system: Path in the BMC's address; None for the path of its system.
         """
         address = self.fleet.address(0)
         if system is not None:
@@ -63,13 +63,13 @@ class OneBmc:
 
     @property
     def bodies(self) -> list[Any]:
-        """JSON documents of requests, in order."""
+        """The JSON documents of all requests, in order."""
         return self.fleet.figures().bodies
 
 
 @contextmanager
 def one_bmc(vendor: str = "generic") -> Iterator[OneBmc]:
-    """Have one."""
+    """Run one BMC."""
     with running(Options(vendors=(vendor,), tls=False, password=PASSWORD)) as fleet:
         it = OneBmc(fleet)
         try:

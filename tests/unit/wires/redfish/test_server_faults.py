@@ -87,9 +87,9 @@ class Row:
     """A fault, and its end.
 
     Args:
-        error: None: the server is installed, with one Reset of each kind.
+        error: None if the server is installed, with one Reset of each kind.
         text: Pattern of the error's text.
-        writes: How many requests that are no GET the BMC got until then.
+        writes: The number of requests, except GETs, that the BMC got until then.
     """
 
     name: str
