@@ -1,4 +1,4 @@
-"""The real Pulumi engine, our providers, and sushy-tools' emulator with its fake driver, over loopback."""
+"""The real Pulumi engine, this program's providers, and sushy-tools' emulator with its fake driver, over loopback."""
 
 import hashlib
 import re

@@ -25,7 +25,7 @@ class Instance:
     """Empty for multicast."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
-        """Return the advertised priority: positive weights count on success of their check, negative ones on failure."""
+        """Return the advertised priority: a check adds a positive weight if it succeeds, a negative one if it fails."""
         votes = sum(weight for name, weight in self.scripts.items() if (weight < 0) == (name in failing))
         return min(max(self.priority + votes + extra, LOWEST), HIGHEST)
 
@@ -40,10 +40,10 @@ def parse(text: str) -> dict[str, Instance]:
     """Read a keepalived.conf.
 
     Returns:
-        Its instances by name.
+        The instances by name.
 
     Raises:
-        ValueError: Something is not in it that each of ours has.
+        ValueError: A part that every rendered file has is missing.
     """
     return {
         name: _instance(text, f"vrrp_instance {name}") for name in re.findall(r"^vrrp_instance (\S+) {$", text, re.M)

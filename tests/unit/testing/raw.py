@@ -20,7 +20,7 @@ ISO_BYTES = 150_000
 
 @dataclass
 class Raw:
-    """One keep-alive connection to one BMC, opened by the first request, and anew after it broke."""
+    """One keep-alive connection to one BMC, opened by the first request, and reopened after it broke."""
 
     connection: http.client.HTTPConnection
     vendor: Vendor

@@ -1,4 +1,4 @@
-"""BMC addresses as metal3 reads them: pkg/hardwareutils/bmc/access_test.go of its baremetal-operator, and our own."""
+"""BMC addresses as metal3 reads them: the cases of pkg/hardwareutils/bmc/access_test.go, and further ones."""
 
 import string
 

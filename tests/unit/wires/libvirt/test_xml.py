@@ -95,7 +95,7 @@ def content(element: Element) -> Any:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[libvirt.virConnect]:
-    """A host of libvirt's own test driver: the parsers are libvirt's, and what they read is gone with the test."""
+    """A host of libvirt's own test driver: it has libvirt's parsers, and its objects end with the test."""
     libvirt.registerErrorHandler(lambda _context, _error: None, None)
     node = tmp_path / "node.xml"
     node.write_text("<node><pool type='dir'><name>images</name><target><path>/images</path></target></pool></node>")
