@@ -25,7 +25,7 @@ class Instance:
     """Empty for multicast."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
-        """Return the advertised priority: a check adds a positive weight if it succeeds, a negative one if it fails."""
+        """Return the advertised priority: a check adds a positive weight on success, a negative one on failure."""
         votes = sum(weight for name, weight in self.scripts.items() if (weight < 0) == (name in failing))
         return min(max(self.priority + votes + extra, LOWEST), HIGHEST)
 

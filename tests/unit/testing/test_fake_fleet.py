@@ -41,7 +41,7 @@ def test_a_change_of_power_shows_in_the_answer_after_the_next_n(requests: int) -
         assert [bmc.power() for _ in range(requests + 1)] == ["PoweringOff"] * requests + ["Off"]
 
 
-def test_a_request_to_one_host_moves_no_other() -> None:
+def test_a_request_to_one_host_changes_no_other() -> None:
     with running(Options(hosts=2, tls=False)) as fleet, raw(fleet, 0) as first, raw(fleet, 1) as second:
         assert first.reset("On") == 204
         for _ in range(5):

@@ -129,7 +129,9 @@ def error(bmc: Raw) -> None:
         ("error", error),
     ],
 )
-def test_a_body_that_is_no_resource(fleet: Fleet, bmc: Raw, kind: str, seen: Callable[[Raw], None]) -> None:
+def test_an_answer_can_have_a_body_that_is_no_resource(
+    fleet: Fleet, bmc: Raw, kind: str, seen: Callable[[Raw], None]
+) -> None:
     fleet.fault(Fault(READ, kind, times=1))
     seen(bmc)
     assert bmc.power() == "Off"
@@ -184,7 +186,7 @@ def test_the_power_is_stuck(fleet: Fleet, bmc: Raw) -> None:
     assert (fleet.figures().resets, len(fleet.figures().writes)) == ({}, 1)
 
 
-def test_somebody_inserts_a_medium_at_a_given_moment(fleet: Fleet, bmc: Raw) -> None:
+def test_a_medium_can_be_inserted_at_a_given_moment(fleet: Fleet, bmc: Raw) -> None:
     fleet.fault(Fault("POST .*InsertMedia", "inserted", times=1, url="http://192.0.2.9/theirs.iso"))
     assert not bmc.drive()["Inserted"]
     assert bmc.media("Insert", body={"Image": URL}) == 409
@@ -222,7 +224,7 @@ def test_the_bmc_restarts_in_the_middle(fleet: Fleet, bmc: Raw, keeps: bool) -> 
         ("other authority", "unable to get local issuer certificate"),
     ],
 )
-def test_a_certificate_that_is_not_to_be_trusted(certificate: str, reason: str) -> None:
+def test_the_bmc_can_show_an_untrusted_certificate(certificate: str, reason: str) -> None:
     with running(Options(hosts=2)) as fleet, raw(fleet) as bmc:
         bmc.power()
         fleet.change(0, certificate=certificate)

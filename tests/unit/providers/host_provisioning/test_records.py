@@ -32,7 +32,7 @@ def failures(news: dict[str, Any], olds: dict[str, Any] | None = None) -> list[t
         pytest.param({"uuid": BOARD, "serial": "w9"}, False, id="replaced-by-serial"),
     ],
 )
-def test_a_record_holds_for_its_machine(identity: dict[str, str] | None, kept: bool) -> None:
+def test_a_record_is_valid_only_for_its_machine(identity: dict[str, str] | None, kept: bool) -> None:
     wanted = spec(identities={} if identity is None else {"w0": identity})
     before = {"w0": InstallationRecord(**record("w0"))}
     assert records.still_installed(before, wanted) == (before if kept else {})
