@@ -1,4 +1,4 @@
-"""Whether a payload fits this cluster and this hour: each fault is one line that names the file, with its fix."""
+"""Whether a payload belongs to this cluster and is still valid: each fault is one line with its file and fix."""
 
 import base64
 import gzip
@@ -257,20 +257,20 @@ def test_a_fault_is_one_line_with_the_file_and_its_fix(
     assert "BEGIN" not in line
 
 
-def test_the_files_of_a_day_ago_are_useless_since_the_first_certificate_ended() -> None:
+def test_a_payload_has_expired_once_its_first_certificate_has() -> None:
     last = MADE + timedelta(days=1)
     assert lines_of(payload(), last) == []
     (line,) = lines_of(payload(), last + timedelta(seconds=1))
     assert "useless since 2026-11-21 14:03 UTC" in line
 
 
-def test_production_is_not_concerned_with_an_old_bootstrap() -> None:
+def test_an_expired_bootstrap_is_no_fault_in_production() -> None:
     contents = payload()
     del contents["bootstrap"]
     assert lines_of(contents, MADE + timedelta(days=400)) == []
 
 
-def test_the_pointers_alone_must_have_one_ca() -> None:
+def test_pointers_without_a_bootstrap_must_share_one_ca() -> None:
     contents = payload(lambda f: trusting(f, "worker", certificate("another-root")))
     del contents["bootstrap"]
     (line,) = lines_of(contents)
@@ -289,7 +289,7 @@ def test_all_faults_are_found_at_once() -> None:
     assert [line[: len(start)] for line, start in zip(seen, starts, strict=True)] == starts
 
 
-def test_a_bootstrap_is_read_on_its_day_and_no_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_bootstrap_is_refused_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     FOLDER.mkdir(parents=True)
     content = payload()["bootstrap"]

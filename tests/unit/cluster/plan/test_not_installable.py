@@ -1,4 +1,4 @@
-"""What a plan may say and cannot be installed yet: one line each, with the field's path."""
+"""Settings of a valid plan that cannot be installed yet: one line each, with the field's path."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ ONLY = (
 )
 
 
-def only_the_spare_one_says_more(config: dict[str, Any]) -> None:
+def only_the_spare_host_has_no_hint(config: dict[str, Any]) -> None:
     config["compute"][0].update(replicas=1)
     for each in bare(config)["hosts"]:
         del each["role"]
@@ -32,13 +32,13 @@ NOT_YET = ("ipv6", "dual-stack")
 
 
 @pytest.mark.parametrize("name", [each for each in clusters.NAMES if each.values[0] not in NOT_YET])
-def test_what_a_stack_may_choose_can_be_installed(files: Files, name: str) -> None:
+def test_every_choice_of_a_stack_can_be_installed(files: Files, name: str) -> None:
     variant = clusters.VARIANTS[name]
     assert list(not_installable(files.plan(variant.change, **variant.options))) == []
 
 
 def test_a_spare_host_is_not_installed(files: Files) -> None:
-    assert list(not_installable(files.plan(only_the_spare_one_says_more))) == []
+    assert list(not_installable(files.plan(only_the_spare_host_has_no_hint))) == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_spare_host_is_not_installed(files: Files) -> None:
         ),
     ],
 )
-def test_what_cannot_be_installed_is_refused(
+def test_a_setting_that_cannot_be_installed_is_refused(
     files: Files, change: Change, options: dict[str, Any], lines: list[str]
 ) -> None:
     assert files.refused_plan(change, **options) == [f"FILE: {line}" for line in lines]

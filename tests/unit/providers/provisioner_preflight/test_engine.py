@@ -1,4 +1,4 @@
-"""The judgement of the provisioner: each finding with its fix, all of them at once, and what stays unseen."""
+"""The verdict on the provisioner: each fault with its fix, all of them at once, and what could not be probed."""
 
 import errno
 from dataclasses import replace
@@ -30,7 +30,7 @@ from testing.fakes.provisioner import (
 )
 
 
-def test_nothing_is_found_where_all_is_well() -> None:
+def test_a_good_provisioner_has_no_faults() -> None:
     verdict, facts = judge(spec_with(), World())
     assert (verdict.lines(), facts) == ([], HOST)
     verdict.refuse()
@@ -226,7 +226,7 @@ def test_each_finding_is_one_line_with_its_fix(
         ),
     ],
 )  # fmt: skip
-def test_what_could_not_be_probed_is_listed(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
+def test_what_cannot_be_probed_is_listed(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
     assert seen(spec, **world).unseen == unseen
 
 
@@ -256,7 +256,7 @@ def test_what_could_not_be_probed_is_listed(spec: dict[str, Any], world: dict[st
         ),
     ],
 )  # fmt: skip
-def test_what_can_be_lived_with_is_a_warning(spec: dict[str, Any], world: dict[str, Any], warning: str) -> None:
+def test_a_tolerable_finding_is_a_warning(spec: dict[str, Any], world: dict[str, Any], warning: str) -> None:
     verdict = seen(spec, **world)
     verdict.refuse()
     (line,) = verdict.warnings
@@ -278,7 +278,7 @@ def test_a_base_volume_may_be_as_large_as_the_disk_and_no_larger(capacity: int, 
     assert all(each.startswith(line) for each, line in zip(found, lines, strict=True))
 
 
-def test_room_that_the_vm_has_already_is_room_for_it() -> None:
+def test_space_that_the_vm_already_uses_counts_as_free() -> None:
     own = {name: replace(VOLUME, allocation=GIB) for name in ("okd-bootstrap.qcow2", "okd-bootstrap.ign")}
     other = {"other.qcow2": replace(VOLUME, allocation=50 * GIB)}
     little = with_pool(free=POOL.free - 2 * GIB, volumes={"base.qcow2": VOLUME, **own, **other})
@@ -294,13 +294,13 @@ def test_a_managed_pool_is_not_probed() -> None:
     assert pool is None
 
 
-def test_production_needs_nothing_of_the_vm() -> None:
+def test_production_does_not_need_what_only_the_vm_needs() -> None:
     world = World(host=DOWN, bridges={}, files={ISO: "d3"})
     verdict, facts = judge(spec_with(phase="production"), world)
     assert (verdict.lines(), world.asked, facts) == ([], [], None)
 
 
-def test_production_needs_all_of_the_rollout() -> None:
+def test_production_needs_everything_that_the_rollout_needs() -> None:
     verdict = seen({"phase": "production"}, files={}, tool=None, port=errno.EADDRINUSE)
     assert [fault.where for fault in verdict.faults] == [
         "coreos-installer",

@@ -1,4 +1,4 @@
-"""OKD's own completion signal, asked of a real TLS server on loopback by the kubeconfig that the installer wrote."""
+"""OKD's own completion signal, read from a real TLS server on loopback with the installer's kubeconfig."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ def answer(resource: object) -> bytes:
 
 
 def both(status: str, *conditions: tuple[str, str]) -> bytes:
-    """A resource that is the ConfigMap and the etcd operator's at once."""
+    """Return a resource that is both the ConfigMap and the etcd operator's."""
     listed = [{"type": name, "status": value, "reason": "x"} for name, value in conditions]
     return answer({"kind": "x", "data": {"status": status}, "status": {"conditions": listed}})
 
@@ -51,7 +51,9 @@ def missing(port: int, found: Kubeconfig | None) -> str | None:
         pytest.param(b"hunter2\r\n", "the answer is not HTTP", id="no-http"),
     ],
 )
-def test_what_okd_answers_is_the_signal(answered: bytes, seen: str | None, payload: Path, certificate: str) -> None:
+def test_the_signal_is_read_from_okds_answers(
+    answered: bytes, seen: str | None, payload: Path, certificate: str
+) -> None:
     write_kubeconfig(payload)
     with https_server(certificate, answered, client_ca=authority("test-ca").pem) as server:
         found = missing(server.port, read_kubeconfig("prod"))
@@ -60,7 +62,7 @@ def test_what_okd_answers_is_the_signal(answered: bytes, seen: str | None, paylo
     assert "hunter2" not in str(found)
 
 
-def test_an_api_that_does_not_know_the_client_is_a_missing_signal(payload: Path, certificate: str) -> None:
+def test_an_api_that_refuses_the_client_is_a_missing_signal(payload: Path, certificate: str) -> None:
     write_kubeconfig(payload, kubeconfig(authority("other-ca")))
     with https_server(certificate, client_ca=authority("test-ca").pem) as server:
         found = missing(server.port, read_kubeconfig("prod"))
