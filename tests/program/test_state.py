@@ -52,7 +52,7 @@ def test_todays_providers_read_the_recorded_state(phase: str) -> None:
         outs = provider.outs.model_validate(resource["outputs"])
         known = spec.model_fields_set | outs.model_fields_set
         left = (resource["inputs"].keys() | resource["outputs"].keys()) - known
-        assert left == set(), f"{resource['urn']}: nobody reads these any more"
+        assert left == set(), f"{resource['urn']}: no provider reads these any more"
 
 
 @pytest.mark.parametrize("phase", PHASES)

@@ -24,7 +24,7 @@ def line(key: Any) -> str:
 
 
 def blob(*parts: bytes) -> str:
-    """A key of these parts, base64."""
+    """Return a key of these parts in base64."""
     return b64encode(b"".join(len(part).to_bytes(4) + part for part in parts)).decode()
 
 
@@ -306,7 +306,7 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
         pytest.param(f"user:{SECRET}@proxy.lab.test:3128", id="no-scheme"),
     ],
 )
-def test_leaves_the_login_of_a_proxy_out_of_messages(url: str) -> None:
+def test_messages_do_not_show_the_login_of_a_proxy(url: str) -> None:
     found = lines(proxy(httpProxy=url))
     assert len(found) == 1
     assert SECRET not in found[0]

@@ -13,12 +13,12 @@ SYSTEM = "/redfish/v1/Systems/1"
 
 
 def given(**keys: object) -> Change:
-    """Keys of the first host."""
+    """Set keys of the first host."""
     return lambda c: host(c).update(keys)
 
 
 def bmc(address: str, mode: str = "Disabled", **keys: object) -> Change:
-    """The first host's BMC address, the mode of the provisioning network, and other keys of that host."""
+    """Set the first host's BMC address, the mode of the provisioning network, and other keys of that host."""
 
     def change(config: dict[str, Any]) -> None:
         bare(config)["provisioningNetwork"] = mode
@@ -37,7 +37,7 @@ def bmc_without(*keys: str) -> Change:
 
 
 def both(first: str, second: str) -> Change:
-    """BMC addresses of the first two hosts."""
+    """Set the BMC addresses of the first two hosts."""
 
     def change(config: dict[str, Any]) -> None:
         for index, address in enumerate((first, second)):
@@ -47,7 +47,7 @@ def both(first: str, second: str) -> Change:
 
 
 def roles(*roles: str, **replicas: int) -> Change:
-    """As many hosts as roles are given, and replicas of controlPlane, arbiter and compute."""
+    """Set one host per role, and the replicas of controlPlane, arbiter and compute."""
 
     def change(config: dict[str, Any]) -> None:
         hosts = bare(config)["hosts"]
@@ -70,7 +70,7 @@ def no_hosts(config: dict[str, Any]) -> None:
 
 
 def fenced(address: str) -> Change:
-    """A control plane of two that fence each other, the first with this BMC address."""
+    """Set a control plane of two that fence each other, the first with this BMC address."""
 
     def change(config: dict[str, Any]) -> None:
         host(config)["bmc"]["address"] = address
@@ -217,19 +217,19 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             bmc("ipmi://192.0.2.9", bootMode="UEFISecureBoot"),
-            f"{ADDRESS}: ipmi (meant where no type is named) needs a provisioning network. "
+            f"{ADDRESS}: ipmi (the type if none is named) needs a provisioning network. "
             "Fix: use redfish-virtualmedia",
             id="ipmi-without-a-network",
         ),
         pytest.param(
-            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is supported by metal3 no more. Fix: use", id="removed-type"
+            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is no longer supported by metal3. Fix: use", id="removed-type"
         ),
         pytest.param(bmc("foo://bmc"), f"{ADDRESS}: BMC type foo is unknown. Fix: use redfish", id="unknown-type"),
         pytest.param(bmc("foo://bmc", "Managed"), f"{ADDRESS}: BMC type foo is unknown", id="unknown-type-managed"),
         pytest.param(bmc("redfish://b_c", "Unmanaged"), f"{ADDRESS}: host 'b_c' is neither", id="bad-host-unmanaged"),
         pytest.param(
             bmc("redfish-virtualmedia://admin:rehearsal-only@bmc/1"),
-            f"{ADDRESS}: credentials do not belong into the URL",
+            f"{ADDRESS}: credentials do not belong in the URL",
             id="credentials-in-the-address",
         ),
         pytest.param(

@@ -111,12 +111,12 @@ def test_a_bad_name_is_refused(change: Change, line: str) -> None:
     refused(change, line)
 
 
-def test_a_bad_name_and_a_bad_domain_are_told_apart() -> None:
+def test_a_bad_name_and_a_bad_domain_have_a_line_each() -> None:
     refused(both("a.b", "C"), "metadata.name: a.b has a dot", "baseDomain: C is not a DNS name")
 
 
 @settings(deadline=None)
 @given(st.text(), st.text())
-def test_any_text_as_a_name_gives_lines_and_no_more(cluster: str, base: str) -> None:
+def test_any_text_as_a_name_gives_only_printable_lines_about_it(cluster: str, base: str) -> None:
     found = lines(both(cluster, base))
     assert all(line.isprintable() and line.startswith(("metadata.name: ", "baseDomain: ")) for line in found)

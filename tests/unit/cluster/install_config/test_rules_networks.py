@@ -17,7 +17,7 @@ JOIN = f"{AT}.ovnKubernetesConfig.ipv4.internalJoinSubnet"
 
 
 def networking(**keys: object) -> Change:
-    """Keys of the section networking, in place of the base file's."""
+    """Replace keys of the section networking."""
     return lambda c: c["networking"].update(keys)
 
 
@@ -26,7 +26,7 @@ def machines(*cidrs: str) -> Change:
 
 
 def machines_too(*cidrs: str) -> Change:
-    """Beside the base file's, so that its VIPs stay at home."""
+    """Add machine networks to the base file's, so that its VIPs stay inside one."""
     return machines("192.168.111.0/24", *cidrs)
 
 
@@ -40,7 +40,7 @@ def pods(*entries: tuple[str, int | None], **keys: object) -> Change:
 
 
 def hosts(*prefixes: int | None, **keys: object) -> Change:
-    """A cluster network per host prefix."""
+    """Set a cluster network per host prefix."""
     return pods(*((f"10.{128 + 4 * index}.0.0/14", prefix) for index, prefix in enumerate(prefixes)), **keys)
 
 
@@ -372,7 +372,7 @@ CIDRS = st.text() | st.builds("{}/{}".format, ADDRESSES, PREFIXES)
 
 @settings(deadline=None)
 @given(st.lists(CIDRS), st.lists(CIDRS), st.lists(st.tuples(CIDRS, st.integers())), CIDRS)
-def test_any_text_as_a_network_gives_lines_and_no_more(
+def test_any_text_as_a_network_gives_only_printable_lines_about_it(
     machine: list[str], service: list[str], cluster: list[tuple[str, int | None]], ovn: str
 ) -> None:
     found = lines(all_of(machines(*machine), services(*service), pods(*cluster), join(ovn)))
@@ -381,7 +381,7 @@ def test_any_text_as_a_network_gives_lines_and_no_more(
 
 FAMILIES = st.sampled_from([[4], [6], [4, 6], [6, 4]])
 BLOCKS = st.permutations(range(16))
-"""Disjoint ones of 10.0.0.0/8, and of fd00::/16."""
+"""Disjoint blocks of 10.0.0.0/8, and of fd00::/16."""
 SIZES = st.tuples(st.integers(16, 30), st.integers(12, 24), st.integers(12, 22), st.integers(22, 32))
 """IPv4 prefixes of machines, services, pods and a host's pods."""
 

@@ -9,7 +9,7 @@ CREDENTIALS = "controlPlane.fencing.credentials"
 
 
 def pool(key: str, **values: Any) -> Callable[[dict[str, Any]], None]:
-    """Change a pool: `controlPlane`, `arbiter` (made if it is not there) or `compute`, the first of them."""
+    """Change a pool: `controlPlane`, `arbiter` (added if missing) or the first of `compute`."""
 
     def change(config: dict[str, Any]) -> None:
         config.setdefault(key, {"name": "arbiter", "replicas": 1})
@@ -49,7 +49,7 @@ def disks(key: str, *setup: dict[str, Any]) -> Change:
 
 
 def with_arbiter(**values: Any) -> Change:
-    """The third master becomes the arbiter."""
+    """Make the third master the arbiter."""
 
     def change(config: dict[str, Any]) -> None:
         config["controlPlane"]["replicas"] = 2
@@ -355,11 +355,11 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_wants_bare_metal(platform: dict[str, Any], start: str) -> None:
+def test_another_platform_is_refused(platform: dict[str, Any], start: str) -> None:
     assert any(line.startswith(start) for line in lines(lambda config: config.update(platform=platform)))
 
 
-def test_leaves_logins_of_fencing_out_of_messages() -> None:
+def test_messages_do_not_show_the_logins_of_fencing() -> None:
     wrong = {"address": "ipmi://admin:fence-only@172.22.0.9:623", "certificateVerification": "no"}
     found = lines(fenced(credential(0, **wrong), credential(1, **wrong)))
     assert len(found) == 5

@@ -23,7 +23,7 @@ SHA256 = "0123456789abcdef" * 4
 
 
 def given(**keys: object) -> Change:
-    """Keys of platform.baremetal; the mode stays Disabled where it is not one of them."""
+    """Set keys of platform.baremetal; the mode stays Disabled unless given."""
     return lambda c: bare(c).update(keys)
 
 
@@ -48,7 +48,7 @@ def no_mode(config: dict[str, Any]) -> None:
 
 
 def machines_on(cidr: str) -> Change:
-    """Managed, with a machine network beside the base file's."""
+    """Set the mode Managed, and add a machine network to the base file's."""
 
     def change(config: dict[str, Any]) -> None:
         managed()(config)

@@ -14,7 +14,7 @@ USER_MANAGED = {"type": "UserManaged"}
 
 
 def vips(api: object, ingress: object = ("192.168.111.4",), **keys: object) -> Change:
-    """Keys of the platform, in place of the base file's."""
+    """Replace keys of the platform."""
     lists = {"apiVIPs": api, "ingressVIPs": ingress}
     written = {key: list(value) if isinstance(value, tuple) else value for key, value in lists.items()}
     return lambda c: bare(c).update(written | keys)
@@ -35,7 +35,7 @@ def both(one: Change, other: Change) -> Change:
 def networks(
     machine: tuple[str, ...] = MACHINES, service: tuple[str, ...] = SERVICES, cluster: tuple[object, ...] = PODS
 ) -> Change:
-    """Dual-stack networks, if not said otherwise."""
+    """Set networks, dual-stack by default."""
     return lambda c: c["networking"].update(
         machineNetwork=[{"cidr": cidr} for cidr in machine],
         serviceNetwork=list(service),
@@ -44,13 +44,13 @@ def networks(
 
 
 def external_records(balancer: object) -> Change:
-    """With the feature set that they need."""
+    """Set external DNS records, with the feature set that they need."""
     records = platform(loadBalancer=balancer, dnsRecordsType="External")
     return both(records, lambda c: c.update(featureSet="TechPreviewNoUpgrade"))
 
 
 def ipv4(machine: str) -> Change:
-    """IPv4 only, with a machine network beside the base file's."""
+    """Set IPv4 only, and add a machine network to the base file's."""
     return networks((MACHINES[0], machine), SERVICES[:1], PODS[:1])
 
 
@@ -183,7 +183,7 @@ def test_good_vips_pass(change: Change) -> None:
             id="second-vip-elsewhere",
         ),
         pytest.param(
-            both(vips(*V46), networks(machine=MACHINES[:1])), "networking.machineNetwork: ", id="no-home-to-be-in"
+            both(vips(*V46), networks(machine=MACHINES[:1])), "networking.machineNetwork: ", id="no-machine-network"
         ),
         pytest.param(
             api("192.168.111.0"),
@@ -275,7 +275,7 @@ TEXTS = st.lists(st.text() | st.ip_addresses().map(str), max_size=4).map(tuple)
 
 @settings(deadline=None)
 @given(TEXTS, TEXTS, st.text(), st.text())
-def test_any_text_as_a_vip_gives_lines_and_no_more(
+def test_any_text_as_a_vip_gives_only_printable_lines_about_it(
     api: tuple[str, ...], ingress: tuple[str, ...], balancer: str, records: str
 ) -> None:
     found = lines(dual(api, ingress, loadBalancer={"type": balancer}, dnsRecordsType=records))

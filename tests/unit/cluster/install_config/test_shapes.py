@@ -1,4 +1,4 @@
-"""What stands where it may not: unknown keys, and values of a wrong type. Each is one line, and hides no other."""
+"""Unknown keys, and values of a wrong type: each is one line, and hides no other."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ FIXES = {
         pytest.param(
             lambda c: bare(c).update(api_vips=["192.168.111.5"]),
             "platform.baremetal.api_vips: unknown key. Fix: write apiVIPs, or remove it",
-            id="the-name-that-our-code-uses",
+            id="the-name-in-the-code",
         ),
         pytest.param(
             lambda c: host(c, 1).update(bootMacAdress="52:54:00:00:00:01"),
@@ -83,7 +83,7 @@ FIXES = {
         ),
     ],
 )
-def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: Change, line: str) -> None:
+def test_an_unknown_key_is_refused_with_the_most_similar_key(change: Change, line: str) -> None:
     assert lines(change) == [line]
 
 
