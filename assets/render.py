@@ -40,6 +40,11 @@ class Rendered:
         roles = {role.value: files for role, files in self.roles.items() if files}
         return {BOOTSTRAP: self.bootstrap, **roles, **{f"hosts/{name}": own for name, own in self.servers.items()}}
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of all files."""
+        return frozenset(file.path for files in self.folders.values() for file in files)
+
     def of(self, server: Server) -> Files:
         """Return all files of one server."""
         return (*self.roles[server.role], *self.servers[server.name])

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from assets.render import render
 from lab.inventory import load_site
 from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
-from payload.checks import PLATFORM_MANIFEST, ROOT_CA, check_payload
+from payload.bootstrap_checks import PLATFORM_MANIFEST, ROOT_CA
+from payload.checks import Expected, check_payload
 from testing.ignition_validate import needs_validate, validate
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
@@ -73,7 +75,9 @@ def test_bootstrap_has_platform_none(payload: Payload) -> None:
 
 def test_the_payload_passes_the_programs_checks(payload: Payload) -> None:
     contents = {name: getattr(payload, name).encode() for name in ("bootstrap", "master", "worker")}
-    assert check_payload(Path("payload"), contents, load_site().plan.domain, datetime.now(UTC)) == []
+    plan = load_site().plan
+    expected = Expected(plan.domain, plan.topology, render(plan).paths)
+    assert check_payload(Path("payload"), contents, expected, datetime.now(UTC)) == []
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:
