@@ -84,7 +84,7 @@ def test_a_tree_is_stored_as_its_difference_and_read_back_whole(tree: Tree, stor
 @pytest.mark.parametrize(
     ("stored", "lines"),
     [
-        pytest.param({"a": b"1"}, ["a is the one of rehearsal"], id="repeated"),
+        pytest.param({"a": b"1"}, ["a equals that of rehearsal"], id="repeated"),
         pytest.param(
             {"a": b"9", REMOVED: b"a\n"}, ["a is stored, and named in removed.txt"], id="stored-and-removed"
         ),
