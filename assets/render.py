@@ -119,6 +119,7 @@ def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: b
         _script("common/okd-get-vip-subnet-cidr.sh"),
         _script("common/okd-keepalived.sh.j2"),
         _unit("common/okd-keepalived.service.j2", vips=vips, command=start, on_node=not bootstrap),
+        _dispatcher("common/okd-keepalived.j2", vips=vips),
     )
 
 
@@ -160,7 +161,7 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
         _unit("common/okd-coredns.service.j2", **unit),
         _tmpfiles("common/okd-resolver-link.conf"),
         _file(f"{NETWORK_MANAGER}/conf.d/okd-resolver.conf", "common/okd-resolver.conf", Reader.NETWORK_MANAGER),
-        _file(f"{NETWORK_MANAGER}/dispatcher.d/okd-resolver", "common/okd-resolver.j2", Reader.BASH),
+        _dispatcher("common/okd-resolver.j2"),
     )
 
 
@@ -202,6 +203,11 @@ def _script(template: str, **values: object) -> RenderedFile:
 
 def _unit(template: str, **values: object) -> RenderedFile:
     return _file(f"{UNITS}/{_name(template)}", template, Reader.SYSTEMD, **values)
+
+
+def _dispatcher(template: str, **values: object) -> RenderedFile:
+    """Render a script that NetworkManager calls when a connection changes."""
+    return _file(f"{NETWORK_MANAGER}/dispatcher.d/{_name(template)}", template, Reader.BASH, **values)
 
 
 def _tmpfiles(template: str, **values: object) -> RenderedFile:
