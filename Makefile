@@ -44,7 +44,7 @@ fmt: setup ## Format the code and sort its imports
 	ruff format .
 
 # Those of the wire wait more than they work: more of them than cores.
-test: check _readers ## check, then the tiers unit, program, plugin, wire, and the short end-to-end test
+test: check _coreos-installer _readers ## check, then the tiers unit, program, plugin, wire, and the short end-to-end test
 	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
 	$(PY) -m pytest -q -n 4 --dist worksteal tests/wire
 	$(PY) -m pytest -q tests/e2e
@@ -90,7 +90,7 @@ _coreos-installer:
 
 # Only hosts with a networkConfig need it, one of the rehearsal's too: without cargo all else still works.
 _nmstatectl:
-	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: tests that need it are skipped, and the rehearsal ends where it needs it" >&2
+	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: no networkConfig can be read, and the tests and the rehearsal end where they need it" >&2
 
 # They judge rendered files in the tests.
 _readers:

@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import pytest
 
+from testing.skips import NO_ROOT
+
 T = TypeVar("T")
 CLONE_NEWNET = 0x40000000
 CAPABILITY_VERSION, CAP_NET_RAW = 0x20080522, 13
@@ -22,7 +24,7 @@ SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What a script leaves running ends with it.
 ALONE = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="making a network namespace needs root")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason=NO_ROOT)
 
 
 def in_own_network(work: Callable[[], T]) -> T:

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from testing import live_iso
 from testing.checkout import ROOT
 from testing.fakes.emulator import PASSWORD, USER, Emulator, pointer
+from testing.live_iso import live_iso
 from testing.processes import kill
 from testing.pulumi_env import site_env
 
@@ -48,7 +48,7 @@ class Project:
     def __init__(self, folder: Path, bmc: Emulator) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
-        self.base = base = live_iso.live_iso()
+        self.base = base = live_iso()
         payload = pointer(bmc.authority)
         for name in ("master", "worker"):
             self.write(f"program/stacks/test/payload/{name}.ign", payload)

@@ -10,6 +10,8 @@ from cluster.plan import ClusterPlan
 from testing import plans
 from testing.certificates import authority
 
+pytest_plugins = ["pytester", "testing.skips"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`make accept` rewrites the golden files."""

@@ -72,13 +72,10 @@ def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_p
 def test_a_rollout_knows_whether_its_hosts_list_each_other(
     declared: Run, name: str, unicast: tuple[bool, ...]
 ) -> None:
-    if name == "static" and not clusters.has_nmstatectl():
-        pytest.skip("nmstatectl is not installed")
     production = declared(name, declared(name), phase="production")
     assert tuple(each.inputs["unicast"] for each in production.of("HostProvisioning")) == unicast
 
 
-@clusters.needs_nmstatectl
 def test_keyfiles_go_with_their_host_and_are_secret_where_a_secret_is(declared: Run) -> None:
     graph = declared("static")
     assert "keyfiles" in graph.one("HostProvisioning").secrets

@@ -12,11 +12,13 @@ import yaml
 
 from assets.ignition import keyfiles_in, own_config
 from assets.render import render_role, render_server
+from boot_media.tools import find_coreos_installer
 from cluster.plan import ClusterPlan, Server
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
-from testing import live_iso, plans
+from testing import plans
 from testing.checkout import ROOT
+from testing.live_iso import live_iso
 
 COMMAND = (sys.executable, "-W", "error", "-m", "cli", "isos")
 PAYLOAD = {name: f'{{"ignition":{{"version":"3.2.0"}},"of":"{name}"}}'.encode() for name in plans.PAYLOAD}
@@ -32,7 +34,7 @@ class Project:
         for name, content in PAYLOAD.items():
             (payload / f"{name}.ign").write_bytes(content)
         (payload.parent / "install-config.yaml").write_text(plans.INSTALL_CONFIG.read_text())
-        base.write_bytes(live_iso.live_iso())
+        base.write_bytes(live_iso())
         self.base_sha256 = hashlib.sha256(base.read_bytes()).hexdigest()
         self.options = plans.options(
             payload={name: hashlib.sha256(content).hexdigest() for name, content in PAYLOAD.items()},
@@ -41,7 +43,7 @@ class Project:
                 "base_iso": {"sha256": self.base_sha256, "url": base.as_uri()},
             },
         )
-        self.tool = live_iso.installer()
+        self.tool = find_coreos_installer()
 
     def run(self, stack: str = "prod", **options: Any) -> subprocess.CompletedProcess[str]:
         config = {f"okd-baremetal:{name}": value for name, value in (self.options | options).items()}

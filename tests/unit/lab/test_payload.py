@@ -14,7 +14,7 @@ from lab.inventory import load_site
 from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
 from payload.checks import PLATFORM_MANIFEST, ROOT_CA, check_payload
-from testing.ignition_validate import needs_validate, validate
+from testing.ignition_validate import validate
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
 READ_BY_THE_PROGRAM = (PLATFORM_MANIFEST, ROOT_CA)
@@ -105,7 +105,6 @@ def test_core_is_let_in_by_the_sites_key_as_by_the_installer(payload: Payload, c
     assert users(getattr(make_payload(replace(site, ssh_key="")), config)) == []
 
 
-@needs_validate
 @pytest.mark.parametrize("config", [each.name for each in fields(Payload)])
 def test_ignition_takes_it_without_a_warning(payload: Payload, config: str) -> None:
     assert "".join(map(validate, configs(getattr(payload, config)))) == ""

@@ -88,7 +88,6 @@ def test_an_option_is_an_input_of_the_role_that_it_is_about(
     assert {key: before[key] for key in before.keys() - same} == {key: after[key] for key in after.keys() - same}
 
 
-@clusters.needs_nmstatectl
 def test_keyfiles_are_those_of_each_host_and_secret() -> None:
     made = spec(clusters.plan("static"), Role.CONTROL_PLANE)
     files = {name: sorted(keyfiles) for name, keyfiles in made.keyfiles.items()}

@@ -10,8 +10,8 @@ from assets.render import Folders, render
 from cli.render import own_configs
 from providers.rendered_asset.readers import ReaderVerdict, ask_readers
 from testing import clusters
+from testing.skips import ALLOWED
 
-pytestmark = clusters.needs_nmstatectl
 FIX = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
 FILES = {
     "keepalived": 6,
@@ -53,7 +53,7 @@ def test_they_take_all_files_of_theirs() -> None:
     found = verdicts()
     assert list(found) == list(FILES)
     for reader, count in FILES.items():
-        assert str(found[reader]) == f"{reader}: {count} of {count} good" or found[reader].not_run
+        assert str(found[reader]) == f"{reader}: {count} of {count} good" or found[reader].not_run in ALLOWED
     assert str(found["bash"]) == "bash: 20 of 20 good"
 
 
@@ -77,7 +77,7 @@ def test_they_take_all_files_of_theirs() -> None:
 def test_they_refuse_a_broken_file_in_one_line(reader: str, folder: str, name: str, good: str, bad: str) -> None:
     verdict = verdicts(folder, name, good, bad)[reader]
     if verdict.not_run:
-        pytest.skip(str(verdict))
+        pytest.skip(verdict.not_run)
     (fault,) = verdict.refusals
     assert fault.where.startswith(f"{folder}/")
     assert fault.where.endswith(f"/{name}")
@@ -90,7 +90,7 @@ def test_ignition_validate_refuses_a_config_that_no_machine_takes() -> None:
     found = ask_readers({}, {"bootstrap.ign": b'{"ignition": {"version": "9.0.0"}}'})
     verdict = next(each for each in found if each.reader == "ignition-validate")
     if verdict.not_run:
-        pytest.skip(str(verdict))
+        pytest.skip(verdict.not_run)
     assert [(fault.where, fault.fix) for fault in verdict.refusals] == [("bootstrap.ign", FIX)]
 
 
