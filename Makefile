@@ -22,7 +22,7 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -43,11 +43,13 @@ fmt: setup ## Format the code and sort its imports
 	ruff check --fix-only --quiet .
 	ruff format .
 
-# Those of the wire wait more than they work: more of them than cores.
-test: check _coreos-installer _readers ## check, then the tiers unit, program, plugin, wire, and the short end-to-end test
-	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
-	$(PY) -m pytest -q -n 4 --dist worksteal tests/wire
-	$(PY) -m pytest -q tests/e2e
+# Tests of the wire and the engine wait more than they work: more workers than cores.
+test: check _coreos-installer _readers ## check, then all tiers of tests: unit, program, plugin, wire, end to end
+	$(PY) -m pytest -q -n 8 --dist loadgroup -m "not alone" tests
+	$(PY) -m pytest -q -m alone tests
+
+test-fast: setup _coreos-installer _readers ## The tiers unit, program and plugin, for the inner loop
+	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/unit tests/program tests/plugin
 
 rehearsal: _lab ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
 	$(PY) -m lab.rehearsal

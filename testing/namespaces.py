@@ -73,7 +73,8 @@ def neighbour(bridge: str, port: str, mac: str, *addresses: str) -> Iterator[lis
 
     Gives the words that a command begins with which shall run there.
     """
-    command = ["unshare", "--net", "sh", "-c", "echo there; exec sleep 60"]
+    # A run of the tests that is killed would leave it behind: it dies with the thread that made it.
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sh", "-c", "echo there; exec sleep infinity"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as machine:
         try:
             assert machine.stdout

@@ -24,6 +24,8 @@ from wires.api.kubernetes import KubeApi
 NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
 UNTOUCHED: list[str] = []
 ASKED = ["status"]
+STATE_S = 12
+"""Deadline of a state, where one shall pass: a busy machine needs some seconds for the states before that."""
 RELEASED = ["status", "release"]
 Measured = Callable[[str], None]
 
@@ -46,12 +48,8 @@ class Scene:
         return str(self.cluster.vips[0])
 
     def start(self, *healthy: str) -> None:
-        """All machines; the API runs on the nodes that are named, and their keepalived has all that it can have."""
-        self.cluster.start_bootstrap()
-        self.cluster.until_held_by("okd-bootstrap")
-        for name in NODES:
-            self.cluster.start_node(name, healthy=name in healthy)
-        self.cluster.until_healthy(*healthy)
+        """See `Cluster.start_all`."""
+        self.cluster.start_all(*healthy)
 
     def serves_the_signal(self, *, status: str, removed: str) -> None:
         """The API serves both parts of OKD's signal, and there is a kubeconfig to ask it with."""
@@ -79,7 +77,7 @@ class Scene:
 
     def refused(self, *words: str) -> None:
         """A move is refused: an error with these words, and nothing was moved."""
-        self.handoff.deadline_s = 6
+        self.handoff.deadline_s = STATE_S
         self.fails(*words, "VIP and VM are untouched")
 
     def done(self, sent: list[str] | None) -> VipHandoffOuts:

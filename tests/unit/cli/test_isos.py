@@ -3,7 +3,6 @@
 import hashlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ from cluster.plan import ClusterPlan, Server
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from testing import plans
-from testing.checkout import ROOT
+from testing.command_line import run
 from testing.live_iso import live_iso
 
-COMMAND = (sys.executable, "-W", "error", "-m", "cli", "isos")
 PAYLOAD = {name: f'{{"ignition":{{"version":"3.2.0"}},"of":"{name}"}}'.encode() for name in plans.PAYLOAD}
 
 
@@ -49,19 +47,10 @@ class Project:
         config = {f"okd-baremetal:{name}": value for name, value in (self.options | options).items()}
         (self.folder / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": config}))
         environment = {
-            "PYTHONPATH": str(ROOT),
             "XDG_CACHE_HOME": str(self.folder),
             "PATH": f"{self.tool.parent}:{os.environ['PATH']}",
         }
-        return subprocess.run(
-            [*COMMAND, stack, "--out", self.out],
-            cwd=self.folder,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        return run("isos", stack, "--out", self.out, folder=self.folder, **environment)
 
 
 @pytest.fixture

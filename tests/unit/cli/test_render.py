@@ -19,27 +19,15 @@ from lab.inventory import load_site
 from lab.payload import write_payload
 from testing import clusters, plans
 from testing.checkout import ROOT
+from testing.command_line import run, run_process
 from testing.golden import BASE, accepted_tree, files_below
 from testing.install_configs import SECRETS, Change, bare
 from tests.unit.cli.test_tree import IGNITIONS
 
-COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 STACK = ("--stack", "rehearsal")
 NO_PAYLOAD = "no --payload: no Ignition config is written\n"
 FIX = "set it in the stack's options and give --stack, or try with --sample-addresses"
-
-
-def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
 
 
 def written(path: Path, change: Change) -> Path:
@@ -209,7 +197,7 @@ def test_a_command_that_is_wrong_is_refused_with_the_usage(words: tuple[str, ...
 
 
 def test_a_failure_of_our_own_is_one_line_without_values(out: Path) -> None:
-    done = run("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
+    done = run_process("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("okd-baremetal: internal error: UnicodeEncodeError: render.py:")

@@ -1,7 +1,7 @@
 """The file's version, the cluster's name and its domain."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from testing.install_configs import Change, fine, lines, refused
@@ -113,7 +113,6 @@ def test_a_bad_name_and_a_bad_domain_are_told_apart() -> None:
     refused(both("a.b", "C"), "metadata.name: a.b has a dot", "baseDomain: C is not a DNS name")
 
 
-@settings(deadline=None)
 @given(st.text(), st.text())
 def test_any_text_as_a_name_gives_lines_and_no_more(cluster: str, base: str) -> None:
     found = lines(both(cluster, base))

@@ -35,18 +35,25 @@ def tree() -> tuple[Folders, dict[str, bytes]]:
     return rendered.folders, {path: config.encode() for path, config in own_configs(intent, rendered).items()}
 
 
-def verdicts(folder: str = "", name: str = "", good: str = "", bad: str = "") -> dict[str, ReaderVerdict]:
-    """Of the tree, one word of one file changed."""
-    folders, ignitions = tree()
+def verdicts() -> dict[str, ReaderVerdict]:
+    """Of the tree."""
+    return {verdict.reader: verdict for verdict in ask_readers(*tree())}
+
+
+def verdicts_of_its_reader(folder: str, name: str, good: str, bad: str) -> dict[str, ReaderVerdict]:
+    """Of those files that the reader of one file takes, with one word of this file changed."""
+    folders, _ = tree()
+    (reader,) = {file.reader for file in folders[folder] if file.name == name}
     changed = {
         where: tuple(
             replace(file, text=file.text.replace(good, bad)) if (where, file.name) == (folder, name) else file
             for file in files
+            if file.reader is reader
         )
         for where, files in folders.items()
     }
-    assert (changed == folders) == (not name)
-    return {verdict.reader: verdict for verdict in ask_readers(changed, ignitions)}
+    assert changed[folder] != tuple(file for file in folders[folder] if file.reader is reader)
+    return {verdict.reader: verdict for verdict in ask_readers(changed, {})}
 
 
 def test_they_take_all_files_of_theirs() -> None:
@@ -75,7 +82,7 @@ def test_they_take_all_files_of_theirs() -> None:
     ],
 )
 def test_they_refuse_a_broken_file_in_one_line(reader: str, folder: str, name: str, good: str, bad: str) -> None:
-    verdict = verdicts(folder, name, good, bad)[reader]
+    verdict = verdicts_of_its_reader(folder, name, good, bad)[reader]
     if verdict.not_run:
         pytest.skip(verdict.not_run)
     (fault,) = verdict.refusals
