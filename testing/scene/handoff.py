@@ -33,7 +33,7 @@ class LiveHandoff:
     """Words on the channel."""
     when: dict[str, Callable[[], object]] = field(default_factory=dict)
     """Called once, when a line of progress begins with the key."""
-    deadline_s: float = 60
+    deadline_s: float = 120
     soak_s: float = SOAK_S
     states: list[str] = field(default_factory=list)
     """States of the last move."""

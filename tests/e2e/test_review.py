@@ -26,6 +26,10 @@ CONTROL_PLANE = "update HostProvisioning okd-control-plane"
 COMPUTE = "update HostProvisioning okd-compute"
 
 
+# The previews are made side by side, for all tests, in one worker.
+pytestmark = pytest.mark.xdist_group("review")
+
+
 @dataclass(frozen=True)
 class Change:
     """A change of one input, and everything that a preview then shows."""
@@ -323,7 +327,6 @@ def reviews(
     return {name: pool.submit(review, name, change) for name, change in CHANGES.items()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_preview_shows_what_an_input_changes_and_nothing_else(
     reviews: dict[str, Future[Review]], name: str
@@ -335,7 +338,6 @@ def test_a_preview_shows_what_an_input_changes_and_nothing_else(
         assert secret not in review.text
 
 
-@pytest.mark.slow
 def test_the_state_stores_the_secrets_encrypted(stacks: dict[str, Project]) -> None:
     for project in stacks.values():
         opened, closed = project.pulumi("stack", "export", "--show-secrets"), project.pulumi("stack", "export")
@@ -344,7 +346,6 @@ def test_the_state_stores_the_secrets_encrypted(stacks: dict[str, Project]) -> N
             assert secret not in closed
 
 
-@pytest.mark.slow
 def test_a_preview_shows_a_text_change_line_by_line(stacks: dict[str, Project], tmp_path: Path) -> None:
     project = stacks["bootstrap"].copy(tmp_path / "changed")
     CHANGES["weight"].make(project)

@@ -11,12 +11,23 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from providers.vip_handoff.model import VipHandoffOuts
 from testing.documents import table
 from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
 from testing.scene.cluster import cluster_of
-from testing.scene.fault import ASKED, NODES, RELEASED, UNTOUCHED, Measured, Scene, behind_an_uplink, filtered
+from testing.scene.fault import (
+    ASKED,
+    NODES,
+    RELEASED,
+    STATE_S,
+    UNTOUCHED,
+    Measured,
+    Scene,
+    behind_an_uplink,
+    filtered,
+)
 from testing.scene.handoff import handoff_of
 from testing.scene.machine import BRIDGE, until
 
@@ -219,7 +230,7 @@ def payload_completes_late(scene: Scene) -> None:
 def payload_never_complete(scene: Scene) -> None:
     scene.start(*NODES)
     scene.serves_the_signal(status="progressing", removed="True")
-    scene.handoff.deadline_s = 6
+    scene.handoff.deadline_s = STATE_S
     bootstrap, vip = scene.cluster.bootstrap, scene.cluster.vips[0]
     began, on_lo = list[float](), list[bool]()
     scene.handoff.when |= {
@@ -263,7 +274,7 @@ def killed_after_let_go(scene: Scene) -> None:
     # The killed process is not the VM's parent, so its Popen cannot end the VM.
     scene.handoff.when["let go"] = partial(os.kill, vm.pid, signal.SIGKILL)
     scene.move_killed("done")
-    assert vm.wait(5) == -signal.SIGKILL
+    assert vm.wait(60) == -signal.SIGKILL
     scene.handoff.when.clear()
     scene.done(ASKED)
 
@@ -349,7 +360,16 @@ def scene_of(name: str, folder: Path, certificate: str, measured: Measured) -> I
         yield Scene(cluster, handoff, stack, measured)
 
 
-@pytest.mark.parametrize(("name", "end"), FAULTS.items(), ids=FAULTS)
+ALONE = {"nodes-die-after-release"}
+"""They bound a time, which a busy machine stretches."""
+
+
+def rows() -> Iterator[ParameterSet]:
+    for name, end in FAULTS.items():
+        yield pytest.param(name, end, id=name, marks=[pytest.mark.alone] if name in ALONE else [])
+
+
+@pytest.mark.parametrize(("name", "end"), rows())
 def test_a_fault_ends_as_the_document_says(
     name: str, end: str, tmp_path: Path, certificate: str, measured: Measured
 ) -> None:

@@ -37,7 +37,7 @@ def nodes() -> dict[str, Instance]:
     return {name: Instance(40 - rank, CHECKS, everybody - {name}) for rank, name in enumerate(NODES)}
 
 
-@pytest.mark.parametrize("name", clusters.NAMES)
+@pytest.mark.parametrize("name", clusters.VARIANTS)
 def test_every_kind_of_cluster_follows_its_policy(name: str) -> None:
     assert contradictions(clusters.intent(name)) == []
 

@@ -16,7 +16,7 @@ def everything(intent: Intent) -> list[RenderedFile]:
     return [file for files in render(intent).folders.values() for file in files]
 
 
-@pytest.mark.parametrize("name", clusters.NAMES)
+@pytest.mark.parametrize("name", clusters.VARIANTS)
 def test_no_rendered_byte_depends_on_the_phase(name: str) -> None:
     bootstrap, production = (clusters.plan(name, phase=phase) for phase in ("bootstrap", "production"))
     assert bootstrap.options.phase != production.options.phase
@@ -47,7 +47,6 @@ def test_only_scripts_are_executable(plan: ClusterPlan) -> None:
     assert {file.mode for file in everything(plan)} == {0o755, 0o644}
 
 
-@clusters.needs_nmstatectl
 def test_keyfiles_have_mode_0600_and_those_with_a_password_are_secret() -> None:
     intent = clusters.intent("static")
     first, second = (
@@ -71,13 +70,11 @@ def every_path_and_name(without: Collection[str]) -> tuple[set[str], set[str]]:
     return {file.path for file in kept}, {file.name for file in kept}
 
 
-@clusters.needs_nmstatectl
 def test_every_template_is_rendered() -> None:
     templates = [path for path in FOLDER.glob("*/*") if path.parent.name != "__pycache__"]
     assert {path.name.removesuffix(".j2") for path in templates} == every_path_and_name(HOSTS_OWN)[1]
 
 
-@clusters.needs_nmstatectl
 def test_each_file_has_its_row_in_the_reference() -> None:
     rows = {row["path"].strip("`") for row in table("reference/files.md", "path")}
     made_on_the_machine = {

@@ -1,7 +1,6 @@
 """The checks and the channel, run on a test machine with its own network, /etc and /run."""
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from assets.render import render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.values.vrrp import API
 from testing.fakes.virtio_port import PORT, VirtioPort, virtio_port
-from testing.namespaces import SBIN, needs_root, run_on_a_machine
+from testing.namespaces import needs_root, run_on_a_machine
 
 pytestmark = needs_root
 
@@ -104,7 +103,6 @@ def wait_for(what: str, command: str, wanted: int = 0) -> str:
         """
 
 
-@pytest.mark.skipif(shutil.which("haproxy", path=SBIN) is None, reason="haproxy is not installed")
 def test_the_checks_read_from_haproxy_whether_any_api_and_the_own_one_are_up(
     scripts: Path, certificate: str, plan: ClusterPlan
 ) -> None:

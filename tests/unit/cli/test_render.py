@@ -19,27 +19,15 @@ from lab.inventory import load_site
 from lab.payload import write_payload
 from testing import clusters, plans
 from testing.checkout import ROOT
+from testing.command_line import run
 from testing.golden import BASE, accepted_tree, files_below
 from testing.install_configs import SECRETS, Change, bare
 from tests.unit.cli.test_tree import IGNITIONS
 
-COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 STACK = ("--stack", "rehearsal")
 NO_PAYLOAD = "no --payload: no Ignition config is written\n"
 FIX = "set it in the stack's options and give --stack, or try with --sample-addresses"
-
-
-def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
 
 
 def written(path: Path, change: Change) -> Path:

@@ -16,7 +16,7 @@ from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
 from payload.bootstrap_checks import PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
-from testing.ignition_validate import needs_validate, validate
+from testing.ignition_validate import validate
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
 ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
@@ -139,7 +139,6 @@ def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     assert users(getattr(make_payload(replace(site, ssh_key="")), config)) == []
 
 
-@needs_validate
 @pytest.mark.parametrize("config", [each.name for each in fields(Payload)])
 def test_ignition_accepts_each_config_without_a_warning(payload: Payload, config: str) -> None:
     assert "".join(map(validate, configs(getattr(payload, config)))) == ""

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from boot_media.tools import find_coreos_installer
 from payload.reading import payload_folder
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.web import WebServer
-from testing import live_iso
+from testing.live_iso import live_iso
 
 PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
 HOSTS = ("w0", "w1", "w2")
@@ -21,7 +22,7 @@ KEYFILE = "[connection]\nid=eth0\n[802-1x]\npassword=hunter2\n"
 
 @pytest.fixture
 def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
-    installer, base = live_iso.installer(), live_iso.live_iso()
+    installer, base = find_coreos_installer(), live_iso()
     monkeypatch.setenv("PATH", str(installer.parent), prepend=os.pathsep)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
