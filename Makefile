@@ -22,7 +22,7 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test mutants rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -48,6 +48,9 @@ test: check _readers ## check, then the tiers unit, program, plugin, wire, and t
 	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
 	$(PY) -m pytest -q -n 4 --dist worksteal tests/wire
 	$(PY) -m pytest -q tests/e2e
+
+mutants: setup _readers ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
+	tools/mutants
 
 rehearsal: _lab ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
 	$(PY) -m lab.rehearsal
