@@ -264,6 +264,11 @@ def test_a_rule_that_would_be_kept_by_chance_is_refused(convert: Convert, table:
             TWICE,
             id="profile-name-with-a-slash",
         ),
+        pytest.param(
+            {"interfaces": [ethernet("eth0", **{"profile-name": ".eth0"})]},
+            TWICE,
+            id="profile-name-that-networkmanager-takes-for-hidden",
+        ),
     ],
 )
 def test_a_refusal_is_one_line(convert: Convert, document: Document, words: str) -> None:

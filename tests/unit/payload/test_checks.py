@@ -187,6 +187,11 @@ FAULTS = [
         id="worker-of-another-run",
     ),
     pytest.param(
+        lambda f: trusting(f, "worker", root_ca() + certificate("another-root")),
+        "bootstrap.ign: its root CA is not that of worker.ign", "from one run",
+        id="worker-that-trusts-another-run-as-well",
+    ),
+    pytest.param(
         lambda f: put(f, ROOT_CA, certificate("another-root")),
         "bootstrap.ign: its root CA is not that of master.ign and worker.ign", "from one run",
         id="bootstrap-of-another-run",
