@@ -77,10 +77,10 @@ class Scene:
         assert not self.handoff.stopped
         return error
 
-    def refused(self, *words: str) -> None:
-        """A move is refused: an error with these words, and nothing was moved."""
-        self.handoff.deadline_s = 6
-        self.fails(*words, "VIP and VM are untouched")
+    def refused(self, state: str, *words: str) -> None:
+        """A move is refused at this state: an error with these words, and nothing was moved."""
+        self.handoff.time_is_up_at = (f"{state}: ", *words)
+        self.fails(f"at {state}: ", *words, "VIP and VM are untouched")
 
     def done(self, sent: list[str] | None) -> VipHandoffOuts:
         """The outcome of a move that is made, with these words to the guest (None: whichever)."""
