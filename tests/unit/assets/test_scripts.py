@@ -1,20 +1,23 @@
 """The checks and the channel, run for real on a machine of the test's own: its network, its /etc and /run."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from assets.render import render_role
+from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.values.vrrp import API
 from testing.fakes.virtio_port import PORT, VirtioPort, virtio_port
 from testing.namespaces import SBIN, needs_root, run_on_a_machine
+from testing.scene.machine import until
 
 pytestmark = needs_root
 
@@ -75,10 +78,17 @@ with socket.create_server(("", 6443)): print("listens", flush=True); time.sleep(
     """
 
 
-def test_an_own_api_that_answers_nothing_fails_before_keepalived_loses_patience(scripts: Path) -> None:
+def test_an_own_api_that_answers_nothing_fails_before_keepalived_loses_patience(
+    scripts: Path, plan: ClusterPlan
+) -> None:
+    (conf,) = (file.text for file in render_bootstrap(plan) if file.name == "keepalived.conf")
+    text = (scripts / "bin/okd-own-api.sh").read_text()
+    ((waits,), (patience,)) = re.findall(r"--max-time (\d+) ", text), re.findall(r" timeout (\d+)\n", conf)
+    assert int(waits) < int(patience)
+    (scripts / "bin/okd-own-api.sh").write_text(text.replace(f"--max-time {waits}", "--max-time 0.2"))
     run = run_on_a_machine(
         f"touch /run/okd-baremetal/own-api-was-ready; {SILENT} "
-        f"if timeout 5 {scripts}/bin/okd-own-api.sh; then echo up; else echo $?; fi; kill $api",
+        f"if {scripts}/bin/okd-own-api.sh; then echo up; else echo $?; fi; kill $api",
         scripts,
     )
     assert run.stdout == "1\n", run.stderr
@@ -106,7 +116,10 @@ def wait_for(what: str, command: str, wanted: int = 0) -> str:
         """
 
 
-@pytest.mark.skipif(shutil.which("haproxy", path=SBIN) is None, reason="haproxy is not installed")
+needs_haproxy = pytest.mark.skipif(shutil.which("haproxy", path=SBIN) is None, reason="haproxy is not installed")
+
+
+@needs_haproxy
 def test_keepalived_learns_from_haproxy_what_it_balances_and_what_runs_here(
     scripts: Path, certificate: str, plan: ClusterPlan
 ) -> None:
@@ -145,8 +158,120 @@ def test_keepalived_learns_from_haproxy_what_it_balances_and_what_runs_here(
     ]  # fmt: skip
 
 
+UNCHECKED = " check check-ssl inter 5s fall 3 rise 1"
+"""What a member of the control plane loses whose end the checks have not noticed yet."""
+
+
+def balancer(scripts: Path, plan: ClusterPlan, *, checked: bool = True) -> str:
+    """Bash that starts the rendered haproxy, for fewer clients, and has seen it run before it goes on."""
+    (config,) = (file.text for file in render_role(plan, Role.CONTROL_PLANE) if file.name == "haproxy.cfg")
+    assert config.count(UNCHECKED) == 3
+    config = config.replace("maxconn 4", "maxconn ")
+    (scripts / "haproxy.cfg").write_text(config if checked else config.replace(UNCHECKED, ""))
+    alive = "curl -fsm 2 http://localhost:9444/haproxy_ready -o /dev/null"
+    return f"haproxy -db -f {scripts}/haproxy.cfg >/dev/null 2>&1 & balancer=$!\n{wait_for('runs', alive)}"
+
+
+STOP_BALANCER = "kill $balancer; wait $balancer || true\n"
+
+
+@needs_haproxy
+def test_a_node_whose_haproxy_has_just_started_claims_nothing_before_the_first_checks_have_ended(
+    scripts: Path, plan: ClusterPlan
+) -> None:
+    """haproxy takes an API server that never answers for up until then."""
+    check = f"{scripts}/bin/okd-check.sh 9454"
+    pages = ("/haproxy_monitor", "/own_api", "/own_config_server")
+    run = run_on_a_machine(
+        SILENT
+        + balancer(scripts, plan)
+        + "".join(f"{check} {page} && echo {page} is up\n" for page in pages)
+        + STOP_BALANCER
+        + "kill $api",
+        scripts,
+    )
+    assert (run.returncode, run.stdout) == (0, "runs\n"), run.stderr
+    config = (scripts / "haproxy.cfg").read_text()
+    ((grace,), (check_s,)) = (
+        re.findall(r"proc.started\) lt (\d+)", config),
+        re.findall(r"timeout check (\d+)s", config),
+    )
+    assert int(grace) >= 2 + int(check_s), "a check starts within 2 s"
+
+
+@needs_haproxy
+def test_a_request_goes_on_to_the_next_member_while_a_dead_one_is_not_noticed_yet(
+    scripts: Path, certificate: str, plan: ClusterPlan
+) -> None:
+    node = plan.control_plane[1].address
+    ask = "curl -fskm 15 https://localhost:9445/readyz -o /dev/null && echo answered\n"
+    run = run_on_a_machine(
+        api(certificate, 200)
+        + f"ip address add {node}/32 dev lo\n"
+        + balancer(scripts, plan, checked=False)
+        + ask * 3
+        + STOP_BALANCER
+        + STOP_API,
+        scripts,
+    )
+    assert run.stdout.split() == ["runs", "answered", "answered", "answered"], run.stderr
+
+
+LISTENING = f"""
+    coproc {{ exec {sys.executable} -c 'import socket
+with socket.create_server(("", 6443)) as server:
+    print("listens", flush=True)
+    while True:
+        connection, _ = server.accept()
+        print("was told something" if connection.recv(1) else "was told nothing", flush=True)
+        connection.close()'; }}
+    read -r <&"${{COPROC[0]}}"; api=$COPROC_PID
+    """
+SAYS_NOTHING = """
+import socket
+with socket.create_connection(("127.0.0.1", 9445)) as client:
+    client.shutdown(socket.SHUT_WR)
+    try: client.recv(1)
+    except ConnectionResetError: pass
+print("hung up")
+"""
+
+
+@needs_haproxy
+def test_a_client_that_says_nothing_reaches_no_api_server(scripts: Path, plan: ClusterPlan) -> None:
+    """Load balancers' checks do so. haproxy would keep a connection for each, and have none left for clients."""
+    run = run_on_a_machine(
+        LISTENING
+        + "".join(f"ip address add {each.address}/32 dev lo\n" for each in plan.control_plane)
+        + balancer(scripts, plan, checked=False)
+        + f"{sys.executable} -c '{SAYS_NOTHING}'\n"
+        + "curl -skm 5 https://localhost:9445/readyz || true\n"
+        + 'read -ru "${COPROC[0]}"; echo "the API $REPLY first"\n'
+        + STOP_BALANCER
+        + "kill $api",
+        scripts,
+    )
+    assert run.stdout.splitlines() == ["runs", "hung up", "the API was told something first"], run.stderr
+
+
+@dataclass(frozen=True)
+class Guest:
+    """The bootstrap VM, as its provisioner has it."""
+
+    port: VirtioPort
+    process: int
+
+    def send(self, word: str) -> str:
+        return self.port.send(word)
+
+    def run(self, *command: str) -> str:
+        """What a command prints in the guest's network."""
+        inside = ["nsenter", f"--net=/proc/{self.process}/ns/net", *command]
+        return subprocess.run(inside, check=True, capture_output=True, text=True, env={"PATH": SBIN}).stdout
+
+
 @contextmanager
-def channel(scripts: Path) -> Iterator[VirtioPort]:
+def channel(scripts: Path) -> Iterator[Guest]:
     """The guest's script at work, in a network that holds no VIP and has no API; see `release`."""
     release(scripts).write_text("0\n")
     with virtio_port() as port:
@@ -155,9 +280,10 @@ def channel(scripts: Path) -> Iterator[VirtioPort]:
             assert theirs in text
             text = text.replace(theirs, ours)
         (scripts / "bin/okd-vip-channel.sh").write_text(text)
-        with subprocess.Popen(["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]) as script:
+        command = ["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]
+        with subprocess.Popen(command, env={"PATH": f"{scripts}/bin:{SBIN}"}) as script:
             try:
-                yield port
+                yield Guest(port, script.pid)
             finally:
                 script.kill()
 
@@ -165,6 +291,30 @@ def channel(scripts: Path) -> Iterator[VirtioPort]:
 def release(scripts: Path) -> Path:
     """What keepalived adds to its priority."""
     return scripts / "release"
+
+
+def test_after_a_release_connections_on_their_way_are_served_from_lo_for_15_s(
+    scripts: Path, plan: ClusterPlan
+) -> None:
+    """With `arp_ignore` nobody new is told the way there, see docs/adr/0008."""
+    os.mkfifo(scripts / "time")
+    slept = scripts / "slept"
+    (scripts / "bin/sleep").write_text(
+        f"#!/bin/sh\necho $1 >{slept}.new; mv {slept}.new {slept}; read -r _ <{scripts}/time\n"
+    )
+    (scripts / "bin/sleep").chmod(0o755)
+    vip = f" {plan.api.address}/32 "
+    with channel(scripts) as provisioner:
+        assert provisioner.send("status") == "held vip=no api=no"
+        assert provisioner.run("cat", "/proc/sys/net/ipv4/conf/all/arp_ignore") == "1\n"
+        assert vip not in provisioner.run("ip", "-o", "address", "show", "dev", "lo")
+        assert provisioner.send("release") == "released vip=no api=no"
+        assert vip in provisioner.run("ip", "-o", "address", "show", "dev", "lo")
+        until("it waits", slept.exists)
+        assert slept.read_text() == "15\n"
+        assert vip in provisioner.run("ip", "-o", "address", "show", "dev", "lo")
+        (scripts / "time").write_text("is over\n")
+        until("no VIP on lo", lambda: vip not in provisioner.run("ip", "-o", "address", "show", "dev", "lo"))
 
 
 def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scripts: Path) -> None:
