@@ -57,7 +57,7 @@ def test_whoever_claims_the_ingress_vip_lists_the_others_or_nobody(name: str, in
         assert parse(text)["okd_INGRESS_0"].peers == {str(other.address) for other in others}
 
 
-def test_five_control_plane_nodes_follow_the_policy(plan: ClusterPlan) -> None:
+def test_a_control_plane_of_five_follows_the_policy(plan: ClusterPlan) -> None:
     five = plans.five_masters(plan)
     assert contradictions(five, render(five)) == []
 
@@ -106,18 +106,18 @@ def _changed(rendered: Rendered, change: Callable[[str], str]) -> Rendered:
     )
 
 
-def test_the_text_has_the_numbers_of_the_field(plan: ClusterPlan) -> None:
+def test_the_text_has_the_priorities_proven_in_the_field(plan: ClusterPlan) -> None:
     holder, first = api(bootstrap_text(plan)), api(node_text(plan, 0))
     assert (holder.effective(), holder.effective({"own_api"})) == (70, 50)
     assert (first.effective(), first.effective(CHECKS.keys())) == (68, 40)
 
 
-def test_the_text_decides_and_not_the_plan(plan: ClusterPlan) -> None:
+def test_the_oracle_judges_the_text_and_not_the_plan(plan: ClusterPlan) -> None:
     text = re.sub(r"^    priority \d+$", "    priority 99", node_text(plan, 0), flags=re.M)
     assert api(text).effective() == 127
 
 
-def test_a_check_that_is_defined_and_not_tracked_has_no_vote(plan: ClusterPlan) -> None:
+def test_a_check_that_is_not_tracked_has_no_effect(plan: ClusterPlan) -> None:
     text = node_text(plan, 0).replace("        api\n", "")
     assert api(text).effective() == 63
 
@@ -141,7 +141,7 @@ def test_two_way_unicast_lists_every_other_machine(plan: ClusterPlan) -> None:
         pytest.param(set(), 500, 254, id="clamped-above"),
     ],
 )
-def test_an_effective_priority_is_keepalived_s(failing: set[str], extra: int, priority: int) -> None:
+def test_an_effective_priority_is_computed_as_keepalived_does(failing: set[str], extra: int, priority: int) -> None:
     assert bootstrap().effective(failing, extra) == priority
 
 
@@ -150,7 +150,7 @@ def test_every_state_is_looked_at_also_the_one_in_which_all_checks_fail() -> Non
     assert bootstrap().ever(-20) == {70, 50, 30}
 
 
-def test_numbers_that_follow_the_policy_are_taken() -> None:
+def test_numbers_that_follow_the_policy_are_accepted() -> None:
     assert judge("release", bootstrap(), -20, nodes()) == []
     assert peer_faults("unicast", {HOLDER: bootstrap(), **nodes()}) == []
     assert peer_faults("multicast", {name: replace(node, peers=frozenset()) for name, node in nodes().items()}) == []
@@ -205,7 +205,7 @@ def test_numbers_that_follow_the_policy_are_taken() -> None:
         ),
     ],
 )
-def test_what_contradicts_the_policy_is_refused(
+def test_numbers_that_contradict_the_policy_are_refused(
     holder: Instance, released: int, changed: dict[str, Instance], problem: str
 ) -> None:
     found = judge("release", holder, released, {**nodes(), **changed})
