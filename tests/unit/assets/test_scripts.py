@@ -252,7 +252,7 @@ def test_a_client_that_says_nothing_reaches_no_api_server(scripts: Path, plan: C
 
 @dataclass(frozen=True)
 class Guest:
-    """The bootstrap VM, as its provisioner has it."""
+    """The bootstrap VM with its channel."""
 
     port: VirtioPort
     process: int
@@ -260,9 +260,9 @@ class Guest:
     def send(self, word: str) -> str:
         return self.port.send(word)
 
-    def run(self, *command: str) -> str:
-        """What a command prints in the guest's network."""
-        inside = ["nsenter", f"--net=/proc/{self.process}/ns/net", *command]
+    def run(self, command: str) -> str:
+        """Return what a command prints in the guest's network."""
+        inside = ["nsenter", f"--net=/proc/{self.process}/ns/net", *command.split()]
         return subprocess.run(inside, check=True, capture_output=True, text=True, env={"PATH": SBIN}).stdout
 
 
@@ -300,26 +300,39 @@ def test_after_a_release_connections_on_their_way_are_served_from_lo_for_15_s(
     )
     (scripts / "bin/sleep").chmod(0o755)
     vip = f" {plan.api.address}/32 "
-    with channel(scripts) as provisioner:
-        assert provisioner.send("status") == "held vip=no api=no"
-        assert provisioner.run("cat", "/proc/sys/net/ipv4/conf/all/arp_ignore") == "1\n"
-        assert vip not in provisioner.run("ip", "-o", "address", "show", "dev", "lo")
-        assert provisioner.send("release") == "released vip=no api=no"
-        assert vip in provisioner.run("ip", "-o", "address", "show", "dev", "lo")
+    with channel(scripts) as guest:
+        assert guest.send("status") == "held vip=no api=no"
+        assert guest.run("cat /proc/sys/net/ipv4/conf/all/arp_ignore") == "1\n"
+        assert vip not in guest.run("ip -o address show dev lo")
+        assert guest.send("release") == "released vip=no api=no"
+        assert vip in guest.run("ip -o address show dev lo")
         until("it waits", slept.exists)
         assert slept.read_text() == "15\n"
-        assert vip in provisioner.run("ip", "-o", "address", "show", "dev", "lo")
+        assert vip in guest.run("ip -o address show dev lo")
         (scripts / "time").write_text("is over\n")
-        until("no VIP on lo", lambda: vip not in provisioner.run("ip", "-o", "address", "show", "dev", "lo"))
+        until("no VIP on lo", lambda: vip not in guest.run("ip -o address show dev lo"))
+
+
+def test_the_channel_tells_whether_the_vip_is_on_a_network_card_and_not_on_lo(
+    scripts: Path, plan: ClusterPlan
+) -> None:
+    vip = f"{plan.api.address}/32"
+    with channel(scripts) as guest:
+        assert guest.send("status") == "held vip=no api=no"
+        guest.run(f"ip address add {vip} dev lo")
+        assert guest.send("status") == "held vip=no api=no"
+        guest.run("ip link add nic0 type veth peer name nic1")
+        guest.run(f"ip address add {vip} dev nic0")
+        assert guest.send("status") == "held vip=yes api=no"
 
 
 def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scripts: Path) -> None:
-    with channel(scripts) as provisioner:
-        assert provisioner.send("status") == "held vip=no api=no"
-        assert provisioner.send("release") == "released vip=no api=no"
+    with channel(scripts) as guest:
+        assert guest.send("status") == "held vip=no api=no"
+        assert guest.send("release") == "released vip=no api=no"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.send("status") == "released vip=no api=no"
-        assert provisioner.send("relaese") == "unknown word"
+        assert guest.send("status") == "released vip=no api=no"
+        assert guest.send("relaese") == "unknown word"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.send("hold") == "held vip=no api=no"
+        assert guest.send("hold") == "held vip=no api=no"
         assert release(scripts).read_text() == "0\n"
