@@ -22,7 +22,7 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -50,6 +50,9 @@ test: check _coreos-installer _readers ## check, then all tiers of tests: unit, 
 
 test-fast: setup _coreos-installer _readers ## The tiers unit, program and plugin, for the inner loop
 	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/unit tests/program tests/plugin
+
+mutants: setup _readers ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
+	tools/mutants
 
 rehearsal: _lab ## Install a cluster on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
 	$(PY) -m lab.rehearsal

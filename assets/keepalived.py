@@ -24,7 +24,6 @@ class Check:
     """Added to the priority on success if positive, on failure if negative. None: a failure disables the instance."""
     interval_s: int
     timeout_s: int
-    rise: int = 3
     fall: int = 3
 
 
@@ -93,7 +92,6 @@ def on_bootstrap(plan: Intent) -> Keepalived:
             numbers.bootstrap_api_down,
             interval_s=3,
             timeout_s=5,
-            rise=1,
         ),
     )
     instances = _instances(plan, VipShare("API", plan.api, numbers.bootstrap, checks), machine, plan.control_plane)

@@ -24,7 +24,6 @@ from wires.api.kubernetes import KubeApi
 NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
 UNTOUCHED: list[str] = []
 ASKED = ["status"]
-STATE_S = 12
 """Deadline of a state, where one shall pass: a busy machine needs some seconds for the states before that."""
 RELEASED = ["status", "release"]
 Measured = Callable[[str], None]
@@ -75,10 +74,10 @@ class Scene:
         assert not self.handoff.stopped
         return error
 
-    def refused(self, *words: str) -> None:
-        """Assert that the move is refused with these words, and nothing was moved."""
-        self.handoff.deadline_s = STATE_S
-        self.fails(*words, "VIP and VM are untouched")
+    def refused(self, state: str, *words: str) -> None:
+        """Assert that the move is refused at this state with these words, and nothing was moved."""
+        self.handoff.time_is_up_at = (f"{state}: ", *words)
+        self.fails(f"at {state}: ", *words, "VIP and VM are untouched")
 
     def done(self, sent: list[str] | None) -> VipHandoffOuts:
         """Assert that the move succeeds after sending these words (None for any); return its outputs."""

@@ -21,7 +21,6 @@ from testing.scene.fault import (
     ASKED,
     NODES,
     RELEASED,
-    STATE_S,
     UNTOUCHED,
     Measured,
     Scene,
@@ -66,7 +65,7 @@ def dual_stack(scene: Scene) -> None:
 
 def never_ready(scene: Scene) -> None:
     scene.start(*NODES[:2])
-    scene.refused("at gate", "okd-master-2", "2 of the wanted 3 are ready")
+    scene.refused("gate", "okd-master-2", "2 of the wanted 3 are ready")
     assert scene.handoff.sent == UNTOUCHED
     assert scene.cluster.holders() == {"okd-bootstrap"}
 
@@ -91,17 +90,17 @@ def nodes_die_after_release(scene: Scene) -> None:
             node.die()
         scene.cluster.nodes.clear()
         answered.append(until("the VIP answered again", lambda: scene.cluster.bootstrap.holds(scene.cluster.vips[0])))
+        assert scene.handoff.sent == RELEASED, "by itself: nobody has asked the bootstrap to take it back"
 
     scene.handoff.when["soak"] = die
     scene.returned(RELEASED, "at soak", "answered by okd-bootstrap", "the VIP is on the bootstrap again")
-    assert answered[0] < 5
     scene.measured(f"all nodes die after the release: the VIP is answered again after {answered[0]:.1f} s")
 
 
 def channel_silent(scene: Scene) -> None:
     scene.start(*NODES)
     scene.cluster.bootstrap.kill("okd-vip-channel")
-    scene.refused("at ask", "no answer to status")
+    scene.refused("ask", "no answer to status")
     assert scene.handoff.sent == ASKED
     assert scene.cluster.holders() == {"okd-bootstrap"}
 
@@ -138,14 +137,14 @@ def two_macs(scene: Scene) -> None:
     scene.start(*NODES)
     scene.cluster.bootstrap.kill("keepalived")  # which leaves the VIP on its NIC
     until("a node holds it as well", lambda: len(scene.cluster.holders()) == 2)
-    scene.refused("at gate", f"okd-bootstrap ({scene.cluster.bootstrap_mac})", "okd-master-0 (")
+    scene.refused("gate", f"okd-bootstrap ({scene.cluster.bootstrap_mac})", "okd-master-0 (")
     assert scene.handoff.sent == UNTOUCHED
 
 
 def foreign_device(scene: Scene) -> None:
     scene.stack.enter_context(neighbour(BRIDGE, "stranger", STRANGER, f"{scene.vip}/24"))
     scene.start(*NODES)
-    scene.refused("at gate", f"a stranger ({STRANGER})")
+    scene.refused("gate", f"a stranger ({STRANGER})")
     assert scene.handoff.sent == UNTOUCHED
 
 
@@ -178,7 +177,7 @@ def multicast_filtered(scene: Scene) -> None:
     for name in NODES:
         scene.cluster.start_node(name)
     until("all hold it", lambda: len(scene.cluster.holders()) == 4)
-    scene.refused("at gate", "okd-bootstrap (", *(f"{name} (" for name in NODES))
+    scene.refused("gate", "okd-bootstrap (", *(f"{name} (" for name in NODES))
     assert scene.handoff.sent == UNTOUCHED
 
 
@@ -230,7 +229,7 @@ def payload_completes_late(scene: Scene) -> None:
 def payload_never_complete(scene: Scene) -> None:
     scene.start(*NODES)
     scene.serves_the_signal(status="progressing", removed="True")
-    scene.handoff.deadline_s = STATE_S
+    scene.handoff.time_is_up_at = ("await: ConfigMap",)
     bootstrap, vip = scene.cluster.bootstrap, scene.cluster.vips[0]
     began, on_lo = list[float](), list[bool]()
     scene.handoff.when |= {

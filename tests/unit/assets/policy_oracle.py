@@ -1,13 +1,15 @@
 """The oracle of the priority policy: it judges the text that keepalived reads, not the plan behind it."""
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, combinations
 
 from assets.file import Files
-from assets.render import render
-from cluster.plan import Intent
+from assets.render import Rendered
+from cluster.options import Transport
+from cluster.plan import Intent, Server
+from cluster.values.address import Address
 from cluster.values.vrrp import Policy
 
 LOWEST, HIGHEST = 1, 254  # keepalived clamps a priority after the weights are added
@@ -23,6 +25,8 @@ class Instance:
     """Weight of each tracked check."""
     peers: frozenset[str] = frozenset()
     """Empty for multicast."""
+    delay_s: int = 0
+    """How long it waits before it takes the VIP from a holder that it outranks."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
         """Return the advertised priority: a check adds a positive weight on success, a negative one on failure."""
@@ -34,6 +38,10 @@ class Instance:
         names = list(self.scripts)
         failures = chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))
         return {self.effective(set(failing), each) for failing in failures for each in {0, extra}}
+
+
+Claims = Sequence[tuple[Server, Mapping[str, Instance]]]
+"""The servers, each with its instances by name."""
 
 
 def parse(text: str) -> dict[str, Instance]:
@@ -50,24 +58,30 @@ def parse(text: str) -> dict[str, Instance]:
     }
 
 
-def contradictions(intent: Intent) -> list[str]:
-    """Return the contradictions to the policy of the API VIP in a cluster's rendered files, each family by itself."""
-    rendered = render(intent)
+def contradictions(intent: Intent, rendered: Rendered) -> list[str]:
+    """Return what in the rendered files contradicts the API VIP's policy, or a VIP's transport, in each family."""
     released = int(_value(_text(rendered.bootstrap, "okd-vip-channel.sh"), "echo(?= -)"))
     bootstrap = parse(_text(rendered.bootstrap, "keepalived.conf"))
-    nodes = [(each, parse(_text(rendered.of(each), "keepalived.conf"))) for each in intent.control_plane]
+    servers = [(each, parse(_text(rendered.of(each), "keepalived.conf"))) for each in intent.servers]
     found = []
     for number, vip in enumerate(intent.api.addresses):
         name = f"{intent.name}_API_{number}"
-        address = str(intent.bootstrap.address_of(vip.version))
-        rivals = {str(node.address_of(vip.version)): own[name] for node, own in nodes}
-        found += judge(intent.api.policy, address, bootstrap[name], released, rivals)
+        nodes = _by_address(name, vip, servers)
+        found += judge(intent.api.policy, bootstrap[name], released, nodes)
+        own = str(intent.bootstrap.address_of(vip.version))
+        found += peer_faults(intent.api.transport, {own: bootstrap[name], **nodes})
+    for number, vip in enumerate(intent.ingress.addresses):
+        routers = _by_address(f"{intent.name}_INGRESS_{number}", vip, servers)
+        found += peer_faults(intent.ingress.transport, routers)
     return found
 
 
-def judge(
-    policy: Policy, address: str, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]
-) -> list[str]:
+def _by_address(name: str, vip: Address, servers: Claims) -> dict[str, Instance]:
+    """Return the instances of this name, by the address of their server in the family of the VIP."""
+    return {str(server.address_of(vip.version)): own[name] for server, own in servers if name in own}
+
+
+def judge(policy: Policy, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> list[str]:
     """Return the contradictions to the rule that the policy decides which machine holds the VIP in every state.
 
     Under `release`, the bootstrap holds it until it is asked to let go; under `preempt`, until a node serves. Under
@@ -75,15 +89,24 @@ def judge(
 
     Args:
         policy: The policy of the VIP.
-        address: The bootstrap's address.
         bootstrap: The bootstrap's instance.
         released: The number added to the bootstrap's priority once it has let go.
         nodes: The instances of the control plane, by address.
     """
+    return [*_ranks(policy, bootstrap, released, nodes), *_ties(bootstrap, released, nodes)]
+
+
+def peer_faults(transport: Transport, machines: Mapping[str, Instance]) -> list[str]:
+    """Return the contradictions to this: with unicast every machine lists all others, with multicast none.
+
+    Args:
+        transport: The transport of the VIP.
+        machines: The instances that claim it, by address.
+    """
     return [
-        *_ranks(policy, bootstrap, released, nodes),
-        *_ties(bootstrap, released, nodes),
-        *_peers({address: bootstrap, **nodes}),
+        f"{address} does not list exactly the other machines as unicast peers"
+        for address, instance in machines.items()
+        if instance.peers != (machines.keys() - {address} if transport == "unicast" else set())
     ]
 
 
@@ -112,14 +135,9 @@ def _ties(bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> 
             yield f"{address} and the bootstrap may both advertise {', '.join(map(str, sorted(equal)))}"
     if len({node.priority for node in nodes.values()}) < len(nodes):
         yield "control-plane nodes of one rank would fight for the VIP"
-
-
-def _peers(machines: Mapping[str, Instance]) -> Iterator[str]:
-    """Check that all use multicast, or that every machine lists every other one."""
-    if any(instance.peers for instance in machines.values()):
-        for machine, instance in machines.items():
-            if instance.peers != machines.keys() - {machine}:
-                yield f"{machine} does not list exactly the other machines as unicast peers"
+    delays = [node.delay_s for node in sorted(nodes.values(), key=lambda node: -node.priority)]
+    if delays != list(range(len(nodes))):
+        yield f"control-plane nodes outrank a holder after {delays} s, and not one each second in their ranks' order"
 
 
 def _instance(text: str, head: str) -> Instance:
@@ -127,7 +145,8 @@ def _instance(text: str, head: str) -> Instance:
     tracked = _block(own, "track_script").split()
     scripts = {name: int(_weight(_block(text, f"vrrp_script {name}"))) for name in tracked}
     peers = _block(own, "unicast_peer").split() if "unicast_peer" in own else ()
-    return Instance(int(_value(own, "priority")), scripts, frozenset(peers))
+    delay = _value(own, "preempt_delay") if "preempt_delay" in own else "0"
+    return Instance(int(_value(own, "priority")), scripts, frozenset(peers), int(delay))
 
 
 def _weight(script: str) -> str:

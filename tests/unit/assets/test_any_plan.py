@@ -76,7 +76,7 @@ def _host(config: dict[str, Any], name: str, index: int) -> dict[str, Any]:
 def test_nothing_in_the_renders_contradicts_the_policy(policy: Policy, data: st.DataObject) -> None:
     intent = data.draw(any_intent((policy,)))
     assert intent.api.policy == policy
-    assert contradictions(intent) == []
+    assert contradictions(intent, render(intent)) == []
 
 
 @given(any_intent())

@@ -1,5 +1,6 @@
 """Renders: complete, the same each time, and independent of the phase."""
 
+import re
 from collections.abc import Collection
 
 import pytest
@@ -58,6 +59,19 @@ def test_keyfiles_have_mode_0600_and_those_with_a_password_are_secret() -> None:
     assert any(clusters.SWITCH_PASSWORD in file.text for file in first)
     assert clusters.SWITCH_PASSWORD not in repr(first)
     assert [(file.name, file.mode, file.secret) for file in second] == [("eno1.nmconnection", 0o600, False)]
+
+
+@pytest.mark.parametrize("name", clusters.VARIANTS)
+def test_a_vip_brings_no_route_along_and_is_known_for_a_vip(name: str) -> None:
+    """By its label, or for IPv6 by its length, okd-get-vip-subnet-cidr.sh knows it from a machine's own address."""
+    intent = clusters.intent(name)
+    wanted = {
+        f"{vip}/32 label vip" if vip.version == 4 else f"{vip}/128"
+        for vip in (*intent.api.addresses, *intent.ingress.addresses)
+    }
+    texts = [file.text for file in everything(intent) if file.reader is Reader.KEEPALIVED]
+    found = {line for text in texts for line in re.findall(r"virtual_ipaddress \{\n +(.*)\n", text)}
+    assert found == wanted
 
 
 HOSTS_OWN = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}

@@ -1,19 +1,22 @@
 """The checks and the channel, run on a test machine with its own network, /etc and /run."""
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from assets.render import render_role
+from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.values.vrrp import API
 from testing.fakes.virtio_port import PORT, VirtioPort, virtio_port
-from testing.namespaces import needs_root, run_on_a_machine
+from testing.namespaces import SBIN, needs_root, run_on_a_machine
+from testing.scene.machine import until
 
 pytestmark = needs_root
 
@@ -72,10 +75,15 @@ with socket.create_server(("", 6443)): print("listens", flush=True); time.sleep(
     """
 
 
-def test_the_check_of_a_silent_own_api_fails_before_keepalived_ends_it(scripts: Path) -> None:
+def test_the_check_of_a_silent_own_api_fails_before_keepalived_ends_it(scripts: Path, plan: ClusterPlan) -> None:
+    (conf,) = (file.text for file in render_bootstrap(plan) if file.name == "keepalived.conf")
+    text = (scripts / "bin/okd-own-api.sh").read_text()
+    ((waits,), (patience,)) = re.findall(r"--max-time (\d+) ", text), re.findall(r" timeout (\d+)\n", conf)
+    assert int(waits) < int(patience)
+    (scripts / "bin/okd-own-api.sh").write_text(text.replace(f"--max-time {waits}", "--max-time 0.2"))
     run = run_on_a_machine(
         f"touch /run/okd-baremetal/own-api-was-ready; {SILENT} "
-        f"if timeout 5 {scripts}/bin/okd-own-api.sh; then echo up; else echo $?; fi; kill $api",
+        f"if {scripts}/bin/okd-own-api.sh; then echo up; else echo $?; fi; kill $api",
         scripts,
     )
     assert run.stdout == "1\n", run.stderr
@@ -141,8 +149,117 @@ def test_the_checks_read_from_haproxy_whether_any_api_and_the_own_one_are_up(
     ]  # fmt: skip
 
 
+UNCHECKED = " check check-ssl inter 5s fall 3 rise 1"
+"""What a member of the control plane loses whose end the checks have not noticed yet."""
+
+
+def balancer(scripts: Path, plan: ClusterPlan, *, checked: bool = True) -> str:
+    """Bash that starts the rendered haproxy, for fewer clients, and has seen it run before it goes on."""
+    (config,) = (file.text for file in render_role(plan, Role.CONTROL_PLANE) if file.name == "haproxy.cfg")
+    assert config.count(UNCHECKED) == 3
+    config = config.replace("maxconn 4", "maxconn ")
+    (scripts / "haproxy.cfg").write_text(config if checked else config.replace(UNCHECKED, ""))
+    alive = "curl -fsm 2 http://localhost:9444/haproxy_ready -o /dev/null"
+    return f"haproxy -db -f {scripts}/haproxy.cfg >/dev/null 2>&1 & balancer=$!\n{wait_for('runs', alive)}"
+
+
+STOP_BALANCER = "kill $balancer; wait $balancer || true\n"
+
+
+def test_a_node_whose_haproxy_has_just_started_claims_nothing_before_the_first_checks_have_ended(
+    scripts: Path, plan: ClusterPlan
+) -> None:
+    """haproxy takes an API server that never answers for up until then."""
+    check = f"{scripts}/bin/okd-check.sh 9454"
+    pages = ("/haproxy_monitor", "/own_api", "/own_config_server")
+    run = run_on_a_machine(
+        SILENT
+        + balancer(scripts, plan)
+        + "".join(f"{check} {page} && echo {page} is up\n" for page in pages)
+        + STOP_BALANCER
+        + "kill $api",
+        scripts,
+    )
+    assert (run.returncode, run.stdout) == (0, "runs\n"), run.stderr
+    config = (scripts / "haproxy.cfg").read_text()
+    ((grace,), (check_s,)) = (
+        re.findall(r"proc.started\) lt (\d+)", config),
+        re.findall(r"timeout check (\d+)s", config),
+    )
+    assert int(grace) >= 2 + int(check_s), "a check starts within 2 s"
+
+
+def test_a_request_goes_on_to_the_next_member_while_a_dead_one_is_not_noticed_yet(
+    scripts: Path, certificate: str, plan: ClusterPlan
+) -> None:
+    node = plan.control_plane[1].address
+    ask = "curl -fskm 15 https://localhost:9445/readyz -o /dev/null && echo answered\n"
+    run = run_on_a_machine(
+        api(certificate, 200)
+        + f"ip address add {node}/32 dev lo\n"
+        + balancer(scripts, plan, checked=False)
+        + ask * 3
+        + STOP_BALANCER
+        + STOP_API,
+        scripts,
+    )
+    assert run.stdout.split() == ["runs", "answered", "answered", "answered"], run.stderr
+
+
+LISTENING = f"""
+    coproc {{ exec {sys.executable} -c 'import socket
+with socket.create_server(("", 6443)) as server:
+    print("listens", flush=True)
+    while True:
+        connection, _ = server.accept()
+        print("was told something" if connection.recv(1) else "was told nothing", flush=True)
+        connection.close()'; }}
+    read -r <&"${{COPROC[0]}}"; api=$COPROC_PID
+    """
+SAYS_NOTHING = """
+import socket
+with socket.create_connection(("127.0.0.1", 9445)) as client:
+    client.shutdown(socket.SHUT_WR)
+    try: client.recv(1)
+    except ConnectionResetError: pass
+print("hung up")
+"""
+
+
+def test_a_client_that_says_nothing_reaches_no_api_server(scripts: Path, plan: ClusterPlan) -> None:
+    """Load balancers' checks do so. haproxy would keep a connection for each, and have none left for clients."""
+    run = run_on_a_machine(
+        LISTENING
+        + "".join(f"ip address add {each.address}/32 dev lo\n" for each in plan.control_plane)
+        + balancer(scripts, plan, checked=False)
+        + f"{sys.executable} -c '{SAYS_NOTHING}'\n"
+        + "curl -skm 5 https://localhost:9445/readyz || true\n"
+        + 'read -ru "${COPROC[0]}"; echo "the API $REPLY first"\n'
+        + STOP_BALANCER
+        + "kill $api",
+        scripts,
+    )
+    assert run.stdout.splitlines() == ["runs", "hung up", "the API was told something first"], run.stderr
+
+
+@dataclass(frozen=True)
+class Guest:
+    """The bootstrap VM with its channel."""
+
+    port: VirtioPort
+    process: int
+
+    def send(self, word: str) -> str:
+        return self.port.send(word)
+
+    def run(self, command: str) -> str:
+        """Return what a command prints in the guest's network."""
+        inside = ["nsenter", f"--net=/proc/{self.process}/ns/net", *command.split()]
+        return subprocess.run(inside, check=True, capture_output=True, text=True, env={"PATH": SBIN}).stdout
+
+
 @contextmanager
-def channel(scripts: Path) -> Iterator[VirtioPort]:
+def channel(scripts: Path) -> Iterator[Guest]:
     """The guest's script, in a network without a VIP or an API; see `release`."""
     release(scripts).write_text("0\n")
     with virtio_port() as port:
@@ -151,9 +268,10 @@ def channel(scripts: Path) -> Iterator[VirtioPort]:
             assert theirs in text
             text = text.replace(theirs, ours)
         (scripts / "bin/okd-vip-channel.sh").write_text(text)
-        with subprocess.Popen(["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]) as script:
+        command = ["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]
+        with subprocess.Popen(command, env={"PATH": f"{scripts}/bin:{SBIN}"}) as script:
             try:
-                yield port
+                yield Guest(port, script.pid)
             finally:
                 script.kill()
 
@@ -163,15 +281,52 @@ def release(scripts: Path) -> Path:
     return scripts / "release"
 
 
+def test_after_a_release_connections_on_their_way_are_served_from_lo_for_15_s(
+    scripts: Path, plan: ClusterPlan
+) -> None:
+    """With `arp_ignore` nobody new is told the way there, see docs/adr/0008."""
+    os.mkfifo(scripts / "time")
+    slept = scripts / "slept"
+    (scripts / "bin/sleep").write_text(
+        f"#!/bin/sh\necho $1 >{slept}.new; mv {slept}.new {slept}; read -r _ <{scripts}/time\n"
+    )
+    (scripts / "bin/sleep").chmod(0o755)
+    vip = f" {plan.api.address}/32 "
+    with channel(scripts) as guest:
+        assert guest.send("status") == "held vip=no api=no"
+        assert guest.run("cat /proc/sys/net/ipv4/conf/all/arp_ignore") == "1\n"
+        assert vip not in guest.run("ip -o address show dev lo")
+        assert guest.send("release") == "released vip=no api=no"
+        assert vip in guest.run("ip -o address show dev lo")
+        until("it waits", slept.exists)
+        assert slept.read_text() == "15\n"
+        assert vip in guest.run("ip -o address show dev lo")
+        (scripts / "time").write_text("is over\n")
+        until("no VIP on lo", lambda: vip not in guest.run("ip -o address show dev lo"))
+
+
+def test_the_channel_tells_whether_the_vip_is_on_a_network_card_and_not_on_lo(
+    scripts: Path, plan: ClusterPlan
+) -> None:
+    vip = f"{plan.api.address}/32"
+    with channel(scripts) as guest:
+        assert guest.send("status") == "held vip=no api=no"
+        guest.run(f"ip address add {vip} dev lo")
+        assert guest.send("status") == "held vip=no api=no"
+        guest.run("ip link add nic0 type veth peer name nic1")
+        guest.run(f"ip address add {vip} dev nic0")
+        assert guest.send("status") == "held vip=yes api=no"
+
+
 def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scripts: Path) -> None:
-    with channel(scripts) as provisioner:
-        assert provisioner.send("status") == "held vip=no api=no"
-        assert provisioner.send("release") == "released vip=no api=no"
+    with channel(scripts) as guest:
+        assert guest.send("status") == "held vip=no api=no"
+        assert guest.send("release") == "released vip=no api=no"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.send("status") == "released vip=no api=no"
-        assert provisioner.send("relaese") == "unknown word"
+        assert guest.send("status") == "released vip=no api=no"
+        assert guest.send("relaese") == "unknown word"
         assert release(scripts).read_text() == f"{LET_GO}\n"
-        assert provisioner.send("hold") == "held vip=no api=no"
+        assert guest.send("hold") == "held vip=no api=no"
         assert release(scripts).read_text() == "0\n"
 
 

@@ -113,6 +113,15 @@ def test_the_digest_depends_on_the_content_alone(maker: IsoMaker) -> None:
     assert len({first, *(other.sha256 for other in others)}) == 5
 
 
+def test_a_finished_host_turns_off_without_waiting_for_the_script_that_asks_for_it(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    for name, text in {"poweroff.sh": POWER_OFF, "systemctl": f'#!/bin/sh\necho "$*" >{asked}\n'}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    subprocess.run([tmp_path / "poweroff.sh"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    assert asked.read_text() == "--no-block poweroff\n"
+
+
 def test_each_of_several_threads_gets_its_own_iso(base: Path, maker: IsoMaker) -> None:
     devices = [f"/dev/vd{letter}" for letter in "abcdefgh"]
     alone = [made(maker, root_device=device).sha256 for device in devices]
@@ -223,6 +232,15 @@ class TestAnotherTool:
             (103304, 1696),
         ]
         assert [index for index, byte in enumerate(whole(iso)) if byte] == [5000, 9096, 30000, 104999]
+
+    def test_the_same_patches_of_another_base_have_another_digest(self, base: Path, tmp_path: Path) -> None:
+        tool, isos = self.tool(tmp_path, "at 5000"), list[Iso]()
+        for content in (bytes(200_000), bytes(199_999) + b"x"):
+            base.write_bytes(content)
+            with IsoMaker(base, digest(base), tool) as maker:
+                isos.append(made(maker))
+        assert isos[0].patches == isos[1].patches
+        assert isos[0].place("okd-master-0") != isos[1].place("okd-master-0")
 
     def test_the_tool_gets_secrets_in_files_that_only_their_owner_can_read(self, base: Path, tmp_path: Path) -> None:
         seen = tmp_path / "modes"

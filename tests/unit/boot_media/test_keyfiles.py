@@ -250,6 +250,11 @@ def test_a_route_rule_that_nmstate_keeps_only_by_chance_is_refused(table: Docume
             TWICE,
             id="profile-name-with-a-slash",
         ),
+        pytest.param(
+            {"interfaces": [ethernet("eth0", **{"profile-name": ".eth0"})]},
+            TWICE,
+            id="profile-name-that-networkmanager-takes-for-hidden",
+        ),
     ],
 )
 def test_a_refusal_is_one_line(document: Document, words: str) -> None:

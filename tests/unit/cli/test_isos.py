@@ -98,6 +98,8 @@ def test_each_server_s_iso_is_written_where_up_looks_for_it(
 def test_existing_isos_are_kept_and_changed_ones_are_written(project: Project) -> None:
     first = project.run().stdout.splitlines()
     before = {path: Path(path).stat().st_mtime_ns for path in first}
+    assert project.run().stdout.splitlines() == first
+    assert {path: Path(path).stat().st_mtime_ns for path in first} == before
     addresses = {**project.options["node_addresses"], "okd-worker-1": ["192.168.111.26"]}
     again = project.run(node_addresses=addresses)
     assert again.returncode == 0

@@ -320,6 +320,11 @@ FAULTS = [
         id="worker-of-another-run",
     ),
     pytest.param(
+        lambda f: trusting(f, "worker", root_ca() + certificate("another-root")),
+        "bootstrap.ign: its root CA is not that of worker.ign", "from one run",
+        id="worker-that-trusts-another-run-as-well",
+    ),
+    pytest.param(
         with_another_root,
         "bootstrap.ign: its root CA is not that of master.ign and worker.ign", "from one run",
         id="bootstrap-of-another-run",

@@ -155,6 +155,11 @@ def test_good_hosts_pass(change: Change) -> None:
             id="roleless-used-up",
         ),
         pytest.param(
+            roles("master", "master", "master", "master", "worker"),
+            f"{AT}: 1 of the 5 hosts can be workers, but the sum of compute[].replicas is 2",
+            id="a-master-too-many-is-no-worker",
+        ),
+        pytest.param(
             given(role="Master"), f"{AT}[0].role: Master is unknown. Fix: write master, arbiter or worker", id="role"
         ),
         pytest.param(given(name=""), f"{AT}[0].name: missing. Fix: name the host", id="name-missing"),

@@ -270,6 +270,14 @@ def test_vips_disagree_with_one_list_of_networks(change: Change, name: str) -> N
     )
 
 
+def test_two_vips_that_are_no_addresses_are_not_said_to_be_the_same_one() -> None:
+    refused(
+        vips(("x",), ("y",)),
+        f"{AT}.apiVIPs[0]: x is not an IP address. Fix: write an address alone",
+        f"{AT}.ingressVIPs[0]: y is not an IP address. Fix: write an address alone",
+    )
+
+
 TEXTS = st.lists(st.text() | st.ip_addresses().map(str), max_size=4).map(tuple)
 
 

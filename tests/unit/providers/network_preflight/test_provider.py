@@ -104,8 +104,16 @@ def test_a_lost_answer_makes_no_machine_foreign(monkeypatch: pytest.MonkeyPatch)
     assert probe.LocalNetworkProbe(print).macs_of("192.168.111.21") == {BOOTSTRAP}
 
 
-def test_a_deletion_touches_nothing(props: dict[str, Any]) -> None:
+def test_a_deletion_asks_nothing_so_that_a_machine_that_is_not_ready_hinders_no_destroy(
+    props: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(_: object) -> None:
+        raise AssertionError("probed")
+
+    monkeypatch.setattr("providers.network_preflight.provider.LocalNetworkProbe", asked)
     NetworkPreflightProvider().delete("network", props)
+    with pytest.raises(AssertionError, match="probed"):
+        NetworkPreflightProvider().read("network", props)
 
 
 def test_names_are_resolved_by_the_machines_own_resolver(tmp_path: Path) -> None:

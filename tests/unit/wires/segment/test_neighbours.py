@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import cast
 
 import pytest
@@ -21,6 +22,8 @@ from wires.segment.reached import reached_macs
 pytestmark = needs_root
 
 LISTEN = "import socket; s = socket.create_server(('', 9)); print(flush=True); s.accept()"
+ROUTES = {4: 0x40, 6: 0x400}
+"""The groups of rtnetlink that hear of each change of a route: RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_ROUTE."""
 MACS = ("52:54:00:00:00:21", "52:54:00:00:00:22")
 
 
@@ -130,8 +133,22 @@ def test_an_address_behind_a_gateway_is_refused(family: Family) -> None:
 
 @both
 def test_the_hosts_own_address_is_refused(family: Family) -> None:
+    def look() -> object:
+        _until_it_is_routed_here(family.own)
+        return interface_to(family.own)
+
     with pytest.raises(OkdBaremetalError, match=rf"^{family.own}: .*it is an address of this machine itself"):
-        family.on_a_bridge(lambda: interface_to(family.own))
+        family.on_a_bridge(look)
+
+
+def _until_it_is_routed_here(address: str) -> None:
+    """The kernel adds the local route of an IPv6 address some moments after the address."""
+    version = ip_address(address).version
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as changes:
+        changes.bind((0, ROUTES[version]))
+        changes.settimeout(10)
+        while address not in ip(f"-{version} route show table local type local {address}"):
+            changes.recv(65536)
 
 
 @both

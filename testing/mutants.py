@@ -1,0 +1,229 @@
+"""Replay faults that were planted in the program, each with the test that must notice it (tests/mutants*.yaml).
+
+The checkout itself stays as it is: each worker plants its faults in a copy of its own.
+"""
+
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter
+
+from providers.base.errors import Fault
+from providers.base.spec import Model
+from testing.checkout import ROOT
+
+LISTS = "tests/mutants*.yaml"
+PASSED, FAILED = 0, 1
+"""Exit codes of pytest; with any other, no test was judged."""
+LIMIT_S = 300  # a planted fault can make its test wait for ever
+PROGRESS_S = 10
+
+
+class Row(Model):
+    """One fault."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file: str
+    old: str
+    """Occurs exactly once in the file."""
+    new: str
+    test: str
+    """The pytest node that fails with `new` in the place of `old`."""
+    why: str = ""
+    """What an operator would lose, where neither the code nor the test says it."""
+
+    @property
+    def where(self) -> str:
+        """The place of the fault, as messages name it."""
+        return f"{self.file}: {' '.join(self.old.split())} -> {' '.join(self.new.split()) or 'nothing'}"
+
+
+Run = Callable[[Path, str], tuple[int, str]]
+"""Runs a test in a copy of the checkout, and returns pytest's exit code and output."""
+
+
+def rows_in(text: str) -> list[Row]:
+    """Read a list of faults.
+
+    Raises:
+        ValueError: It is no such list.
+    """
+    return TypeAdapter(list[Row]).validate_python(yaml.safe_load(text))
+
+
+def chosen(rows: Iterable[Row], parts: Sequence[str]) -> list[Row]:
+    """Return the rows whose file has one of these parts in its path; all rows if there are no parts."""
+    return [row for row in rows if not parts or any(part in row.file for part in parts)]
+
+
+def doubles(rows: Iterable[Row]) -> list[Fault]:
+    """Return a fault for each row that is in the list twice."""
+    times = Counter((row.file, row.old, row.new) for row in rows)
+    return [Fault(f"{each[0]}: {each[1]}", f"is listed {n} times", "keep one") for each, n in times.items() if n > 1]
+
+
+def mutated(text: str, row: Row) -> str:
+    """Return a file's text with the fault in it.
+
+    Raises:
+        ValueError: `old` is not exactly once in the text, or `new` is the same.
+    """
+    if (times := text.count(row.old)) != 1:
+        raise ValueError(f"`old` occurs {times} times, once is wanted")
+    if row.old == row.new:
+        raise ValueError("`new` is the same as `old`")
+    return text.replace(row.old, row.new)
+
+
+def judged(row: Row, code: int, output: str) -> Fault | None:
+    """Return what is wrong with a row, by how pytest ended; None if its test noticed the fault."""
+    if code == FAILED:
+        return None
+    if code == PASSED:
+        return Fault(
+            row.where, f"went unnoticed by {row.test}", "write the test that notices it, and name it in `test`"
+        )
+    last = next((line for line in reversed(output.splitlines()) if line), "no output")
+    return Fault(row.where, f"{row.test} judged nothing: pytest ended with {code} ({last})", "correct the row")
+
+
+@contextmanager
+def planted(copy: Path, row: Row, number: int) -> Iterator[None]:
+    """Have the fault in a copy of the checkout.
+
+    Args:
+        copy: The copy.
+        row: The fault.
+        number: Of the row, not 0. It makes the file's time its own: Python knows stale bytecode by time and size.
+
+    Raises:
+        ValueError: As `mutated`.
+        OSError: The file is missing.
+    """
+    path = copy / row.file
+    before, at = path.read_text(), path.stat()
+    path.write_text(mutated(before, row))
+    os.utime(path, (at.st_atime, at.st_mtime + number))
+    try:
+        yield
+    finally:
+        path.write_text(before)
+        os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
+
+
+def outcome(copy: Path, row: Row, number: int, run: Run) -> Fault | None:
+    """Plant one fault, run its test, and return what is wrong with the row, if anything is."""
+    try:
+        with planted(copy, row, number):
+            return judged(row, *run(copy, row.test))
+    except (ValueError, OSError) as error:
+        return Fault(row.where, f"cannot be planted: {error}", "correct the row")
+
+
+def replay(rows: Sequence[Row], copies: Sequence[Path], run: Run) -> Iterator[Fault | None]:
+    """Judge all rows, as many at once as there are copies, and yield each verdict when it is known."""
+    free = queue.SimpleQueue[Path]()
+    for copy in copies:
+        free.put(copy)
+
+    def one(number: int, row: Row) -> Fault | None:
+        copy = free.get()
+        try:
+            return outcome(copy, row, number, run)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        running = [pool.submit(one, number, row) for number, row in enumerate(rows, 1)]
+        try:
+            yield from (each.result() for each in as_completed(running))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def copy_checkout(folder: Path) -> Path:
+    """Copy what git knows or would add, as it is now, and return the copy's path."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
+
+
+def run_pytest(copy: Path, *words: str) -> tuple[int, str]:
+    """Run pytest in a copy, and return its exit code and output."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with subprocess.Popen(
+        command,
+        cwd=copy,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return -signal.SIGKILL, f"did not end within {LIMIT_S} s"
+    return process.returncode, output
+
+
+def main(parts: Sequence[str]) -> int:
+    """Replay the rows whose file has one of `parts` in its path, or all; return the exit code."""
+    rows = [row for path in sorted(ROOT.glob(LISTS)) for row in rows_in(path.read_text())]
+    faults, rows = doubles(rows), chosen(rows, parts)
+    for fault in faults:
+        print(fault)
+    if not rows:
+        print(f"no row of {LISTS} has a file with one of {', '.join(parts)} in its path")
+        return 1
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="okd-mutants-") as folder:
+        copies = [copy_checkout(Path(folder, str(number))) for number in range(len(os.sched_getaffinity(0)))]
+        tests = sorted({row.test for row in rows})
+        print(f"{len(rows)} faults, {len(tests)} tests: first without any fault", flush=True)
+        code, output = run_pytest(copies[0], "-n", str(len(copies)), *tests)
+        if code != PASSED:
+            print(f"{output}\nthe tests do not pass without a fault, so they judge nothing")
+            return 1
+        faults += _reported(replay(rows, copies, run_pytest), len(rows), began)
+    print(f"{len(rows)} faults, {len(faults)} of them unnoticed or broken, {time.monotonic() - began:.0f} s")
+    return 1 if faults else 0
+
+
+def _reported(verdicts: Iterable[Fault | None], total: int, began: float) -> list[Fault]:
+    """Print each fault of the list when it is found, and the progress; return those faults."""
+    found, shown = list[Fault](), began
+    for done, verdict in enumerate(verdicts, 1):
+        if verdict:
+            print(verdict, flush=True)
+            found.append(verdict)
+        if time.monotonic() - shown > PROGRESS_S:
+            shown = time.monotonic()
+            print(f"{done} of {total}, {shown - began:.0f} s", flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
