@@ -1,4 +1,7 @@
-"""One server and its BMC in memory, moved by a fake clock: firmware, installer, disk and all."""
+"""One server and its BMC in memory, moved by a fake clock: firmware, installer, disk and all.
+
+An installer that loses its ISO is never done, as a live system is not that reads from its CD.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -75,6 +78,8 @@ class FakeBmc:
 
     def eject(self) -> None:
         self._request("eject")
+        if self.image and self.booted_from == self.image:
+            self._events = [event for event in self._events if event[1] != self._installed]
         self.image = None
         self._written("eject")
 

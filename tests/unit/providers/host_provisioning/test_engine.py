@@ -1,6 +1,8 @@
 """Evidence, convergence after a kill, deadlines: one host."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -25,7 +27,7 @@ INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
 ANEW = ["eject", f"insert {NAME}.iso"]
 FROM_DISK = ["eject", "override Hdd Once", "On"]
 DEADLINE_S = 3600
-ON_FROM_DISK = 5  # the last of the writes
+ON_FROM_CD, ON_FROM_DISK = 2, 5  # among the writes
 
 
 class Rig:
@@ -201,6 +203,22 @@ def test_a_power_on_of_a_killed_run_that_takes_effect_late_does_no_harm(change_s
     assert rig.is_installed()
 
 
+@pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
+def test_an_installer_that_a_killed_run_started_late_is_stopped_and_started_anew(sticky: bool) -> None:
+    """It has lost its ISO by the eject of this run, and would never be done."""
+    rig = Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=0.5))
+    rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_CD)
+    with pytest.raises(KeyboardInterrupt):
+        rig.run()
+    rig.bmc.lost = lambda _: None
+    rig.bmc.writes.clear()
+    rig.media.makes = 1
+    rig.run()
+    again = [] if sticky else ["override Cd Once"]
+    assert rig.bmc.writes == ["eject", f"insert {NAME}.iso", "Off", *again, "On", *FROM_DISK]
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
+
+
 @pytest.mark.parametrize("write", range(6), ids=["insert", "cd", "on", "eject", "hdd", "on-from-disk"])
 def test_a_write_whose_answer_was_lost_is_not_repeated(write: int) -> None:
     rig = Rig()
@@ -240,6 +258,23 @@ def test_a_wrong_password_is_tried_once() -> None:
     with pytest.raises(BmcAuthError):
         rig.run()
     assert (rig.bmc.requests, rig.bmc.writes, rig.bmc.closed) == (1, [], 1)
+
+
+def test_the_server_is_locked_from_the_first_request_until_it_runs() -> None:
+    rig, held = Rig(), list[bool]()
+
+    @contextmanager
+    def guard() -> Iterator[None]:
+        held.append(True)
+        yield
+        held.append(False)
+
+    unlocked = list[str]()
+    rig.bmc.fault = lambda request: None if held == [True] else unlocked.append(request)
+    installation = rig.installation()
+    installation.world = replace(installation.world, guard=guard())
+    run_steps(installation.run(), rig.clock)
+    assert (unlocked, held) == ([], [True, False])
 
 
 def test_another_machine_is_not_touched() -> None:

@@ -1,12 +1,15 @@
 """HostProvisioning as a resource: who is installed by an update, what the state keeps, BMCs that do not answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
+from providers.base import lock
 from providers.base.errors import OkdBaremetalError, ProvisioningError
 from providers.host_provisioning import provider as provisioning
 from providers.host_provisioning.engine import Installation, Target
@@ -67,6 +70,31 @@ class TestUnreachable:
         assert capsys.readouterr() == ("", "")
 
 
+class TestInUse:
+    """A server that another run works on at the same time."""
+
+    @pytest.fixture(autouse=True)
+    def _another_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
+        monkeypatch.setattr(lock, "held", partial(lock.held, deadline_s=0))
+        with lock.held("http://127.0.0.1:1/redfish/v1/Systems/w0"):
+            yield
+
+    def test_it_is_not_even_asked(self) -> None:
+        with pytest.raises(ProvisioningError) as caught:
+            HostProvisioningProvider().create(ROLE)
+        first, second = str(caught.value).splitlines()[1:3]
+        assert first.startswith("  w0: http://127.0.0.1:1/redfish/v1/Systems/w0: another run has worked on it")
+        assert "connection refused" in second, "the others are"
+
+    def test_a_refresh_does_not_ask_it_either(self) -> None:
+        with running(Options(tls=False)) as fleet, lock.held(f"{fleet.base(0)}/redfish/v1/Systems/1"):
+            bmc = {"address": fleet.address(0), "username": "admin"}
+            state = {**INSTALLED, "hosts": {"w0": {**host("w0"), "bmc": bmc}}}
+            HostProvisioningProvider().read("test-compute", {**state, "passwords": {"w0": fleet.options.password}})
+            assert fleet.figures().lines == []
+
+
 @pytest.mark.parametrize(
     ("power", "lines"),
     [
@@ -104,14 +132,15 @@ def test_a_refresh_ends_the_sessions_that_it_opened() -> None:
 @pytest.mark.parametrize(
     ("own", "reached"),
     [
-        pytest.param({}, ("of all", "", False), id="nothing"),
-        pytest.param({"ca": "its own"}, ("its own", "", False), id="ca"),
-        pytest.param({"fingerprint": "ab"}, ("of all", "ab", False), id="fingerprint"),
-        pytest.param({"session": True}, ("of all", "", True), id="session"),
+        pytest.param({}, {}, id="nothing"),
+        pytest.param({"ca": "its own"}, {"ca": "its own"}, id="ca"),
+        pytest.param({"fingerprint": "ab"}, {"fingerprint": "ab"}, id="fingerprint"),
+        pytest.param({"session": True}, {"session": True}, id="session"),
+        pytest.param({"verify": False}, {"verify": False}, id="lax"),
     ],
 )
 def test_a_bmc_is_reached_as_its_own_host_has_it(
-    monkeypatch: pytest.MonkeyPatch, own: dict[str, Any], reached: tuple[str, str, bool]
+    monkeypatch: pytest.MonkeyPatch, own: dict[str, Any], reached: dict[str, Any]
 ) -> None:
     asked: list[tuple[BmcAccess, SecretStr]] = []
 
@@ -123,7 +152,8 @@ def test_a_bmc_is_reached_as_its_own_host_has_it(
     with pytest.raises(OkdBaremetalError):
         HostProvisioningProvider().create({**ROLE, "ca": "of all", "hosts": {"w0": host("w0", **own)}})
     ((access, password),) = asked
-    assert (access.ca, access.fingerprint, access.session) == reached
+    wanted = {"address": host("w0")["bmc"]["address"], "username": "admin", "ca": "of all", "fingerprint": ""}
+    assert access.model_dump() == {**wanted, "verify": True, "session": False, **reached}
     assert password.get_secret_value() == "hidden"
 
 

@@ -1,6 +1,7 @@
 """Many hosts at once."""
 
 import asyncio
+import resource
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 
@@ -60,3 +61,17 @@ def test_work_stops_when_the_engine_is_gone() -> None:
     with pytest.raises(EngineGoneError):
         roll_out(ways, clock=GoneClock(), pause=never)
     assert all(bmc.closed for bmc in bmcs.values() if bmc.requests)
+
+
+def test_a_fleet_may_open_as_many_files_as_the_machine_allows() -> None:
+    """1024 by custom: enough for 200 hosts."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    clock, limits = FakeClock(), set[tuple[int, int]]()
+    bmcs, ways = fleet(1, clock)
+    bmcs["host-0"].fault = lambda _: limits.add(resource.getrlimit(resource.RLIMIT_NOFILE))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1] - 1, before[1]))
+    try:
+        roll_out(ways, clock=clock, pause=passing(clock))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert limits == {(before[1], before[1])}

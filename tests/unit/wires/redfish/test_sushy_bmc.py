@@ -231,3 +231,13 @@ def test_a_refused_session_is_asked_for_once(it: OneBmc) -> None:
     with pytest.raises(BmcAuthError):
         it.client(session=True, password="wrong").power()
     assert it.lines == [f"POST {SESSIONS}"]
+
+
+def test_a_right_that_the_session_lacks_is_no_reason_to_log_in_again(it: OneBmc) -> None:
+    """Accounts lock."""
+    bmc = it.client(session=True)
+    bmc.power()
+    it.answers(READ, 403, text="{}")
+    with pytest.raises(BmcAuthError, match="HTTP 403"):
+        bmc.power()
+    assert it.lines == [f"POST {SESSIONS}", f"GET {SYSTEM}", f"GET {SYSTEM}"]

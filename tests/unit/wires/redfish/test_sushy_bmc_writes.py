@@ -50,6 +50,19 @@ def test_inserted_decides_not_the_image_name(it: OneBmc, fields: dict[str, Any],
     assert it.client().media() == media
 
 
+@pytest.mark.parametrize(
+    ("named", "ejects"), [("http://x/a.iso", 1), (None, 0)], ids=["out-and-still-named", "empty"]
+)
+def test_an_image_that_the_drive_still_names_is_ejected_before_the_next_one_goes_in(
+    it: OneBmc, named: str | None, ejects: int
+) -> None:
+    it.says(DRIVE, Image=named, Inserted=False, ConnectedVia="NotConnected")
+    bmc = it.client()
+    assert bmc.media() is None
+    bmc.insert(URL)
+    assert it.writes == [INSERT.replace("Insert", "Eject")] * ejects + [INSERT]
+
+
 def test_the_boot_mode_is_not_sent(it: OneBmc) -> None:
     it.client().set_override("Cd", "Once")
     assert it.writes == [f"PATCH {SYSTEM}"]

@@ -128,6 +128,16 @@ def test_a_gateway_is_not_mistaken_for_a_network(family: Family) -> None:
         family.on_a_bridge(look)
 
 
+def test_a_gateway_of_the_other_family_is_none_the_less_one() -> None:
+    def look() -> object:
+        ip(f"address add {SIX.own}{SIX.prefix} dev baremetal nodad")
+        ip(f"route add 203.0.113.0/24 via inet6 {SIX.gateway} dev baremetal")
+        return interface_to(FOUR.elsewhere)
+
+    with pytest.raises(OkdBaremetalError, match=rf"is on its network \(it is behind the gateway {SIX.gateway}\)"):
+        FOUR.on_a_bridge(look)
+
+
 @both
 def test_an_own_address_is_nobody_elses(family: Family) -> None:
     with pytest.raises(OkdBaremetalError, match=rf"^{family.own}: .*it is an address of this machine itself"):

@@ -1,0 +1,64 @@
+"""How requests go out: to the BMC alone, one at a time, each with its limit."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from pydantic import SecretStr
+
+from testing.fakes.fleet.fleet import Options, Pace, running
+from tests.unit.wires.redfish.one_bmc import MANAGER, SYSTEM, OneBmc, one_bmc
+from wires.redfish import connector
+from wires.redfish.access import BmcAccess
+from wires.redfish.sushy_bmc import SushyBmc
+
+INSERT = f"POST {MANAGER}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "all_proxy"])
+def test_a_password_does_not_go_through_the_operators_proxy(
+    it: OneBmc, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    with one_bmc() as proxy:
+        monkeypatch.setenv(variable, proxy.fleet.base(0))
+        monkeypatch.delenv("no_proxy", raising=False)
+        it.client().power()
+        assert (proxy.lines, it.lines) == ([], [f"GET {SYSTEM}"])
+
+
+def test_all_clients_of_a_bmc_take_turns() -> None:
+    """Many BMCs answer one request at a time, or badly: a rollout and a refresh may meet at one."""
+    begin = threading.Barrier(3)
+
+    def look(bmc: SushyBmc) -> None:
+        begin.wait(10)
+        bmc.identity()
+        bmc.power()
+
+    with running(Options(tls=False, pace=Pace(latency_s=(0.05, 0.05)))) as fleet, ThreadPoolExecutor(3) as threads:
+        access = BmcAccess(address=fleet.address(0), username=fleet.options.username)
+        clients = [SushyBmc(access, SecretStr(fleet.options.password)) for _ in range(3)]
+        list(threads.map(look, clients))
+        for client in clients:
+            client.close()
+        assert (fleet.figures().peak, len(fleet.figures().lines)) == (1, 6)
+
+
+def test_an_insert_has_time_for_a_bmc_that_downloads_the_image_and_all_else_has_less(
+    it: OneBmc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = list[float]()
+
+    @contextmanager
+    def noting(seconds: float) -> Iterator[None]:
+        limits.append(seconds)
+        yield
+
+    monkeypatch.setattr(connector, "time_limit", noting)
+    bmc = it.client()
+    bmc.insert("http://192.0.2.1/x.iso")
+    bmc.media()
+    assert [seconds for line, seconds in zip(it.lines, limits, strict=True) if line == INSERT] == [120]
+    assert {seconds for line, seconds in zip(it.lines, limits, strict=True) if line != INSERT} == {30}
