@@ -134,6 +134,11 @@ def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
             ],
             id="good-and-not-installed-yet",
         ),
+        pytest.param(
+            lambda c: bare(c)["hosts"][0].update(networkConfig={"interfaces": [{"name": "sriov:eno1:0"}]}),
+            [f"{FILE}: platform.baremetal.hosts[0].networkConfig: interfaces[0].name: sriov:<card>:<number> can be"],
+            id="a-network-that-no-file-can-be-made-of",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_ends_the_run_before_anything_is_declared(

@@ -318,6 +318,42 @@ def test_a_refused_insert_that_nobody_fetched_is_an_error_that_names_the_reason(
     assert rig.clock.now() - 1000 < 320
 
 
+def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network() -> None:
+    rig = Rig()
+    rig.media.read[OURS] = 1
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            raise BmcError("cannot insert the boot ISO: HTTP 400")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(BmcError, match=r"^cannot insert the boot ISO: HTTP 400$"):
+        rig.run()
+
+
+def test_an_insert_without_the_right_to_it_is_tried_once() -> None:
+    rig, tried = Rig(), list[str]()
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            tried.append(request)
+            raise BmcAuthError("HTTP 403")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(BmcAuthError):
+        rig.run()
+    assert (tried, rig.bmc.writes) == (["insert"], [])
+
+
+def test_nothing_is_decided_while_the_power_changes() -> None:
+    rig = running(None)
+    states = iter([Power.CHANGING, Power.CHANGING])
+    read = rig.bmc.power
+    rig.bmc.power = lambda: next(states, None) or read()  # type: ignore[method-assign]
+    rig.run()
+    assert rig.bmc.writes == [], "it was on its way to On"
+
+
 def test_an_iso_that_is_never_read_is_an_error_before_the_deadline() -> None:
     rig = Rig()
     rig.bmc.read_by_bmc = lambda _: None

@@ -4,14 +4,17 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from testing.fakes.fleet.fleet import Options, Pace, running
+from providers.base.errors import BmcError, BmcTransientError
+from testing.fakes.fleet.fleet import Fault, Fleet, Options, Pace, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, SYSTEM, OneBmc, one_bmc
 from wires.redfish import connector
-from wires.redfish.access import BmcAccess
+from wires.redfish.access import LIMITS, BmcAccess, Limits
+from wires.redfish.bmc import Power
 from wires.redfish.sushy_bmc import SushyBmc
 
 INSERT = f"POST {MANAGER}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"
@@ -62,3 +65,45 @@ def test_an_insert_has_time_for_a_bmc_that_downloads_the_image_and_all_else_has_
     bmc.media()
     assert [seconds for line, seconds in zip(it.lines, limits, strict=True) if line == INSERT] == [120]
     assert {seconds for line, seconds in zip(it.lines, limits, strict=True) if line != INSERT} == {30}
+
+
+@pytest.fixture
+def tls() -> Iterator[Fleet]:
+    with running(Options()) as fleet:
+        yield fleet
+
+
+def power_of(fleet: Fleet, limits: Limits = LIMITS, **access: Any) -> Power:
+    """Read by a client of its own, which trusts the fleet's CA."""
+    reached = BmcAccess(**{"address": fleet.address(0), "username": "admin", "ca": fleet.ca, **access})
+    bmc = SushyBmc(reached, SecretStr(fleet.options.password), limits)
+    try:
+        return bmc.power()
+    finally:
+        bmc.close()
+
+
+@pytest.mark.parametrize("certificate", ["expired", "other name", "other authority"])
+def test_a_certificate_that_is_not_trusted_gets_no_password(tls: Fleet, certificate: str) -> None:
+    tls.change(0, certificate=certificate)
+    with pytest.raises(BmcError, match="its certificate is not trusted"):
+        power_of(tls)
+    assert tls.figures().lines == []
+
+
+def test_any_certificate_is_taken_where_none_is_to_be_verified(tls: Fleet) -> None:
+    tls.change(0, certificate="other name")
+    assert power_of(tls, verify=False) is Power.OFF
+    assert power_of(tls, verify=False, fingerprint="ab" * 32) is Power.OFF
+
+
+def test_an_answer_that_goes_on_and_on_is_left(it: OneBmc) -> None:
+    it.fleet.fault(Fault("GET", "huge"))
+    with pytest.raises(BmcError, match="its answer goes on after 100 KiB"):
+        power_of(it.fleet, Limits(body_bytes=100 * 1024))
+
+
+def test_an_answer_that_trickles_is_left_at_its_limit(it: OneBmc) -> None:
+    it.fleet.fault(Fault("GET", "drip"))
+    with pytest.raises(BmcTransientError, match=r"no whole answer within 0\.2 s"):
+        power_of(it.fleet, Limits(answer_s=0.2))

@@ -161,3 +161,10 @@ def test_an_override_is_set_unless_it_names_the_target_and_holds(found: BootOver
     bmc = FakeBmc(FakeClock(), override=found)
     run_steps(steps(bmc).override("Cd"), bmc.clock)
     assert bmc.writes == writes
+
+
+def test_an_override_that_was_disabled_is_so_whatever_its_target() -> None:
+    """Of a disabled one a BMC may show any target."""
+    bmc = FakeBmc(FakeClock(), override=BootOverride("None", "Disabled"))
+    run_steps(steps(bmc).override_as_found("Pxe", "Disabled"), bmc.clock)
+    assert bmc.writes == []

@@ -241,3 +241,10 @@ def test_a_right_that_the_session_lacks_is_no_reason_to_log_in_again(it: OneBmc)
     with pytest.raises(BmcAuthError, match="HTTP 403"):
         bmc.power()
     assert it.lines == [f"POST {SESSIONS}", f"GET {SYSTEM}", f"GET {SYSTEM}"]
+
+
+def test_a_fresh_session_that_is_refused_is_not_renewed(it: OneBmc) -> None:
+    it.answers(READ, 401, text="{}")
+    with pytest.raises(BmcAuthError):
+        it.client(session=True).power()
+    assert it.lines == [f"POST {SESSIONS}", f"GET {SYSTEM}"]

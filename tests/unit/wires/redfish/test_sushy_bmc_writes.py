@@ -90,6 +90,22 @@ def test_a_drive_that_refuses_is_passed_over_for_the_next(it: OneBmc, status: in
     assert [line.split("/")[-1] for line in it.lines] == ["Slot_2"]
 
 
+@pytest.mark.parametrize("it", ["openbmc"], indirect=True)
+@pytest.mark.parametrize("status", [403, 409, 500])
+def test_a_refusal_that_is_not_the_drives_is_not_tried_in_the_next_one(it: OneBmc, status: int) -> None:
+    it.answers("POST.*/Slot_1/", status, body={"error": {"message": "no"}})
+    with pytest.raises(BmcError, match=f"HTTP {status}"):
+        it.client().insert(URL)
+    assert [line.split("/")[-3] for line in it.writes] == ["Slot_1"]
+
+
+def test_a_drive_that_takes_no_disc_is_never_the_one(it: OneBmc) -> None:
+    it.says(DRIVE, MediaTypes=["USBStick"])
+    with pytest.raises(BmcError, match="no virtual CD drive"):
+        it.client().insert(URL)
+    assert it.writes == []
+
+
 @pytest.mark.parametrize(
     ("message", "kind", "text"),
     [
