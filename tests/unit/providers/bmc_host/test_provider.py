@@ -121,12 +121,15 @@ def test_another_host_is_another_resource() -> None:
 class TestUnreachable:
     """A BMC that does not answer."""
 
-    def test_a_refresh_keeps_what_it_cannot_see(
+    def test_a_refresh_keeps_what_it_cannot_see_and_does_not_hold_up_the_others(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(bmc_host, "READ_DEADLINE_S", 0.0)
-        answer = BmcHostProvider().read("u", RECORDED)
-        assert (answer.id, answer.outs) == ("u", RECORDED)
+        clock = FakeClock(0)
+        monkeypatch.setattr(bmc_host, "SYSTEM_CLOCK", clock)
+        state = {**RECORDED, "deadline_s": 3600.0}
+        answer = BmcHostProvider().read("u", state)
+        assert (answer.id, answer.outs) == ("u", state)
+        assert clock.now() == 30
         line = capsys.readouterr().err
         assert line.startswith("m0: kept as it was known: ")
         assert "connection refused" in line

@@ -234,6 +234,33 @@ def test_a_write_whose_answer_was_lost_is_not_repeated(write: int) -> None:
     assert rig.bmc.installs == 1
 
 
+def in_no_hurry(rig: Rig, **seconds: float) -> Rig:
+    for name, value in seconds.items():
+        setattr(rig.bmc, name, value)
+    return rig
+
+
+@pytest.mark.parametrize(
+    "rig",
+    [
+        pytest.param(in_no_hurry(Rig(), install_s=3000), id="installation"),
+        pytest.param(in_no_hurry(Rig(), boot_s=3000), id="first-boot"),
+        pytest.param(in_no_hurry(running(None), _up_at=4000), id="adopted"),
+    ],
+)
+def test_what_takes_most_of_the_deadline_is_waited_for(rig: Rig) -> None:
+    rig.run()
+    assert rig.bmc.is_up()
+
+
+def test_a_boot_iso_that_takes_most_of_the_deadline_to_make_is_waited_for() -> None:
+    rig = Rig()
+    rig.media.makes = 300
+    rig.run()
+    assert rig.clock.now() - 1000 > 2000
+    assert rig.is_installed()
+
+
 def test_a_sick_bmc_is_asked_again_within_the_deadline() -> None:
     rig = Rig()
     sick = iter(range(40))

@@ -1,5 +1,6 @@
 """HostProvisioning as a resource: who is installed by an update, what the state keeps, BMCs that do not answer."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +14,11 @@ from providers.base import lock
 from providers.base.errors import OkdBaremetalError, ProvisioningError
 from providers.host_provisioning import provider as provisioning
 from providers.host_provisioning.engine import Installation, Target
+from providers.host_provisioning.isos import IsoMedia, Recipe
+from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.host_provisioning.web import WebServer
+from testing import payloads
 from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record
 from wires.redfish.access import BmcAccess
@@ -25,10 +30,12 @@ class Rollouts:
     """Takes the place of the rollout: notes who was to be installed, and lets some fail."""
 
     targets: list[Target] = field(default_factory=list)
+    ways: dict[str, Installation] = field(default_factory=dict)
     failing: tuple[str, ...] = ()
 
     def __call__(self, ways: Mapping[str, Installation], **_: Any) -> dict[str, Exception]:
         self.targets += [way.host for way in ways.values()]
+        self.ways.update(ways)
         for way in ways.values():
             way.iso_sha256, way.seconds = "cd", {"media": 2.5}
         return {name: ProvisioningError("no luck") for name in self.failing if name in ways}
@@ -180,6 +187,50 @@ class TestCreate:
         kept = {name: outs[name] for name in ROLE if name != "ours"}
         assert kept == {name: value for name, value in ROLE.items() if name != "ours"}
         assert updated(outs, **secrets)["installed"] == outs["installed"], "which the next update can read"
+
+    @pytest.mark.parametrize("serves", [False, True], ids=["starting", "ready"])
+    def test_a_master_counts_as_installed_when_its_api_is_ready_by_the_cas_of_the_payload(
+        self, rollouts: Rollouts, payload: Path, serves: bool
+    ) -> None:
+        with running(Options(tls=False)) as fleet:
+            master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", fleet.ca)
+            payload.mkdir(parents=True)
+            (payload / "master.ign").write_text(master)
+            digest = hashlib.sha256(master.encode()).hexdigest()
+            role = {**ROLE, **of_hosts("w0"), "role": "control-plane", "stack": "prod", "payload_sha256": digest}
+            HostProvisioningProvider().create(role)
+            fleet.change(running=serves)
+            assert rollouts.ways["w0"].world.is_up(Target("w0", "w0", fleet.node(0))) is serves
+
+    @pytest.mark.parametrize(
+        ("place", "server"),
+        [
+            pytest.param({}, MediaServer, id="served-here"),
+            pytest.param({"media_url": "http://192.0.2.7/isos"}, WebServer, id="elsewhere"),
+        ],
+    )
+    def test_each_host_s_iso_is_made_of_its_own_and_fetched_where_it_is_wanted(
+        self, rollouts: Rollouts, place: dict[str, str], server: type[object]
+    ) -> None:
+        inputs = {"base_iso_url": "https://mirror/live.iso", "deadline_s": 7200.0, **place}
+        own = {"ours": {"w0": "first", "w1": "second"}, "keyfiles": {"w1": {"eth0.nmconnection": "its network"}}}
+        hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": "/dev/sdb"}}
+        HostProvisioningProvider().create({**ROLE, **inputs, **own, "hosts": hosts})
+        for way in rollouts.ways.values():
+            media = way.world.media
+            assert isinstance(media, IsoMedia)
+            assert isinstance(media.server, server)
+            assert media.recipe == Recipe(
+                stack="test",
+                payload_name="worker",
+                payload_sha256="ef",
+                base_sha256="cd",
+                base_url="https://mirror/live.iso",
+                ours={"w0": "first", "w1": "second"},
+                keyfiles={"w1": {"eth0.nmconnection": "its network"}},
+                devices={"w0": "/dev/sda", "w1": "/dev/sdb"},
+            )
+            assert way.deadline_s == 7200
 
     def test_a_machine_that_is_not_known_is_any(self, rollouts: Rollouts) -> None:
         HostProvisioningProvider().create({**ROLE, "identities": {"w1": {"uuid": BOARD, "serial": "SN-1"}}})

@@ -3,8 +3,10 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import Mock
 
 import libvirt
 import pytest
@@ -227,6 +229,16 @@ def test_a_word_on_the_channel_is_answered_by_the_last_line(answer: bytes, trace
     assert Libvirt(host, "qemu:///system").ask("okd-bootstrap", "status") == "held vip=yes api=yes"
     assert host.sent == b"status\n"
     assert trace() == ["qemu:///system: openChannel channel org.okd-baremetal.vip of domain okd-bootstrap"]
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_connection_ends_with_the_work(monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
+    """libvirt lets in 20 clients at once."""
+    host = Mock()
+    monkeypatch.setattr(libvirt, "open", lambda _: host)
+    with suppress(ZeroDivisionError), connected("qemu:///system"):
+        assert works or 1 / 0
+    host.close.assert_called_once_with()
 
 
 class Silent(Recorder):

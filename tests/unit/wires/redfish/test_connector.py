@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from requests import Response
 
 from providers.base.errors import BmcError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, Pace, running
@@ -65,6 +66,19 @@ def test_an_insert_has_time_for_a_bmc_that_downloads_the_image_and_all_else_has_
     bmc.media()
     assert [seconds for line, seconds in zip(it.lines, limits, strict=True) if line == INSERT] == [120]
     assert {seconds for line, seconds in zip(it.lines, limits, strict=True) if line != INSERT} == {30}
+
+
+def test_a_bmc_that_is_not_there_is_given_up_after_seconds(it: OneBmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = list[object]()
+    send = connector.BmcAdapter.send
+
+    def noting(self: connector.BmcAdapter, *args: Any, **kwargs: Any) -> Response:
+        limits.append(kwargs["timeout"])
+        return send(self, *args, **kwargs)
+
+    monkeypatch.setattr(connector.BmcAdapter, "send", noting)
+    it.client().request_power(Power.ON)
+    assert limits == [(10, 30), (10, 30)], "to connect, and until the first byte"
 
 
 @pytest.fixture

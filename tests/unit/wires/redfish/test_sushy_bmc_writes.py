@@ -34,6 +34,19 @@ def test_the_drive_is_found_wherever_it_is(it: OneBmc, owner: str) -> None:
     assert it.lines == [f"GET {owner}/VirtualMedia/Cd"]
 
 
+@pytest.mark.parametrize("it", ["generic_system"], indirect=True)
+def test_where_a_drive_is_listed_in_both_places_the_newer_one_is_used(it: OneBmc) -> None:
+    older = f"{MANAGER}/VirtualMedia"
+    insert = {"target": f"{older}/Cd/Actions/VirtualMedia.InsertMedia"}
+    it.says(f"GET {MANAGER}$", VirtualMedia={"@odata.id": older})
+    it.answers(f"GET {older}$", body={"@odata.id": older, "Name": "x", "Members": [{"@odata.id": f"{older}/Cd"}]})
+    drive = {"@odata.id": f"{older}/Cd", "Id": "Cd", "Name": "x", "MediaTypes": ["CD"], "Inserted": False}
+    it.answers(DRIVE, body={**drive, "Actions": {"#VirtualMedia.InsertMedia": insert}})
+    it.client().insert(URL)
+    assert it.writes == [f"POST {SYSTEM}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"]
+    assert f"GET {older}/Cd" in it.lines
+
+
 @pytest.mark.parametrize(
     ("fields", "media"),
     [
@@ -180,6 +193,8 @@ def test_an_idrac9_before_6_boots_its_virtual_cd_by_attributes(it: OneBmc) -> No
     bmc.set_override("Cd", "Once")
     wanted = {"ServerBoot.1.FirstBootDevice": "VCD-DVD", "ServerBoot.1.BootOnce": "Enabled"}
     assert (it.lines[-1], it.bodies) == (f"PATCH {MANAGER}/Attributes", [{"Attributes": wanted}])
+    shows({**wanted, "ServerBoot.1.BootOnce": "Disabled"})
+    assert bmc.boot_override().target == "Hdd", "it would boot its CD for good"
     shows(wanted)
     assert bmc.boot_override() == BootOverride("Cd", "Once", "UEFI")
 
