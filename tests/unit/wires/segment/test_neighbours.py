@@ -15,7 +15,7 @@ from providers.base.errors import OkdBaremetalError
 from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
 from wires.segment import arp, nd
 from wires.segment.neighbours import answering_macs, interface_to, macs_at, unproven
-from wires.segment.packets import QUEUED, frames
+from wires.segment.packets import ALL_MULTICAST, QUEUED, frames, let_through
 from wires.segment.reached import reached_macs
 
 pytestmark = needs_root
@@ -71,6 +71,21 @@ def test_an_answer_for_another_address_is_not_counted(family: Family) -> None:
 def test_a_bridge_without_an_address_can_ask(family: Family) -> None:
     seen = family.on_a_bridge(lambda: answering_macs("baremetal", family.vip), MACS[:1], own=False)
     assert seen == frozenset(MACS[:1])
+
+
+def test_an_answer_to_all_nodes_passes_the_filter_of_an_interface_without_ipv6(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A bridge has no such filter, as many a card has: seen here is what is asked of the kernel."""
+    asked = list[tuple[str, int]]()
+
+    def noting(wire: socket.socket, interface: str, what: int) -> None:
+        asked.append((interface, what))
+        let_through(wire, interface, what)
+
+    monkeypatch.setattr(nd, "let_through", noting)
+    assert SIX.on_a_bridge(lambda: answering_macs("baremetal", SIX.vip), MACS[:1], own=False) == {MACS[0]}
+    assert asked == [("baremetal", ALL_MULTICAST)]
 
 
 def test_an_ipv6_census_leaves_the_neighbours_caches_alone() -> None:
