@@ -118,6 +118,6 @@ def test_an_answer_that_goes_on_and_on_is_left(it: OneBmc) -> None:
 
 
 def test_an_answer_that_trickles_is_left_at_its_limit(it: OneBmc) -> None:
-    it.fleet.fault(Fault("GET", "drip"))
+    it.fleet.fault(Fault("GET", "drip", every_s=0.005))
     with pytest.raises(BmcTransientError, match=r"no whole answer within 0\.2 s"):
         power_of(it.fleet, Limits(answer_s=0.2))
