@@ -277,6 +277,16 @@ def test_each_role_gets_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
     assert graph.refused == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "running"),
+    [({"phase": "production", "import_production": True}, True), ({"phase": "bootstrap"}, False)],
+    ids=["imported", "new"],
+)
+def test_an_imported_cluster_is_never_forced_off(changes: dict[str, Any], running: bool) -> None:
+    left_running = {each.name: each.inputs["running"] for each in run(**changes).of("BmcHost")}
+    assert left_running == dict.fromkeys(CONTROL_PLANE | COMPUTE, running)
+
+
 def test_each_server_gets_its_own_consent(bootstrap: Graph) -> None:
     consents = {each.inputs["host"]: each.inputs["consent"] for each in bootstrap.of("BmcHost")}
     assert consents == plans.CONSENT

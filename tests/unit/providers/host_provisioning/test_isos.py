@@ -5,11 +5,14 @@ import os
 import subprocess
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from boot_media.base_image import ensure_base
 from boot_media.tools import find_coreos_installer
 from payload.reading import payload_folder
+from providers.host_provisioning import isos
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.web import WebServer
@@ -66,7 +69,7 @@ def test_several_makers_make_the_same_isos_as_one(recipe: Recipe, monkeypatch: p
             return {host: published(media, host).partition(str(server.port))[2] for host in HOSTS}
 
     by_one = made()
-    monkeypatch.setattr("providers.host_provisioning.isos.HOSTS_PER_MAKER", 1)
+    monkeypatch.setattr(isos, "HOSTS_PER_MAKER", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert made() == by_one
 
@@ -91,3 +94,20 @@ def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
             found[host] = keyfiles_in(iso, tmp_path / host)
     assert found == {**recipe.keyfiles, "w2": {}}
     assert "hunter2" not in f"{recipe!r} {media!r} {lines}"
+
+
+def test_one_maker_downloads_the_base_and_the_others_wait(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlocked = list[bool]()
+    monkeypatch.setattr(isos, "HOSTS_PER_MAKER", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+
+        def noting(*args: Any) -> Path:
+            unlocked.append(not media._first.locked())
+            return ensure_base(*args)
+
+        monkeypatch.setattr(isos, "ensure_base", noting)
+        for host in HOSTS:
+            published(media, host)
+    assert unlocked
+    assert not any(unlocked)
