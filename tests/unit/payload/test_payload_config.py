@@ -103,6 +103,6 @@ def test_a_control_plane_of_two_keeps_its_fencing() -> None:
 
 
 def test_the_pull_secret_is_on_one_line() -> None:
-    secret = '{"auths": {"registry.test": {"auth": "' + "x" * 400 + '"}}}'
+    secret = '{"auths": {"a.registry.test": {"auth": "' + "x" * 400 + '"}, "b.registry.test": {"auth": "y"}}}'
     text = yaml.safe_dump(plans.install_config() | {"pullSecret": secret})
     assert secret in payload_config(mapping(text), read(text).config.networking)
