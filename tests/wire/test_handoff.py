@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from providers.vip_handoff.model import VipHandoffOuts
 from testing.documents import table
@@ -363,12 +362,13 @@ ALONE = {"nodes-die-after-release"}
 """They bound a time, which a busy machine stretches."""
 
 
-def rows() -> Iterator[ParameterSet]:
-    for name, end in FAULTS.items():
-        yield pytest.param(name, end, id=name, marks=[pytest.mark.alone] if name in ALONE else [])
+ROWS = [
+    pytest.param(name, end, id=name, marks=[pytest.mark.alone] if name in ALONE else [])
+    for name, end in FAULTS.items()
+]
 
 
-@pytest.mark.parametrize(("name", "end"), rows())
+@pytest.mark.parametrize(("name", "end"), ROWS)
 def test_a_fault_ends_as_the_document_says(
     name: str, end: str, tmp_path: Path, certificate: str, measured: Measured
 ) -> None:

@@ -19,7 +19,7 @@ from lab.inventory import load_site
 from lab.payload import write_payload
 from testing import clusters, plans
 from testing.checkout import ROOT
-from testing.command_line import run
+from testing.command_line import run, run_process
 from testing.golden import BASE, accepted_tree, files_below
 from testing.install_configs import SECRETS, Change, bare
 from tests.unit.cli.test_tree import IGNITIONS
@@ -131,7 +131,7 @@ def test_a_file_refused_by_its_reader_ends_the_command_with_nothing_written(out:
     fix = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
     line = f"bootstrap/usr/local/bin/okd-own-api.sh: refused: I take no script at all. Fix: {fix}\n"
     assert line in refusals
-    assert len(refusals) == 20
+    assert len(refusals) == 23
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_wrong_command_is_refused_with_the_usage(words: tuple[str, ...]) -> No
 
 
 def test_a_defect_of_the_program_is_one_line_without_values(out: Path) -> None:
-    done = run("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
+    done = run_process("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("okd-baremetal: internal error: UnicodeEncodeError: render.py:")

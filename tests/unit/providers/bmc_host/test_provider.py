@@ -314,6 +314,6 @@ class TestInUse:
 
     def test_a_refresh_keeps_what_was_known(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert BmcHostProvider().read("u", RECORDED).outs == RECORDED
-        assert "m0: kept as it was known: http://127.0.0.1:1/redfish/v1/Systems/m0: another run" in (
+        assert "m0: kept the recorded values: http://127.0.0.1:1/redfish/v1/Systems/m0: another run" in (
             capsys.readouterr().err
         )
