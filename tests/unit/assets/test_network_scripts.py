@@ -43,6 +43,11 @@ MACHINES = {
         "fd2e::5",
         "fd2e::/64 lan0 fd2e::21",
     ),
+    "another-network-around-it": (
+        f"{LINKS} ip address add 192.0.2.21/24 dev lan0; ip address add 192.0.9.21/16 dev wan0",
+        "192.0.2.5",
+        "192.0.2.0/24 lan0 192.0.2.21",
+    ),
     "moved-to-br-ex": (
         f"""{TWO_NETWORKS}
         ip link add br-ex type bridge; ip link set br-ex up; ip link set lan0 master br-ex

@@ -91,13 +91,14 @@ def test_each_iso_equals_the_one_that_coreos_installer_makes(
 
 
 def test_an_iso_can_be_written_in_full(maker: IsoMaker, tmp_path: Path) -> None:
-    iso, path = made(maker, keyfiles=KEYFILES), tmp_path / "host.iso"
+    iso, path, folder = made(maker, keyfiles=KEYFILES), tmp_path / "host.iso", tmp_path / "folder"
     iso.write(path)
     assert path.read_bytes() == whole(iso)
     assert path.stat().st_mode & 0o777 == 0o600
+    folder.mkdir()
     with pytest.raises(IsADirectoryError):
-        iso.write(tmp_path)
-    assert list(tmp_path.iterdir()) == [path]
+        iso.write(folder)
+    assert {*tmp_path.iterdir()} == {path, folder}
 
 
 def test_the_digest_depends_on_the_content_alone(maker: IsoMaker) -> None:
@@ -231,6 +232,14 @@ class TestAnotherTool:
             (103304, 1696),
         ]
         assert [index for index, byte in enumerate(whole(iso)) if byte] == [5000, 9096, 30000, 104999]
+
+    def test_it_works_for_one_host_at_a_time(self, base: Path, tmp_path: Path) -> None:
+        """All of them use one copy of the base."""
+        busy, overlaps = tmp_path / "busy", tmp_path / "overlaps"
+        tool = self.tool(tmp_path, f"mkdir {busy} || touch {overlaps}; sleep 0.05; rmdir {busy}; at 5000")
+        with IsoMaker(base, digest(base), tool) as maker, ThreadPoolExecutor(4) as pool:
+            assert len([*pool.map(lambda _: made(maker), range(4))]) == 4
+        assert not overlaps.exists()
 
     def test_the_same_patches_of_another_base_have_another_digest(self, base: Path, tmp_path: Path) -> None:
         tool, isos = self.tool(tmp_path, "at 5000"), list[Iso]()

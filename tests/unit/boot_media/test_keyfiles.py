@@ -260,7 +260,7 @@ def test_a_route_rule_that_nmstate_keeps_only_by_chance_is_refused(convert: Conv
             id="one-profile-name",
         ),
         pytest.param(
-            {"interfaces": [ethernet("eth0", **{"profile-name": "../eth0"})]},
+            {"interfaces": [ethernet("eth0", **{"profile-name": "a/eth0"})]},
             TWICE,
             id="profile-name-with-a-slash",
         ),

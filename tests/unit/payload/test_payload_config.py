@@ -80,6 +80,14 @@ def test_compute_gets_the_architecture_of_the_control_plane() -> None:
     assert made(change)["compute"][0]["architecture"] == "amd64"
 
 
+def test_compute_has_no_architecture_of_its_own_if_the_control_plane_has_none() -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["controlPlane"].pop("architecture", None)
+        config["compute"][0]["architecture"] = "arm64"
+
+    assert "architecture" not in made(change)["compute"][0]
+
+
 def test_the_capability_baremetal_is_removed() -> None:
     names = ["baremetal", "MachineAPI", "Ingress", "CloudCredential"]
     capabilities = {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": names}
@@ -103,6 +111,6 @@ def test_a_control_plane_of_two_keeps_its_fencing() -> None:
 
 
 def test_the_pull_secret_is_on_one_line() -> None:
-    secret = '{"auths": {"registry.test": {"auth": "' + "x" * 400 + '"}}}'
+    secret = '{"auths": {"a.registry.test": {"auth": "' + "x" * 400 + '"}, "b.registry.test": {"auth": "y"}}}'
     text = yaml.safe_dump(plans.install_config() | {"pullSecret": secret})
     assert secret in payload_config(mapping(text), read(text).config.networking)
