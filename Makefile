@@ -22,7 +22,7 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test mutants rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -43,11 +43,13 @@ fmt: setup ## Format the code and sort its imports
 	ruff check --fix-only --quiet .
 	ruff format .
 
-# Wire tests mostly wait, so run more workers than cores.
-test: check _readers ## check, then the tiers unit, program, plugin, wire, and the short end-to-end test
-	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
-	$(PY) -m pytest -q -n 4 --dist worksteal tests/wire
-	$(PY) -m pytest -q tests/e2e
+# Tests of the wire and the engine wait more than they work: more workers than cores.
+test: check _coreos-installer _readers ## check, then all tiers of tests: unit, program, plugin, wire, end to end
+	$(PY) -m pytest -q -n 8 --dist loadgroup -m "not alone" tests
+	$(PY) -m pytest -q -m alone tests
+
+test-fast: setup _coreos-installer _readers ## The tiers unit, program and plugin, for the inner loop
+	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/unit tests/program tests/plugin
 
 mutants: setup _readers ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants
@@ -93,7 +95,7 @@ _coreos-installer:
 
 # Only hosts with a networkConfig need it, one of them in the rehearsal. Without cargo, everything else still works.
 _nmstatectl:
-	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: tests that need it are skipped, and the rehearsal ends where it needs it" >&2
+	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: no networkConfig can be read, and the tests and the rehearsal end where they need it" >&2
 
 # The tests judge rendered files with these programs.
 _readers:

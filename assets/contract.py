@@ -5,7 +5,9 @@ Templates use it as `contract`.
 
 from enum import StrEnum
 
-API_PORT, CONFIG_PORT = 6443, 22623
+from payload import reading
+
+API_PORT, CONFIG_PORT = 6443, reading.CONFIG_PORT
 """Ports of the cluster's API, and of the config server, from which a machine fetches its Ignition on first boot."""
 BALANCER_PORT = 9445
 """Port of haproxy, to which port 6443 of the API VIP is redirected."""
@@ -20,6 +22,7 @@ RUN = "/run/okd-baremetal"
 STATE = "/var/lib/okd-baremetal"
 BIN = "/usr/local/bin"
 UNITS = "/etc/systemd/system"
+TMPFILES = "/etc/tmpfiles.d"
 NETWORK_MANAGER = "/etc/NetworkManager"
 CONNECTIONS = f"{NETWORK_MANAGER}/system-connections"
 """NetworkManager's folder of keyfiles; only root can read it."""

@@ -16,6 +16,9 @@ class Reader(StrEnum):
     NETWORK_MANAGER = "NetworkManager"
     KEYFILE = "nmcli"
     DHCLIENT = "dhclient"
+    TMPFILES = "systemd-tmpfiles"
+    HOSTNAMED = "systemd-hostnamed"
+    NODEIP = "nodeip-configuration"
 
 
 MODES = {Reader.BASH: 0o755, Reader.KEYFILE: 0o600}  # NetworkManager ignores a keyfile that others can read

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets import contract, keepalived
-from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, UNITS
+from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, TMPFILES, UNITS
 from assets.file import Files, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
@@ -40,6 +40,11 @@ class Rendered:
         roles = {role.value: files for role, files in self.roles.items() if files}
         return {BOOTSTRAP: self.bootstrap, **roles, **{f"hosts/{name}": own for name, own in self.servers.items()}}
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of all files."""
+        return frozenset(file.path for files in self.folders.values() for file in files)
+
     def of(self, server: Server) -> Files:
         """Return all files of one server."""
         return (*self.roles[server.role], *self.servers[server.name])
@@ -63,6 +68,7 @@ def render_bootstrap(plan: Intent) -> Files:
         _script("bootstrap/okd-own-api.sh.j2"),
         _script("bootstrap/okd-vip-channel.sh.j2", **channel),
         _unit("bootstrap/okd-vip-channel.service.j2"),
+        _tmpfiles("bootstrap/okd-vip-channel.conf.j2"),
         *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
         *_dns(plan, bootstrap=True),
         _dhclient(plan),
@@ -84,15 +90,17 @@ def render_role(plan: Intent, role: Role) -> Files:
         *_keepalived_service(plan, vips, bootstrap=False),
         *balancer,
         *_dns(plan, bootstrap=False),
+        _node_ip(plan),
     )
 
 
 def render_server(plan: Intent, server: Server) -> Files:
-    """Render the files of one server: keepalived.conf with its peers and rank, and its network's keyfiles."""
+    """Render the files of one server: its name, its keyfiles, and keepalived.conf with its peers and rank."""
+    named = (_hostname(server), *_network(server))
     if not _has_its_own(plan, server):
-        return _network(server)
+        return named
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
-    return (keepalived_conf(on_this(plan, server)), *_network(server))
+    return (keepalived_conf(on_this(plan, server)), *named)
 
 
 def _has_its_own(plan: Intent, server: Server) -> bool:
@@ -110,7 +118,8 @@ def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: b
     return (
         _script("common/okd-get-vip-subnet-cidr.sh"),
         _script("common/okd-keepalived.sh.j2"),
-        _unit("common/okd-keepalived.service.j2", vips=vips, command=start),
+        _unit("common/okd-keepalived.service.j2", vips=vips, command=start, on_node=not bootstrap),
+        _dispatcher("common/okd-keepalived.j2", vips=vips),
     )
 
 
@@ -139,14 +148,20 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
         "other_records": list(records.values()),
         "servers": plan.servers,
     }
-    unit = {"command": command(plan, COREDNS, bootstrap=bootstrap), "vip": plan.api.address, "domain": plan.domain}
+    unit = {
+        "command": command(plan, COREDNS, bootstrap=bootstrap),
+        "vip": plan.api.address,
+        "domain": plan.domain,
+        "on_node": not bootstrap,
+    }
     return (
         _file(f"{CONF}/Corefile", "common/Corefile.j2", Reader.COREDNS, **values),
         _script("common/okd-coredns.sh.j2"),
         _script("common/okd-resolver.sh.j2"),
         _unit("common/okd-coredns.service.j2", **unit),
+        _tmpfiles("common/okd-resolver-link.conf"),
         _file(f"{NETWORK_MANAGER}/conf.d/okd-resolver.conf", "common/okd-resolver.conf", Reader.NETWORK_MANAGER),
-        _file(f"{NETWORK_MANAGER}/dispatcher.d/okd-resolver", "common/okd-resolver.j2", Reader.BASH),
+        _dispatcher("common/okd-resolver.j2"),
     )
 
 
@@ -154,6 +169,16 @@ def _dhclient(plan: Intent) -> RenderedFile:
     options = {IPV4: "domain-name-servers", IPV6: "dhcp6.name-servers"}
     servers = [{"option": options[each.version], "address": each} for each in plan.bootstrap.addresses]
     return _file("/etc/dhcp/dhclient.conf", "bootstrap/dhclient.conf.j2", Reader.DHCLIENT, servers=servers)
+
+
+def _hostname(server: Server) -> RenderedFile:
+    """Render the host's name: a static host gets none from DHCP, and a VIP must not change it by a reverse lookup."""
+    return _file("/etc/hostname", "common/hostname.j2", Reader.HOSTNAMED, server=server)
+
+
+def _node_ip(plan: Intent) -> RenderedFile:
+    path = "/etc/default/nodeip-configuration"
+    return _file(path, "common/nodeip-configuration.j2", Reader.NODEIP, network=plan.api.networks[0])
 
 
 def _network(server: Server) -> Files:
@@ -178,6 +203,16 @@ def _script(template: str, **values: object) -> RenderedFile:
 
 def _unit(template: str, **values: object) -> RenderedFile:
     return _file(f"{UNITS}/{_name(template)}", template, Reader.SYSTEMD, **values)
+
+
+def _dispatcher(template: str, **values: object) -> RenderedFile:
+    """Render a script that NetworkManager calls when a connection changes."""
+    return _file(f"{NETWORK_MANAGER}/dispatcher.d/{_name(template)}", template, Reader.BASH, **values)
+
+
+def _tmpfiles(template: str, **values: object) -> RenderedFile:
+    """Render a list of files that systemd-tmpfiles creates at boot, before any service."""
+    return _file(f"{TMPFILES}/{_name(template)}", template, Reader.TMPFILES, **values)
 
 
 def _name(template: str) -> str:

@@ -18,7 +18,7 @@ from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import missing
 from cluster.plan.samples import with_samples
-from payload.checks import check_payload
+from payload.checks import Expected, check_payload
 from providers.base.errors import ConfigError, Fault
 from providers.rendered_asset.readers import ask_readers, lay_out, write_private
 
@@ -30,14 +30,14 @@ def render(options: argparse.Namespace) -> int:
     stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
     intent = complete_intent(options.file, stack, sample=options.sample_addresses)
     rendered = render_files(intent)
-    ours, composed = own_configs(intent, rendered), dict[str, bytes]()
+    ours, payload, composed = own_configs(intent, rendered), dict[str, bytes](), dict[str, bytes]()
     if options.payload is None:
         print("no --payload: no Ignition config is written", file=sys.stderr)
     else:
-        payload = _payload(options.payload, intent.domain)
+        payload = _payload(options.payload, Expected(intent.domain, intent.topology, rendered.paths))
         composed = {path: compose(payload[Path(path).stem], config) for path, config in ours.items()}
     if options.check:
-        _ask_readers(rendered.folders, ours, composed)
+        _ask_readers(rendered.folders, ours, payload, composed)
     write_tree(options.out, rendered.folders, composed)
     files = sum(map(len, rendered.folders.values()))
     print(f"{options.out}: {files} files, {len(composed)} Ignition configs")
@@ -102,8 +102,12 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
         raise ConfigError([fault]) from None
 
 
-def _ask_readers(folders: Folders, ours: Mapping[str, str], composed: Mapping[str, bytes]) -> None:
+def _ask_readers(
+    folders: Folders, ours: Mapping[str, str], payload: Mapping[str, bytes], composed: Mapping[str, bytes]
+) -> None:
+    """Ask for each part of a composed config too: ignition-validate does not read the parts of one."""
     parts = {f"{path} (our part)": config.encode() for path, config in ours.items()}
+    parts |= {f"{name}.ign (the payload's)": config for name, config in payload.items()}
     verdicts = ask_readers(folders, {**parts, **composed})
     for verdict in verdicts:
         print(verdict)
@@ -111,7 +115,7 @@ def _ask_readers(folders: Folders, ours: Mapping[str, str], composed: Mapping[st
         raise ConfigError(refusals)
 
 
-def _payload(folder: Path, domain: str) -> dict[str, bytes]:
+def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
     """Read and judge the payload's files.
 
     Raises:
@@ -124,7 +128,7 @@ def _payload(folder: Path, domain: str) -> dict[str, bytes]:
             contents[name] = path.read_bytes()
         except OSError as error:
             faults.append(Fault(str(path), f"cannot be read ({error.strerror})", "put the payload's file there"))
-    faults += check_payload(folder, contents, domain, datetime.now(UTC))
+    faults += check_payload(folder, contents, expected, datetime.now(UTC))
     if faults:
         raise ConfigError(faults)
     return contents

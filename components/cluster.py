@@ -72,7 +72,7 @@ class Cluster(Component):
 
     def _preflight(self) -> ProvisionerPreflight:
         name = f"{self.name}-preflight"
-        spec = ProvisionerPreflightSpec.of(self.plan, self.stack)
+        spec = ProvisionerPreflightSpec.of(self.plan, self.stack, self.rendered.paths)
         urn = self.urn_of(ProvisionerPreflight, name)
         return ProvisionerPreflight(name, spec, pulumi.ResourceOptions(parent=self), urn=urn)
 

@@ -5,11 +5,12 @@ The files hold keys and the pull secret, so messages quote only names and times 
 
 import gzip
 import hashlib
+import re
 import zlib
 from base64 import b64decode
 from fnmatch import fnmatch
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -19,6 +20,10 @@ from providers.base.errors import PayloadError
 from providers.base.spec import Model
 
 TAKE = "take the file that openshift-install wrote"
+GENERATE = "generate it with `okd-baremetal payload-config` of this stack's install-config.yaml"
+CONFIG_PORT = 22623
+"""Port of the config server, from which a machine fetches its Ignition on first boot."""
+_SPEC_3 = re.compile(r"3\.[0-6]\.0")  # Ignition 2.26 reads 3.6.0 at most; the installer writes 3.2.0
 Certificates = tuple[x509.Certificate, ...]
 
 
@@ -55,6 +60,7 @@ class _Security(Model):
 
 class _Merging(Model):
     merge: tuple[Content, ...] = ()
+    replace: Content | None = None
 
 
 class _Ignition(Model):
@@ -126,9 +132,9 @@ def parse_ignition(where: Path, content: bytes) -> IgnitionFile:
     except ValidationError as error:
         raise PayloadError(f"not an Ignition config ({first_reason(error)})", where=str(where), fix=TAKE) from None
     version = config.ignition.version
-    if not version.startswith("3."):
+    if not _SPEC_3.fullmatch(version):
         fix = "generate it with the release's own openshift-install, 4.6 or newer"
-        raise PayloadError(f"ignition.version is {version}, not 3.x", where=str(where), fix=fix)
+        raise PayloadError(f"ignition.version is {version}, not one of 3.0.0 to 3.6.0", where=str(where), fix=fix)
     return config
 
 
@@ -195,3 +201,17 @@ def first_reason(error: ValidationError) -> str:
     """Return where a document does not fit its model, and why, without the value."""
     first = error.errors(include_input=False, include_url=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL; empty if it has none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def other_cluster(where: Path, seen: str, wanted: str) -> PayloadError:
+    """Return the error of a file that names other hosts than the plan."""
+    what = f"of another cluster: it names {seen or 'no host'}, the plan names {wanted}"
+    return PayloadError(what, where=str(where), fix=GENERATE)

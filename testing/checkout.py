@@ -13,12 +13,15 @@ PROGRAM = (
 
 
 def copy_program(folder: Path) -> None:
-    """Copy the program into `folder`, with a link to this environment, and without any stack's payload."""
+    """Copy the program into `folder`, with a link to this environment, and without any stack's payload.
+
+    What is compiled of it goes along: its copies then start a second earlier.
+    """
     for name in PROGRAM:
         source, target = ROOT / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "payload"))
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("payload", "*.pyc.*"))
         else:
             shutil.copy2(source, target)
     (folder / ".venv").symlink_to(sys.prefix)

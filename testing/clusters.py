@@ -9,13 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from boot_media.keyfiles import keyfiles_of
-from boot_media.tools import find_nmstatectl
 from cluster.options import Options
 from cluster.plan import ClusterPlan, Intent, load_intent
-from providers.base.errors import BootMediaError
 from testing import plans
 from testing.install_configs import bare
 from testing.plan_files import Files
@@ -103,18 +99,6 @@ VARIANTS = {
     "podman": Variant(options={"runtime": "podman", "images": IMAGES}),
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
-
-
-def has_nmstatectl() -> bool:
-    try:
-        return bool(find_nmstatectl())
-    except BootMediaError:
-        return False
-
-
-needs_nmstatectl = pytest.mark.skipif(not has_nmstatectl(), reason="nmstatectl is not installed")
-NAMES = [pytest.param(name, marks=needs_nmstatectl if name == "static" else ()) for name in VARIANTS]
-"""The names of all variants; one that needs a missing tool is skipped."""
 
 
 def intent(name: str, **options: Any) -> Intent:

@@ -1,30 +1,56 @@
-"""coreos-installer and a live ISO for it; tests are skipped if they are missing."""
+"""Parts of a live ISO that coreos-installer 0.27 accepts as Fedora CoreOS, and the smallest such ISO.
 
-import lzma
-import os
+coreos-installer finds three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: the place of the
+embed area for Ignition, the place of kernel arguments, and the features of the live system. genisoimage writes these
+names; xorriso writes them in lower case, which coreos-installer does not find.
+"""
+
+import json
+import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-import pytest
-
-from boot_media.tools import find_coreos_installer
-from providers.base.errors import BootMediaError
-
-FIXTURE = "registry/src/*/coreos-installer-0.27.0/fixtures/iso/embed-areas-2023-07.x86_64.iso.xz"
-
-
-def installer() -> Path:
-    try:
-        return find_coreos_installer()
-    except BootMediaError as error:
-        pytest.skip(str(error))
+_IGNITION_AREA_BYTES = 256 << 10  # as on Fedora CoreOS
+_KARGS_AREA_BYTES = 1139  # as on Fedora CoreOS
+_KARGS_PAD = "#"
+_FEATURES = {"installer-config": True, "installer-config-directives": {"console": True}, "live-initrd-network": True}
 
 
+def write_areas(tree: Path, boot_menu: str, text: str, kargs: str) -> None:
+    """Write these three files, the embed area and the boot menu into the tree of an ISO.
+
+    Args:
+        tree: The ISO's files.
+        boot_menu: Path of the boot menu, below `tree`.
+        text: The boot menu, with @KARGS@ for the area of kernel arguments.
+        kargs: The kernel arguments.
+    """
+    before, after = text.split("@KARGS@")
+    area = f"{kargs}\n".ljust(_KARGS_AREA_BYTES, _KARGS_PAD)
+    place = {"path": boot_menu, "offset": len(before.encode()), "pad": _KARGS_PAD, "end": "\n"}
+    _write(tree / boot_menu, (before + area + after).encode())
+    _write(tree / "images" / "ignition.img", bytes(_IGNITION_AREA_BYTES))
+    _write_json(tree / "coreos" / "igninfo.json", {"file": "images/ignition.img"})
+    _write_json(tree / "coreos" / "kargs.json", {"default": kargs, "files": [place], "size": _KARGS_AREA_BYTES})
+    _write_json(tree / "coreos" / "features.json", _FEATURES)
+
+
+@cache
 def live_iso() -> bytes:
-    """Return the smallest ISO with the layout of a CoreOS live ISO: a fixture of coreos-installer's crate."""
-    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    packed = next(cargo.glob(FIXTURE), None)
-    if packed is None:
-        pytest.skip(
-            "the sources of coreos-installer are not in the cargo registry (tools/coreos-installer fetches them)"
-        )
-    return lzma.decompress(packed.read_bytes())
+    """Return an ISO of 1 MiB with nothing but these areas."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        write_areas(tree, "isolinux/isolinux.cfg", "append @KARGS@\n", "coreos.liveiso=test")
+        command = ["genisoimage", "-quiet", "-V", "okd-test-live", "-rational-rock", folder]
+        return subprocess.run(command, check=True, capture_output=True).stdout.ljust(1 << 20, b"\0")
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    _write(path, json.dumps(content).encode())

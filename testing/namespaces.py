@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import pytest
 
+from testing.skips import NO_ROOT
+
 T = TypeVar("T")
 CLONE_NEWNET = 0x40000000
 CAPABILITY_VERSION, CAP_NET_RAW = 0x20080522, 13
@@ -22,7 +24,7 @@ SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # With --kill-child, processes that a script leaves behind end with it.
 ALONE = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="making a network namespace needs root")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason=NO_ROOT)
 
 
 def in_own_network(work: Callable[[], T]) -> T:
@@ -71,7 +73,8 @@ def neighbour(bridge: str, port: str, mac: str, *addresses: str) -> Iterator[lis
 
     Yields the command prefix that runs a command on that machine.
     """
-    command = ["unshare", "--net", "sh", "-c", "echo there; exec sleep 60"]
+    # A run of the tests that is killed would leave it behind: it dies with the thread that made it.
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sh", "-c", "echo there; exec sleep infinity"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as machine:
         try:
             assert machine.stdout

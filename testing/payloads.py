@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -20,19 +21,44 @@ MADE = datetime(2026, 11, 20, 14, 3, tzinfo=UTC)
 NOW = MADE + timedelta(hours=2)
 TLS = "/opt/openshift/tls"
 MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
+CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
+NETWORKING = {
+    "networkType": "OVNKubernetes",
+    "machineNetwork": [{"cidr": "192.168.111.0/24"}],
+    "clusterNetwork": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
+    "serviceNetwork": ["172.30.0.0/16"],
+}
 
 Files = dict[str, Any]
 """Parsed Ignition configs by name: `bootstrap`, `master`, `worker`."""
 
 
 @cache
+def _key(name: str) -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+@cache
 def certificate(name: str, begins: datetime = MADE, ends: datetime = MADE + timedelta(days=3650)) -> str:
-    """Return the PEM of a self-signed certificate."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    with warnings.catch_warnings(action="ignore"):  # the name of the installer's kubelet-client is too long
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name, _validate=False)])
-    builder = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number(), begins, ends)
-    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
+    """Return the PEM of a self-signed certificate; one name has one key."""
+    return _signed(name, name, (), begins, ends)
+
+
+@cache
+def issued(issuer: str, *hosts: str) -> str:
+    """Return the PEM of a server's certificate, signed by the key of the certificate with the name `issuer`."""
+    return _signed(hosts[0], issuer, hosts, MADE, MADE + timedelta(days=1))
+
+
+def _signed(name: str, issuer: str, hosts: tuple[str, ...], begins: datetime, ends: datetime) -> str:
+    with warnings.catch_warnings(action="ignore"):  # the installer's kubelet-client has a name that is too long
+        names = [x509.NameAttribute(NameOID.COMMON_NAME, each, _validate=False) for each in (name, issuer)]
+    of, by = (x509.Name([each]) for each in names)
+    builder = x509.CertificateBuilder(by, of, _key(name).public_key(), x509.random_serial_number(), begins, ends)
+    if hosts:
+        served = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
+        builder = builder.add_extension(served, critical=False)
+    return builder.sign(_key(issuer), hashes.SHA256()).public_bytes(Encoding.PEM).decode()
 
 
 @cache
@@ -45,6 +71,28 @@ def manifest(platform: str = "None", domain: str = DOMAIN) -> str:
     """Return the Infrastructure manifest of a cluster."""
     urls = f"apiServerInternalURI: https://api-int.{domain}:6443\n  apiServerURL: https://api.{domain}:6443"
     return f"kind: Infrastructure\nstatus:\n  {urls}\n  platform: x\n  platformStatus:\n    type: {platform}\n"
+
+
+def cluster_config(**changes: Any) -> str:
+    """Return the ConfigMap that holds the install-config, defaults and all, without its pull secret."""
+    pool = {"architecture": "amd64", "hyperthreading": "Enabled", "platform": {}}
+    config = {
+        "apiVersion": "v1",
+        "controlPlane": {**pool, "name": "master", "replicas": 3},
+        "compute": [{**pool, "name": "worker", "replicas": 2}],
+        "networking": NETWORKING,
+        "platform": {"none": {}},
+        "pullSecret": "",
+    }
+    text = yaml.safe_dump({**config, **changes})
+    return yaml.safe_dump({"kind": "ConfigMap", "data": {"install-config": text}})
+
+
+def machine_config(*paths: str, unit: str = "site.service") -> str:
+    """Return a MachineConfig that writes these files and a unit."""
+    storage = {"files": [{"path": path, "contents": {"source": "data:,"}} for path in paths]}
+    config = {"ignition": {"version": "3.2.0"}, "storage": storage, "systemd": {"units": [{"name": unit}]}}
+    return yaml.safe_dump({"kind": "MachineConfig", "spec": {"config": config}})
 
 
 def pointer(source: str, authority: str) -> str:
@@ -64,6 +112,12 @@ def good() -> Files:
         "/etc/pki/ca-trust/source/anchors/ca.crt": "",
         f"{TLS}/no-bundle.crt": "",
         MANIFEST: manifest(),
+        CONFIG_MANIFEST: cluster_config(),
+        "/opt/openshift/openshift/99-site.yaml": machine_config("/etc/chrony.conf"),
+        f"{TLS}/machine-config-server.crt": issued("root-ca", f"api-int.{DOMAIN}"),
+        f"{TLS}/kube-apiserver-lb-signer.crt": certificate("kube-apiserver-lb-signer"),
+        f"{TLS}/kube-apiserver-lb-server.crt": issued("kube-apiserver-lb-signer", f"api.{DOMAIN}"),
+        f"{TLS}/kube-apiserver-internal-lb-server.crt": issued("kube-apiserver-lb-signer", f"api-int.{DOMAIN}"),
     }
     stored = tuple(File(path, Resource.inline(text)) for path, text in files.items())
     bootstrap = Config(stored, (Unit("bootkube.service", "[Unit]\n"),)).to_json()

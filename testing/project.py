@@ -3,24 +3,24 @@
 import hashlib
 import json
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 from typing import Any
 
-from testing import live_iso
 from testing.checkout import ROOT
 from testing.fakes.emulator import PASSWORD, USER, Emulator, pointer
+from testing.live_iso import live_iso
 from testing.processes import kill
 from testing.pulumi_env import site_env
 
 MACHINES = {
-    "11111111-1111-4111-8111-111111111111": "127.0.77.1",
-    "22222222-2222-4222-8222-222222222222": "127.0.77.2",
-    "33333333-3333-4333-8333-333333333333": "127.0.77.3",
+    "11111111-1111-4111-8111-111111111111": 1,
+    "22222222-2222-4222-8222-222222222222": 2,
+    "33333333-3333-4333-8333-333333333333": 3,
 }
 NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=False))
-COMMAND_S = 120
+MEDIA_PORT = 8080
+COMMAND_S = 240
 
 
 ROLE: dict[str, Any] = {
@@ -48,19 +48,21 @@ class Project:
     def __init__(self, folder: Path, bmc: Emulator) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
-        self.base = base = live_iso.live_iso()
+        self.base = base = live_iso()
         payload = pointer(bmc.authority)
         for name in ("master", "worker"):
             self.write(f"program/stacks/test/payload/{name}.ign", payload)
         self.env = site_env(folder)
         self.site: dict[str, Any] = {
             "ca": bmc.authority.pem,
-            "hosts": {name: host_of(bmc.address(uuid), uuid, MACHINES[uuid]) for name, uuid in NAMES.items()},
-            "bmc_deadline_s": 20,
+            "hosts": {name: host_of(bmc.address(uuid), uuid, bmc.api(uuid)) for name, uuid in NAMES.items()},
+            "bmc_deadline_s": 60,
             "roles": {"control-plane": ROLE},
             "reinstall": {},
-            "media_port": free_port(),
+            "media_address": bmc.media,
+            "media_port": MEDIA_PORT,
             "base_iso_sha256": self.base_iso(base),
+            "host_deadline_s": COMMAND_S,
             "payload_sha256": hashlib.sha256(payload).hexdigest(),
         }
         self.pulumi("stack", "init", "test")
@@ -114,10 +116,3 @@ class Project:
     def outputs(self, name: str) -> dict[str, Any]:
         outputs: dict[str, Any] = self.state(name)["outputs"]
         return outputs
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

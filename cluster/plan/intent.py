@@ -4,6 +4,7 @@ import hashlib
 
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, BareMetal, Host, RootDeviceHints
+from cluster.install_config.topology import topology_of
 from cluster.options import Placement
 from cluster.plan.model import (
     ApiVip,
@@ -54,6 +55,7 @@ def intent_of(config: InstallConfig) -> Intent:
         provisioning=_provisioning(bare, f"{name}.{base_domain}"),
         hosts=tuple(_host(host, role) for host, role in zip(bare.hosts or (), roles(config), strict=True)),
         bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}", machine_networks),
+        topology=topology_of(config.model_dump(mode="json", by_alias=True)),
         runtime=UNPLACED.runtime,
         images=UNPLACED.images,
         libvirt_uri=bare.libvirt_uri,

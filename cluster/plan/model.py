@@ -176,6 +176,8 @@ class Intent(Planned):
     hosts: tuple[PlannedHost, ...]
     """All hosts, in the order of the file."""
     bootstrap: BootstrapHost
+    topology: dict[str, str]
+    """The values that decide what a payload contains; see `topology_of`."""
     runtime: Runtime
     images: Images
     libvirt_uri: str

@@ -1,11 +1,5 @@
-"""Build the live ISO, in a form that coreos-installer 0.27 accepts as Fedora CoreOS.
+"""Build the live ISO of the lab's machines, which boots, and installs the disk image that it carries."""
 
-coreos-installer finds three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: the place of the
-embed area for Ignition, the place of kernel arguments, and the features of the live system. genisoimage writes these
-names; xorriso writes them in lower case, which coreos-installer does not find.
-"""
-
-import json
 import os
 import shutil
 from dataclasses import dataclass
@@ -14,10 +8,8 @@ from pathlib import Path
 from lab.images.disk import DiskParts
 from lab.images.parts import GUEST
 from lab.shell import run
+from testing.live_iso import write_areas
 
-_IGNITION_AREA_BYTES = 256 << 10  # as on Fedora CoreOS
-_KARGS_AREA_BYTES = 1139  # as on Fedora CoreOS
-_KARGS_PAD = "#"
 _ISOLINUX_FILES = (Path("/usr/lib/ISOLINUX/isolinux.bin"), Path("/usr/lib/syslinux/modules/bios/ldlinux.c32"))
 _BOOT_OPTIONS = ["-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"]
 
@@ -43,7 +35,6 @@ def build_iso(parts: DiskParts, osmet: Osmet, work: Path) -> Path:
     names = {parts.kernel.image: "vmlinuz", parts.initrd: "initrd.img", parts.rootfs: "rootfs.img"}
     listed = "".join(f"{path} {names[file]}\n" for path, file in osmet.objects.items())
     (tree / "images" / "objects").write_text(listed)
-    (tree / "images" / "ignition.img").write_bytes(bytes(_IGNITION_AREA_BYTES))
     _write_boot_files(tree)
     boot = ("-b", "isolinux/isolinux.bin", "-c", "isolinux/boot.cat", *_BOOT_OPTIONS)
     run("genisoimage", "-quiet", "-V", "okd-lab-live", "-rational-rock", *boot, "-o", iso, tree)
@@ -52,16 +43,9 @@ def build_iso(parts: DiskParts, osmet: Osmet, work: Path) -> Path:
 
 
 def _write_boot_files(tree: Path) -> None:
-    shutil.copytree(GUEST / "iso" / "coreos", tree / "coreos")
     isolinux = tree / "isolinux"
     isolinux.mkdir()
     for file in _ISOLINUX_FILES:
         shutil.copy(file, isolinux)
-    kargs = (GUEST / "iso" / "kargs.txt").read_text().strip()
-    before, after = (GUEST / "iso" / "isolinux" / "isolinux.cfg").read_text().split("@KARGS@")
-    area = f"{kargs}\n".ljust(_KARGS_AREA_BYTES, _KARGS_PAD)
-    (isolinux / "isolinux.cfg").write_text(before + area + after)
-    place = {"path": "isolinux/isolinux.cfg", "offset": len(before.encode()), "pad": _KARGS_PAD, "end": "\n"}
-    description = {"default": kargs, "files": [place], "size": _KARGS_AREA_BYTES}
-    (tree / "coreos" / "kargs.json").write_text(json.dumps(description))
-    (tree / "coreos" / "igninfo.json").write_text(json.dumps({"file": "images/ignition.img"}))
+    menu, kargs = GUEST / "iso" / "isolinux.cfg", GUEST / "iso" / "kargs.txt"
+    write_areas(tree, "isolinux/isolinux.cfg", menu.read_text(), kargs.read_text().strip())

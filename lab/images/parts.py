@@ -8,6 +8,7 @@ from pathlib import Path
 from lab.binaries import GUEST_PROGRAMS, coreos_installer_source, ensure_binary
 from lab.cache import content_hash
 from lab.shell import LabError
+from testing import live_iso
 
 GUEST = Path(__file__).parent.parent / "guest"
 """The guest's own files; its README describes them."""
@@ -62,7 +63,7 @@ class Parts:
     @functools.cached_property
     def key(self) -> str:
         """Hash of the guest's files, this builder, the kernel and the programs."""
-        builder = (Path(__file__).parent, Path(__file__).parent.parent / "cache.py")
+        builder = (Path(__file__).parent, Path(__file__).parent.parent / "cache.py", Path(live_iso.__file__))
         return content_hash(GUEST, *builder, self.kernel.release, self.kernel.image, *map(_stamp, self._built))
 
     @property

@@ -1,10 +1,13 @@
 """A stand-in for the payload of `openshift-install create ignition-configs` on platform none, small enough for a VM.
 
+As with openshift-install 4.21 and machine-config-operator 7ff337a4, the bootstrap first boots into a target of its
+own, which pulls by name; every machine has the encapsulated config; and a node pivots and reboots once.
 etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623 and for the
 ingress router. The program treats them as the real ones.
 """
 
 import base64
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +31,10 @@ _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACE = "@PACKED@"
 _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 _ROOT_CA = "/opt/openshift/tls/root-ca.crt"
+_UNITS = "/etc/systemd/system"
+_ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
+_REGISTRY = "registry.lab.test"
+_NODE_IMAGE = ("node-image-overlay.target", "node-image-finish.service")
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,8 @@ def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: 
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_ROOT_CA, root_ca),
         ignition.file(_MANIFEST, _text("infrastructure.yml.j2", plan=site.plan), 0o644),
+        _encapsulated("bootstrap-fips"),
+        *_node_image(),
     )
     return Config(files, (_etcd_unit("new"), _unit("lab-config-server.service")), _users(site)).to_json()
 
@@ -108,7 +117,8 @@ def _master(site: Site, common: list[File], kept: str, worker: str) -> str:
         ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
     )
     names = ("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-config-server.service")
-    return Config(files, (_etcd_unit("join"), *map(_unit, names)), _users(site)).to_json()
+    once, pivot = _first_boot("master")
+    return Config((*files, *once), (_etcd_unit("join"), *map(_unit, names), *pivot), _users(site)).to_json()
 
 
 def _worker(site: Site, router: Pair) -> str:
@@ -116,7 +126,34 @@ def _worker(site: Site, router: Pair) -> str:
         ignition.file("/etc/lab/router.pem", _pem(router)),
         ignition.file("/etc/lab/router.cfg", _text("router.cfg"), 0o644),
     )
-    return Config(files, (_unit("lab-router.service"),), _users(site)).to_json()
+    once, pivot = _first_boot("worker")
+    return Config((*files, *once), (_unit("lab-router.service"), *pivot), _users(site)).to_json()
+
+
+def _encapsulated(name: str) -> File:
+    """What rhcos-fips reads in the initramfs: on a bootstrap it stays, on a node the first boot renames it."""
+    spec = {"config": {"ignition": {"version": "3.1.0"}}, "kernelArguments": [], "fips": False}
+    return ignition.file(_ENCAPSULATED, json.dumps({"metadata": {"name": name}, "spec": spec}))
+
+
+def _node_image() -> tuple[File, ...]:
+    """The bootstrap's way to multi-user.target since 4.19: storage files and a generator, not units of the config."""
+    generator = "/etc/systemd/system-generators/node-image-generator"
+    return (
+        _script("lab-pull.sh"),
+        ignition.file(generator, _text("node-image-generator.sh"), 0o755),
+        ignition.file(
+            f"{_UNITS}/node-image-pull.service", _text("node-image-pull.service.j2", registry=_REGISTRY), 0o644
+        ),
+        *(ignition.file(f"{_UNITS}/{name}", _text(name), 0o644) for name in _NODE_IMAGE),
+    )
+
+
+def _first_boot(role: str) -> tuple[tuple[File, ...], tuple[Unit, ...]]:
+    """The files and units that make a node's first boot pivot and reboot."""
+    name = "machine-config-daemon-firstboot.service"
+    unit = Unit(name, _text(f"{name}.j2", registry=_REGISTRY))
+    return (_encapsulated(f"rendered-{role}"), _script("lab-pull.sh")), (unit,)
 
 
 def _users(site: Site) -> tuple[User, ...]:

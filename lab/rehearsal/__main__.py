@@ -119,9 +119,9 @@ def _plan(project: Path) -> ClusterPlan:
 
 
 def _consoles(text: str) -> None:
-    """Print the last console lines of the machines that an error names."""
+    """Print the last console lines of the machines that an error names last: the reason is at its end."""
     names = [name for name in load_site().names if name in text]
-    for name in names[:2]:
+    for name in sorted(names, key=text.rfind)[-2:]:
         say(f"\nthe last {CONSOLE_LINES} console lines of {name}:")
         for line in site.console_tail(name, CONSOLE_LINES):
             say(f"    {line}")

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assets.render import render
 from cli import chart
 from cluster.plan import ClusterPlan
 from lab import site
@@ -23,7 +24,7 @@ from providers.vip_handoff.engine import NOT_ASKED
 PAYLOAD = ("bootstrap", "master", "worker")
 # Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
 EXPECTED_PREVIEW = (
-    "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 14 RenderedAsset, "
+    "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 17 RenderedAsset, "
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff"
 )
 ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
@@ -54,7 +55,11 @@ class Rehearsal:
     def preflight(self) -> None:
         """Prove that the preflight refuses each fault of a provisioner."""
         with self.report.step("the preflight refuses each fault"):
-            refuse_each_fault(ProvisionerPreflightSpec.of(self.plan, STACK), self.stack.project, self.report)
+            refuse_each_fault(
+                ProvisionerPreflightSpec.of(self.plan, STACK, render(self.plan).paths),
+                self.stack.project,
+                self.report,
+            )
 
     def refusals(self) -> None:
         """Prove that each mistake is refused before any machine runs."""

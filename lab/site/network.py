@@ -85,7 +85,14 @@ def is_listening(protocol: str, address: IPv4Address, port: int) -> bool:
 def _dnsmasq_conf(plan: Intent) -> str:
     network = provisioner_address(plan).network
     reserved = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
-    values = {"plan": plan, "reserved": reserved, "static": STATIC, "network": network, "state": DNS}
+    values = {
+        "plan": plan,
+        "reserved": reserved,
+        "static": STATIC,
+        "network": network,
+        "state": DNS,
+        "address": provisioner_address(plan).ip,
+    }
     return render("site/files/dnsmasq.conf.j2", **values)
 
 

@@ -7,11 +7,11 @@ ROOT = Path("/var/lib/okd-lab")
 LIBVIRT = ROOT / "libvirt"
 POOL = ROOT / "pool"
 DISKS = ROOT / "disks"  # outside the pool, so that all volumes in the pool are the program's
-CONSOLE = ROOT / "console"
 BMC = ROOT / "bmc"
 DNS = ROOT / "dns"
 PID = ROOT / "pid"
 LOG = ROOT / "log"
+CONSOLE = LOG / "console"
 LOCK = Path("/run/okd-lab.lock")
 RESOLV_CONF = Path("/etc/netns") / NAMESPACE / "resolv.conf"
 

@@ -53,9 +53,8 @@ async def _all(
     work = asyncio.create_task(_each(ways, pool, pause))
     await asyncio.wait({watch, work}, return_when=asyncio.FIRST_COMPLETED)
     if watch.done():
-        work.cancel()
         watch.result()
-    watch.cancel()
+    # What of the two is still under way ends with this loop.
     return work.result()
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.options import Phase
-from payload.checks import check_payload
+from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig
 from payload.reading import payload_folder
 from providers.base.errors import Fault, HypervisorError, PayloadError
@@ -234,7 +234,8 @@ def _payload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterato
             contents[name] = probe.payload(spec.stack, name, getattr(spec.payload, name))
         except PayloadError as error:
             faults.append(error.fault)
-    faults += check_payload(payload_folder(spec.stack), contents, spec.domain, probe.now())
+    expected = Expected(spec.domain, spec.topology, spec.paths)
+    faults += check_payload(payload_folder(spec.stack), contents, expected, probe.now())
     faults += _kubeconfig(spec, probe, None if faults else contents.get("bootstrap"))
     yield from faults
 

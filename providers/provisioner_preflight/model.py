@@ -1,8 +1,11 @@
 """Inputs of `ProvisionerPreflight`, and the protocol of its probes."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, Self
+
+from pydantic import Field
 
 from cluster.options import PayloadDigests, Phase
 from cluster.plan import ClusterPlan
@@ -20,6 +23,10 @@ class ProvisionerPreflightSpec(Spec):
     payload: PayloadDigests
     domain: str
     """Domain of the cluster."""
+    topology: dict[str, str] = Field(default_factory=dict)
+    """The values of install-config that the payload must repeat, by path; see `topology_of`."""
+    paths: tuple[str, ...] = ()
+    """The paths of all files that this program writes on the machines."""
     libvirt_uri: str
     bridges: dict[str, str]
     """Bridges by their keys in platform.baremetal."""
@@ -41,7 +48,7 @@ class ProvisionerPreflightSpec(Spec):
     base_iso_url: str
 
     @classmethod
-    def of(cls, plan: ClusterPlan, stack: str) -> Self:
+    def of(cls, plan: ClusterPlan, stack: str, paths: Iterable[str]) -> Self:
         """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}
@@ -50,6 +57,8 @@ class ProvisionerPreflightSpec(Spec):
             stack=stack,
             payload=options.payload,
             domain=plan.domain,
+            topology=plan.topology,
+            paths=tuple(sorted(paths)),
             libvirt_uri=plan.libvirt_uri,
             bridges={key: name for key, name in bridges.items() if name},
             vm=plan.bootstrap.name,

@@ -95,6 +95,7 @@ def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Reader
         _asked("NetworkManager", _texts(folders, Reader.NETWORK_MANAGER), *NO_OTHER_CONFIG, "--print-config"),
         _asked("nmcli", _texts(folders, Reader.KEYFILE), "--offline", "connection", "modify", "connection.id", "any"),
         _dhclient(_texts(folders, Reader.DHCLIENT)),
+        _tmpfiles(_texts(folders, Reader.TMPFILES)),
         _systemd(folders),
         _asked("ignition-validate", ignitions, "-"),
         _coredns(_texts(folders, Reader.COREDNS)),
@@ -161,6 +162,12 @@ def _dhclient(texts: Mapping[str, bytes]) -> ReaderVerdict:
     """Ask dhclient, which exits with 0 even if it complains of a line; without an interface it does nothing else."""
     quietly = ("-4", "-n", "-d", "-cf", FILE, "-lf", "/dev/null", "-pf", "/dev/null")
     return _asked("dhclient", texts, *quietly, within=OWN_NETWORK, complaint=rb" line \d+: ")
+
+
+def _tmpfiles(texts: Mapping[str, bytes]) -> ReaderVerdict:
+    """Ask systemd-tmpfiles, which judges a file by creating what it lists: as root, below a folder of its own."""
+    with tempfile.TemporaryDirectory() as root:
+        return _asked("systemd-tmpfiles", texts, "--create", f"--root={root}", "-", within=OWN_NETWORK)
 
 
 def _coredns(texts: Mapping[str, bytes]) -> ReaderVerdict:

@@ -6,6 +6,7 @@ Only one per process, since the emulator keeps its state in its module.
 import http.server
 import json
 import logging
+import socket
 import ssl
 import tempfile
 import threading
@@ -28,6 +29,8 @@ from testing.certificates import Authority
 
 USER, PASSWORD = "admin", "s3cret-of-the-BMC"
 SECOND_USER, SECOND_PASSWORD = "operator", "another-s3cret"
+API_PORT = 6443
+MEDIA = 253  # the last number of an address
 MEETING_S = 20
 READS = 2  # of a power-on system, before its installer is done
 
@@ -85,6 +88,9 @@ class Emulator:
     guest: FakeGuest
     context: ssl.SSLContext
     certificate: str
+    network: str
+    """How the loopback addresses begin that are this emulator's alone."""
+    machines: dict[str, int]
     requests: list[str] = field(default_factory=list)
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
     """Properties that a server reports in place of the emulator's, by system UUID."""
@@ -112,6 +118,15 @@ class Emulator:
         self.meeting = None
         self.met.clear()
 
+    def api(self, uuid: str) -> str:
+        """Where the installed system of a server answers."""
+        return f"{self.network}.{self.machines[uuid]}"
+
+    @property
+    def media(self) -> str:
+        """Where nothing listens: an address for a media server."""
+        return f"{self.network}.{MEDIA}"
+
     def address(self, uuid: str, port: int = 0) -> str:
         """BMC address, as an install-config has it."""
         return f"redfish-virtualmedia+https://127.0.0.1:{port or self.port}/redfish/v1/Systems/{uuid}"
@@ -131,12 +146,12 @@ class Emulator:
 
 
 @contextmanager
-def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
+def running(folder: Path, machines: dict[str, int]) -> Iterator[Emulator]:
     """Run the emulator.
 
     Args:
         folder: Folder for its state.
-        machines: Loopback address of the installed system by system UUID.
+        machines: Last number of the installed system's loopback address by system UUID.
     """
     authority = Authority.create("lab-bmc-ca")
     pair = authority.issue(["api.okd.lab.test"], [IPv4Address("127.0.0.1")])
@@ -168,11 +183,11 @@ def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         server = make_server("127.0.0.1", 0, emulator.app, threaded=True, ssl_context=context)
-        bmc = Emulator(server.port, authority, guest, context, pair.certificate)
+        bmc = Emulator(server.port, authority, guest, context, pair.certificate, _free_network(stack), machines)
         _watch(bmc)
         _serve(stack, server)
-        for uuid, address in machines.items():
-            _serve(stack, _api(guest, uuid, address, context))
+        for uuid in machines:
+            _serve(stack, _api(guest, uuid, bmc.api(uuid), context))
         yield bmc
 
 
@@ -180,6 +195,16 @@ def _serve(stack: ExitStack, server: Any) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     stack.callback(server.server_close)
     stack.callback(server.shutdown)
+
+
+def _free_network(stack: ExitStack) -> str:
+    """Take the first /24 of loopback that no other emulator of this machine has; its last address is the claim."""
+    for number in range(77, 256):
+        claim = stack.enter_context(socket.socket())
+        with suppress(OSError):
+            claim.bind((f"127.0.{number}.254", API_PORT))
+            return f"127.0.{number}"
+    raise AssertionError("each /24 from 127.0.77.0 on has an emulator")
 
 
 def _watch(bmc: Emulator) -> None:
@@ -220,7 +245,7 @@ def _api(guest: FakeGuest, uuid: str, address: str, context: ssl.SSLContext) -> 
         def log_message(self, *args: Any) -> None:
             pass
 
-    server = http.server.ThreadingHTTPServer((address, 6443), Handler)
+    server = http.server.ThreadingHTTPServer((address, API_PORT), Handler)
     server.daemon_threads = True
     server.socket = context.wrap_socket(server.socket, server_side=True)
     return server

@@ -47,12 +47,32 @@ class Cluster:
             left.unlink()
         self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
 
+    def start_all(self, *healthy: str) -> None:
+        """All machines; the API runs on the nodes that are named, and their keepalived has all that it can have.
+
+        The bootstrap holds the VIP before a node may claim it.
+        """
+        self.start_bootstrap()
+        for name in self.nodes:
+            self.start_services(name, healthy=name in healthy)
+        self.until_held_by(self.bootstrap.name)
+        for name in self.nodes:
+            self.start_keepalived(name)
+        self.until_healthy(*healthy)
+
     def start_node(self, name: str, *, healthy: bool = True) -> None:
-        node = self.nodes[name]
+        self.start_services(name, healthy=healthy)
+        self.start_keepalived(name)
+
+    def start_services(self, name: str, *, healthy: bool = True) -> None:
+        """All but keepalived."""
         if healthy:
-            node.start_api(self.certificate, self.answer_ms)
-        node.start_haproxy()
-        node.start_keepalived([address for vip in self.plan.vips_of(Role.CONTROL_PLANE) for address in vip.addresses])
+            self.nodes[name].start_api(self.certificate, self.answer_ms)
+        self.nodes[name].start_haproxy()
+
+    def start_keepalived(self, name: str) -> None:
+        vips = [address for vip in self.plan.vips_of(Role.CONTROL_PLANE) for address in vip.addresses]
+        self.nodes[name].start_keepalived(vips)
 
     def holders(self) -> set[str]:
         """Return the names of the machines that hold the API VIP of any family."""

@@ -19,7 +19,7 @@ from testing.scene.cluster import DOMAIN, Cluster
 from testing.scene.machine import vip_channel
 from wires.api.api import Api
 
-STABLE_S, SOAK_S, DEADLINE_S = 1.0, 2.0, 60.0
+STABLE_S, SOAK_S, DEADLINE_S = 1.0, 2.0, 120.0
 
 
 @dataclass

@@ -29,7 +29,6 @@ def env(tmp_path: Path) -> dict[str, str]:
     return env
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "line"),
     [

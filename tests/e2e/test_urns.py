@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from testing.previews import fresh
 
 THREE_CLUSTERS = """
@@ -26,7 +24,6 @@ for name, opts in below.items():
 """
 
 
-@pytest.mark.slow
 def test_each_urn_input_is_the_engines_urn_also_below_a_foreign_component(tmp_path: Path) -> None:
     project = fresh(tmp_path)
     (project.program / "__main__.py").write_text(THREE_CLUSTERS)

@@ -58,8 +58,8 @@ def test_phase_bootstrap_declares_the_vm_and_installs_the_control_plane_alone(bo
 @pytest.mark.parametrize(
     ("phase", "counts"),
     [
-        ("bootstrap", {"okd-bootstrap": 14, "okd-control-plane": 13, "okd-compute": 12, "okd-hosts": 3}),
-        ("production", {"okd-control-plane": 13, "okd-compute": 12, "okd-hosts": 3}),
+        ("bootstrap", {"okd-bootstrap": 17, "okd-control-plane": 16, "okd-compute": 15, "okd-hosts": 8}),
+        ("production", {"okd-control-plane": 16, "okd-compute": 15, "okd-hosts": 8}),
     ],
 )
 def test_every_rendered_file_is_declared_once_with_its_golden_content(
@@ -275,6 +275,16 @@ def test_each_role_gets_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
     seen = {each.name: each.inputs["reinstall"] for each in graph.of("HostProvisioning")}
     assert seen == {INSTALL_MASTERS: {}, INSTALL_WORKERS: {"okd-worker-0": "serial-of-okd-okd-worker-0"}}
     assert graph.refused == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "running"),
+    [({"phase": "production", "import_production": True}, True), ({"phase": "bootstrap"}, False)],
+    ids=["imported", "new"],
+)
+def test_an_imported_cluster_is_never_forced_off(changes: dict[str, Any], running: bool) -> None:
+    left_running = {each.name: each.inputs["running"] for each in run(**changes).of("BmcHost")}
+    assert left_running == dict.fromkeys(CONTROL_PLANE | COMPUTE, running)
 
 
 def test_each_server_gets_its_own_consent(bootstrap: Graph) -> None:

@@ -131,6 +131,11 @@ def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[s
             ],
             id="good-and-not-installed-yet",
         ),
+        pytest.param(
+            lambda c: bare(c)["hosts"][0].update(networkConfig={"interfaces": [{"name": "sriov:eno1:0"}]}),
+            [f"{FILE}: platform.baremetal.hosts[0].networkConfig: interfaces[0].name: sriov:<card>:<number> can be"],
+            id="a-network-that-no-file-can-be-made-of",
+        ),
     ],
 )
 def test_a_wrong_install_config_ends_the_run_before_anything_is_declared(

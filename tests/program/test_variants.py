@@ -72,13 +72,10 @@ def test_a_dual_stack_cluster_proves_both_ingress_vips_and_probes_both_families(
 def test_a_rollout_knows_whether_its_hosts_are_unicast_peers(
     declared: Run, name: str, unicast: tuple[bool, ...]
 ) -> None:
-    if name == "static" and not clusters.has_nmstatectl():
-        pytest.skip("nmstatectl is not installed")
     production = declared(name, declared(name), phase="production")
     assert tuple(each.inputs["unicast"] for each in production.of("HostProvisioning")) == unicast
 
 
-@clusters.needs_nmstatectl
 def test_each_host_gets_its_own_keyfiles_and_those_with_a_password_are_secret(declared: Run) -> None:
     graph = declared("static")
     assert "keyfiles" in graph.one("HostProvisioning").secrets

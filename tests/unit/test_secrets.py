@@ -141,7 +141,6 @@ def test_a_secret_field_is_in_no_repr(model: type[BaseModel], field: str) -> Non
         assert CANARY not in f"{instance} {instance!r}"
 
 
-@clusters.needs_nmstatectl
 def test_no_spec_made_from_a_plan_shows_its_passwords(tmp_path: Path) -> None:
     static, login = clusters.VARIANTS["static"], {"username": "root", "password": CANARY}
     plan = Files(tmp_path).plan(static.change, **static.options, bmc_credentials={"okd-master-0": login})

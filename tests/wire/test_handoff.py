@@ -16,7 +16,16 @@ from providers.vip_handoff.model import VipHandoffOuts
 from testing.documents import table
 from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
 from testing.scene.cluster import cluster_of
-from testing.scene.fault import ASKED, NODES, RELEASED, UNTOUCHED, Measured, Scene, behind_an_uplink, filtered
+from testing.scene.fault import (
+    ASKED,
+    NODES,
+    RELEASED,
+    UNTOUCHED,
+    Measured,
+    Scene,
+    behind_an_uplink,
+    filtered,
+)
 from testing.scene.handoff import handoff_of
 from testing.scene.machine import BRIDGE, until
 
@@ -263,7 +272,7 @@ def killed_after_let_go(scene: Scene) -> None:
     # The killed process is not the VM's parent, so its Popen cannot end the VM.
     scene.handoff.when["let go"] = partial(os.kill, vm.pid, signal.SIGKILL)
     scene.move_killed("done")
-    assert vm.wait(5) == -signal.SIGKILL
+    assert vm.wait(60) == -signal.SIGKILL
     scene.handoff.when.clear()
     scene.done(ASKED)
 
@@ -349,7 +358,17 @@ def scene_of(name: str, folder: Path, certificate: str, measured: Measured) -> I
         yield Scene(cluster, handoff, stack, measured)
 
 
-@pytest.mark.parametrize(("name", "end"), FAULTS.items(), ids=FAULTS)
+ALONE = {"nodes-die-after-release"}
+"""They bound a time, which a busy machine stretches."""
+
+
+ROWS = [
+    pytest.param(name, end, id=name, marks=[pytest.mark.alone] if name in ALONE else [])
+    for name, end in FAULTS.items()
+]
+
+
+@pytest.mark.parametrize(("name", "end"), ROWS)
 def test_a_fault_ends_as_the_document_says(
     name: str, end: str, tmp_path: Path, certificate: str, measured: Measured
 ) -> None:

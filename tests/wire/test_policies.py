@@ -24,11 +24,7 @@ def test_policy_release_moves_the_vip_only_after_the_bootstrap_releases_it(
 ) -> None:
     def scenario() -> None:
         with cluster_of(name, tmp_path, certificate) as cluster:
-            cluster.start_bootstrap()
-            cluster.until_held_by("okd-bootstrap")
-            for node in cluster.nodes:
-                cluster.start_node(node)
-            cluster.until_healthy(*cluster.nodes)
+            cluster.start_all(*cluster.nodes)
             assert cluster.holders() == {"okd-bootstrap"}
             with vip_channel(cluster.bootstrap) as send, connects_of_a_client(cluster.vips[-1]) as connects:
                 assert send("status") == "held vip=yes api=yes"

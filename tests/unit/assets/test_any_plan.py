@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.render import BOOTSTRAP, render
@@ -72,7 +72,6 @@ def _host(config: dict[str, Any], name: str, index: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_nothing_in_the_renders_contradicts_the_policy(policy: Policy, data: st.DataObject) -> None:
     intent = data.draw(any_intent((policy,)))
@@ -80,7 +79,6 @@ def test_nothing_in_the_renders_contradicts_the_policy(policy: Policy, data: st.
     assert contradictions(intent, render(intent)) == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(any_intent())
 def test_no_two_roles_claim_a_vip_with_equal_priority(intent: Intent) -> None:
     claims = {
@@ -98,7 +96,7 @@ def test_no_two_roles_claim_a_vip_with_equal_priority(intent: Intent) -> None:
         assert len({each.effective() for each in nodes}) == len(nodes)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings().max_examples // 8)
 @given(any_intent())
 def test_every_reader_accepts_its_rendered_files(intent: Intent) -> None:
     rendered = render(intent)

@@ -32,7 +32,7 @@ def rendered(name: str) -> dict[str, bytes]:
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize("name", clusters.NAMES)
+@pytest.mark.parametrize("name", clusters.VARIANTS)
 def test_rendered_trees_equal_the_golden_ones_byte_for_byte(name: str, accept_golden: bool) -> None:
     today = rendered(name)
     if accept_golden:
@@ -100,7 +100,7 @@ def test_a_stored_difference_that_holds_too_much_is_found(stored: Tree, lines: l
     assert list(redundancies(stored, FIRST)) == lines
 
 
-@pytest.mark.parametrize("name", clusters.NAMES)
+@pytest.mark.parametrize("name", clusters.VARIANTS)
 def test_every_reader_accepts_every_tree(name: str) -> None:
     intent = clusters.intent(name)
     tree = render(intent)

@@ -14,7 +14,7 @@ from assets.ignition import Config, Content, File, Resource, Unit, User, compose
 from assets.render import render
 from cluster.plan import ClusterPlan
 from providers.base.errors import AssetError
-from testing.ignition_validate import needs_validate, validate
+from testing.ignition_validate import validate
 
 PAYLOAD = b'{"ignition": {"version": "3.2.0"}, "passwd": {"users": [{"name": "core"}]}}'
 INSTALL = "[Install]\nWantedBy=multi-user.target\n"
@@ -83,13 +83,11 @@ KINDS = {
 }
 
 
-@needs_validate
 @pytest.mark.parametrize("kind", KINDS)
 def test_ignition_accepts_every_kind_of_part_without_a_warning(kind: str) -> None:
     assert validate(KINDS[kind].to_json()) == ""
 
 
-@needs_validate
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("composed", [False, True], ids=["ours", "composed"])
 def test_ignition_accepts_the_config_of_every_machine(plan: ClusterPlan, machine: str, composed: bool) -> None:

@@ -214,3 +214,30 @@ def test_a_network_change_restarts_coredns_only_if_the_servers_changed(
     assert run.returncode == 0, run.stderr
     asked = (scripts / "asked").read_text() if (scripts / "asked").exists() else ""
     assert asked == ("--no-block try-restart okd-coredns.service\n" if restarted else "")
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("machine", "action", "restarted"),
+    [
+        pytest.param("moved-to-br-ex", "up", True, id="moved"),
+        pytest.param("moved-to-br-ex", "down", False, id="another-action"),
+        pytest.param("two-networks", "up", False, id="the-same"),
+    ],
+)
+def test_keepalived_restarts_when_the_network_of_its_vip_moves_to_another_interface(
+    scripts: Path, machine: str, action: str, restarted: bool
+) -> None:
+    (dispatcher,) = (file for file in render_bootstrap(plans.plan()) if file.name == "okd-keepalived")
+    text = dispatcher.text.replace("/usr/local/bin", f"{scripts}/bin").replace("192.168.111.5", "192.0.2.5")
+    (scripts / "bin/okd-keepalived").write_text(text)
+    (scripts / "bin/systemctl").write_text(f'#!/bin/sh\necho "$@" >>{scripts}/asked\n')
+    (scripts / "bin/systemctl").chmod(0o755)
+    (scripts / "run/okd-baremetal").mkdir(parents=True)
+    (scripts / "run/okd-baremetal/keepalived.conf").write_text("vrrp_instance x {\n    interface lan0\n}\n")
+    network = MACHINES[machine][0]
+    call = f"PATH={scripts}/bin:$PATH bash {scripts}/bin/okd-keepalived br-ex {action}"
+    run = run_on_a_machine(f"{network}\n{call}", scripts)
+    assert run.returncode == 0, run.stderr
+    asked = (scripts / "asked").read_text() if (scripts / "asked").exists() else ""
+    assert asked == ("--no-block try-restart okd-keepalived.service\n" if restarted else "")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -112,10 +111,6 @@ def wait_for(what: str, command: str, wanted: int = 0) -> str:
         """
 
 
-needs_haproxy = pytest.mark.skipif(shutil.which("haproxy", path=SBIN) is None, reason="haproxy is not installed")
-
-
-@needs_haproxy
 def test_the_checks_read_from_haproxy_whether_any_api_and_the_own_one_are_up(
     scripts: Path, certificate: str, plan: ClusterPlan
 ) -> None:
@@ -171,7 +166,6 @@ def balancer(scripts: Path, plan: ClusterPlan, *, checked: bool = True) -> str:
 STOP_BALANCER = "kill $balancer; wait $balancer || true\n"
 
 
-@needs_haproxy
 def test_a_node_whose_haproxy_has_just_started_claims_nothing_before_the_first_checks_have_ended(
     scripts: Path, plan: ClusterPlan
 ) -> None:
@@ -195,7 +189,6 @@ def test_a_node_whose_haproxy_has_just_started_claims_nothing_before_the_first_c
     assert int(grace) >= 2 + int(check_s), "a check starts within 2 s"
 
 
-@needs_haproxy
 def test_a_request_goes_on_to_the_next_member_while_a_dead_one_is_not_noticed_yet(
     scripts: Path, certificate: str, plan: ClusterPlan
 ) -> None:
@@ -232,7 +225,6 @@ print("hung up")
 """
 
 
-@needs_haproxy
 def test_a_client_that_says_nothing_is_hung_up_on_and_reaches_no_api_server(scripts: Path, plan: ClusterPlan) -> None:
     """haproxy would keep a connection for each, and have none left for others."""
     run = run_on_a_machine(
@@ -335,3 +327,10 @@ def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scri
         assert release(scripts).read_text() == f"{LET_GO}\n"
         assert guest.send("hold") == "held vip=no api=no"
         assert release(scripts).read_text() == "0\n"
+
+
+def test_the_channel_answers_held_before_anything_was_released(scripts: Path) -> None:
+    with channel(scripts) as provisioner:
+        release(scripts).unlink()
+        assert provisioner.send("status") == "held vip=no api=no"
+        assert provisioner.send("release") == "released vip=no api=no"

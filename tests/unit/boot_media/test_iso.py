@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from boot_media.iso import POWER_OFF, Iso, IsoMaker
+from boot_media.tools import find_coreos_installer
 from providers.base.errors import BootMediaError
-from testing import live_iso
+from testing.live_iso import live_iso
 
 INSTALL_VERSION = r"Fix: install coreos-installer 0\.27\.0, or run tools/coreos-installer$"
 CONFIG = b'{"ignition":{"version":"3.2.0"}}'
@@ -23,13 +24,13 @@ AREA = 256 * 1024
 
 @pytest.fixture(scope="module")
 def installer() -> Path:
-    return live_iso.installer()
+    return find_coreos_installer()
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("iso") / "base.iso"
-    path.write_bytes(live_iso.live_iso())
+    path.write_bytes(live_iso())
     return path
 
 

@@ -1,7 +1,6 @@
 """Keyfiles of a networkConfig, made by the real nmstatectl."""
 
 import os
-from collections.abc import Callable, Mapping
 from configparser import RawConfigParser
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 
 from boot_media.keyfiles import keyfiles_of
-from boot_media.tools import find_nmstatectl
 from cluster.install_config.read import mapping
 from cluster.plan.model import Keyfile
 from providers.base.errors import BootMediaError
@@ -21,16 +19,6 @@ TWICE = (
     "a profile-name is used twice, starts with a dot or has a slash. Fix: choose another name: it becomes a file name"
 )
 Document = dict[str, Any]
-Convert = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
-
-
-@pytest.fixture(scope="module")
-def convert() -> Convert:
-    try:
-        find_nmstatectl()
-    except BootMediaError as error:
-        pytest.skip(str(error))
-    return keyfiles_of
 
 
 def ethernet(name: str, **more: Any) -> Document:
@@ -69,20 +57,20 @@ def read(files: tuple[Keyfile, ...]) -> dict[str, dict[str, dict[str, str]]]:
     return profiles
 
 
-def refusal(convert: Convert, document: Document) -> str:
+def refusal(document: Document) -> str:
     with pytest.raises(BootMediaError) as caught:
-        convert(document)
+        keyfiles_of(document)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_a_static_address_with_dns_and_a_route(convert: Convert) -> None:
+def test_a_static_address_with_dns_and_a_route() -> None:
     document = {
         "interfaces": [ethernet("eth0", ipv4=static("192.0.2.20/24"))],
         "dns-resolver": {"config": {"server": ["192.0.2.1"], "search": ["lab.test"]}},
         "routes": {"config": [route("0.0.0.0/0", "192.0.2.1", "eth0")]},
     }
-    profiles = read(convert(document))
+    profiles = read(keyfiles_of(document))
     assert list(profiles) == ["eth0.nmconnection"]
     profile = profiles["eth0.nmconnection"]
     assert profile["connection"]["interface-name"] == "eth0"
@@ -97,19 +85,19 @@ def test_a_static_address_with_dns_and_a_route(convert: Convert) -> None:
     assert profile["ipv6"]["method"] == "disabled"
 
 
-def test_ipv6(convert: Convert) -> None:
+def test_ipv6() -> None:
     document = {
         "interfaces": [ethernet("eth0", ipv6=static("2001:db8::20/64"))],
         "dns-resolver": {"config": {"server": ["2001:db8::1"]}},
         "routes": {"config": [route("::/0", "2001:db8::1", "eth0")]},
     }
-    profile = read(convert(document))["eth0.nmconnection"]
+    profile = read(keyfiles_of(document))["eth0.nmconnection"]
     assert (profile["ipv4"]["method"], profile["ipv6"]["method"]) == ("disabled", "manual")
     assert (profile["ipv6"]["address0"], profile["ipv6"]["dns"]) == ("2001:db8::20/64", "2001:db8::1")
     assert profile["ipv6"]["route0"].startswith("::/0,2001:db8::1,")
 
 
-def test_a_vlan_on_a_bond(convert: Convert) -> None:
+def test_a_vlan_on_a_bond() -> None:
     bond = {"mode": "802.3ad", "options": {"miimon": 100}, "port": ["eth0", "eth1"]}
     document = {
         "interfaces": [
@@ -123,7 +111,7 @@ def test_a_vlan_on_a_bond(convert: Convert) -> None:
             },
         ]
     }
-    profiles = read(convert(document))
+    profiles = read(keyfiles_of(document))
     assert list(profiles) == [f"{name}.nmconnection" for name in ("bond0.7", "bond0", "eth0", "eth1")]
     assert profiles["bond0.nmconnection"]["bond"] == {"mode": "802.3ad", "miimon": "100"}
     for port in ("eth0", "eth1"):
@@ -134,25 +122,25 @@ def test_a_vlan_on_a_bond(convert: Convert) -> None:
     assert vlan["ipv4"]["address0"] == "192.0.2.20/24"
 
 
-def test_an_interface_identified_by_its_mac_may_have_any_name(convert: Convert) -> None:
+def test_an_interface_identified_by_its_mac_may_have_any_name() -> None:
     known = {"identifier": "mac-address", "mac-address": "52:54:00:aa:bb:cc"}
     vlan = {"name": "vlan7", "type": "vlan", "state": "up", "vlan": {"base-iface": "one", "id": 7}}
-    profiles = read(convert({"interfaces": [ethernet("one", **known, ipv4=static("192.0.2.20/24")), vlan]}))
+    profiles = read(keyfiles_of({"interfaces": [ethernet("one", **known, ipv4=static("192.0.2.20/24")), vlan]}))
     profile = profiles["one.nmconnection"]
     assert profile["ethernet"] == {"mac-address": "52:54:00:AA:BB:CC"}
     assert "interface-name" not in profile["connection"]
     assert profiles["vlan7.nmconnection"]["vlan"]["parent"] == profile["connection"]["uuid"]
 
 
-def test_a_mac_without_an_identifier_is_assigned_to_the_interface(convert: Convert) -> None:
-    profile = read(convert({"interfaces": [ethernet("eth0", **{"mac-address": "52:54:00:aa:bb:cc"})]}))
+def test_a_mac_without_an_identifier_is_assigned_to_the_interface() -> None:
+    profile = read(keyfiles_of({"interfaces": [ethernet("eth0", **{"mac-address": "52:54:00:aa:bb:cc"})]}))
     assert profile["eth0.nmconnection"]["ethernet"] == {"cloned-mac-address": "52:54:00:AA:BB:CC"}
     assert profile["eth0.nmconnection"]["connection"]["interface-name"] == "eth0"
 
 
 @pytest.mark.parametrize("document", [{}, {"interfaces": []}], ids=["empty", "no-interfaces"])
-def test_an_empty_config_gives_no_keyfiles(convert: Convert, document: Document) -> None:
-    assert convert(document) == ()
+def test_an_empty_config_gives_no_keyfiles(document: Document) -> None:
+    assert keyfiles_of(document) == ()
 
 
 def examples() -> list[Any]:
@@ -166,23 +154,21 @@ def examples() -> list[Any]:
 
 
 @pytest.mark.parametrize("document", examples())
-def test_documented_examples(convert: Convert, document: Document) -> None:
+def test_documented_examples(document: Document) -> None:
     if "sriov:" not in repr(document):
-        assert convert(document)
+        assert keyfiles_of(document)
         return
-    assert refusal(convert, document).startswith(
-        "interfaces[1].name: sriov:<card>:<number> can be resolved only on a running"
-    )
+    assert refusal(document).startswith("interfaces[1].name: sriov:<card>:<number> can be resolved only on a running")
     # That page sets the rates on the bond too, where nmstate has no such key.
     bond = document["interfaces"][-1]
     bond["link-aggregation"] = {"mode": "active-backup", "port": ["eno1v0", "eno2v0"]}
     named = {**document, "interfaces": [document["interfaces"][0], bond]}
-    assert "unknown field `m" in refusal(convert, named)
+    assert "unknown field `m" in refusal(named)
     del bond["min-tx-rate"], bond["max-tx-rate"]
-    assert len(convert(named)) == 4
+    assert len(keyfiles_of(named)) == 4
 
 
-def test_the_keyfiles_are_the_same_bytes_each_time(convert: Convert) -> None:
+def test_the_keyfiles_are_the_same_bytes_each_time() -> None:
     """nmstate keeps route rules in hash tables with a new seed for each run."""
     names = [f"eth{index}" for index in range(4)]
     interfaces = [
@@ -205,26 +191,26 @@ def test_the_keyfiles_are_the_same_bytes_each_time(convert: Convert) -> None:
         "route-rules": {"config": rules},
         "dns-resolver": {"config": {"server": ["10.0.0.1", "2001:db8::1"], "options": ["rotate"]}},
     }
-    first = convert(document)
-    assert all(convert(document) == first for _ in range(5))
+    first = keyfiles_of(document)
+    assert all(keyfiles_of(document) == first for _ in range(5))
     ipv4 = read(first)["eth1.nmconnection"]["ipv4"]
     assert ipv4["routing-rule0"] == "priority 1010 from 10.0.1.0/32 table 101"
     assert ipv4["routing-rule11"] == "priority 1021 from 10.0.1.11/32 table 101"
 
 
 @pytest.mark.parametrize("table", [{}, {"route-table": 0}, {"route-table": 254}], ids=["none", "zero", "main"])
-def test_a_route_rule_that_nmstate_keeps_only_by_chance_is_refused(convert: Convert, table: Document) -> None:
+def test_a_route_rule_that_nmstate_keeps_only_by_chance_is_refused(table: Document) -> None:
     document: Document = {
         "interfaces": [ethernet(f"eth{i}", ipv4=static(f"10.0.{i}.5/24")) for i in range(2)],
         "routes": {"config": [route(f"172.{16 + i}.0.0/16", f"10.0.{i}.1", f"eth{i}") for i in range(2)]},
         "route-rules": {"config": [{"ip-from": "10.0.0.0/24", "priority": 100, **table}]},
     }
-    assert refusal(convert, document) == (
+    assert refusal(document) == (
         "route-rules: table 254 has routes through eth0, eth1; nmstatectl would add its rules to a random one. "
         "Fix: give each interface a table of its own"
     )
     document["route-rules"]["config"][0]["iif"] = "eth1"
-    assert "routing-rule0" in read(convert(document))["eth1.nmconnection"]["ipv4"]
+    assert "routing-rule0" in read(keyfiles_of(document))["eth1.nmconnection"]["ipv4"]
 
 
 @pytest.mark.parametrize(
@@ -271,12 +257,12 @@ def test_a_route_rule_that_nmstate_keeps_only_by_chance_is_refused(convert: Conv
         ),
     ],
 )
-def test_a_refusal_is_one_line(convert: Convert, document: Document, words: str) -> None:
-    assert refusal(convert, document) == words
+def test_a_refusal_is_one_line(document: Document, words: str) -> None:
+    assert refusal(document) == words
 
 
-def test_a_long_refusal_is_cut(convert: Convert) -> None:
-    what, _, fix = refusal(convert, {"interfaces": [ethernet("eth0", **{"x" * 1000: 1})]}).partition(". Fix: ")
+def test_a_long_refusal_is_cut() -> None:
+    what, _, fix = refusal({"interfaces": [ethernet("eth0", **{"x" * 1000: 1})]}).partition(". Fix: ")
     assert len(what) == len("nmstatectl refuses it: ") + 400
     assert fix == CORRECT.removeprefix("Fix: ")
 
@@ -284,8 +270,8 @@ def test_a_long_refusal_is_cut(convert: Convert) -> None:
 class TestSecrets:
     """Passwords, such as those of 802.1X."""
 
-    def test_secrets_are_in_the_keyfile_and_in_no_repr(self, convert: Convert) -> None:
-        (file,) = convert(authenticated(**{"private-key": "/etc/pki/key.pem", "private-key-password": SECRET}))
+    def test_secrets_are_in_the_keyfile_and_in_no_repr(self) -> None:
+        (file,) = keyfiles_of(authenticated(**{"private-key": "/etc/pki/key.pem", "private-key-password": SECRET}))
         assert read((file,))["eth0.nmconnection"]["802-1x"]["private-key-password"] == SECRET
         assert SECRET not in repr(file)
 
@@ -304,14 +290,14 @@ class TestSecrets:
             pytest.param(authenticated(password=r"987654321\n"), id="backslash"),
         ],
     )
-    def test_a_refusal_shows_no_secret(self, convert: Convert, document: Document) -> None:
-        line = refusal(convert, document)
+    def test_a_refusal_shows_no_secret(self, document: Document) -> None:
+        line = refusal(document)
         assert "987" not in line
         assert "321" not in line
 
     def test_a_refused_secret_is_not_shown(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         instead(monkeypatch, tmp_path, f"#!/bin/sh\nif grep -o {SECRET} >&2; then exit 1; fi\n")
-        assert refusal(keyfiles_of, authenticated(password=SECRET)) == (
+        assert refusal(authenticated(password=SECRET)) == (
             f"nmstatectl refuses it: a password or another secret in it is malformed. {CORRECT}"
         )
 
@@ -337,4 +323,4 @@ class TestSecrets:
 def test_another_program_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, line: str) -> None:
     tool = instead(monkeypatch, tmp_path, script)
     document = {"interfaces": [ethernet("eth0", **{"802.1x": {"password": SECRET}})]}
-    assert refusal(keyfiles_of, document) == f"{tool}: {line}"
+    assert refusal(document) == f"{tool}: {line}"

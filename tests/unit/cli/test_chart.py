@@ -1,8 +1,6 @@
 """A handoff's outputs as a chart, in text and as a picture."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +9,7 @@ import pytest
 
 from cli import chart
 from providers.vip_handoff.model import VipHandoffOuts
-from testing.checkout import ROOT
+from testing.command_line import run
 
 PICTURE = Path(__file__).with_name("handoff.svg")
 FIRST, SECOND, THIRD = "okd-bootstrap", "okd-master-0", "okd-master-1"
@@ -119,6 +117,5 @@ def test_other_input_is_refused_in_a_line(given: str) -> None:
 
 
 def shown(given: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "cli", "chart"]
-    run = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=ROOT)
-    return run.returncode, run.stdout, run.stderr
+    done = run("chart", given=given)
+    return done.returncode, done.stdout, done.stderr

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -16,22 +17,10 @@ import yaml
 
 from testing import plans
 from testing.checkout import ROOT
+from testing.command_line import COMMAND, run, run_process
 from testing.install_configs import bare
 
-COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 GOOD = "stacks/rehearsal/install-config.yaml"
-
-
-def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
 
 
 def written(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
@@ -39,6 +28,30 @@ def written(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     change(config)
     path.write_text(yaml.safe_dump(config))
     return path
+
+
+PROCESSES = {
+    "check": (GOOD, "none.yaml"),
+    "clashes": (GOOD, GOOD),
+    "plan": (GOOD, "--stack", "rehearsal"),
+    "schema": (),
+    "payload-config": (GOOD,),
+    "vrid": ("okd", "A b"),
+    "bmc-url": ("ipmi://h",),
+    "render": (GOOD, "--sample-addresses", "--out", "/nowhere/out"),
+    "isos": ("none", "--out", "/nowhere/out"),
+    "chart": (),
+}
+
+
+def test_every_command_is_started_as_a_process() -> None:
+    assert re.findall(r"^    ([a-z-]+)\b", run("--help").stdout, re.M) == [*PROCESSES]
+
+
+@pytest.mark.parametrize("command", PROCESSES)
+def test_a_process_does_what_the_function_does(command: str) -> None:
+    here, process = run(command, *PROCESSES[command]), run_process(command, *PROCESSES[command])
+    assert (process.returncode, process.stdout, process.stderr) == (here.returncode, here.stdout, here.stderr)
 
 
 def test_check_judges_each_file_in_the_order_given(tmp_path: Path) -> None:
@@ -253,7 +266,7 @@ def test_without_a_command_the_commands_are_listed() -> None:
 
 def test_a_defect_of_the_program_is_one_line_without_values(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda c: c["metadata"].update(name="ü"))
-    done = run("check", file, PYTHONIOENCODING="ascii:strict")
+    done = run_process("check", file, PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
     assert done.stderr.startswith("okd-baremetal: internal error: UnicodeEncodeError: check.py:")
     assert len(done.stderr.splitlines()) == 1
@@ -277,7 +290,7 @@ def test_the_command_starts_without_pulumi_cryptography_and_jinja() -> None:
 def cpu_seconds(*words: object) -> tuple[int, float]:
     """Return the exit code and the CPU time; wall time depends on the machine's other load."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    code = run(*words).returncode
+    code = run_process(*words).returncode
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,14 @@ import yaml
 
 from assets.ignition import keyfiles_in, own_config
 from assets.render import render_role, render_server
+from boot_media.tools import find_coreos_installer
 from cluster.plan import ClusterPlan, Server
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
-from testing import live_iso, plans
-from testing.checkout import ROOT
+from testing import plans
+from testing.command_line import run
+from testing.live_iso import live_iso
 
-COMMAND = (sys.executable, "-W", "error", "-m", "cli", "isos")
 PAYLOAD = {name: f'{{"ignition":{{"version":"3.2.0"}},"of":"{name}"}}'.encode() for name in plans.PAYLOAD}
 
 
@@ -32,7 +32,7 @@ class Project:
         for name, content in PAYLOAD.items():
             (payload / f"{name}.ign").write_bytes(content)
         (payload.parent / "install-config.yaml").write_text(plans.INSTALL_CONFIG.read_text())
-        base.write_bytes(live_iso.live_iso())
+        base.write_bytes(live_iso())
         self.base_sha256 = hashlib.sha256(base.read_bytes()).hexdigest()
         self.options = plans.options(
             payload={name: hashlib.sha256(content).hexdigest() for name, content in PAYLOAD.items()},
@@ -41,25 +41,16 @@ class Project:
                 "base_iso": {"sha256": self.base_sha256, "url": base.as_uri()},
             },
         )
-        self.tool = live_iso.installer()
+        self.tool = find_coreos_installer()
 
     def run(self, stack: str = "prod", **options: Any) -> subprocess.CompletedProcess[str]:
         config = {f"okd-baremetal:{name}": value for name, value in (self.options | options).items()}
         (self.folder / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": config}))
         environment = {
-            "PYTHONPATH": str(ROOT),
             "XDG_CACHE_HOME": str(self.folder),
             "PATH": f"{self.tool.parent}:{os.environ['PATH']}",
         }
-        return subprocess.run(
-            [*COMMAND, stack, "--out", self.out],
-            cwd=self.folder,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        return run("isos", stack, "--out", self.out, folder=self.folder, **environment)
 
 
 @pytest.fixture

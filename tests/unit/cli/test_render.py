@@ -19,27 +19,15 @@ from lab.inventory import load_site
 from lab.payload import write_payload
 from testing import clusters, plans
 from testing.checkout import ROOT
+from testing.command_line import run, run_process
 from testing.golden import BASE, accepted_tree, files_below
 from testing.install_configs import SECRETS, Change, bare
 from tests.unit.cli.test_tree import IGNITIONS
 
-COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 STACK = ("--stack", "rehearsal")
 NO_PAYLOAD = "no --payload: no Ignition config is written\n"
 FIX = "set it in the stack's options and give --stack, or try with --sample-addresses"
-
-
-def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
 
 
 def written(path: Path, change: Change) -> Path:
@@ -71,7 +59,7 @@ def payload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_rehearsals_tree_equals_the_golden_one(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--out", out)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 42 files, 0 Ignition configs\n", NO_PAYLOAD)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 56 files, 0 Ignition configs\n", NO_PAYLOAD)
     assert files_below(out) == accepted_tree(BASE)
     again = run("render", INSTALL_CONFIG, *STACK, "--out", out)
     refusal = f"{NO_PAYLOAD}{out}: exists already. Fix: remove it, or name another directory\n"
@@ -80,7 +68,7 @@ def test_the_rehearsals_tree_equals_the_golden_one(out: Path) -> None:
 
 def test_with_a_payload_each_machine_has_its_ignition(out: Path, payload: Path, plan: ClusterPlan) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--out", out)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 42 files, 6 Ignition configs\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 56 files, 6 Ignition configs\n", "")
     found = files_below(out)
     assert found.keys() - accepted_tree(BASE).keys() == IGNITIONS
     ours = own_configs(plan, render(plan))
@@ -124,9 +112,9 @@ def test_check_names_the_readers_that_ran_and_those_that_are_missing(out: Path, 
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--check", "--out", out)
     *readers, last = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
-    assert "bash: 20 of 20 good" in readers
+    assert "bash: 23 of 23 good" in readers
     assert all(line.endswith((" good", ": not installed")) or ": not run: " in line for line in readers)
-    assert last == f"{out}: 42 files, 6 Ignition configs"
+    assert last == f"{out}: 56 files, 6 Ignition configs"
 
 
 def test_a_file_refused_by_its_reader_ends_the_command_with_nothing_written(out: Path, tmp_path: Path) -> None:
@@ -137,13 +125,13 @@ def test_a_file_refused_by_its_reader_ends_the_command_with_nothing_written(out:
     path = f"{bin_}:{os.environ['PATH']}"
     done = run("render", INSTALL_CONFIG, *STACK, "--check", "--out", out, PATH=path)
     assert (done.returncode, out.exists()) == (2, False)
-    assert "shellcheck: 0 of 20 good" in done.stdout.splitlines()
+    assert "shellcheck: 0 of 23 good" in done.stdout.splitlines()
     first, *refusals = done.stderr.splitlines(keepends=True)
     assert first == NO_PAYLOAD
     fix = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
     line = f"bootstrap/usr/local/bin/okd-own-api.sh: refused: I take no script at all. Fix: {fix}\n"
     assert line in refusals
-    assert len(refusals) == 20
+    assert len(refusals) == 23
 
 
 @pytest.mark.parametrize(
@@ -209,7 +197,7 @@ def test_a_wrong_command_is_refused_with_the_usage(words: tuple[str, ...]) -> No
 
 
 def test_a_defect_of_the_program_is_one_line_without_values(out: Path) -> None:
-    done = run("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
+    done = run_process("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("okd-baremetal: internal error: UnicodeEncodeError: render.py:")

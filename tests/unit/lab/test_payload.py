@@ -10,14 +10,22 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from assets.render import render
 from lab.inventory import load_site
 from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
-from payload.checks import PLATFORM_MANIFEST, ROOT_CA, check_payload
-from testing.ignition_validate import needs_validate, validate
+from payload.bootstrap_checks import PLATFORM_MANIFEST, ROOT_CA
+from payload.checks import Expected, check_payload
+from testing.ignition_validate import validate
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
-READ_BY_THE_PROGRAM = (PLATFORM_MANIFEST, ROOT_CA)
+ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
+FIRST_BOOT = "machine-config-daemon-firstboot.service"
+REAL_NAMES = {
+    *(PLATFORM_MANIFEST, ROOT_CA, ENCAPSULATED, "/etc/systemd/system-generators/node-image-generator"),
+    *(f"/etc/systemd/system/node-image-{name}" for name in ("overlay.target", "pull.service", "finish.service")),
+}
+"""Paths of a real payload that this one has too."""
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +81,9 @@ def test_bootstrap_has_platform_none(payload: Payload) -> None:
 
 def test_the_payload_passes_the_programs_checks(payload: Payload) -> None:
     contents = {name: getattr(payload, name).encode() for name in ("bootstrap", "master", "worker")}
-    assert check_payload(Path("payload"), contents, load_site().plan.domain, datetime.now(UTC)) == []
+    plan = load_site().plan
+    expected = Expected(plan.domain, plan.topology, render(plan).paths)
+    assert check_payload(Path("payload"), contents, expected, datetime.now(UTC)) == []
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:
@@ -84,11 +94,35 @@ def test_bootstrap_stays_small(payload: Payload) -> None:
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
 def test_no_name_collides_with_the_programs_own(payload: Payload, config: str) -> None:
     text = getattr(payload, config)
-    assert all(path.startswith(OURS) or path in READ_BY_THE_PROGRAM for path in files(text))
-    assert all(
-        unit["name"].startswith("lab-") and "WantedBy=multi-user.target" in unit["contents"] for unit in units(text)
-    )
-    assert units(text)
+    assert all(path.startswith(OURS) or path in REAL_NAMES for path in files(text))
+    names = {unit["name"] for unit in units(text)}
+    assert all(name.startswith("lab-") or name == FIRST_BOOT for name in names)
+    assert all("WantedBy=multi-user.target" in unit["contents"] for unit in units(text))
+    paths = {*files(text), *(f"/etc/systemd/system/{name}" for name in names)}
+    assert names
+    assert paths & render(load_site().plan).paths == set()
+
+
+def test_every_machine_has_the_encapsulated_config(payload: Payload) -> None:
+    for config, name in (
+        ("bootstrap", "bootstrap-fips"),
+        ("role_master", "rendered-master"),
+        ("role_worker", "rendered-worker"),
+    ):
+        found = files(getattr(payload, config))[ENCAPSULATED]
+        assert (found["mode"], json.loads(content(found["contents"]))["metadata"]) == (0o600, {"name": name})
+
+
+def test_a_bootstrap_boots_into_another_target_first_and_a_node_reboots(payload: Payload) -> None:
+    bootstrap = files(payload.bootstrap)
+    assert bootstrap["/etc/systemd/system-generators/node-image-generator"]["mode"] == 0o755
+    finish = content(bootstrap["/etc/systemd/system/node-image-finish.service"]["contents"]).decode()
+    assert "Requires=node-image-pull.service\n" in finish
+    assert "isolate multi-user.target\n" in finish
+    for role in ("role_master", "role_worker"):
+        (unit,) = [each for each in units(getattr(payload, role)) if each["name"] == FIRST_BOOT]
+        assert f"ConditionPathExists={ENCAPSULATED}\n" in unit["contents"]
+        assert "ExecStart=/usr/bin/systemctl --no-block --force reboot\n" in unit["contents"]
 
 
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
@@ -105,7 +139,6 @@ def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     assert users(getattr(make_payload(replace(site, ssh_key="")), config)) == []
 
 
-@needs_validate
 @pytest.mark.parametrize("config", [each.name for each in fields(Payload)])
 def test_ignition_accepts_each_config_without_a_warning(payload: Payload, config: str) -> None:
     assert "".join(map(validate, configs(getattr(payload, config)))) == ""

@@ -1,6 +1,5 @@
 """Which machines answer an address, for the rehearsal's proofs: real kernels on a bridge, a real HTTPS server."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TypeVar
@@ -16,7 +15,6 @@ from testing.namespaces import in_own_network, ip, needs_root, neighbour
 T = TypeVar("T")
 ONE, OTHER = "52:54:00:00:00:31", "52:54:00:00:00:32"
 VIP = "192.0.2.5"
-needs_arping = pytest.mark.skipif(shutil.which("arping") is None, reason="arping is not installed")
 
 
 def with_holders(ask: Callable[[], T], *macs: str) -> T:
@@ -35,7 +33,6 @@ def with_holders(ask: Callable[[], T], *macs: str) -> T:
 
 
 @needs_root
-@needs_arping
 @pytest.mark.parametrize("macs", [(), (ONE,), (ONE, OTHER)], ids=["nobody", "one", "two"])
 def test_every_machine_that_answers_is_seen(macs: tuple[str, ...]) -> None:
     assert with_holders(lambda: answering_macs(VIP, wait_s=0.5), *macs) == set(macs)
@@ -62,7 +59,6 @@ def test_an_address_of_another_network_is_refused(address: str, why: str) -> Non
 
 
 @needs_root
-@needs_arping
 def test_an_interface_that_cannot_be_probed_is_an_error() -> None:
     def ask() -> None:
         with pytest.raises(LabError, match="arping"):

@@ -17,6 +17,7 @@ def site() -> Site:
 def test_every_machine_has_a_name_and_a_reservation_but_the_static_one(site: Site) -> None:
     lines = network._dnsmasq_conf(site.plan).splitlines()
     assert [line for line in lines if line.startswith(("host-record=", "address="))] == [
+        "host-record=registry.lab.test,192.168.111.1",
         "host-record=api.okd.lab.test,192.168.111.5",
         "host-record=api-int.okd.lab.test,192.168.111.5",
         "address=/apps.okd.lab.test/192.168.111.4",

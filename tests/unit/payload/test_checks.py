@@ -12,16 +12,21 @@ from urllib.parse import quote
 import pytest
 
 from assets.ignition import Resource
-from payload.checks import check_payload, read_bootstrap
+from payload.checks import Expected, check_payload, read_bootstrap
 from providers.base.errors import PayloadError
 from testing.payloads import (
+    CONFIG_MANIFEST,
     DOMAIN,
     MADE,
     MANIFEST,
+    NETWORKING,
     NOW,
     TLS,
     Files,
     certificate,
+    cluster_config,
+    issued,
+    machine_config,
     manifest,
     payload,
     put,
@@ -31,13 +36,29 @@ from testing.payloads import (
 
 FOLDER = Path("stacks/lab/payload")
 ROOT_CA = f"{TLS}/root-ca.crt"
+EXPECTED = Expected(
+    DOMAIN,
+    {
+        "controlPlane.replicas": "3",
+        "compute.replicas": "2",
+        "controlPlane.architecture": '"amd64"',
+        "networking.machineNetwork": '["192.168.111.0/24"]',
+        "networking.clusterNetwork": '[{"cidr": "10.128.0.0/14", "hostPrefix": 23}]',
+        "networking.serviceNetwork": '["172.30.0.0/16"]',
+        "fips": "false",
+    },
+    ("/etc/okd-baremetal/Corefile", "/etc/systemd/system/okd-coredns.service"),
+)
+ONE = {"replicas": 1, "architecture": "amd64"}
+ANOTHER = {"machineNetwork": [{"cidr": "10.0.0.0/16"}]}
+LB_SIGNER = "kube-apiserver-lb-signer"
 GENERATE = "`okd-baremetal payload-config`"
 TAKE = "take the file that openshift-install wrote"
 ANEW = "generate the payload anew"
 
 
 def lines_of(contents: dict[str, bytes], now: datetime = NOW) -> list[str]:
-    return [str(fault) for fault in check_payload(FOLDER, contents, DOMAIN, now)]
+    return [str(fault) for fault in check_payload(FOLDER, contents, EXPECTED, now)]
 
 
 def plain(text: str) -> dict[str, str]:
@@ -74,6 +95,18 @@ def pointing(files: Files, name: str, url: str | None) -> None:
 def trusting(files: Files, name: str, pem: str) -> None:
     tls = {"certificateAuthorities": [{"source": Resource.inline(pem).source}]}
     files[name]["ignition"]["security"]["tls"] = tls
+
+
+def of_another_cluster(files: Files, infrastructure: str, api: str, api_int: str) -> None:
+    put(files, MANIFEST, infrastructure)
+    put(files, f"{TLS}/machine-config-server.crt", issued("root-ca", api_int))
+    put(files, f"{TLS}/kube-apiserver-lb-server.crt", issued(LB_SIGNER, api))
+    put(files, f"{TLS}/kube-apiserver-internal-lb-server.crt", issued(LB_SIGNER, api_int))
+
+
+def with_another_root(files: Files) -> None:
+    put(files, ROOT_CA, certificate("another-root"))
+    put(files, f"{TLS}/machine-config-server.crt", issued("another-root", f"api-int.{DOMAIN}"))
 
 
 @pytest.mark.parametrize(
@@ -119,8 +152,105 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: f["master"]["ignition"].update(version="2.2.0"),
-        "master.ign: ignition.version is 2.2.0, not 3.x", "openshift-install, 4.6 or newer",
+        "master.ign: ignition.version is 2.2.0, not one of 3.0.0 to 3.6.0", "openshift-install, 4.6 or newer",
         id="spec-2",
+    ),
+    pytest.param(
+        lambda f: f["bootstrap"]["ignition"].update(version="3.9.0"),
+        "bootstrap.ign: ignition.version is 3.9.0, not one of 3.0.0 to 3.6.0", "openshift-install, 4.6 or newer",
+        id="spec-of-the-future",
+    ),
+    pytest.param(
+        lambda f: f["master"]["ignition"]["config"].update(replace={"source": "data:,{}"}),
+        "master.ign: ignition.config.replace drops all other files, ours too", TAKE,
+        id="replaced",
+    ),
+    pytest.param(
+        lambda f: contents_of(f, "/etc/anything", {"source": "data:;base64,%%%"}),
+        "bootstrap.ign: /etc/anything in it cannot be read: its data URL is broken", TAKE,
+        id="broken-where-nothing-else-looks",
+    ),
+    pytest.param(
+        lambda f: f.update(master=f["worker"]),
+        f"master.ign: fetches https://api-int.{DOMAIN}:22623/config/worker, "
+        f"not https://api-int.{DOMAIN}:22623/config/master alone",
+        "each under its own name",
+        id="one-pointer-twice",
+    ),
+    pytest.param(
+        lambda f: pointing(f, "worker", f"http://api-int.{DOMAIN}:22624/config/worker"),
+        f"worker.ign: fetches http://api-int.{DOMAIN}:22624/config/worker, not ", "each under its own name",
+        id="pointer-in-the-clear",
+    ),
+    pytest.param(
+        lambda f: f["bootstrap"]["systemd"]["units"].append({"name": "install-to-disk.service"}),
+        "bootstrap.ign: made by `openshift-install create single-node-ignition-config`", "create ignition-configs",
+        id="bootstrap-in-place",
+    ),
+    pytest.param(
+        lambda f: put(f, CONFIG_MANIFEST, cluster_config(fips=True, controlPlane=ONE)),
+        "bootstrap.ign: made from another install-config: controlPlane.replicas 1, not 3; fips true, not false. ",
+        GENERATE,
+        id="another-topology",
+    ),
+    pytest.param(
+        lambda f: put(f, CONFIG_MANIFEST, cluster_config(networking=NETWORKING | ANOTHER)),
+        "bootstrap.ign: made from another install-config: "
+        'networking.machineNetwork ["10.0.0.0/16"], not ["192.168.111.0/24"]. ',
+        GENERATE,
+        id="another-machine-network",
+    ),
+    pytest.param(
+        lambda f: put(f, CONFIG_MANIFEST, "data: {}"),
+        f"bootstrap.ign: {CONFIG_MANIFEST} in it has no readable install-config", TAKE,
+        id="no-install-config",
+    ),
+    pytest.param(
+        lambda f: put(f, "/opt/openshift/openshift/99-site.yaml", machine_config("/etc/okd-baremetal/Corefile")),
+        "bootstrap.ign: writes what this program writes: "
+        "/etc/okd-baremetal/Corefile (in /opt/openshift/openshift/99-site.yaml)",
+        "remove it from the manifests",
+        id="a-machine-config-with-our-file",
+    ),
+    pytest.param(
+        lambda f: put(
+            f, "/opt/openshift/manifests/x.yml", "kind: List\n---\n" + machine_config(unit="okd-coredns.service")
+        ),
+        "bootstrap.ign: writes what this program writes: "
+        "/etc/systemd/system/okd-coredns.service (in /opt/openshift/manifests/x.yml)",
+        "remove it from the manifests",
+        id="a-machine-config-with-our-unit",
+    ),
+    pytest.param(
+        lambda f: put(f, "/opt/openshift/openshift/99-site.yaml", "kind: MachineConfig\nspec: {config: []}\n---\n"
+                      "kind: MachineConfig\nspec: {config: {ignition: {}}}"),
+        "bootstrap.ign: /opt/openshift/openshift/99-site.yaml in it is not a MachineConfig of Ignition spec 3",
+        "correct that manifest",
+        id="a-machine-config-without-a-version",
+    ),
+    pytest.param(
+        lambda f: put(f, "/etc/okd-baremetal/Corefile", "."),
+        "bootstrap.ign: writes what this program writes: /etc/okd-baremetal/Corefile. ",
+        "remove it from the manifests",
+        id="our-file-on-the-bootstrap",
+    ),
+    pytest.param(
+        lambda f: put(f, f"{TLS}/machine-config-server.crt", issued("root-ca-of-another-run", f"api-int.{DOMAIN}")),
+        f"bootstrap.ign: {TLS}/machine-config-server.crt in it is not signed by {ROOT_CA}", TAKE,
+        id="config-server-of-another-ca",
+    ),
+    pytest.param(
+        lambda f: put(f, f"{TLS}/kube-apiserver-internal-lb-server.crt", issued("root-ca", f"api-int.{DOMAIN}")),
+        f"bootstrap.ign: {TLS}/kube-apiserver-internal-lb-server.crt in it is not signed by "
+        f"{TLS}/kube-apiserver-lb-signer.crt",
+        TAKE,
+        id="api-of-another-ca",
+    ),
+    pytest.param(
+        lambda f: put(f, f"{TLS}/kube-apiserver-lb-server.crt", issued(LB_SIGNER, "api.old.lab.test")),
+        f"bootstrap.ign: {TLS}/kube-apiserver-lb-server.crt in it is for api.old.lab.test, not for api.{DOMAIN}",
+        TAKE,
+        id="api-of-another-cluster",
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, manifest("BareMetal")),
@@ -153,13 +283,15 @@ FAULTS = [
         id="ironic-unit",
     ),
     pytest.param(
-        lambda f: put(f, MANIFEST, manifest(domain="old.lab.test")),
+        lambda f: of_another_cluster(f, manifest(domain="old.lab.test"), "api.old.lab.test", "api-int.old.lab.test"),
         f"bootstrap.ign: of another cluster: it names api-int.old.lab.test, the plan names api-int.{DOMAIN}",
         GENERATE,
         id="bootstrap-of-another-cluster",
     ),
     pytest.param(
-        lambda f: put(f, MANIFEST, manifest().replace("//api.okd", "//api.old")),
+        lambda f: of_another_cluster(
+            f, manifest().replace("//api.okd", "//api.old"), "api.old.lab.test", f"api-int.{DOMAIN}"
+        ),
         f"bootstrap.ign: of another cluster: it names api.old.lab.test, the plan names api.{DOMAIN}", GENERATE,
         id="another-outer-name",
     ),
@@ -193,7 +325,7 @@ FAULTS = [
         id="worker-that-trusts-another-run-as-well",
     ),
     pytest.param(
-        lambda f: put(f, ROOT_CA, certificate("another-root")),
+        with_another_root,
         "bootstrap.ign: its root CA is not that of master.ign and worker.ign", "from one run",
         id="bootstrap-of-another-run",
     ),

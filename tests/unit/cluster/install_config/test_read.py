@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
@@ -243,7 +243,6 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_value_anywhere_raises_another_error(data: st.DataObject) -> None:
     config: Any = plans.install_config()
@@ -252,7 +251,6 @@ def test_no_value_anywhere_raises_another_error(data: st.DataObject) -> None:
     _judged(yaml.safe_dump(config))
 
 
-@settings(deadline=None)
 @given(st.text() | st.text(alphabet="&*!|>'\"%@`[]{}:,-? \n\t#<=~ab1.x_0"))
 def test_no_text_raises_another_error(text: str) -> None:
     _judged(text)

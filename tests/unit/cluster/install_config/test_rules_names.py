@@ -1,7 +1,7 @@
 """The file's version, the cluster's name and its domain."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from testing.install_configs import Change, fine, lines, refused
@@ -115,7 +115,6 @@ def test_a_bad_name_and_a_bad_domain_have_a_line_each() -> None:
     refused(both("a.b", "C"), "metadata.name: a.b has a dot", "baseDomain: C is not a DNS name")
 
 
-@settings(deadline=None)
 @given(st.text(), st.text())
 def test_any_text_as_a_name_gives_only_printable_lines_about_it(cluster: str, base: str) -> None:
     found = lines(both(cluster, base))

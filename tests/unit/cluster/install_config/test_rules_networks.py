@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from testing.install_configs import Change, bare, fine, lines, refused
@@ -370,7 +370,6 @@ PREFIXES = st.integers(0, 200).map(str)
 CIDRS = st.text() | st.builds("{}/{}".format, ADDRESSES, PREFIXES)
 
 
-@settings(deadline=None)
 @given(st.lists(CIDRS), st.lists(CIDRS), st.lists(st.tuples(CIDRS, st.integers())), CIDRS)
 def test_any_text_as_a_network_gives_only_printable_lines_about_it(
     machine: list[str], service: list[str], cluster: list[tuple[str, int | None]], ovn: str
@@ -386,7 +385,6 @@ SIZES = st.tuples(st.integers(16, 30), st.integers(12, 24), st.integers(12, 22),
 """IPv4 prefixes of machines, services, pods and a host's pods."""
 
 
-@settings(deadline=None)
 @given(FAMILIES, BLOCKS, SIZES)
 def test_disjoint_networks_of_the_same_families_pass(
     families: list[int], blocks: list[int], sizes: tuple[int, int, int, int]

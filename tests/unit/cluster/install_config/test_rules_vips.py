@@ -1,7 +1,7 @@
 """The virtual addresses of API and Ingress."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from testing.install_configs import Change, bare, fine, lines, refused
@@ -281,7 +281,6 @@ def test_two_vips_that_are_no_addresses_are_not_said_to_be_the_same_one() -> Non
 TEXTS = st.lists(st.text() | st.ip_addresses().map(str), max_size=4).map(tuple)
 
 
-@settings(deadline=None)
 @given(TEXTS, TEXTS, st.text(), st.text())
 def test_any_text_as_a_vip_gives_only_printable_lines_about_it(
     api: tuple[str, ...], ingress: tuple[str, ...], balancer: str, records: str

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from cluster.plan import ClusterPlan, plan_json
-from testing import clusters, plans
+from testing import plans
 from testing.install_configs import SECRETS, bare, host
 from testing.plan_files import Files
 
@@ -83,7 +83,6 @@ def test_a_spare_host_has_no_role(files: Files) -> None:
     assert plan_json(files.intent(change))["hosts"][4]["role"] is None
 
 
-@clusters.needs_nmstatectl
 def test_the_json_holds_no_secret(files: Files) -> None:
     secret = {"username": "an-operator", "password": "hunter2"}
     login = {"eap-methods": ["md5"], "identity": "okd", "password": "hunter2"}

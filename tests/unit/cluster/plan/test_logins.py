@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from providers.base.errors import ConfigError
-from testing import clusters, plans
+from testing import plans
 from testing.install_configs import Change, host
 from testing.plan_files import Files, as_it_is
 
@@ -25,7 +25,6 @@ def without_logins(config: dict[str, Any]) -> None:
             del host(config, index)["bmc"][key]
 
 
-@clusters.needs_nmstatectl
 def test_secrets_are_masked_in_what_a_plan_prints(files: Files) -> None:
     login = {"eap-methods": ["md5"], "identity": "okd", "password": SECRET}
     interface = {"name": "eno1", "type": "ethernet", "802.1x": login}

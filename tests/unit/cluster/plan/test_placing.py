@@ -32,7 +32,6 @@ def test_vrids_of_the_options_override_those_of_the_name() -> None:
     assert (plan.api.router_id, plan.ingress.router_id) == (255, 1)
 
 
-@clusters.needs_nmstatectl
 def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
     plan = files.plan(at_static_addresses, node_addresses={}, bootstrap={"base_volume": "base.qcow2"})
     assert [str(server.address) for server in plan.servers] == [f"192.168.111.{last}" for last in range(61, 66)]
@@ -42,7 +41,6 @@ def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
     assert (str(static.address), static.prefix, str(static.gateway)) == ("192.168.111.60", 24, "192.168.111.1")
 
 
-@clusters.needs_nmstatectl
 @pytest.mark.parametrize(
     ("change", "changes", "line"),
     [

@@ -3,7 +3,7 @@
 from ipaddress import ip_address, ip_interface, ip_network
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.values.address import in_any, networks, overlap, parse_address, parse_cidr
@@ -130,13 +130,11 @@ def test_an_address_is_found_in_any_of_the_networks(address: str, held: bool) ->
     assert in_any(ip_address(address), of) is held
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_no_text_makes_the_readers_raise(text: str) -> None:
     assert parse_address(text) is None or parse_cidr(text) is None
 
 
-@settings(deadline=None)
 @given(st.ip_addresses(), st.data())
 def test_a_printed_address_or_network_is_read_back(address: object, data: st.DataObject) -> None:
     read = parse_address(str(address))

@@ -9,6 +9,7 @@ import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
+from providers.base import plugin
 from providers.base.plugin import notes, row, rows, warnings
 
 URN = "urn:pulumi:stack::project::kind::name"
@@ -71,3 +72,16 @@ def test_without_an_engine_progress_is_printed(
     monkeypatch.setattr("sys.argv", ["pytest"])
     warnings(URN)("mind this")
     assert capfd.readouterr().err == "name: mind this\n"
+
+
+def test_an_engine_that_does_not_answer_holds_up_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = list[float | None]()
+
+    class Stub:
+        def Log(self, request: Any, timeout: float | None = None) -> None:  # noqa: N802
+            limits.append(timeout)
+
+    monkeypatch.setattr("sys.argv", ["plugin", "127.0.0.1:1"])
+    monkeypatch.setattr(plugin, "_engine", lambda _: Stub())
+    row(URN)("working")
+    assert limits == [2]

@@ -1,13 +1,17 @@
 """BmcHost as a resource: its check without a BMC, its state, and BMCs that do not answer."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pulumi
 import pytest
 from pydantic import SecretStr
 
-from providers.base.errors import BmcIdentityError, BmcTimeoutError, OkdBaremetalError
+from providers.base import lock
+from providers.base.dynamic import Props
+from providers.base.errors import BmcIdentityError, BmcTimeoutError, BusyError, OkdBaremetalError
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
@@ -120,9 +124,12 @@ class TestUnreachable:
     def test_a_refresh_keeps_the_state(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(bmc_host, "READ_DEADLINE_S", 0.0)
-        answer = BmcHostProvider().read("u", RECORDED)
-        assert (answer.id, answer.outs) == ("u", RECORDED)
+        clock = FakeClock(0)
+        monkeypatch.setattr(bmc_host, "SYSTEM_CLOCK", clock)
+        state = {**RECORDED, "deadline_s": 3600.0}
+        answer = BmcHostProvider().read("u", state)
+        assert (answer.id, answer.outs) == ("u", state)
+        assert clock.now() == 30
         line = capsys.readouterr().err
         assert line.startswith("m0: kept the recorded values: ")
         assert "connection refused" in line
@@ -264,3 +271,49 @@ class TestAnswering:
         BmcHostProvider().delete("u", {**props, "uuid": uuid_of(0), "serial": serial_of(0), "found": found})
         state = fleet.state()
         assert (state.power, state.target, state.enabled) == ("Off", *override)
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            pytest.param(lambda it, state: it.create(state), id="create"),
+            pytest.param(lambda it, state: it.update("u", state, state), id="update"),
+            pytest.param(lambda it, state: it.read("u", state), id="read"),
+            pytest.param(lambda it, state: it.delete("u", state), id="delete"),
+        ],
+    )
+    def test_a_session_that_was_opened_is_ended(
+        self, act: Callable[[BmcHostProvider, Props], object], fleet: Fleet, props: Props, machine: Props
+    ) -> None:
+        """Else they pile up in the BMC, until it lets nobody in."""
+        act(BmcHostProvider(), {**props, **machine, "found": AS_FOUND, "bmc": {**props["bmc"], "session": True}})
+        assert fleet.figures().writes[0] == "POST /redfish/v1/SessionService/Sessions"
+        assert fleet.state().sessions == 0
+
+
+class TestInUse:
+    """A BMC that another run works with at the same time."""
+
+    @pytest.fixture(autouse=True)
+    def _another_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
+        monkeypatch.setattr(lock, "held", partial(lock.held, deadline_s=0))
+        with lock.held("http://127.0.0.1:1/redfish/v1/Systems/m0"):
+            yield
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            pytest.param(lambda it: it.create(DEAD), id="create"),
+            pytest.param(lambda it: it.update("u", RECORDED, DEAD), id="update"),
+            pytest.param(lambda it: it.delete("u", RECORDED), id="delete"),
+        ],
+    )
+    def test_it_is_not_even_asked(self, act: Callable[[BmcHostProvider], object]) -> None:
+        with pytest.raises(BusyError, match="another run has worked on it"):
+            act(BmcHostProvider())
+
+    def test_a_refresh_keeps_what_was_known(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert BmcHostProvider().read("u", RECORDED).outs == RECORDED
+        assert "m0: kept the recorded values: http://127.0.0.1:1/redfish/v1/Systems/m0: another run" in (
+            capsys.readouterr().err
+        )

@@ -1,6 +1,8 @@
 """The installation of one host: evidence, convergence after a kill, deadlines."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -25,7 +27,7 @@ INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
 ANEW = ["eject", f"insert {NAME}.iso"]
 FROM_DISK = ["eject", "override Hdd Once", "On"]
 DEADLINE_S = 3600
-ON_FROM_DISK = 5  # the last write
+ON_FROM_CD, ON_FROM_DISK = 2, 5  # among the writes
 
 
 class Rig:
@@ -201,6 +203,22 @@ def test_a_late_power_on_of_a_killed_run_is_harmless(change_s: float, sticky: bo
     assert rig.is_installed()
 
 
+@pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
+def test_an_installer_that_a_killed_run_started_late_is_stopped_and_started_anew(sticky: bool) -> None:
+    """It has lost its ISO by the eject of this run, and would never be done."""
+    rig = Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=0.5))
+    rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_CD)
+    with pytest.raises(KeyboardInterrupt):
+        rig.run()
+    rig.bmc.lost = lambda _: None
+    rig.bmc.writes.clear()
+    rig.media.makes = 1
+    rig.run()
+    again = [] if sticky else ["override Cd Once"]
+    assert rig.bmc.writes == ["eject", f"insert {NAME}.iso", "Off", *again, "On", *FROM_DISK]
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
+
+
 @pytest.mark.parametrize("write", range(6), ids=["insert", "cd", "on", "eject", "hdd", "on-from-disk"])
 def test_a_write_whose_answer_was_lost_is_not_repeated(write: int) -> None:
     rig = Rig()
@@ -214,6 +232,33 @@ def test_a_write_whose_answer_was_lost_is_not_repeated(write: int) -> None:
     rig.run()
     assert rig.bmc.writes == [*INSERTED, "On", *FROM_DISK]
     assert rig.bmc.installs == 1
+
+
+def in_no_hurry(rig: Rig, **seconds: float) -> Rig:
+    for name, value in seconds.items():
+        setattr(rig.bmc, name, value)
+    return rig
+
+
+@pytest.mark.parametrize(
+    "rig",
+    [
+        pytest.param(in_no_hurry(Rig(), install_s=3000), id="installation"),
+        pytest.param(in_no_hurry(Rig(), boot_s=3000), id="first-boot"),
+        pytest.param(in_no_hurry(running(None), _up_at=4000), id="adopted"),
+    ],
+)
+def test_what_takes_most_of_the_deadline_is_waited_for(rig: Rig) -> None:
+    rig.run()
+    assert rig.bmc.is_up()
+
+
+def test_a_boot_iso_that_takes_most_of_the_deadline_to_make_is_waited_for() -> None:
+    rig = Rig()
+    rig.media.makes = 300
+    rig.run()
+    assert rig.clock.now() - 1000 > 2000
+    assert rig.is_installed()
 
 
 def test_a_failing_bmc_is_asked_again_within_the_deadline() -> None:
@@ -240,6 +285,23 @@ def test_a_wrong_password_is_tried_once() -> None:
     with pytest.raises(BmcAuthError):
         rig.run()
     assert (rig.bmc.requests, rig.bmc.writes, rig.bmc.closed) == (1, [], 1)
+
+
+def test_the_server_is_locked_from_the_first_request_until_it_runs() -> None:
+    rig, held = Rig(), list[bool]()
+
+    @contextmanager
+    def guard() -> Iterator[None]:
+        held.append(True)
+        yield
+        held.append(False)
+
+    unlocked = list[str]()
+    rig.bmc.fault = lambda request: None if held == [True] else unlocked.append(request)
+    installation = rig.installation()
+    installation.world = replace(installation.world, guard=guard())
+    run_steps(installation.run(), rig.clock)
+    assert (unlocked, held) == ([], [True, False])
 
 
 def test_another_machine_is_not_touched() -> None:
@@ -281,6 +343,42 @@ def test_a_refused_insert_without_a_read_of_the_iso_is_an_error_with_the_reason(
         rig.run()
     assert "On" not in rig.bmc.writes
     assert rig.clock.now() - 1000 < 320
+
+
+def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network() -> None:
+    rig = Rig()
+    rig.media.read[OURS] = 1
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            raise BmcError("cannot insert the boot ISO: HTTP 400")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(BmcError, match=r"^cannot insert the boot ISO: HTTP 400$"):
+        rig.run()
+
+
+def test_an_insert_without_the_right_to_it_is_tried_once() -> None:
+    rig, tried = Rig(), list[str]()
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            tried.append(request)
+            raise BmcAuthError("HTTP 403")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(BmcAuthError):
+        rig.run()
+    assert (tried, rig.bmc.writes) == (["insert"], [])
+
+
+def test_nothing_is_decided_while_the_power_changes() -> None:
+    rig = running(None)
+    states = iter([Power.CHANGING, Power.CHANGING])
+    read = rig.bmc.power
+    rig.bmc.power = lambda: next(states, None) or read()  # type: ignore[method-assign]
+    rig.run()
+    assert rig.bmc.writes == [], "it was on its way to On"
 
 
 def test_an_iso_that_is_never_read_is_an_error_before_the_deadline() -> None:

@@ -5,14 +5,18 @@ import os
 import subprocess
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from boot_media.base_image import ensure_base
+from boot_media.tools import find_coreos_installer
 from payload.reading import payload_folder
+from providers.host_provisioning import isos
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.web import WebServer
-from testing import live_iso
+from testing.live_iso import live_iso
 
 PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
 HOSTS = ("w0", "w1", "w2")
@@ -21,7 +25,7 @@ KEYFILE = "[connection]\nid=eth0\n[802-1x]\npassword=hunter2\n"
 
 @pytest.fixture
 def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
-    installer, base = live_iso.installer(), live_iso.live_iso()
+    installer, base = find_coreos_installer(), live_iso()
     monkeypatch.setenv("PATH", str(installer.parent), prepend=os.pathsep)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -65,7 +69,7 @@ def test_several_makers_make_the_same_isos_as_one(recipe: Recipe, monkeypatch: p
             return {host: published(media, host).partition(str(server.port))[2] for host in HOSTS}
 
     by_one = made()
-    monkeypatch.setattr("providers.host_provisioning.isos.HOSTS_PER_MAKER", 1)
+    monkeypatch.setattr(isos, "HOSTS_PER_MAKER", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert made() == by_one
 
@@ -90,3 +94,20 @@ def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
             found[host] = keyfiles_in(iso, tmp_path / host)
     assert found == {**recipe.keyfiles, "w2": {}}
     assert "hunter2" not in f"{recipe!r} {media!r} {lines}"
+
+
+def test_one_maker_downloads_the_base_and_the_others_wait(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlocked = list[bool]()
+    monkeypatch.setattr(isos, "HOSTS_PER_MAKER", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+
+        def noting(*args: Any) -> Path:
+            unlocked.append(not media._first.locked())
+            return ensure_base(*args)
+
+        monkeypatch.setattr(isos, "ensure_base", noting)
+        for host in HOSTS:
+            published(media, host)
+    assert unlocked
+    assert not any(unlocked)

@@ -14,6 +14,7 @@ import pytest
 
 from boot_media.iso import Iso
 from providers.base.errors import ProvisioningError
+from providers.host_provisioning import media
 from providers.host_provisioning.media import MediaServer, Span, pieces, span_of
 from providers.host_provisioning.rollout import allow_open_files
 
@@ -152,6 +153,21 @@ def test_a_reader_that_reads_nothing_is_dropped(
     with reading(server.publish("h0", iso)) as still:
         still.recv(1)
         wait_until_idle()
+
+
+def test_a_reader_that_was_switched_off_between_two_requests_is_let_go(
+    server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float | None]()
+    answer = media._Handler.do_HEAD
+
+    def noting(self: media._Handler) -> None:
+        waits.append(self.connection.gettimeout())
+        answer(self)
+
+    monkeypatch.setattr(media._Handler, "do_HEAD", noting)
+    ask(server.publish("h0", iso), "HEAD")
+    assert set(waits) == {120}
 
 
 def test_a_thousand_readers_at_once_each_get_their_own_iso(server: MediaServer, tmp_path: Path) -> None:

@@ -88,7 +88,6 @@ def test_an_option_changes_the_inputs_of_its_role_alone(
     assert {key: before[key] for key in before.keys() - same} == {key: after[key] for key in after.keys() - same}
 
 
-@clusters.needs_nmstatectl
 def test_each_host_has_its_own_keyfiles_as_secrets() -> None:
     made = spec(clusters.plan("static"), Role.CONTROL_PLANE)
     files = {name: sorted(keyfiles) for name, keyfiles in made.keyfiles.items()}

@@ -1,16 +1,24 @@
 """HostProvisioning as a resource: the hosts that an update installs, its state, and BMCs that do not answer."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
+from providers.base import lock
 from providers.base.errors import OkdBaremetalError, ProvisioningError
 from providers.host_provisioning import provider as provisioning
 from providers.host_provisioning.engine import Installation, Target
+from providers.host_provisioning.isos import IsoMedia, Recipe
+from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.host_provisioning.web import WebServer
+from testing import payloads
 from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record
 from wires.redfish.access import BmcAccess
@@ -22,10 +30,12 @@ class Rollouts:
     """Replaces the rollout: records the hosts to install, and fails the chosen ones."""
 
     targets: list[Target] = field(default_factory=list)
+    ways: dict[str, Installation] = field(default_factory=dict)
     failing: tuple[str, ...] = ()
 
     def __call__(self, ways: Mapping[str, Installation], **_: Any) -> dict[str, Exception]:
         self.targets += [way.host for way in ways.values()]
+        self.ways.update(ways)
         for way in ways.values():
             way.iso_sha256, way.seconds = "cd", {"media": 2.5}
         return {name: ProvisioningError("no luck") for name in self.failing if name in ways}
@@ -67,6 +77,31 @@ class TestUnreachable:
         assert capsys.readouterr() == ("", "")
 
 
+class TestInUse:
+    """A server that another run works on at the same time."""
+
+    @pytest.fixture(autouse=True)
+    def _another_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
+        monkeypatch.setattr(lock, "held", partial(lock.held, deadline_s=0))
+        with lock.held("http://127.0.0.1:1/redfish/v1/Systems/w0"):
+            yield
+
+    def test_it_is_not_even_asked(self) -> None:
+        with pytest.raises(ProvisioningError) as caught:
+            HostProvisioningProvider().create(ROLE)
+        first, second = str(caught.value).splitlines()[1:3]
+        assert first.startswith("  w0: http://127.0.0.1:1/redfish/v1/Systems/w0: another run has worked on it")
+        assert "connection refused" in second, "the others are"
+
+    def test_a_refresh_does_not_ask_it_either(self) -> None:
+        with running(Options(tls=False)) as fleet, lock.held(f"{fleet.base(0)}/redfish/v1/Systems/1"):
+            bmc = {"address": fleet.address(0), "username": "admin"}
+            state = {**INSTALLED, "hosts": {"w0": {**host("w0"), "bmc": bmc}}}
+            HostProvisioningProvider().read("test-compute", {**state, "passwords": {"w0": fleet.options.password}})
+            assert fleet.figures().lines == []
+
+
 @pytest.mark.parametrize(
     ("power", "lines"),
     [
@@ -104,14 +139,15 @@ def test_a_refresh_ends_the_sessions_that_it_opened() -> None:
 @pytest.mark.parametrize(
     ("own", "reached"),
     [
-        pytest.param({}, ("of all", "", False), id="nothing"),
-        pytest.param({"ca": "its own"}, ("its own", "", False), id="ca"),
-        pytest.param({"fingerprint": "ab"}, ("of all", "ab", False), id="fingerprint"),
-        pytest.param({"session": True}, ("of all", "", True), id="session"),
+        pytest.param({}, {}, id="nothing"),
+        pytest.param({"ca": "its own"}, {"ca": "its own"}, id="ca"),
+        pytest.param({"fingerprint": "ab"}, {"fingerprint": "ab"}, id="fingerprint"),
+        pytest.param({"session": True}, {"session": True}, id="session"),
+        pytest.param({"verify": False}, {"verify": False}, id="lax"),
     ],
 )
 def test_a_bmc_is_reached_with_the_access_of_its_host(
-    monkeypatch: pytest.MonkeyPatch, own: dict[str, Any], reached: tuple[str, str, bool]
+    monkeypatch: pytest.MonkeyPatch, own: dict[str, Any], reached: dict[str, Any]
 ) -> None:
     asked: list[tuple[BmcAccess, SecretStr]] = []
 
@@ -123,7 +159,8 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
     with pytest.raises(OkdBaremetalError):
         HostProvisioningProvider().create({**ROLE, "ca": "of all", "hosts": {"w0": host("w0", **own)}})
     ((access, password),) = asked
-    assert (access.ca, access.fingerprint, access.session) == reached
+    wanted = {"address": host("w0")["bmc"]["address"], "username": "admin", "ca": "of all", "fingerprint": ""}
+    assert access.model_dump() == {**wanted, "verify": True, "session": False, **reached}
     assert password.get_secret_value() == "hidden"
 
 
@@ -150,6 +187,50 @@ class TestCreate:
         kept = {name: outs[name] for name in ROLE if name != "ours"}
         assert kept == {name: value for name, value in ROLE.items() if name != "ours"}
         assert updated(outs, **secrets)["installed"] == outs["installed"], "the next update can read the outputs"
+
+    @pytest.mark.parametrize("serves", [False, True], ids=["starting", "ready"])
+    def test_a_master_counts_as_installed_when_its_api_is_ready_by_the_cas_of_the_payload(
+        self, rollouts: Rollouts, payload: Path, serves: bool
+    ) -> None:
+        with running(Options(tls=False)) as fleet:
+            master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", fleet.ca)
+            payload.mkdir(parents=True)
+            (payload / "master.ign").write_text(master)
+            digest = hashlib.sha256(master.encode()).hexdigest()
+            role = {**ROLE, **of_hosts("w0"), "role": "control-plane", "stack": "prod", "payload_sha256": digest}
+            HostProvisioningProvider().create(role)
+            fleet.change(running=serves)
+            assert rollouts.ways["w0"].world.is_up(Target("w0", "w0", fleet.node(0))) is serves
+
+    @pytest.mark.parametrize(
+        ("place", "server"),
+        [
+            pytest.param({}, MediaServer, id="served-here"),
+            pytest.param({"media_url": "http://192.0.2.7/isos"}, WebServer, id="elsewhere"),
+        ],
+    )
+    def test_each_host_s_iso_is_made_of_its_own_and_fetched_where_it_is_wanted(
+        self, rollouts: Rollouts, place: dict[str, str], server: type[object]
+    ) -> None:
+        inputs = {"base_iso_url": "https://mirror/live.iso", "deadline_s": 7200.0, **place}
+        own = {"ours": {"w0": "first", "w1": "second"}, "keyfiles": {"w1": {"eth0.nmconnection": "its network"}}}
+        hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": "/dev/sdb"}}
+        HostProvisioningProvider().create({**ROLE, **inputs, **own, "hosts": hosts})
+        for way in rollouts.ways.values():
+            media = way.world.media
+            assert isinstance(media, IsoMedia)
+            assert isinstance(media.server, server)
+            assert media.recipe == Recipe(
+                stack="test",
+                payload_name="worker",
+                payload_sha256="ef",
+                base_sha256="cd",
+                base_url="https://mirror/live.iso",
+                ours={"w0": "first", "w1": "second"},
+                keyfiles={"w1": {"eth0.nmconnection": "its network"}},
+                devices={"w0": "/dev/sda", "w1": "/dev/sdb"},
+            )
+            assert way.deadline_s == 7200
 
     def test_an_unknown_machine_is_installed_without_a_check_of_its_identity(self, rollouts: Rollouts) -> None:
         HostProvisioningProvider().create({**ROLE, "identities": {"w1": {"uuid": BOARD, "serial": "SN-1"}}})

@@ -1,6 +1,7 @@
 """The installation of many hosts at once."""
 
 import asyncio
+import resource
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 
@@ -60,3 +61,29 @@ def test_work_stops_when_the_engine_is_gone() -> None:
     with pytest.raises(EngineGoneError):
         roll_out(ways, clock=GoneClock(), pause=never)
     assert all(bmc.closed for bmc in bmcs.values() if bmc.requests)
+
+
+def test_a_host_that_notices_that_the_engine_is_gone_ends_all_and_has_not_failed() -> None:
+    clock = FakeClock()
+    bmcs, ways = fleet(3, clock)
+
+    def gone(_: str) -> None:
+        raise EngineGoneError("the Pulumi engine is gone")
+
+    bmcs["host-1"].fault = gone
+    with pytest.raises(EngineGoneError):
+        roll_out(ways, clock=clock, pause=passing(clock))
+
+
+def test_a_fleet_may_open_as_many_files_as_the_machine_allows() -> None:
+    """1024 by custom: enough for 200 hosts."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    clock, limits = FakeClock(), set[tuple[int, int]]()
+    bmcs, ways = fleet(1, clock)
+    bmcs["host-0"].fault = lambda _: limits.add(resource.getrlimit(resource.RLIMIT_NOFILE))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1] - 1, before[1]))
+    try:
+        roll_out(ways, clock=clock, pause=passing(clock))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert limits == {(before[1], before[1])}

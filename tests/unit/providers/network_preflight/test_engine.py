@@ -135,6 +135,12 @@ def test_a_vrid_of_another_cluster_is_a_fault_that_names_free_ones() -> None:
     )
 
 
+def test_neither_of_its_own_router_ids_is_offered_in_place_of_the_other() -> None:
+    low = SPEC.model_copy(update={"ingress": SPEC.ingress.model_copy(update={"router_id": 2})})
+    (fault,) = seen(FakeNetwork(advertised=[advert()]), low).faults
+    assert fault.fix == "`pulumi config set --path vrids.api 1` (nobody advertises 3, 4 either)"
+
+
 def test_a_cluster_in_production_keeps_its_vrid() -> None:
     (fault,) = seen(FakeNetwork(advertised=[advert()]), SPEC.model_copy(update={"phase": Phase.PRODUCTION})).faults
     assert fault.fix == "give the other cluster another VRID: the installed machines of this one keep theirs"

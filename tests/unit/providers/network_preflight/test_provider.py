@@ -15,12 +15,13 @@ from providers.network_preflight.provider import NetworkPreflightProvider
 from testing import plans
 from testing.checkout import ROOT
 from testing.namespaces import in_own_network, ip, needs_root, neighbour, run_on_a_machine
+from wires.segment import vrrp
 
 pytestmark = needs_root
 
 BOOTSTRAP, STRANGER = plans.plan().bootstrap.mac, "02:00:00:00:00:99"
 API = "192.168.111.5/24"
-QUESTIONS = probe.QUESTIONS
+QUESTIONS, LISTEN_S = probe.QUESTIONS, probe.LISTEN_S
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +103,19 @@ def test_a_lost_answer_makes_no_machine_foreign(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(probe, "interface_to", lambda _: "baremetal")
     monkeypatch.setattr(probe, "answering_macs", lambda *_: next(answers))
     assert probe.LocalNetworkProbe(print).macs_of("192.168.111.21") == {BOOTSTRAP}
+
+
+def test_a_master_is_heard_that_speaks_each_second_on_each_network_of_the_vips(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A backup waits for 3 adverts and a part of a second before it takes the VIP: what it hears is heard here."""
+    monkeypatch.setattr(probe, "LISTEN_S", LISTEN_S)
+    monkeypatch.setattr(probe, "interface_to", {"192.168.111.5": "baremetal", "fd2e::5": "second"}.__getitem__)
+    listened = dict[str, float]()
+    monkeypatch.setattr(vrrp, "adverts", lambda interface, wait_s: listened.setdefault(interface, wait_s) and ())
+    probe.LocalNetworkProbe(print).adverts(["192.168.111.5", "fd2e::5"])
+    assert listened.keys() == {"baremetal", "second"}
+    assert min(listened.values()) >= 3 + 255 / 256
 
 
 def test_a_deletion_asks_nothing_so_that_a_machine_that_is_not_ready_hinders_no_destroy(

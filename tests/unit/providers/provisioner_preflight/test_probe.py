@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -193,5 +194,8 @@ class TestHypervisor:
         with socket.socket(socket.AF_UNIX) as silent:
             silent.bind(str(path))
             silent.listen()
+            end = threading.Timer(5, silent.close)  # of a wait without a limit
+            end.start()
             with pytest.raises(HypervisorError, match=r"libvirt is not reachable: no answer within 0\.3 s"):
                 probe.hypervisor(f"qemu+unix:///system?socket={path}", "default", frozenset())
+            end.cancel()

@@ -1,6 +1,5 @@
 """Every rendered file is accepted by its real reader, and a broken one is refused."""
 
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from providers.rendered_asset import readers
 from providers.rendered_asset.readers import COMMANDS, lint
 from testing import plans
 from testing.namespaces import SBIN, needs_root
+from testing.skips import NO_MULTICAST
 
 FIX = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
 FILES = {
@@ -24,16 +24,10 @@ FILES = {
 }
 
 
-def missing(reader: Reader) -> bool:
-    return shutil.which(COMMANDS[reader][0], path=SBIN) is None
-
-
 @pytest.mark.parametrize("name", [name for name, file in FILES.items() if file.reader in COMMANDS])
 def test_its_real_reader_accepts_a_rendered_file(name: str) -> None:
-    if missing(FILES[name].reader):
-        pytest.skip(f"{FILES[name].reader} is not installed")
     if FILES[name].reader is Reader.KEEPALIVED and readers._vrrp_interface() is None:
-        pytest.skip("keepalived wants an interface that can do multicast; this machine has none")
+        pytest.skip(NO_MULTICAST)
     assert lint(FILES[name])
 
 
@@ -48,8 +42,6 @@ def test_its_real_reader_accepts_a_rendered_file(name: str) -> None:
 )
 def test_its_real_reader_refuses_a_broken_one_in_one_line(name: str, good: str, bad: str) -> None:
     file = FILES[name]
-    if missing(file.reader):
-        pytest.skip(f"{file.reader} is not installed")
     assert good in file.text
     broken = replace(file, text=file.text.replace(good, bad))
     with pytest.raises(AssetError) as caught:
@@ -68,7 +60,6 @@ def test_a_file_without_a_reader_here_is_not_judged(monkeypatch: pytest.MonkeyPa
 
 
 @needs_root
-@pytest.mark.skipif(shutil.which("nft", path=SBIN) is None, reason="nft is not installed")
 @pytest.mark.parametrize(("word", "taken"), [("redirect", True), ("reroute", False)], ids=["as-rendered", "broken"])
 def test_nft_accepts_the_rendered_redirect_and_refuses_a_broken_one(tmp_path: Path, word: str, taken: bool) -> None:
     path = tmp_path / "haproxy.nft"

@@ -342,3 +342,9 @@ def test_the_soak_wants_the_api_ready_through_both_vips() -> None:
     rig = Rig(TWO, second_macs=[(0, HELD)], outages=[(VIP6, 0, 7)])
     assert rig.engine.prove_bootstrap().holder == "okd-bootstrap"
     assert rig.lan.second == 7
+
+
+def test_two_vips_are_served_when_a_config_server_answers_both() -> None:
+    rig = Rig(TWO, second_macs=[(0, HELD)], outages=[(f"config {VIP6}", 0, 7)])
+    assert rig.engine.prove_bootstrap().holder == "okd-bootstrap"
+    assert rig.lan.second == 7

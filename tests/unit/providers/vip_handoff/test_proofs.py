@@ -14,6 +14,22 @@ def test_a_vip_without_an_answer_has_no_holder() -> None:
     assert holder_in(SPEC, [frozenset()], lambda _: frozenset()) is None
 
 
+@pytest.mark.parametrize(
+    ("seen", "holder"),
+    [
+        pytest.param([HELD, HELD], "okd-bootstrap", id="the-bootstrap-has-both"),
+        pytest.param([TAKEN, TAKEN], "master-1", id="a-node-has-both"),
+        pytest.param([HELD, TAKEN], None, id="one-each"),
+        pytest.param([TAKEN, HELD], None, id="one-each-the-other-way"),
+        pytest.param([HELD, {STRANGER}], None, id="a-stranger-has-one"),
+        pytest.param([HELD, set()], None, id="nobody-has-the-second"),
+        pytest.param([set(), TAKEN], None, id="nobody-has-the-first"),
+    ],
+)
+def test_of_two_vips_the_holder_has_both(seen: list[set[str]], holder: str | None) -> None:
+    assert holder_in(SPEC, list(map(frozenset, seen)), Rig().lan.macs_of) == holder
+
+
 def test_two_machines_at_the_address_of_a_node_are_no_holder() -> None:
     both = HELD | TAKEN
     assert holder_in(SPEC, [both], lambda _: both) is None

@@ -1,12 +1,19 @@
 """A refresh of the API VIP on real kernels in a network of their own; the CAs by which the API is trusted."""
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cluster.options import Phase
 from providers.base.dynamic import Props, Provider
+from providers.base.errors import BusyError
+from providers.base.lock import held
+from providers.vip_handoff import provider as vip_handoff
+from providers.vip_handoff.model import VipHandoffOuts
 from providers.vip_handoff.provider import VipHandoffProvider, _engine
 from providers.vip_handoff.world import LocalClusterProbe
 from providers.vip_held.provider import VipHeldProvider
@@ -121,3 +128,42 @@ def test_a_kubeconfig_adds_okds_signal_and_cas(there: bool, payload: Path) -> No
     root, signer = authority("other-ca").pem, authority("test-ca").pem
     assert engine.probe.api.ca_pem == root + (signer if there else "")
     assert (engine.signal is not None) == there
+
+
+@dataclass
+class Reaching:
+    """Takes the place of the engine: notes from which phase it came, and whether the VIP's lock was free."""
+
+    came_from: list[Phase] = field(default_factory=list)
+    unlocked: int = 0
+
+    def reach(self, old: Phase, outs: VipHandoffOuts) -> VipHandoffOuts:
+        self.came_from.append(old)
+        try:
+            with held(f"API VIP {VIP}", deadline_s=0):
+                self.unlocked += 1
+        except BusyError:
+            pass
+        return outs
+
+
+@pytest.mark.parametrize(
+    ("act", "before"),
+    [
+        (lambda it, new: it.create(new), Phase.PRODUCTION),
+        (lambda it, new: it.update("id", PROPS, new), Phase.BOOTSTRAP),
+        (lambda it, new: it.update("id", new, new), Phase.PRODUCTION),
+    ],
+    ids=["create", "the-handoff", "a-later-up"],
+)
+def test_one_run_at_a_time_moves_the_vip_from_the_phase_of_the_state(
+    act: Callable[[VipHandoffProvider, Props], object],
+    before: Phase,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
+    engine = Reaching()
+    monkeypatch.setattr(vip_handoff, "_engine", lambda _: engine)
+    act(VipHandoffProvider(), {**PROPS, "phase": "production"})
+    assert (engine.came_from, engine.unlocked) == ([before], 0)

@@ -1,14 +1,18 @@
 """`Hypervisor` by libvirt: its calls, their lines in the trace, and libvirt's refusals as errors of this program."""
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import Mock
 
 import libvirt
 import pytest
 
 from providers.base.errors import HypervisorError
+from wires.libvirt import connection
 from wires.libvirt.connection import Libvirt, connected
 from wires.libvirt.facts import host_facts
 from wires.libvirt.hypervisor import DomainSpec, Found
@@ -229,6 +233,45 @@ def test_the_last_line_on_the_channel_is_the_answer(answer: bytes, trace: Callab
     assert Libvirt(host, "qemu:///system").ask("okd-bootstrap", "status") == "held vip=yes api=yes"
     assert host.sent == b"status\n"
     assert trace() == ["qemu:///system: openChannel channel org.okd-baremetal.vip of domain okd-bootstrap"]
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_connection_ends_with_the_work(monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
+    """libvirt lets in 20 clients at once."""
+    host = Mock()
+    monkeypatch.setattr(libvirt, "open", lambda _: host)
+    with suppress(ZeroDivisionError), connected("qemu:///system"):
+        assert works or 1 / 0
+    host.close.assert_called_once_with()
+
+
+class Silent(Recorder):
+    """A guest that never answers: who reads its channel waits until the stream is ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = threading.Event()
+
+    def abort(self) -> None:
+        self.ended.set()
+
+    def recv(self, size: int) -> bytes:
+        assert self.ended.wait(5), "nobody gave it up"
+        raise libvirt.libvirtError("stream aborted")
+
+
+def test_a_guest_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "CHANNEL_ANSWER_S", 0.01)
+    with pytest.raises(HypervisorError, match="stream aborted"):
+        Libvirt(Silent(), "qemu:///system").ask("okd-bootstrap", "status")
+
+
+def test_a_pool_is_listed_anew_before_its_volumes_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else libvirt does not know what was copied there a moment ago."""
+    refreshed = list[str]()
+    monkeypatch.setattr(Recorder, "refresh", lambda _: refreshed.append("refreshed"))
+    Libvirt(Recorder(), "qemu:///system").volume_path("default", "base.qcow2")
+    assert refreshed == ["refreshed"]
 
 
 class Refusing:

@@ -1,7 +1,9 @@
 """The facts that libvirt reports of its host, by its own test driver."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
+import libvirt
 import pytest
 
 from providers.base.errors import HypervisorError
@@ -35,6 +37,22 @@ def test_a_pool_is_reported_with_the_volumes_that_were_asked_for(uri: str) -> No
     ((name, volume),) = facts.pool.volumes.items()
     assert (name, volume.path, volume.format) == ("base.qcow2", "/images/base.qcow2", "qcow2")
     assert (volume.capacity, volume.allocation) == (64 * MIB, 3 * MIB)
+
+
+def test_a_volume_that_was_copied_there_a_moment_ago_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """libvirt lists a pool when it is asked to, and not when a file comes."""
+    host = Mock()
+    host.getLibVersion.return_value = 9_000_000
+    pool = host.storagePoolLookupByName.return_value
+    pool.XMLDesc.return_value = "<pool/>"
+    pool.info.return_value = [2, 100, 0, 100]
+    pool.listVolumes.side_effect = lambda: ["base.qcow2"] if pool.refresh.called else []
+    volume = pool.storageVolLookupByName.return_value
+    volume.XMLDesc.return_value, volume.info.return_value = "<volume/>", [0, 64, 3]
+    monkeypatch.setattr(libvirt, "open", lambda _: host)
+    facts = host_facts("qemu:///system", "default", {"base.qcow2"})
+    assert facts.pool is not None
+    assert list(facts.pool.volumes) == ["base.qcow2"]
 
 
 @pytest.mark.parametrize("pool", ["none", None], ids=["missing", "not-asked-for"])

@@ -3,6 +3,7 @@
 import pytest
 
 from testing.documents import table
+from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
 from wires.redfish.quirks import GENERIC, TABLE, Quirks, quirks_of
 
 
@@ -52,3 +53,13 @@ def test_the_document_lists_every_row_with_its_source() -> None:
 def test_drives_that_cannot_boot_are_skipped(row: Quirks, refused: set[str]) -> None:
     drives = {"1", "2", "EXT1", "RDOC1", "RDOC2", "Remote4"}
     assert {drive for drive in drives if row.refuses(drive)} == refused
+
+
+@pytest.mark.parametrize(
+    ("manufacturer", "settle_s"), [("GIGABYTE", 90), ("Dell Inc.", 0), ("Contoso", 0)], ids=["ami", "dell", "other"]
+)
+def test_a_host_of_ami_is_not_started_before_it_sees_the_drive(
+    it: OneBmc, manufacturer: str, settle_s: float
+) -> None:
+    it.says(f"GET {SYSTEM}$", Manufacturer=manufacturer)
+    assert it.client().settle_s == settle_s

@@ -7,7 +7,7 @@ import pytest
 from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import Power
+from wires.redfish.bmc import BootOverride, Power
 from wires.redfish.steps import Steps, run_steps
 
 HOUR_S = 3600
@@ -147,3 +147,26 @@ def test_an_eject_without_effect_is_repeated() -> None:
     bmc = Silent(FakeClock(), image="nfs://x/rescue.iso")
     run_steps(steps(bmc).no_media(), bmc.clock)
     assert bmc.ejects == 3
+
+
+@pytest.mark.parametrize(
+    ("found", "writes"),
+    [
+        (BootOverride("Cd", "Disabled"), ["override Cd Once"]),
+        (BootOverride("Hdd", "Once"), ["override Cd Once"]),
+        (BootOverride("Cd", "Continuous"), []),
+        (BootOverride("UsbCd", "Once"), []),
+    ],
+    ids=["disabled", "another", "as-sushy-tools-has-it", "as-supermicro-has-it"],
+)
+def test_an_override_is_set_unless_it_names_the_target_and_holds(found: BootOverride, writes: list[str]) -> None:
+    bmc = FakeBmc(FakeClock(), override=found)
+    run_steps(steps(bmc).override("Cd"), bmc.clock)
+    assert bmc.writes == writes
+
+
+def test_an_override_that_was_disabled_is_so_whatever_its_target() -> None:
+    """Of a disabled one a BMC may show any target."""
+    bmc = FakeBmc(FakeClock(), override=BootOverride("None", "Disabled"))
+    run_steps(steps(bmc).override_as_found("Pxe", "Disabled"), bmc.clock)
+    assert bmc.writes == []

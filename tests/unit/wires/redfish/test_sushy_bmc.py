@@ -136,6 +136,13 @@ def test_a_post_is_sent_once(it: OneBmc, fault: Fault) -> None:
     assert it.lines.count(RESET) == 1
 
 
+def test_a_read_whose_answer_was_lost_is_left_to_the_steps_as_well(it: OneBmc) -> None:
+    it.fleet.fault(Fault(READ, "close", times=1))
+    with pytest.raises(BmcTransientError):
+        it.client().power()
+    assert it.lines == [f"GET {SYSTEM}"]
+
+
 def test_a_wrong_password_is_sent_once(it: OneBmc) -> None:
     with pytest.raises(BmcAuthError):
         it.client(password="wrong").identity()
@@ -224,6 +231,7 @@ def test_a_session_is_opened_renewed_once_and_ended(it: OneBmc) -> None:
     with pytest.raises(BmcAuthError):
         bmc.power()
     assert it.lines[2:] == [f"GET {SYSTEM}", log_in, f"GET {SYSTEM}"]
+    assert it.fleet.figures().received[3].token == "", "a BMC may refuse a login with a token that it has forgotten"
     bmc.close()
     bmc.close()
     assert it.lines[5:] == [f"DELETE {SESSIONS}/4"], "the one that the fourth request opened"
@@ -233,3 +241,52 @@ def test_a_refused_session_is_requested_once(it: OneBmc) -> None:
     with pytest.raises(BmcAuthError):
         it.client(session=True, password="wrong").power()
     assert it.lines == [f"POST {SESSIONS}"]
+
+
+def test_a_right_that_the_session_lacks_is_no_reason_to_log_in_again(it: OneBmc) -> None:
+    """Accounts lock."""
+    bmc = it.client(session=True)
+    bmc.power()
+    it.answers(READ, 403, text="{}")
+    with pytest.raises(BmcAuthError, match="HTTP 403"):
+        bmc.power()
+    assert it.lines == [f"POST {SESSIONS}", f"GET {SYSTEM}", f"GET {SYSTEM}"]
+
+
+def test_a_fresh_session_that_is_refused_is_not_renewed(it: OneBmc) -> None:
+    it.answers(READ, 401, text="{}")
+    with pytest.raises(BmcAuthError):
+        it.client(session=True).power()
+    assert it.lines == [f"POST {SESSIONS}", f"GET {SYSTEM}"]
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        *((status, "no") for status in (408, 409, 412, 423, 425, 428, 429, 503)),
+        *(
+            (400, word)
+            for word in (
+                "Base.1.8.InvalidOperationForSystemState",
+                "iLO.2.14.UnableToModifyDuringSystemPOST",
+                "IDRAC.2.8.SYS518",
+                "Base.1.8.SessionLimitExceeded",
+            )
+        ),
+    ],
+)
+def test_what_a_bmc_did_not_do_now_is_left_to_the_steps_to_ask_for_again(
+    it: OneBmc, status: int, message: str
+) -> None:
+    it.answers(RESET, status, body={"error": {"message": message}})
+    with pytest.raises(BmcTransientError) as caught:
+        it.client().request_power(Power.ON)
+    assert (caught.value.undone, it.lines.count(RESET)) == (True, 1)
+
+
+@pytest.mark.parametrize("status", [400, 405, 501])
+def test_what_a_bmc_will_never_do_is_an_error_at_once(it: OneBmc, status: int) -> None:
+    it.answers(RESET, status, body={"error": {"message": "no"}})
+    with pytest.raises(BmcError) as caught:
+        it.client().request_power(Power.ON)
+    assert isinstance(caught.value, BmcTransientError) is (status >= 500)

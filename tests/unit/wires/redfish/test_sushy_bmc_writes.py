@@ -34,6 +34,19 @@ def test_the_drive_is_found_below_the_system_or_the_manager(it: OneBmc, owner: s
     assert it.lines == [f"GET {owner}/VirtualMedia/Cd"]
 
 
+@pytest.mark.parametrize("it", ["generic_system"], indirect=True)
+def test_where_a_drive_is_listed_in_both_places_the_newer_one_is_used(it: OneBmc) -> None:
+    older = f"{MANAGER}/VirtualMedia"
+    insert = {"target": f"{older}/Cd/Actions/VirtualMedia.InsertMedia"}
+    it.says(f"GET {MANAGER}$", VirtualMedia={"@odata.id": older})
+    it.answers(f"GET {older}$", body={"@odata.id": older, "Name": "x", "Members": [{"@odata.id": f"{older}/Cd"}]})
+    drive = {"@odata.id": f"{older}/Cd", "Id": "Cd", "Name": "x", "MediaTypes": ["CD"], "Inserted": False}
+    it.answers(DRIVE, body={**drive, "Actions": {"#VirtualMedia.InsertMedia": insert}})
+    it.client().insert(URL)
+    assert it.writes == [f"POST {SYSTEM}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"]
+    assert f"GET {older}/Cd" in it.lines
+
+
 @pytest.mark.parametrize(
     ("fields", "media"),
     [
@@ -50,6 +63,19 @@ def test_media_are_reported_by_inserted_and_not_by_the_image_name(
 ) -> None:
     it.says(DRIVE, **{"ConnectedVia": None, **fields})
     assert it.client().media() == media
+
+
+@pytest.mark.parametrize(
+    ("named", "ejects"), [("http://x/a.iso", 1), (None, 0)], ids=["out-and-still-named", "empty"]
+)
+def test_an_image_that_the_drive_still_names_is_ejected_before_the_next_one_goes_in(
+    it: OneBmc, named: str | None, ejects: int
+) -> None:
+    it.says(DRIVE, Image=named, Inserted=False, ConnectedVia="NotConnected")
+    bmc = it.client()
+    assert bmc.media() is None
+    bmc.insert(URL)
+    assert it.writes == [INSERT.replace("Insert", "Eject")] * ejects + [INSERT]
 
 
 def test_the_boot_mode_is_not_sent(it: OneBmc) -> None:
@@ -77,6 +103,22 @@ def test_after_a_drive_refuses_the_next_one_is_tried(it: OneBmc, status: int) ->
     it.fleet.forget()
     assert bmc.media() == URL
     assert [line.split("/")[-1] for line in it.lines] == ["Slot_2"]
+
+
+@pytest.mark.parametrize("it", ["openbmc"], indirect=True)
+@pytest.mark.parametrize("status", [403, 409, 500])
+def test_a_refusal_that_is_not_the_drives_is_not_tried_in_the_next_one(it: OneBmc, status: int) -> None:
+    it.answers("POST.*/Slot_1/", status, body={"error": {"message": "no"}})
+    with pytest.raises(BmcError, match=f"HTTP {status}"):
+        it.client().insert(URL)
+    assert [line.split("/")[-3] for line in it.writes] == ["Slot_1"]
+
+
+def test_a_drive_that_takes_no_disc_is_never_the_one(it: OneBmc) -> None:
+    it.says(DRIVE, MediaTypes=["USBStick"])
+    with pytest.raises(BmcError, match="no virtual CD drive"):
+        it.client().insert(URL)
+    assert it.writes == []
 
 
 @pytest.mark.parametrize(
@@ -153,6 +195,8 @@ def test_an_idrac9_before_6_boots_its_virtual_cd_by_attributes(it: OneBmc) -> No
     bmc.set_override("Cd", "Once")
     wanted = {"ServerBoot.1.FirstBootDevice": "VCD-DVD", "ServerBoot.1.BootOnce": "Enabled"}
     assert (it.lines[-1], it.bodies) == (f"PATCH {MANAGER}/Attributes", [{"Attributes": wanted}])
+    shows({**wanted, "ServerBoot.1.BootOnce": "Disabled"})
+    assert bmc.boot_override().target == "Hdd", "it would boot its CD for good"
     shows(wanted)
     assert bmc.boot_override() == BootOverride("Cd", "Once", "UEFI")
 

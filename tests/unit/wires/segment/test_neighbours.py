@@ -16,7 +16,7 @@ from providers.base.errors import OkdBaremetalError
 from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
 from wires.segment import arp, nd
 from wires.segment.neighbours import answering_macs, interface_to, macs_at, unproven
-from wires.segment.packets import QUEUED, frames
+from wires.segment.packets import ALL_MULTICAST, QUEUED, frames, let_through
 from wires.segment.reached import reached_macs
 
 pytestmark = needs_root
@@ -76,6 +76,21 @@ def test_a_bridge_without_an_address_gets_answers(family: Family) -> None:
     assert seen == frozenset(MACS[:1])
 
 
+def test_an_answer_to_all_nodes_passes_the_filter_of_an_interface_without_ipv6(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A bridge has no such filter, as many a card has: seen here is what is asked of the kernel."""
+    asked = list[tuple[str, int]]()
+
+    def noting(wire: socket.socket, interface: str, what: int) -> None:
+        asked.append((interface, what))
+        let_through(wire, interface, what)
+
+    monkeypatch.setattr(nd, "let_through", noting)
+    assert SIX.on_a_bridge(lambda: answering_macs("baremetal", SIX.vip), MACS[:1], own=False) == {MACS[0]}
+    assert asked == [("baremetal", ALL_MULTICAST)]
+
+
 def test_an_ipv6_probe_causes_no_advertisement_to_all_nodes() -> None:
     """A solicitation from an address is answered to that address, not to all nodes."""
 
@@ -129,6 +144,16 @@ def test_an_address_behind_a_gateway_is_refused(family: Family) -> None:
 
     with pytest.raises(OkdBaremetalError, match=rf"is on its network \(it is behind the gateway {family.gateway}\)"):
         family.on_a_bridge(look)
+
+
+def test_a_gateway_of_the_other_family_is_none_the_less_one() -> None:
+    def look() -> object:
+        ip(f"address add {SIX.own}{SIX.prefix} dev baremetal nodad")
+        ip(f"route add 203.0.113.0/24 via inet6 {SIX.gateway} dev baremetal")
+        return interface_to(FOUR.elsewhere)
+
+    with pytest.raises(OkdBaremetalError, match=rf"is on its network \(it is behind the gateway {SIX.gateway}\)"):
+        FOUR.on_a_bridge(look)
 
 
 @both

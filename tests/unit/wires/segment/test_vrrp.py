@@ -2,9 +2,13 @@
 
 import socket
 import struct
+from collections.abc import Iterator
 
 import pytest
 
+from testing.namespaces import in_own_network, ip, needs_root, until_it_forwards
+from wires.segment import vrrp
+from wires.segment.packets import frames
 from wires.segment.vrrp import Advert, parse
 
 MAC = bytes.fromhex("00005e000143")
@@ -93,3 +97,26 @@ def test_a_truncated_frame_is_no_advert() -> None:
     for whole in (ipv4(version_2(VIP4)), ipv6(version_3(VIP6))):
         assert parse(whole) is not None
         assert [parse(whole[:length]) for length in range(len(whole))] == [None] * len(whole)
+
+
+@needs_root
+def test_adverts_by_unicast_from_one_port_of_a_bridge_to_another_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    to_somebody = bytes.fromhex("020000000098") + ipv6(version_3(VIP6))[6:]
+
+    def while_one_speaks(wire: socket.socket, wait_s: float) -> Iterator[bytes]:
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as speaker:
+            speaker.bind(("far", 0))
+            speaker.send(to_somebody)
+        return frames(wire, wait_s)
+
+    def heard() -> tuple[Advert, ...]:
+        ip("link add baremetal type bridge")
+        ip("link set baremetal up")
+        ip("link add port type veth peer name far")
+        ip("link set port master baremetal up")
+        ip("link set far up")
+        until_it_forwards("baremetal", "port")
+        return vrrp.adverts("baremetal", wait_s=0.2)
+
+    monkeypatch.setattr(vrrp, "frames", while_one_speaks)
+    assert in_own_network(heard) == (advert(3, FROM6, "2001:db8::5", interval_s=0.25),)

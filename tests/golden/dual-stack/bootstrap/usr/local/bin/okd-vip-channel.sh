@@ -33,6 +33,6 @@ while :; do
         *) echo "unknown word" >&3; continue ;;
     esac
     state=held
-    [[ $(<"$file") == 0 ]] || state=released
+    [[ ! -e $file || $(<"$file") == 0 ]] || state=released
     echo "$state vip=$(yes_if holds_a_vip) api=$(yes_if api_ready)" >&3
 done

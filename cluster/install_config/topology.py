@@ -1,0 +1,28 @@
+"""The values of an install-config that decide what a payload contains."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def topology_of(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return these values by path, as JSON.
+
+    Args:
+        config: An install-config with its defaults, whatever its platform; keys as in the file. The installer puts
+            one into each payload. Missing values read as empty.
+    """
+    pools = {"controlPlane": config.get("controlPlane") or {}, "compute": next(iter(config.get("compute") or []), {})}
+    networking = config.get("networking") or {}
+    found = {
+        **{f"{name}.replicas": pool.get("replicas", 0) for name, pool in pools.items()},
+        # Compute has the control plane's in a payload of platform none, whatever the servers have.
+        "controlPlane.architecture": pools["controlPlane"].get("architecture", ""),
+        "networking.machineNetwork": [each.get("cidr") for each in networking.get("machineNetwork") or []],
+        "networking.clusterNetwork": [
+            {key: each.get(key) for key in ("cidr", "hostPrefix")} for each in networking.get("clusterNetwork") or []
+        ],
+        "networking.serviceNetwork": [*(networking.get("serviceNetwork") or [])],
+        "fips": bool(config.get("fips")),
+    }
+    return {path: json.dumps(value) for path, value in found.items()}

@@ -1,0 +1,229 @@
+"""Checks of bootstrap.ign: its install-config, its certificates, and that it writes no file of this program."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from pydantic import Field, ValidationError
+
+from cluster.install_config.topology import topology_of
+from payload.reading import (
+    GENERATE,
+    TAKE,
+    Certificates,
+    IgnitionFile,
+    certificates_in,
+    data_of,
+    first_reason,
+    host_of,
+    other_cluster,
+)
+from providers.base.errors import PayloadError
+from providers.base.spec import Model
+
+PLATFORM_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
+CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
+MACHINE_CONFIGS = ("/opt/openshift/manifests/*.y*ml", "/opt/openshift/openshift/*.y*ml")
+TLS = "/opt/openshift/tls"
+ROOT_CA = f"{TLS}/root-ca.crt"
+LB_SIGNER = f"{TLS}/kube-apiserver-lb-signer.crt"
+UNITS = "/etc/systemd/system"
+IRONIC_QUADLETS = "/etc/containers/systemd/ironic*.container"
+
+
+class _PlatformStatus(Model):
+    type: str
+
+
+class _InfrastructureStatus(Model):
+    platform: _PlatformStatus = Field(alias="platformStatus")
+    internal_url: str = Field(alias="apiServerInternalURI")
+    url: str = Field(alias="apiServerURL")
+
+
+class _Infrastructure(Model):
+    status: _InfrastructureStatus
+
+
+def check_target(where: Path, config: IgnitionFile) -> None:
+    """Check that the file is that of `create ignition-configs`.
+
+    Raises:
+        PayloadError: It is that of a single node, which would install itself onto its own disk.
+    """
+    if any(unit.name == "install-to-disk.service" for unit in config.systemd.units):
+        what = "made by `openshift-install create single-node-ignition-config`"
+        raise PayloadError(what, where=str(where), fix="generate it with `openshift-install create ignition-configs`")
+
+
+def check_platform(where: Path, config: IgnitionFile, domain: str) -> None:
+    """Check for platform None, no Ironic and this cluster's names.
+
+    Raises:
+        PayloadError: The first fault only: all have one cause.
+    """
+    status = _infrastructure(where, config).status
+    if status.platform.type != "None":
+        what = f"generated for platform {status.platform.type}, not for None"
+        raise PayloadError(what, where=str(where), fix=GENERATE)
+    units = [unit.name for unit in config.systemd.units if unit.name.startswith("ironic")]
+    if ironic := [*config.contents(IRONIC_QUADLETS), *units]:
+        what = f"brings Ironic ({', '.join(ironic)}), a second owner of the servers"
+        raise PayloadError(what, where=str(where), fix=GENERATE)
+    for url, wanted in ((status.internal_url, f"api-int.{domain}"), (status.url, f"api.{domain}")):
+        if host_of(url) != wanted:
+            raise other_cluster(where, host_of(url), wanted)
+
+
+def check_topology(where: Path, config: IgnitionFile, wanted: Mapping[str, str]) -> None:
+    """Check that the payload was made of an install-config with these values. The installer puts it into the payload.
+
+    Raises:
+        PayloadError: A value differs, or the payload's install-config cannot be read.
+    """
+    if not (found := config.contents(CONFIG_MANIFEST)):
+        return
+    text = data_of(where, CONFIG_MANIFEST, found[CONFIG_MANIFEST])
+    try:
+        seen = topology_of(yaml.safe_load(yaml.safe_load(text)["data"]["install-config"]))
+    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError):
+        what = f"{CONFIG_MANIFEST} in it has no readable install-config"
+        raise PayloadError(what, where=str(where), fix=TAKE) from None
+    if differing := [f"{path} {seen[path]}, not {value}" for path, value in wanted.items() if seen[path] != value]:
+        what = f"made from another install-config: {'; '.join(differing)}"
+        raise PayloadError(what, where=str(where), fix=GENERATE)
+
+
+def check_paths(where: Path, config: IgnitionFile, ours: Collection[str]) -> None:
+    """Check that no file or unit of the payload, or of a MachineConfig in it, has the path of one of ours.
+
+    On the bootstrap ours would replace it. On a node, the machine-config daemon would find a file that it did not
+    write, and degrade the node.
+
+    Raises:
+        PayloadError: It has.
+    """
+    writers = {
+        **{path: "" for path in _paths(config)},
+        **{path: f" (in {manifest})" for manifest, path in _machine_config_paths(where, config)},
+    }
+    if both := [f"{path}{writers[path]}" for path in sorted(writers) if path in ours]:
+        what = f"writes what this program writes: {', '.join(both)}"
+        fix = "remove it from the manifests of the site, and generate the payload again"
+        raise PayloadError(what, where=str(where), fix=fix)
+
+
+def check_certificates(where: Path, config: IgnitionFile, now: datetime) -> Certificates:
+    """Check that all certificates are valid now, and return the root CA.
+
+    Raises:
+        PayloadError: One has expired, is not valid yet, or cannot be read; or there is no root CA.
+    """
+    found = _certificates(where, config)
+    if ROOT_CA not in found:
+        raise PayloadError(f"no {ROOT_CA} in it", where=str(where), fix=TAKE)
+    path, ends = min(_times(found, lambda each: each.not_valid_after_utc), key=lambda each: each[1])
+    if ends < now:
+        what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
+        fix = "generate the payload anew, as in docs/how-to/generate-the-payload.md, and pin it"
+        raise PayloadError(what, where=str(where), fix=fix)
+    path, begins = max(_times(found, lambda each: each.not_valid_before_utc), key=lambda each: each[1])
+    if begins > now:
+        what = f"not valid before {begins:%Y-%m-%d %H:%M} UTC ({path}), but the time here is {now:%Y-%m-%d %H:%M}"
+        fix = "correct the clock of this host, or generate the payload anew on a host with a correct clock"
+        raise PayloadError(what, where=str(where), fix=fix)
+    return found[ROOT_CA]
+
+
+def check_issuers(where: Path, config: IgnitionFile) -> None:
+    """Check that the API's and the config server's certificates are of the CAs that their clients trust.
+
+    Raises:
+        PayloadError: One is of another CA, or for other names.
+    """
+    found, status = _certificates(where, config), _infrastructure(where, config).status
+    for name, signer, url in (
+        ("machine-config-server", ROOT_CA, status.internal_url),
+        ("kube-apiserver-lb-server", LB_SIGNER, status.url),
+        ("kube-apiserver-internal-lb-server", LB_SIGNER, status.internal_url),
+    ):
+        path = f"{TLS}/{name}.crt"
+        if path not in found or signer not in found:
+            continue
+        server = found[path][0]
+        if not any(_issued(server, authority) for authority in found[signer]):
+            raise PayloadError(f"{path} in it is not signed by {signer}", where=str(where), fix=TAKE)
+        if (host := host_of(url)) not in (names := _names(server)):
+            what = f"{path} in it is for {', '.join(names) or 'no name'}, not for {host}"
+            raise PayloadError(what, where=str(where), fix=TAKE)
+
+
+def _infrastructure(where: Path, config: IgnitionFile) -> _Infrastructure:
+    text = data_of(where, PLATFORM_MANIFEST, config.contents(PLATFORM_MANIFEST).get(PLATFORM_MANIFEST))
+    try:
+        return _Infrastructure.model_validate(yaml.safe_load(text))
+    except ValidationError as error:
+        why = first_reason(error)
+    except (yaml.YAMLError, ValueError):
+        why = "not YAML"
+    what = f"{PLATFORM_MANIFEST} in it is not an infrastructure manifest ({why})"
+    raise PayloadError(what, where=str(where), fix=TAKE)
+
+
+def _paths(config: IgnitionFile) -> list[str]:
+    units = [f"{UNITS}/{unit.name}" for unit in config.systemd.units]
+    return [*(file.path for file in config.storage.files), *units]
+
+
+def _machine_config_paths(where: Path, config: IgnitionFile) -> Iterator[tuple[str, str]]:
+    for pattern in MACHINE_CONFIGS:
+        for manifest, content in config.contents(pattern).items():
+            try:
+                documents = [*yaml.safe_load_all(data_of(where, manifest, content))]
+            except yaml.YAMLError:
+                continue  # not for this program to judge
+            for each in documents:
+                if isinstance(each, dict) and each.get("kind") == "MachineConfig":
+                    yield from ((manifest, path) for path in _paths(_ignition_of(where, manifest, each)))
+
+
+def _ignition_of(where: Path, manifest: str, machine_config: Mapping[str, Any]) -> IgnitionFile:
+    try:
+        return IgnitionFile.model_validate((machine_config.get("spec") or {}).get("config") or _EMPTY)
+    except (ValidationError, AttributeError):
+        what = f"{manifest} in it is not a MachineConfig of Ignition spec 3"
+        fix = "correct that manifest, and generate the payload again"
+        raise PayloadError(what, where=str(where), fix=fix) from None
+
+
+_EMPTY = {"ignition": {"version": "3.2.0"}}
+
+
+def _certificates(where: Path, config: IgnitionFile) -> dict[str, Certificates]:
+    pems = {path: data_of(where, path, each) for path, each in config.contents(f"{TLS}/*.crt").items()}
+    # Skip empty files, which the installer writes if there is no trust bundle.
+    return {path: certificates_in(where, path, pem) for path, pem in pems.items() if pem.strip()}
+
+
+def _times(found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:
+    return [(path, time_of(each)) for path, certificates in found.items() for each in certificates]
+
+
+def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (InvalidSignature, ValueError, TypeError):
+        return False
+    return True
+
+
+def _names(certificate: x509.Certificate) -> list[str]:
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return []
+    return found.value.get_values_for_type(x509.DNSName)

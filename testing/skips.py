@@ -1,0 +1,39 @@
+"""For what a test may skip: what its machine cannot have. Any other skip fails, since `make test` fetches all else.
+
+A plugin of pytest, which tests/conftest.py loads.
+"""
+
+from collections.abc import Generator
+from typing import TypeVar
+
+import pytest
+
+NO_ROOT = "making a network namespace needs root"
+NO_MULTICAST = "no interface of this machine can do multicast"
+ALLOWED = {NO_ROOT, NO_MULTICAST}
+
+R = TypeVar("R", pytest.TestReport, pytest.CollectReport)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a part of a test."""
+    return _judged((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Of a file."""
+    return _judged((yield))
+
+
+def _judged(report: R) -> R:
+    if report.skipped and isinstance(report.longrepr, tuple):
+        path, line, reason = report.longrepr
+        if reason.removeprefix("Skipped: ") not in ALLOWED:
+            report.outcome = "failed"
+            report.longrepr = (
+                f"{path}:{line}: {reason}, which is no reason of testing/skips.py. Fix: have `make test` fetch what "
+                "is missing, or add the reason there if a machine cannot have it"
+            )
+    return report
