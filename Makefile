@@ -45,11 +45,11 @@ fmt: setup ## Format the code and sort its imports
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
 test: check _coreos-installer _readers ## check, then all tiers of tests: unit, program, plugin, wire, end to end
-	$(PY) -m pytest -q -n 8 --dist loadgroup -m "not alone" tests
+	$(PY) -m pytest -q -n 8 -m "not alone" tests
 	$(PY) -m pytest -q -m alone tests
 
 test-fast: setup _coreos-installer _readers ## The tiers unit, program and plugin, for the inner loop
-	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/unit tests/program tests/plugin
+	$(PY) -m pytest -q -n $(JOBS) tests/unit tests/program tests/plugin
 
 mutants: setup _readers ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants

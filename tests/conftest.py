@@ -1,4 +1,4 @@
-"""Options and fixtures of all tiers, and how they run beside each other."""
+"""Options and fixtures of all tiers."""
 
 import os
 import sys
@@ -12,11 +12,7 @@ from cluster.plan import ClusterPlan
 from testing import plans
 from testing.certificates import authority
 
-pytest_plugins = ["pytester", "testing.skips"]
-TESTS = Path(__file__).parent
-WAITING = {"e2e": 900, "wire": 300}
-"""Seconds for a test of the tiers that wait for machines and engines, the longest tests first: they begin first."""
-
+pytest_plugins = ["pytester", "testing.skips", "testing.tiers"]
 settings.register_profile("default", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), max_examples=100, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
@@ -25,21 +21,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`make accept` rewrites the golden files."""
     parser.addoption("--accept-golden", action="store_true", help="rewrite tests/golden from today's renders")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests first that wait: others work meanwhile."""
-    tiers = [*WAITING]
-    for item in items:
-        tier = _tier(item)
-        if tier in WAITING and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(WAITING[tier]))
-    items.sort(key=lambda item: tiers.index(_tier(item)) if _tier(item) in WAITING else len(tiers))
-
-
-def _tier(item: pytest.Item) -> str:
-    return item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
 
 
 @pytest.fixture

@@ -26,10 +26,6 @@ CONTROL_PLANE = "update HostProvisioning okd-control-plane"
 COMPUTE = "update HostProvisioning okd-compute"
 
 
-# The previews are made side by side, for all tests, in one worker.
-pytestmark = pytest.mark.xdist_group("review")
-
-
 @dataclass(frozen=True)
 class Change:
     """A change of one input, and everything that a preview then shows."""
