@@ -189,6 +189,20 @@ def test_the_machine_lists_its_own_address_first_in_resolv_conf_also_after_a_sec
     assert (scripts / "etc/site").read_text() == SITE
 
 
+def asked_of_systemd(scripts: Path, dispatcher: str, network: str, action: str) -> str:
+    """Run a script of NetworkManager's dispatcher on such a machine, and return the words that systemctl got."""
+    (file,) = (file for file in render_bootstrap(plans.plan()) if file.name == dispatcher)
+    text = file.text.replace("/usr/local/bin", f"{scripts}/bin").replace("192.168.111.5", "192.0.2.5")
+    (scripts / "bin" / dispatcher).write_text(text)
+    (scripts / "bin/systemctl").write_text(f'#!/bin/sh\necho "$@" >>{scripts}/asked\n')
+    (scripts / "bin/systemctl").chmod(0o755)
+    (scripts / "asked").touch()
+    call = f"PATH={scripts}/bin:$PATH bash {scripts}/bin/{dispatcher} lan0 {action}"
+    run = run_on_a_machine(f"{network}\n{call}", scripts)
+    assert run.returncode == 0, run.stderr
+    return (scripts / "asked").read_text()
+
+
 @needs_root
 @pytest.mark.parametrize(
     ("action", "servers", "restarted"),
@@ -201,18 +215,11 @@ def test_the_machine_lists_its_own_address_first_in_resolv_conf_also_after_a_sec
 def test_a_network_change_restarts_coredns_only_if_the_servers_changed(
     scripts: Path, action: str, servers: str, restarted: bool
 ) -> None:
-    (dispatcher,) = (file for file in render_bootstrap(plans.plan()) if file.name == "okd-resolver")
-    (scripts / "bin/okd-resolver").write_text(dispatcher.text.replace("/usr/local/bin", f"{scripts}/bin"))
-    (scripts / "bin/systemctl").write_text(f'#!/bin/sh\necho "$@" >>{scripts}/asked\n')
-    (scripts / "bin/systemctl").chmod(0o755)
     (scripts / "run/NetworkManager").mkdir(parents=True)
     (scripts / "run/okd-baremetal").mkdir()
     (scripts / "run/okd-baremetal/upstreams").write_text("nameserver 192.0.2.2\n")
     (scripts / "run/NetworkManager/resolv.conf").write_text(servers)
-    call = f"PATH={scripts}/bin:$PATH bash {scripts}/bin/okd-resolver lan0 {action}"
-    run = run_on_a_machine(f"{TWO_NETWORKS} {call}", scripts)
-    assert run.returncode == 0, run.stderr
-    asked = (scripts / "asked").read_text() if (scripts / "asked").exists() else ""
+    asked = asked_of_systemd(scripts, "okd-resolver", TWO_NETWORKS, action)
     assert asked == ("--no-block try-restart okd-coredns.service\n" if restarted else "")
 
 
@@ -228,16 +235,7 @@ def test_a_network_change_restarts_coredns_only_if_the_servers_changed(
 def test_keepalived_restarts_when_the_network_of_its_vip_moves_to_another_interface(
     scripts: Path, machine: str, action: str, restarted: bool
 ) -> None:
-    (dispatcher,) = (file for file in render_bootstrap(plans.plan()) if file.name == "okd-keepalived")
-    text = dispatcher.text.replace("/usr/local/bin", f"{scripts}/bin").replace("192.168.111.5", "192.0.2.5")
-    (scripts / "bin/okd-keepalived").write_text(text)
-    (scripts / "bin/systemctl").write_text(f'#!/bin/sh\necho "$@" >>{scripts}/asked\n')
-    (scripts / "bin/systemctl").chmod(0o755)
     (scripts / "run/okd-baremetal").mkdir(parents=True)
     (scripts / "run/okd-baremetal/keepalived.conf").write_text("vrrp_instance x {\n    interface lan0\n}\n")
-    network = MACHINES[machine][0]
-    call = f"PATH={scripts}/bin:$PATH bash {scripts}/bin/okd-keepalived br-ex {action}"
-    run = run_on_a_machine(f"{network}\n{call}", scripts)
-    assert run.returncode == 0, run.stderr
-    asked = (scripts / "asked").read_text() if (scripts / "asked").exists() else ""
+    asked = asked_of_systemd(scripts, "okd-keepalived", MACHINES[machine][0], action)
     assert asked == ("--no-block try-restart okd-keepalived.service\n" if restarted else "")
