@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import Field, ValidationError
 
+from payload.pem import Certificates
 from payload.reading import (
     TAKE,
-    Certificates,
     IgnitionFile,
     authority_of,
     certificates_in,

@@ -11,15 +11,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 from pydantic import Field, ValidationError
 
+from payload.pem import Certificates, certificates_of, pem_of
 from providers.base.errors import PayloadError
 from providers.base.spec import Model
 
 TAKE = "take the file that openshift-install wrote"
-Certificates = tuple[x509.Certificate, ...]
 
 
 class Content(Model):
@@ -150,8 +148,7 @@ def payload_ca(pointer: bytes) -> str:
         PayloadError: The config carries none.
     """
     where = Path("payload")
-    root = authority_of(where, parse_ignition(where, pointer))
-    return "".join(each.public_bytes(Encoding.PEM).decode() for each in root)
+    return pem_of(authority_of(where, parse_ignition(where, pointer)))
 
 
 def authority_of(where: Path, config: IgnitionFile) -> Certificates:
@@ -172,7 +169,7 @@ def certificates_in(where: Path, path: str, pem: bytes) -> Certificates:
         PayloadError: There is none.
     """
     try:
-        return tuple(x509.load_pem_x509_certificates(pem))
+        return certificates_of(pem)
     except ValueError:
         raise PayloadError(f"no readable certificate in {path}", where=str(where), fix=TAKE) from None
 

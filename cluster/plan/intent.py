@@ -13,7 +13,6 @@ from cluster.plan.model import (
     PlannedBmc,
     PlannedHost,
     Provisioning,
-    Role,
     Server,
     StaticNetwork,
 )
@@ -21,6 +20,7 @@ from cluster.plan.static_addresses import static_addresses
 from cluster.values.address import Address, Network, in_any, networks, parse_address
 from cluster.values.bmc_url import parse_virtual_media_url
 from cluster.values.mac import parse_mac
+from cluster.values.role import Role
 from cluster.values.vrrp import router_ids
 
 UNPLACED = Placement()

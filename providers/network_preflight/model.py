@@ -1,13 +1,15 @@
 """What is wanted of the network, and how it is probed."""
 
 from collections.abc import Collection, Iterable
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from cluster.options import NetworkFindings, Phase
-from cluster.plan import ClusterPlan
-from cluster.plan.model import Machine, Vip
 from providers.base.spec import Model, Spec
 from wires.segment.vrrp import Advert
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
+    from cluster.plan.model import Machine, Vip
 
 
 class VipClaim(Model):
@@ -26,7 +28,7 @@ class VipClaim(Model):
     """Of those of them whose MAC is known beforehand."""
 
     @classmethod
-    def of(cls, what: str, option: str, vip: Vip, holders: Iterable[Machine], macs: tuple[str, ...] = ()) -> Self:
+    def of(cls, what: str, option: str, vip: "Vip", holders: Iterable["Machine"], macs: tuple[str, ...] = ()) -> Self:
         """The claim of a planned VIP."""
         return cls(
             what=what,
@@ -49,7 +51,7 @@ class NetworkPreflightSpec(Spec):
     severity: NetworkFindings
 
     @classmethod
-    def of(cls, plan: ClusterPlan) -> Self:
+    def of(cls, plan: "ClusterPlan") -> Self:
         """What a plan wants."""
         first = (plan.bootstrap, *plan.control_plane)
         return cls(

@@ -2,13 +2,15 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from cluster.options import PayloadDigests, Phase
-from cluster.plan import ClusterPlan
 from payload.kubeconfig import Kubeconfig
 from providers.base.spec import Model, Spec
 from wires.libvirt.hypervisor import HostFacts
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
 
 
 class ProvisionerPreflightSpec(Spec):
@@ -41,7 +43,7 @@ class ProvisionerPreflightSpec(Spec):
     base_iso_url: str
 
     @classmethod
-    def of(cls, plan: ClusterPlan, stack: str) -> Self:
+    def of(cls, plan: "ClusterPlan", stack: str) -> Self:
         """What a plan wants."""
         options, image = plan.options, plan.options.provisioner.base_image
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}

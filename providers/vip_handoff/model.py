@@ -1,11 +1,13 @@
 """What the handoff moves, and what it is moved by."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from cluster.options import Phase
-from cluster.plan import ClusterPlan
 from providers.base.spec import Outs, Spec
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
 
 
 class VipHandoffSpec(Spec):
@@ -36,7 +38,7 @@ class VipHandoffSpec(Spec):
     shutdown_s: float
 
     @classmethod
-    def of(cls, plan: ClusterPlan, stack: str) -> Self:
+    def of(cls, plan: "ClusterPlan", stack: str) -> Self:
         """The API VIPs of a plan."""
         options = plan.options
         return cls(

@@ -1,13 +1,15 @@
 """How one BMC is reached, and how long it may take."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import ConfigDict
 
-from cluster.options import Options
-from cluster.plan import Server
 from providers.base.spec import Model
+
+if TYPE_CHECKING:
+    from cluster.options import Options
+    from cluster.plan import Server
 
 
 class BmcAccess(Model):
@@ -28,7 +30,7 @@ class BmcAccess(Model):
     """Log in by a Redfish session, for a BMC that refuses Basic; it is ended with the connection."""
 
     @classmethod
-    def of(cls, options: Options, server: Server, *, ca: str) -> Self:
+    def of(cls, options: "Options", server: "Server", *, ca: str) -> Self:
         """A planned server's BMC: by what the options say of that one, else with the CA of all."""
         login, trust = options.bmc_credentials.get(server.name), options.bmc_trust.get(server.name)
         return cls(

@@ -158,7 +158,7 @@ def test_a_bmc_is_reached_as_its_inputs_have_it(monkeypatch: pytest.MonkeyPatch,
         asked.append((access, password))
         return SushyBmc(access.model_copy(update={"ca": "", "fingerprint": "", "session": False}), password)
 
-    monkeypatch.setattr(bmc_host, "SushyBmc", bmc_at)
+    monkeypatch.setattr("wires.redfish.sushy_bmc.SushyBmc", bmc_at)
     with pytest.raises(OkdBaremetalError):
         BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
     wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}

@@ -119,7 +119,7 @@ def test_a_bmc_is_reached_as_its_own_host_has_it(
         asked.append((access, password))
         return SushyBmc(access.model_copy(update={"ca": "", "fingerprint": "", "session": False}), password)
 
-    monkeypatch.setattr(provisioning, "SushyBmc", bmc_at)
+    monkeypatch.setattr("wires.redfish.sushy_bmc.SushyBmc", bmc_at)
     with pytest.raises(OkdBaremetalError):
         HostProvisioningProvider().create({**ROLE, "ca": "of all", "hosts": {"w0": host("w0", **own)}})
     ((access, password),) = asked

@@ -1,0 +1,44 @@
+"""Certificates and keys as PEM.
+
+`cryptography` is imported by the first call: a preview reads no payload, and need not wait for the library.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography import x509
+
+Certificates = tuple["x509.Certificate", ...]
+
+
+def certificates_of(pem: bytes) -> Certificates:
+    """All of them.
+
+    Raises:
+        ValueError: There is none, or one is broken.
+    """
+    from cryptography import x509  # noqa: PLC0415
+
+    return tuple(x509.load_pem_x509_certificates(pem))
+
+
+def pem_of(certificates: Certificates) -> str:
+    """One after the other."""
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
+
+    return "".join(each.public_bytes(Encoding.PEM).decode() for each in certificates)
+
+
+def check_pair(certificate: bytes, key: bytes) -> None:
+    """The key is that of the certificate.
+
+    Raises:
+        ValueError: It is not, or one of them is none.
+    """
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+
+    as_bytes = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    owner = certificates_of(certificate)[0].public_key()
+    own = serialization.load_pem_private_key(key, password=None).public_key()
+    if owner.public_bytes(*as_bytes) != own.public_bytes(*as_bytes):
+        raise ValueError("the key is another certificate's")
