@@ -7,14 +7,14 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/okd-baremetal
 PYTHON ?= python3
 PY := .venv/bin/python
-# The environment comes first: it holds Python, the linters, and a link to the Pulumi CLI (its host and plugins lie
-# beside the file that the link names).
+# The environment comes first: it contains Python, the linters, and a link to the Pulumi CLI, whose language host and
+# plugins are beside the link's target.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-# No target calls home.
+# No target contacts Pulumi's servers.
 export PULUMI_SKIP_UPDATE_CHECK := true
 export PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION := true
 
-# A stamp's name carries the hash of what it was made from, so that a changed lock file has no stamp.
+# The stamp's name contains a hash of the lock files, so a changed lock file has no stamp.
 LOCKED := requirements-build.txt requirements-dev.txt
 VENV := .venv/.locked-$(shell cat $(LOCKED) | sha256sum | cut -c 1-16)
 PULUMI := .venv/bin/pulumi
@@ -43,29 +43,29 @@ fmt: setup ## Format the code and sort its imports
 	ruff check --fix-only --quiet .
 	ruff format .
 
-# Those of the wire wait more than they work: more of them than cores.
+# Wire tests mostly wait, so run more workers than cores.
 test: check _readers ## check, then the tiers unit, program, plugin, wire, and the short end-to-end test
 	$(PY) -m pytest -q -n auto $(wildcard tests/unit tests/program tests/plugin)
 	$(PY) -m pytest -q -n 4 --dist worksteal tests/wire
 	$(PY) -m pytest -q tests/e2e
 
-rehearsal: _lab ## The whole road on virtual machines, as root; KEEP=1 leaves the cluster up
+rehearsal: _lab ## Install a cluster on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
 	$(PY) -m lab.rehearsal
 
-faults: _lab ## The way to production where it goes wrong, on virtual machines, as root
+faults: _lab ## Take a cluster to production through faults, on virtual machines, as root
 	$(PY) -m lab.rehearsal faults
 
 _lab:
 	@tools/packages $(wildcard lab/packages.txt)
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _nmstatectl _lab-binaries
 
-bench: setup ## Measure; the figures belong into bench/README.md
+bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench
 
-accept: setup ## Rewrite the golden files from today's renders; review that diff as behaviour
+accept: setup ## Rewrite the golden files from the current renders; review that diff as behaviour
 	$(PY) -m pytest tests/unit/assets --accept-golden -q -m golden
 
-lock: setup ## Compile the requirements*.txt anew from their .in files
+lock: setup ## Compile the requirements*.txt from their .in files
 	@for name in requirements-build requirements requirements-dev; do \
 		echo "$$name.txt" && $(PIP_COMPILE) --output-file $$name.txt $$name.in; done
 
@@ -74,28 +74,28 @@ clean: ## Remove .venv and caches from the checkout
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@echo "Kept: built tools and images in $(CACHE)"
 
-# Built without isolation, by the locked setuptools: a source distribution's build would fetch an unpinned one.
+# Source distributions are built with the locked setuptools: an isolated build would fetch an unpinned one.
 $(VENV):
 	@$(PYTHON) -m venv .venv
 	@tools/progress "Python packages" $(PY) -m pip install --progress-bar off --require-hashes -r requirements-build.txt
 	@tools/progress "Python packages" $(PY) -m pip install --progress-bar off --require-hashes --no-build-isolation -r requirements-dev.txt
 	@rm -f .venv/.locked-* && touch $@
 
-# A link whose target is gone counts as missing, so a deleted cache is built again.
+# A link without a target counts as missing, so a deleted cache is built again.
 $(PULUMI):
 	@mkdir -p .venv/bin && dir=$$(tools/pulumi) && ln -sfn "$$dir/pulumi" $@
 
 _coreos-installer:
 	@tools/coreos-installer >/dev/null
 
-# Only hosts with a networkConfig need it, one of the rehearsal's too: without cargo all else still works.
+# Only hosts with a networkConfig need it, one of them in the rehearsal. Without cargo, everything else still works.
 _nmstatectl:
 	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: tests that need it are skipped, and the rehearsal ends where it needs it" >&2
 
-# They judge rendered files in the tests.
+# The tests judge rendered files with these programs.
 _readers:
 	@tools/progress "coredns, ignition-validate" $(PYTHON) -m lab.binaries coredns ignition-validate
 
-# It needs nothing of .venv, so it need not wait for it.
+# This does not need .venv, so it does not depend on it.
 _lab-binaries:
 	@tools/progress "the lab's programs" $(PYTHON) -m lab.binaries coredns etcd ignition ignition-validate

@@ -1,4 +1,4 @@
-"""Reads the stack, plans, declares one cluster."""
+"""The Pulumi program: read the stack, plan the cluster, declare its resources."""
 
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,23 @@ LOGINS = "bmc_credentials"
 
 
 def stack_options() -> dict[str, Any]:
-    """The stack's config, by the names that `Options` declares."""
+    """Return the stack's config by the names that `Options` declares; options that are not set are left out."""
     config = pulumi.Config()
     plain = {"phase": config.get("phase"), "runtime": config.get("runtime"), "bmc_ca": config.get("bmc_ca")}
     booleans = {name: config.get_bool(name) for name in ("destroyable", "import_production")}
     objects = {name: config.get_object(name) for name in Options.model_fields.keys() - plain.keys() - booleans.keys()}
     if objects[LOGINS] and not is_config_secret(f"{config.name}:{LOGINS}"):
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
-        raise ConfigError([Fault(f"config: {LOGINS}", "in the clear, so it would be in the state as well", fix)])
+        raise ConfigError([Fault(f"config: {LOGINS}", "in plain text, and would be so in the state as well", fix)])
     return {name: value for name, value in {**plain, **booleans, **objects}.items() if value is not None}
 
 
 def plan() -> ClusterPlan:
-    """The plan, or one line per fault and nothing touched."""
+    """Return the plan.
+
+    Raises:
+        pulumi.RunError: The input has faults, one per line; nothing was touched.
+    """
     try:
         return load_plan(Path("stacks", pulumi.get_stack(), "install-config.yaml"), stack_options(), keyfiles_of)
     except ConfigError as error:

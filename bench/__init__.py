@@ -1,1 +1,1 @@
-"""Measurements: ratios, side by side in one run. Figures of the whole road come from `make rehearsal`."""
+"""Measurements that compare alternatives in one run. `make rehearsal` measures a whole installation."""

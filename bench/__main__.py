@@ -1,4 +1,4 @@
-"""`python -m bench`: what this program adds to a `pulumi preview`, beside a program that declares nothing."""
+"""`python -m bench`: compare `pulumi preview` of this program with that of an empty one."""
 
 import statistics
 import subprocess
@@ -15,7 +15,7 @@ DIGESTS = {"bootstrap": "a" * 64, "master": "b" * 64, "worker": "c" * 64}
 
 
 def project(folder: Path, *, empty: bool) -> dict[str, str]:
-    """A copy of the project with its own state; the environment that its commands need."""
+    """Copy the project, with a state of its own; return the environment for its commands."""
     program = folder / "program"
     copy_program(program)
     if empty:
@@ -28,7 +28,7 @@ def project(folder: Path, *, empty: bool) -> dict[str, str]:
 
 
 def run(folder: Path, env: dict[str, str], *words: str) -> float:
-    """Seconds that one command took."""
+    """Run one command, and return its seconds."""
     began = time.monotonic()
     subprocess.run(
         ["pulumi", *words, "--non-interactive"],
@@ -41,7 +41,7 @@ def run(folder: Path, env: dict[str, str], *words: str) -> float:
 
 
 def main() -> None:
-    """Alternate both programs, so that a busy moment of the machine meets both."""
+    """Alternate both programs, so that a busy moment of the machine affects both."""
     with tempfile.TemporaryDirectory() as scratch:
         took: dict[str, list[float]] = {"empty": [], "3+2 servers": []}
         folders = {name: Path(scratch, name.replace(" ", "-")) for name in took}

@@ -1,6 +1,6 @@
-"""`python -m bench.fleet [N ...]`: how long N servers take to be installed, against the slowest of them alone.
+"""`python -m bench.fleet [N ...]`: compare the installation of N servers with that of the slowest of them alone.
 
-Each runs the real engine on BMCs of the fake fleet, over TLS, each with a certificate of its own.
+It runs the real engine on BMCs of the fake fleet, over TLS, each with its own certificate.
 """
 
 import os
@@ -19,10 +19,10 @@ from testing.fakes.fleet.vendors import GENERIC
 
 SIZES = (1, 10, 100, 1000)
 PACE = Pace(by_requests=False, power=(5, 30), install=(5, 10), boot=(5, 10), latency_s=(0.05, 0.3))
-"""Seconds; each host draws its own by its number, and its latency anew for each request."""
+"""In seconds. The number of a host determines its times; the latency differs for each request."""
 PARALLEL = 1000
 MOST_WITH_SERVERS = 100
-"""Beyond that the engine's own slots are all that is measured."""
+"""Beyond that, only the engine's own slots would be measured."""
 SLOT_SIZES = (10, 20)
 INSTALLED = Counter({"On": 2})
 OFF = {"power": "Off", "running": False, "disk": "", "image": "", "target": "None", "enabled": "Disabled"}
@@ -31,10 +31,10 @@ RUNNING = {**OFF, "power": "On", "running": True, "disk": "something of before"}
 
 @dataclass(frozen=True)
 class Measured:
-    """One update, and what is known beside it.
+    """One update, and figures about it.
 
     Args:
-        wrong: Hosts that were not reset as wanted, or not installed once.
+        wrong: Hosts with other resets than wanted, or not installed exactly once.
     """
 
     update: Update
@@ -47,19 +47,19 @@ class Measured:
 
 @dataclass
 class Bench:
-    """Measures on one fleet, one thing after the other."""
+    """Runs measurements on one fleet, one after the other."""
 
     fleet: Fleet
     _alone: dict[tuple[int, bool, bool], float] = field(default_factory=dict)
 
     def install(self, hosts: list[int], *words: str, with_servers: bool = False, running: bool = False) -> Measured:
-        """Have hosts installed by one `pulumi up`.
+        """Install hosts with one `pulumi up`.
 
         Args:
-            hosts: Their numbers.
+            hosts: Numbers of the hosts.
             words: Options of the command.
-            with_servers: Each has a `BmcHost`, which goes first.
-            running: As they are found.
+            with_servers: Whether each has a `BmcHost`, which runs first.
+            running: Whether the hosts run at first.
         """
         fleet = self.fleet
         fleet.change(**RUNNING if running else OFF)
@@ -75,7 +75,7 @@ class Bench:
             return Measured(update, preview_s, stack.state_bytes(), total.requests, total.connections, wrong)
 
     def alone_s(self, hosts: int, *, with_servers: bool = False, running: bool = False) -> float:
-        """Seconds that the slowest of the first `hosts` takes alone."""
+        """Return the seconds that the slowest of the first `hosts` takes alone."""
         key = slowest(hosts), with_servers, running
         if key not in self._alone:
             measured = self.install([key[0]], with_servers=with_servers, running=running)
@@ -84,7 +84,7 @@ class Bench:
 
 
 def slowest(hosts: int) -> int:
-    """The host, of the first `hosts`, that needs the longest by what it draws."""
+    """Return which of the first `hosts` has the longest times."""
 
     def needs_s(index: int) -> float:
         drawn = Machine(index, GENERIC, PACE, lambda machine, url: fetch(machine, url, "", 0, 0))
@@ -94,18 +94,18 @@ def slowest(hosts: int) -> int:
 
 
 def table(title: str, *columns: str) -> None:
-    """Begin a table."""
+    """Print the head of a table."""
     print(f"\n{title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
 
 
 def row(*cells: object) -> None:
-    """Another row of it, and how busy the machine was in the last minute."""
+    """Print a row of the table, with the machine's load of the last minute."""
     texts = [f"{cell:,.2f}" if isinstance(cell, float) else str(cell) for cell in (*cells, os.getloadavg()[0])]
     print(f"| {' | '.join(texts)} |", flush=True)
 
 
 def rollouts(bench: Bench, sizes: list[int]) -> None:
-    """`HostProvisioning` alone."""
+    """Measure `HostProvisioning` alone."""
     columns = ["hosts", "slowest alone, s", "rollout, s", "ratio", "pulumi up, s", "CPU ms/host: plugin", "the rest"]
     columns += ["plugin's peak, MiB", "preview, s", "state bytes/host", "requests/host", "connections/host"]
     table("HostProvisioning", *columns, "hosts not reset exactly as wanted", "load")
@@ -128,7 +128,7 @@ def rollouts(bench: Bench, sizes: list[int]) -> None:
 
 
 def with_servers(bench: Bench, hosts: int) -> None:
-    """A `BmcHost` for each before it, as the real graph has it."""
+    """Measure `HostProvisioning` after a `BmcHost` for each server, as in the real graph."""
     columns = "hosts", "servers", "--parallel", "slowest alone, s", "BmcHosts, s", "rollout, s", "ratio"
     table("BmcHost and HostProvisioning", *columns, "pulumi up, s", "hosts not reset exactly as wanted", "load")
     for running in (False, True):
@@ -143,7 +143,7 @@ def with_servers(bench: Bench, hosts: int) -> None:
 
 
 def in_slots(bench: Bench, sizes: list[int]) -> None:
-    """A host per slot, by sushy with its defaults; what is not among SLOT_SIZES is their last, scaled up."""
+    """Measure sushy with its defaults, one host per slot; extrapolate sizes beyond the last of SLOT_SIZES."""
     columns = (
         "hosts",
         "slowest alone, s",
@@ -169,7 +169,7 @@ def in_slots(bench: Bench, sizes: list[int]) -> None:
 
 
 def main() -> None:
-    """All of it, on one fleet."""
+    """Run all measurements on one fleet."""
     sizes = [int(word) for word in sys.argv[1:]] or list(SIZES)
     with running_apart(Options(hosts=max(*sizes, *SLOT_SIZES), pace=PACE)) as fleet:
         bench = Bench(fleet)

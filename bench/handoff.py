@@ -1,9 +1,7 @@
-"""`python -m bench.handoff [RUNS]`: four ways to take the API VIP from the bootstrap, as a client meets them.
+"""`python -m bench.handoff [RUNS]`, as root: compare four ways to take the API VIP from the bootstrap, as a client.
 
-In the first row nothing moves: it shows what this machine alone does to the figures.
-
-On the rendered files of a bootstrap and three control-plane nodes, in network namespaces with real keepalived and
-haproxy. As root.
+In the first row nothing moves: it shows the noise of the machine itself. Real keepalived and haproxy run in network
+namespaces, with the rendered files of a bootstrap and three control-plane nodes.
 """
 
 import statistics
@@ -27,7 +25,7 @@ from wires.api.api import Api
 RUNS = 20
 ANSWERS_MS = (5, 50)
 SETTLED = 25
-"""Successes of each kind before and after a move."""
+"""Successful connects, and requests, to wait for before and after a move."""
 QUIET_S = 4
 """As long as a move takes."""
 TORN_DOWN_S = 5
@@ -37,14 +35,14 @@ COUNTS = ("connects_failed", "requests_failed_after_retry", "broken_in_flight")
 
 @dataclass(frozen=True)
 class Rig:
-    """A cluster at work, its VIP on the bootstrap, and the ways to move it; each has a way back."""
+    """A running cluster with the VIP on the bootstrap, and the ways to move it there and back."""
 
     cluster: Cluster
     send: Callable[[str], str]
 
     @property
     def ways(self) -> dict[str, tuple[Callable[[], object], Callable[[], object]] | None]:
-        """By name: what moves the VIP, and what brings it back; None: nothing is done."""
+        """By name, the calls that move the VIP and bring it back; None for no move."""
         port = f"link set p{self.cluster.bootstrap.pid}"
         return {
             "nothing": None,
@@ -55,7 +53,7 @@ class Rig:
         }
 
     def run(self, way: tuple[Callable[[], object], Callable[[], object]] | None) -> dict[str, Any]:
-        """What a client met in one move."""
+        """Move the VIP once, and return the figures of a client."""
         vips = tuple(map(str, self.cluster.vips))
         with measuring(vips, Api(DOMAIN, authority("test-ca").pem)) as client:
             settle(client)
@@ -75,7 +73,7 @@ class Rig:
         return {**counts, "gap_ms": figures["gap_ms"], "broken_in_flight": broken}
 
     def _masters(self) -> int:
-        """How often a node became MASTER; read from logs: a process for each poll would disturb the client."""
+        """Count how often a node became MASTER, from logs: a process for each poll would disturb the client."""
         return sum(node.log("keepalived").count("Entering MASTER") for node in self.cluster.nodes.values())
 
     def _hold(self) -> None:
@@ -100,7 +98,7 @@ class Rig:
 
 
 def settle(client: VipClients) -> None:
-    """Until it succeeds as before."""
+    """Wait until the client has SETTLED more successes of each kind."""
     both = [attempts for each in client.clients for attempts in (each.connects, each.requests)]
     wanted = [attempts.tried - attempts.failed + SETTLED for attempts in both]
 
@@ -111,7 +109,7 @@ def settle(client: VipClients) -> None:
 
 
 def measure(runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[str, list[dict[str, Any]]]:
-    """Figures of each run, by way: the ways take turns, so that a busy moment of the machine meets all."""
+    """Return the figures of each run by way. The ways take turns, so that a busy moment affects all."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     with (
         cluster_of("rehearsal", folder, certificate, answer_ms=answer_ms) as cluster,
@@ -130,7 +128,7 @@ def measure(runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[s
 
 
 def show(answer_ms: int, found: dict[str, list[dict[str, Any]]]) -> None:
-    """A row per way: sums over all its runs, and the gap."""
+    """Print a row per way: sums over all its runs, and the gap."""
     print(f"server answers in {answer_ms} ms; {len(next(iter(found.values())))} runs each")
     print(f"| {'way':18} | connects failed | requests failed | broken in flight | gap, ms: median | worst |")
     print("|---|---|---|---|---|---|")
@@ -143,7 +141,7 @@ def show(answer_ms: int, found: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def main() -> None:
-    """All ways, behind a quick server and behind a slow one."""
+    """Measure all ways in front of a quick API server, and then of a slow one."""
     runs = int(sys.argv[1]) if sys.argv[1:] else RUNS
     with tempfile.TemporaryDirectory() as scratch:
         ca = authority("test-ca")

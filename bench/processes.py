@@ -1,4 +1,4 @@
-"""What the processes of a Pulumi command cost, by what they are."""
+"""CPU time and memory of a Pulumi command's processes, by kind."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from pathlib import Path
 SAMPLE_S = 0.25
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 KINDS = {"pulumi.dynamic": "plugin", "pulumi-language-python": "program", "pulumi ": "engine"}
-"""The kind of a process, by the first of these that its command line holds.
+"""The kind of a process, by the first of these words in its command line.
 
 Other processes are helpers of the plugin, whose cost includes theirs.
 """
@@ -17,16 +17,16 @@ Other processes are helpers of the plugin, whose cost includes theirs.
 
 @dataclass
 class Cost:
-    """Of all processes of one kind."""
+    """The cost of all processes of one kind."""
 
     cpu_s: float = 0.0
     peak_mib: float = 0.0
-    """Of the largest."""
+    """Peak memory of the largest process."""
 
 
 @dataclass
 class Watch:
-    """Samples a process and all below it until `stop`; what a process spends after its last sample is not counted."""
+    """Samples a process and its descendants until `stop`; misses what a process spends after its last sample."""
 
     root: int
     _cpu_s: dict[int, tuple[str, float]] = field(default_factory=dict)
@@ -34,13 +34,13 @@ class Watch:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> "Watch":
-        """In a thread."""
+        """Start sampling in a thread."""
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
         return self
 
     def stop(self) -> dict[str, Cost]:
-        """The cost by kind."""
+        """Stop sampling, and return the cost by kind."""
         self._stop.set()
         self._thread.join()
         costs: dict[str, Cost] = defaultdict(Cost)
@@ -72,12 +72,12 @@ class Watch:
 
 
 def _fields(pid: int) -> list[str]:
-    """The fields of /proc/<pid>/stat after the name; a name may hold spaces and brackets."""
+    """Return the fields of /proc/<pid>/stat after the name, which may contain spaces and brackets."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _below(root: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and its descendants."""
     children: dict[int, list[int]] = defaultdict(list)
     for entry in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""The same installation by sushy with its defaults, four hosts at a time: what a plain dynamic provider would do."""
+"""The same installation with sushy's defaults, four hosts at a time, as a plain dynamic provider would do it."""
 
 import http.server
 import ssl
@@ -24,7 +24,7 @@ POLL_S = 1.0
 
 
 def install_all(fleet: Fleet, hosts: int, folder: Path) -> float:
-    """Seconds that all of them took."""
+    """Install all hosts, and return the seconds."""
     ca = folder / "ca.pem"
     ca.write_text(fleet.ca)
     with _served(folder) as url, ThreadPoolExecutor(SLOTS) as pool:
@@ -35,7 +35,7 @@ def install_all(fleet: Fleet, hosts: int, folder: Path) -> float:
 
 
 def _install(fleet: Fleet, ca: str, url: str, host: int) -> None:
-    """One host, from Off to an API that answers."""
+    """Install one host, from Off to an API that answers."""
     options, path = fleet.options, fleet.address(host).removeprefix(f"redfish-virtualmedia+{fleet.base(host)}")
     root = sushy.Sushy(fleet.base(host), options.username, options.password, verify=ca)
     try:
@@ -88,7 +88,7 @@ def _until(is_so: Callable[[], bool]) -> None:
 
 @contextmanager
 def _served(folder: Path) -> Iterator[str]:
-    """URL of a medium, whose content no server reads."""
+    """Serve a dummy ISO, and yield its URL."""
     (folder / "boot.iso").write_bytes(bytes(1 << 20))
 
     class Handler(http.server.SimpleHTTPRequestHandler):

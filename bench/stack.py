@@ -1,4 +1,4 @@
-"""A stack of `bench/program` in a folder of its own, and what its commands take."""
+"""A stack of `bench/program` in its own folder, and measurements of its commands."""
 
 import hashlib
 import json
@@ -25,13 +25,13 @@ MARKS = OURS, f"{ROLLOUT} creating", f"{ROLLOUT} created"
 
 @dataclass(frozen=True)
 class Update:
-    """What one `pulumi up` took.
+    """Time and cost of one `pulumi up`.
 
     Args:
         work_s: From the engine's first "creating" of a resource of ours to the "created" of the rollout.
-        rollout_s: Of the rollout alone.
-        whole_s: Of the command.
-        costs: By kind of process.
+        rollout_s: Time of the rollout alone.
+        whole_s: Time of the whole command.
+        costs: Cost by kind of process.
     """
 
     work_s: float
@@ -41,11 +41,11 @@ class Update:
 
 
 class Stack:
-    """Installs hosts of a fleet.
+    """A stack that installs hosts of a fleet.
 
     Args:
-        hosts: Their numbers.
-        with_servers: With a `BmcHost` for each, as the real graph has it.
+        hosts: Numbers of the hosts.
+        with_servers: Whether each has a `BmcHost`, as in the real graph.
     """
 
     def __init__(self, folder: Path, fleet: Fleet, hosts: list[int], *, with_servers: bool) -> None:
@@ -74,7 +74,7 @@ class Stack:
         self._run("stack", "init", STACK)
 
     def preview_s(self) -> float:
-        """Seconds that a preview takes."""
+        """Run a preview, and return its seconds."""
         began = time.monotonic()
         self._run("preview")
         return time.monotonic() - began
@@ -102,7 +102,7 @@ class Stack:
         return Update(created - first, created - creating, whole_s, costs)
 
     def state_bytes(self) -> int:
-        """Of the state file."""
+        """Return the size of the state file."""
         return next(self._folder.glob(f".pulumi/stacks/**/{STACK}.json")).stat().st_size
 
     def _write(self, name: str, content: bytes) -> None:

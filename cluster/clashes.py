@@ -44,7 +44,7 @@ _Found = Iterator[tuple[int, Fault]]
 def clashes_between(clusters: Sequence[JudgedConfig]) -> list[list[Fault]]:
     """Return the clashes of each cluster with the clusters before it.
 
-    This ignores invalid values, because the check of each file reports them. A cluster that has the name of an earlier
+    This ignores invalid values, because the check of each file reports them. A cluster with the name of an earlier
     one gets no line about its VRIDs, because they follow from the name.
     """
     found: list[list[Fault]] = [[] for _ in clusters]

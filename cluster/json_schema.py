@@ -33,44 +33,45 @@ VALUES: dict[tuple[str, str], Iterable[str]] = {
     ("Host", "role"): hosts.ROLES,
     ("Host", "bootMode"): hosts.BOOT_MODES,
 }
-"""What the rules know a field of a section to be, by the words that they judge with."""
+"""The values that the rules accept for a field, by section and key."""
 ENCRYPTED = {"type": "object", "properties": {"secure": {"type": "string"}}, "required": ["secure"]}
-"""What `pulumi config set --secret` leaves in a stack's file."""
+"""The form in which `pulumi config set --secret` writes a value to a stack's file."""
 
 
 class _Plain(GenerateJsonSchema):
-    """Without the titles that would only repeat each key."""
+    """A generator without titles, which would only repeat each key."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Say no."""
+        """Return False."""
         return False
 
 
 class _Unfilled(_Plain):
-    """Without defaults, which only mean that the key is not there: what the installer fills in is in `defaults`."""
+    """A generator without the models' defaults, which only mean a missing key. `defaults` has the installer's."""
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """The schema of a value that may be missing."""
+        """Return the schema of a value that may be missing."""
         return self.generate_inner(schema["schema"])
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        """The schema of a value that may be None."""
+        """Return the schema of a value that may be None."""
         return self.generate_inner(schema["schema"])
 
 
 def schemas() -> dict[str, Any]:
-    """`install_config` and `options`, the latter with plain names: without the prefix of a stack's file."""
+    """Return the schemas `install_config` and `options`; in the latter, names lack the prefix of a stack's file."""
     return {
         "install_config": _install_config()
         | {
             "title": "install-config.yaml",
-            "description": "What openshift-install reads of a cluster on bare metal. "
-            "Whether the values fit each other is for `okd-baremetal check` to say.",
+            "description": "The file from which openshift-install installs a cluster on bare metal. "
+            "`okd-baremetal check` judges whether the values fit each other.",
         },
         "options": _encryptable(_generated(Options, _Plain))
         | {
             "title": "options of a stack",
-            "description": "What may be below `config:` in stacks/Pulumi.<stack>.yaml, there after `okd-baremetal:`.",
+            "description": "The keys below `config:` in stacks/Pulumi.<stack>.yaml, where each begins with "
+            "`okd-baremetal:`.",
         },
     }
 
@@ -85,7 +86,7 @@ def _install_config() -> dict[str, Any]:
         *made["$defs"].values(),
         *(field for each in sections.values() for field in each["properties"].values()),
     ):
-        if "type" in node:  # null is as if the key was not there
+        if "type" in node:  # null counts as a missing key
             node["type"] = [node["type"], "null"]
         if "enum" in node:
             node["enum"].append(None)
@@ -98,7 +99,7 @@ def _generated(model: type[BaseModel], generator: type[GenerateJsonSchema]) -> d
 
 
 def _encryptable(node: Any) -> Any:
-    """Each password, and each mapping of logins as a whole, may be encrypted."""
+    """Return the schema in which each password, and each mapping of logins as a whole, may be encrypted."""
     if isinstance(node, list):
         return [_encryptable(each) for each in node]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Our own options: the stack's config, typed. Their descriptions are in Pulumi.yaml."""
+"""This program's options: the stack's config, typed. Pulumi.yaml describes them."""
 
 from enum import StrEnum
 from ipaddress import IPv4Address
@@ -25,19 +25,19 @@ from providers.base.spec import Model
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
 WEB_FOLDER = r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$"
-"""Without credentials, query and fragment: a BMC gets it as it is, and shows it to whoever looks."""
+"""A URL without credentials, query and fragment, because a BMC shows it to all its users."""
 
 PREFIX = "okd-baremetal:"
-"""Of each key of a stack file: the project's name."""
+"""The start of each key of a stack file: the project's name."""
 
 Transport = Literal["unicast", "multicast"]
 Severity = Literal["error", "warn"]
 Runtime = Literal["podman", "host"]
-"""Where the services of the machines come from: a container image, or the machine's own image."""
+"""The source of the machines' services: a container image, or the machine's own image."""
 
 
 class Phase(StrEnum):
-    """How far a cluster has come, or shall come by the next `pulumi up`."""
+    """The phase that the next `pulumi up` brings a cluster to, or keeps it in."""
 
     BOOTSTRAP = "bootstrap"
     PRODUCTION = "production"
@@ -60,7 +60,7 @@ def _bare_digits(value: object) -> object:
 Fingerprint = Annotated[
     str, Field(pattern=SHA256_OR_EMPTY), BeforeValidator(_bare_digits, json_schema_input_type=str)
 ]
-"""As openssl and browsers print it: with or without colons, in any case."""
+"""SHA-256 as openssl and browsers print it: with or without colons, in upper or lower case."""
 
 
 class Option(Model):
@@ -78,18 +78,18 @@ class PayloadDigests(Option):
 
 
 class Login(Option):
-    """How to log in to one BMC."""
+    """The login to one BMC."""
 
     username: str = Field(min_length=1)
     password: SecretStr = Field(min_length=1)
-    session: bool = Field(default=False, description="True: by a Redfish session, for a BMC that refuses Basic.")
+    session: bool = Field(default=False, description="True: use a Redfish session, for a BMC that refuses Basic.")
 
 
 class Trust(Option):
-    """Whom to take for one BMC."""
+    """The certificate to trust for one BMC: by its CA, or by its fingerprint."""
 
     ca: str = Field("", description="PEM of the CA that signed its certificate.")
-    sha256: Fingerprint = Field("", description="Of that certificate itself, whoever signed it.")
+    sha256: Fingerprint = Field("", description="SHA-256 of the certificate itself, with any signer.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -100,18 +100,22 @@ class Trust(Option):
 
 
 class Vrids(Option):
-    """VRRP router ids in place of those that the cluster's name gives; None leaves that one."""
+    """VRRP router ids. None: the id that follows from the cluster's name."""
 
     api: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
     ingress: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
 
 
 class Vrrp(Option):
-    """How the VIPs are claimed."""
+    """How machines claim the VIPs."""
 
-    policy: Policy = Field("release", description="Of the API VIP: it moves on the bootstrap's word, or by itself.")
-    api: Transport = Field("unicast", description="How the API VIP's holders talk to each other.")
-    ingress: Transport = Field("multicast", description="The same of the Ingress VIP; unicast: no host can follow.")
+    policy: Policy = Field(
+        "release", description="release: the API VIP moves when the bootstrap VM releases it; preempt: by itself."
+    )
+    api: Transport = Field("unicast", description="Transport of VRRP between the machines that claim the API VIP.")
+    ingress: Transport = Field(
+        "multicast", description="The same for the Ingress VIP; with unicast, no host can be added later."
+    )
 
 
 class Images(Option):
@@ -123,17 +127,17 @@ class Images(Option):
 
 
 class BootstrapPlace(Model):
-    """Where the bootstrap VM is found."""
+    """The bootstrap VM's place in the network."""
 
-    address: OneOrMore = Field((), description="One, or one per family of the API VIP.")
+    address: OneOrMore = Field((), description="One address, or one per family of the API VIP.")
 
 
 class Bootstrap(BootstrapPlace, extra="forbid"):
     """The bootstrap VM."""
 
     pool: str = Field("default", min_length=1)
-    base_volume: str = Field("", description="A volume of the pool; required, unless the provisioner is managed.")
-    base_sha256: str = Field("", pattern=SHA256_OR_EMPTY, description="Of that volume; empty: it is not compared.")
+    base_volume: str = Field("", description="A volume of the pool; required, unless provisioner.manage is true.")
+    base_sha256: str = Field("", pattern=SHA256_OR_EMPTY, description="SHA-256 of that volume; empty: not verified.")
     disk_gib: int = Field(32, ge=1, description="Virtual size of the VM's disk, thin; not below the base volume's.")
     memory_mib: int = Field(6144, ge=256)
     vcpus: int = Field(4, ge=1)
@@ -141,20 +145,20 @@ class Bootstrap(BootstrapPlace, extra="forbid"):
 
 
 class BaseImage(Option):
-    """The image that the bootstrap VM's disk is laid over: a qcow2, not compressed."""
+    """The backing image of the bootstrap VM's disk: a qcow2, not compressed."""
 
     source: str = Field(pattern="^(/|https?://).", description="Path on this machine, or URL.")
     sha256: str = Field(pattern=SHA256)
 
     def volume(self, cluster: str) -> str:
-        """Name of the volume that it becomes: a changed image is another volume."""
+        """Return the name of the image's volume. A changed image gets another volume."""
         return f"{cluster}-base-{self.sha256[:12]}.qcow2"
 
 
 class ProvisionerOption(Option):
     """The provisioner's long-lived libvirt objects: pool, base volume, networks."""
 
-    manage: bool = Field(default=False, description="True: this program makes them; False: they are there.")
+    manage: bool = Field(default=False, description="True: this program makes them; False: they exist.")
     pool_path: str = Field("/var/lib/libvirt/okd-baremetal", pattern="^/.")
     base_image: BaseImage | None = None
 
@@ -167,7 +171,7 @@ class BaseIso(Option):
 
 
 class MediaOption(Option):
-    """Virtual media for the BMCs: served by the program itself while it works, or by a web server of the site."""
+    """The server of the BMCs' virtual media: this program while it works, or a web server of the site."""
 
     address: IPv4Address | None = None
     port: int = Field(8080, ge=1, le=65535)
@@ -181,32 +185,32 @@ class MediaOption(Option):
             raise PydanticCustomError("missing", "neither address nor url", {FIX: fix})
         if self.url and self.model_fields_set & {"address", "port"}:
             fix = "remove address and port, or url"
-            raise PydanticCustomError("one_way", "with url nothing is served here", {FIX: fix})
+            raise PydanticCustomError("one_way", "both url, and address or port", {FIX: fix})
         return self
 
 
 class NetworkFindings(Option):
-    """What becomes of what is found on the network before a VIP is claimed or moved."""
+    """The severity of each finding on the network before a VIP is claimed or moved."""
 
-    vip: Severity = Field("error", description="A VIP is answered by a machine that may not hold it.")
-    vrid: Severity = Field("error", description="Another cluster advertises one of our VRRP router ids.")
-    dns: Severity = Field("warn", description="A name does not lead to its VIP, for the resolver of this machine.")
+    vip: Severity = Field("error", description="A machine that may not hold a VIP answers it.")
+    vrid: Severity = Field("error", description="Another cluster advertises one of this cluster's VRRP router ids.")
+    dns: Severity = Field("warn", description="This machine's resolver does not resolve a name to its VIP.")
 
 
 class Handoff(Option):
     """When the API VIP moves; times in seconds."""
 
     min_ready: int | None = Field(
-        None, ge=1, description="Control-plane nodes that must be ready before; a majority or more. None: all."
+        None, ge=1, description="Control-plane nodes that must be ready first; a majority or more. None: all."
     )
     stable_s: float = Field(30, gt=0)
     soak_s: float = Field(30, gt=0)
     deadline_s: float = Field(1800, gt=0)
-    shutdown_s: float = Field(300, gt=0, description="For the bootstrap VM's graceful end; then it is forced off.")
+    shutdown_s: float = Field(300, gt=0, description="For the bootstrap VM to shut down, before it is forced off.")
 
 
 class Deadlines(Option):
-    """How long a step may take, in seconds."""
+    """The limits of single steps, in seconds."""
 
     bmc_s: float = Field(300, gt=0)
     bootstrap_s: float = Field(1800, gt=0)
@@ -215,7 +219,7 @@ class Deadlines(Option):
 
 
 class Placement(Model):
-    """Those of the options that the machines' files are made of; the others may be missing."""
+    """The options that the machines' files depend on. All others may be missing."""
 
     node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = {}
     bootstrap: BootstrapPlace = BootstrapPlace()
@@ -248,16 +252,16 @@ class Options(Placement, extra="forbid"):
 
 
 def read_stack_file(path: Path) -> dict[str, Any]:
-    """The options of a `Pulumi.<stack>.yaml` that need no key to be read.
+    """Read the options of a `Pulumi.<stack>.yaml` that are not encrypted.
 
     Args:
-        path: The file.
+        path: Path of the file.
 
     Returns:
-        Values by name, without the project's prefix; encrypted values are left out, at any depth.
+        Values by name, without the project's prefix. Encrypted values are left out, at any depth.
 
     Raises:
-        ConfigError: It cannot be read, or is no stack's file.
+        ConfigError: The file cannot be read, or is not a stack's file.
     """
     try:
         loaded = yaml.safe_load(read_text(path))
@@ -267,7 +271,9 @@ def read_stack_file(path: Path) -> dict[str, Any]:
         raise ConfigError([yaml_fault(error).within(str(path))]) from None
     config = loaded.get("config") or {} if isinstance(loaded, dict) else None
     if not isinstance(config, dict):
-        raise ConfigError([Fault(str(path), "no stack's file", "write a mapping `config:` with the options in it")])
+        raise ConfigError(
+            [Fault(str(path), "not a stack's file", "write a mapping `config:` with the options in it")]
+        )
     options: dict[str, Any] = _readable(
         {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
     )

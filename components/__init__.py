@@ -1,1 +1,1 @@
-"""The graph: what depends on what, and why. `cluster` has it; the others are its parts."""
+"""The graph: what depends on what, and why. `cluster` declares it; the other modules are its parts."""

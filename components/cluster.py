@@ -1,4 +1,4 @@
-"""The cluster: two phases of one stack."""
+"""The graph of one cluster, for both phases of its stack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,16 +34,16 @@ class ClusterArgs:
 
 
 class Cluster(Component):
-    """A bare-metal cluster.
+    """A bare-metal cluster. Arrows show the order in which its resources run.
 
-    first:       ProvisionerPreflight, before everything that touches the world
+    first:       ProvisionerPreflight, before anything is touched
     then:        Files ─► Servers (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
     production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
                  ─► VipHeld (Ingress)
 
-    VipHandoff exists from phase bootstrap on, so production always meets it as an update; one that fails stops the
-    deletion of what it depended on, the VM.
+    VipHandoff exists from phase bootstrap on, so phase production always updates it. If that update fails, Pulumi
+    keeps the bootstrap VM, which VipHandoff depended on.
     """
 
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -53,7 +53,7 @@ class Cluster(Component):
         child = pulumi.ResourceOptions(parent=self)
         self.preflight = self._preflight()
         self.provisioner = Provisioner(f"{name}-provisioner", ProvisionerArgs(args.plan, [self.preflight]), child)
-        # A file that its reader refuses ends the run before the first BMC is asked anything.
+        # A file that its reader refuses ends the run before the first request to a BMC.
         self.files = self._files(child)
         before = [self.preflight, self.files]
         self.servers = {
@@ -83,17 +83,17 @@ class Cluster(Component):
         return Files(self.name, FilesArgs(folders), child)
 
     def _network_preflight(self) -> NetworkPreflight:
-        """After the servers are known: what ran on them before, and was consented to end, is in nobody's way."""
+        """Declare it after the servers: by then, BmcHost has switched off whatever ran on them before."""
         name = f"{self.name}-network"
         opts = self._after(self.preflight, *self._hosts())
         urn = self.urn_of(NetworkPreflight, name)
         return NetworkPreflight(name, NetworkPreflightSpec.of(self.plan), opts, urn=urn)
 
     def _bootstrap(self, network: NetworkPreflight) -> VipHandoff:
-        # Nothing runs before every server was identified and consented to.
+        # The VM starts only after every server has been identified and its consent checked.
         vm = self._bootstrap_vm(after=[self.preflight, self.files, self.provisioner, network, *self._hosts()])
         handoff = self._handoff(after=[vm])
-        # A first boot fetches its config through the VIP.
+        # A server fetches its config through the VIP at its first boot.
         self._install(Role.CONTROL_PLANE, after=[handoff])
         return handoff
 
@@ -101,7 +101,7 @@ class Cluster(Component):
         handoff = self._handoff(after=[self._install(Role.CONTROL_PLANE, after=[]), network])
         last: pulumi.Resource = handoff
         if self.plan.compute:
-            # The bootstrap's config server refuses the role worker; the control plane's serves it with the VIP.
+            # The bootstrap's config server refuses the role worker; the control plane's serves it after the move.
             last = self._install(Role.COMPUTE, after=[handoff, *self._hosts()])
         for vip in self.plan.ingress.addresses:
             self._ingress(VipHeldSpec.of(self.plan, vip), vip.version, after=[last])
@@ -131,7 +131,7 @@ class Cluster(Component):
         )
 
     def _ingress(self, spec: VipHeldSpec, version: int, after: Sequence[pulumi.Resource]) -> None:
-        """Each family by itself: keepalived may have them on different machines."""
+        """Declare one VipHeld per family: keepalived may put the two addresses on different machines."""
         primary = self.plan.ingress.address.version == version
         name = f"{self.name}-ingress" if primary else f"{self.name}-ingress-ipv{version}"
         VipHeld(name, spec, self._after(*after), urn=self.urn_of(VipHeld, name))

@@ -1,4 +1,4 @@
-"""What our components share: they know the URN of a child before the engine gives it one."""
+"""The base of the components; it computes the URN of a child before the Pulumi engine assigns it."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ class Component(pulumi.ComponentResource):
         self.name = name
 
     def urn_of(self, resource_type: type[Resource], name: str) -> pulumi.Output[str]:
-        """The URN that a child gets: a provider's `create` does not receive it, and progress needs it."""
+        """Return the URN that a child will get. Progress needs it, and Pulumi does not pass it to `create`."""
         own = _without_dependencies(self.urn)
         return own.apply(_child_of(resource_type._resource_type_name, name))
 
@@ -28,7 +28,10 @@ def _child_of(kind: str, name: str) -> Callable[[str], str]:
 
 
 def _without_dependencies(output: pulumi.Output[str]) -> pulumi.Output[str]:
-    """The same value: the Output of a component's URN depends on its children, which would wait for each other."""
+    """Return the same value without dependencies.
+
+    The Output of a component's URN depends on its children, so children that use it would wait for each other.
+    """
 
     async def value() -> str:
         return await output.future(with_unknowns=True) or ""

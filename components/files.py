@@ -1,4 +1,4 @@
-"""Every rendered file as a resource, so that a preview shows its lines and `up` has its reader judge it."""
+"""Every rendered file as a resource: a preview shows its lines, and `up` has its reader judge it."""
 
 from dataclasses import dataclass
 

@@ -20,13 +20,13 @@ class ProvisionerArgs:
 
     plan: ClusterPlan
     after: Sequence[pulumi.Resource]
-    """What must hold before libvirt is touched, or even connected to."""
+    """Resources that must exist before the first connection to libvirt."""
 
 
 class Provisioner(Component):
-    """What the bootstrap VM is built on, declared in both phases: it outlives the VM.
+    """The base of the bootstrap VM, declared in both phases because it outlives the VM.
 
-    With `provisioner.manage: true` pulumi-libvirt makes it; else it exists, and nothing is declared.
+    With `provisioner.manage: true`, pulumi-libvirt creates it. Otherwise the operator has, and nothing is declared.
     """
 
     base: VmBase
@@ -43,13 +43,13 @@ class Provisioner(Component):
         self.register_outputs({})
 
     def _manage(self, args: ProvisionerArgs, image: BaseImage) -> None:
-        # Imported where it is asked for and nowhere else: nobody maintains it any more.
+        # Imported only on request: the package is no longer maintained.
         import pulumi_libvirt as libvirt  # noqa: PLC0415
 
         plan, options = args.plan, args.plan.options
         first = pulumi.ResourceOptions(parent=self, depends_on=[*args.after])
         provider = libvirt.Provider(self.name, uri=plan.libvirt_uri, opts=first)
-        # Two objects of one name cannot be in libvirt: an old one goes before the new one comes.
+        # libvirt cannot have two objects of one name, so the old one goes first.
         child = pulumi.ResourceOptions(parent=self, provider=provider, delete_before_replace=True)
         pool = libvirt.Pool(
             f"{self.name}-pool",
@@ -58,8 +58,9 @@ class Provisioner(Component):
             target=libvirt.PoolTargetArgs(path=options.provisioner.pool_path),
             opts=child,
         )
-        # Its name has the digest of what is in it. So another image is another resource, and the VM leaves the old
-        # volume before that goes; where the same image is fetched from is no reason to take it from under the VM.
+        # The volume's name contains the image's digest. Another image is therefore another resource, and Pulumi
+        # deletes the old volume only after the VM has left it. A changed `source` of the same image is ignored:
+        # replacing the volume would remove it from under the VM.
         libvirt.Volume(
             self.base.volume,
             name=self.base.volume,
@@ -75,7 +76,7 @@ class Provisioner(Component):
 
 
 def _bridges(plan: ClusterPlan) -> dict[str, str | None]:
-    """Bridges of the install-config, by the name of the libvirt network over each."""
+    """Return the bridges of the install-config by the names of their libvirt networks."""
     bridges: dict[str, str | None] = {BAREMETAL: plan.bootstrap.bridge}
     if plan.provisioning.mode != DISABLED:
         bridges["provisioning"] = plan.provisioning.bridge

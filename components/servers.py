@@ -1,4 +1,4 @@
-"""The servers of one role: each one's BMC, identified and consented to, not yet installed."""
+"""The servers of one role, identified through their BMCs and pinned by consent, not yet installed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +19,16 @@ class ServersArgs:
     plan: ClusterPlan
     role: Role
     after: Sequence[pulumi.Resource]
-    """What must hold before the first BMC is asked anything."""
+    """Resources that must exist before the first request to a BMC."""
 
 
 class Servers(Component):
-    """A `BmcHost` per server, by host name."""
+    """One `BmcHost` per server."""
 
     hosts: Mapping[str, BmcHost]
+    """By host name."""
     rows: Mapping[str, pulumi.Output[str]]
-    """URN of each, in whose row its installation is shown."""
+    """URN of each `BmcHost` by host name; Pulumi shows the progress of the host's installation in its row."""
 
     def __init__(
         self, name: str, cluster: str, args: ServersArgs, opts: pulumi.ResourceOptions | None = None

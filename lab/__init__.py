@@ -1,1 +1,1 @@
-"""The rehearsal: virtual machines that stand in for the bare metal. The program never imports this package."""
+"""The lab: virtual machines that stand in for bare metal, and rehearsals on them. The program never imports it."""

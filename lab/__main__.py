@@ -1,4 +1,4 @@
-"""The rehearsal's machines: `python -m lab up|down|status|exec|payload`. Exit 1: it failed; 2: wrong usage."""
+"""Control the lab: `python -m lab up|down|status|exec|payload`. Exit code 1: the command failed; 2: wrong usage."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ _say = partial(print, file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; errors go to stderr, one line each."""
+    """Run one command, and return its exit code; print an error on stderr."""
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
@@ -59,30 +59,30 @@ def _payload(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m lab", description="The rehearsal's machines.")
+    parser = argparse.ArgumentParser(prog="python -m lab", description="Control the rehearsal's virtual site.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, run, what in (
-        ("up", _up, "bring up the site with five powered-off servers; safe to repeat"),
-        ("down", _down, "end the site and its machines; logs are kept"),
-        ("status", _status, "show what runs; exit 1 unless the site is up"),
+        ("up", _up, "start the site with five powered-off servers; safe to repeat"),
+        ("down", _down, "stop the site and its machines, and keep the logs"),
+        ("status", _status, "show what runs; exit code 1 unless the site is up"),
     ):
         commands.add_parser(name, help=what, description=what).set_defaults(run=run)
     what = "run a command inside the site, as on its provisioner"
     inside = commands.add_parser("exec", help=what, description=what, usage="python -m lab exec -- COMMAND...")
     inside.add_argument("command", nargs="+", metavar="COMMAND")
     inside.set_defaults(run=_exec)
-    what = "write the payload that stands in for openshift-install's: bootstrap.ign, master.ign, worker.ign"
+    what = "write a stand-in for openshift-install's payload: bootstrap.ign, master.ign, worker.ign"
     payload = commands.add_parser("payload", help=what, description=what)
     payload.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder to write into, made if missing"
+        "--out", type=Path, required=True, metavar="DIR", help="folder to write to; created if missing"
     )
     payload.add_argument(
         "--retire-after-s",
         type=_seconds,
         default=DEFAULT_RETIRE_AFTER_S,
         metavar="SECONDS",
-        help="how long the bootstrap's API must be unreachable before its etcd member is removed; longer than "
-        "the handoff's soak_s (default: %(default)s)",
+        help="time without the bootstrap's API after which its etcd member is removed; longer than the handoff's "
+        "soak_s (default: %(default)s)",
     )
     payload.set_defaults(run=_payload)
     return parser
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _seconds(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
     return int(text)
 
 

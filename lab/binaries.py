@@ -16,7 +16,7 @@ from lab.shell import LabError, run
 from testing.checkout import ROOT
 
 GUEST_PROGRAMS = ("coredns", "etcd", "ignition")
-"""What the guest has in /usr/bin beside Debian's packages and coreos-installer."""
+"""Programs in the guest's /usr/bin besides those of Debian's packages and coreos-installer."""
 
 _INSTALLER_SCRIPT = ROOT / "tools" / "coreos-installer"
 _IGNITION = "github.com/coreos/ignition/v2"
@@ -24,13 +24,13 @@ _IGNITION = "github.com/coreos/ignition/v2"
 
 @dataclass(frozen=True)
 class _GoProgram:
-    """A program of a Go module in `lab/go`, whose go.sum pins it."""
+    """A program of a Go module in `lab/go`, pinned by that module's go.sum."""
 
     module: str
     package: str
     cgo: bool = False
     variables: dict[str, str] = field(default_factory=dict)
-    """Values of string variables that are set at link time."""
+    """Values of string variables, set at link time."""
 
     @property
     def folder(self) -> Path:
@@ -55,7 +55,7 @@ _GO_PROGRAMS = {
         cgo=True,  # finds filesystems with libblkid
         variables={
             f"{_IGNITION}/internal/version.Raw": "v2.24.0",
-            # The guest has no SELinux; one plain authorized_keys file is what Debian's sshd reads.
+            # The guest has no SELinux, and Debian's sshd reads one plain authorized_keys file.
             f"{_IGNITION}/internal/distro.selinuxRelabel": "false",
             f"{_IGNITION}/internal/distro.writeAuthorizedKeysFragment": "false",
         },

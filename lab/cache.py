@@ -1,4 +1,4 @@
-"""What takes long to build is kept, under a name that holds a hash of the inputs: a hit needs no check."""
+"""A cache of slow builds. The name of each contains a hash of its inputs, so a file that exists is up to date."""
 
 import contextlib
 import fcntl
@@ -12,7 +12,7 @@ _HASH_CHARS = 12
 
 
 def content_hash(*inputs: str | bytes | Path) -> str:
-    """Return a short hash over texts and the contents of files; a folder counts with the names of all it holds."""
+    """Return a short hash of texts and file contents; a folder contributes the names and contents of its files."""
     total = hashlib.sha256()
     for part in inputs:
         for piece in _pieces(part):
@@ -36,14 +36,14 @@ def files_below(path: Path) -> list[Path]:
 
 
 def words_of(file: Path) -> list[str]:
-    """Return the lines of a list file, without comments and blank lines."""
+    """Return the lines of a list file except comments and blank lines."""
     lines = (line.strip() for line in file.read_text().splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold `folder` for this process, so that two builds of the same thing come one after the other."""
+    """Lock `folder` for this process, so that two builds of the same thing run one after the other."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -52,7 +52,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch(beside: Path) -> Iterator[Path]:
-    """Yield an empty folder on the filesystem of `beside`, to rename its content from; then remove it."""
+    """Yield a temporary folder on the filesystem of `beside`, from which results can be renamed into place."""
     beside.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".build-", dir=beside.parent))
     try:

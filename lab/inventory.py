@@ -1,4 +1,4 @@
-"""The rehearsal's site: the plan that the program makes of its stack, and what the lab alone needs beside it."""
+"""The rehearsal's site: the program's plan of the stack `rehearsal`, and the data that only the lab needs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from testing.checkout import ROOT
 STACKS = ROOT / "stacks"
 STACK = "rehearsal"
 STATIC = "okd-worker-1"
-"""The server that DHCP leaves alone: the rehearsal gives it a `networkConfig`."""
+"""The server without a DHCP reservation: the rehearsal gives it a `networkConfig`."""
 
 
 @dataclass(frozen=True)
 class BmcListener:
-    """Where the one BMC of all servers listens, and who may log in."""
+    """Address and login of the one BMC of all servers."""
 
     address: IPv4Address
     port: int
@@ -35,19 +35,19 @@ class BmcListener:
 
 @dataclass(frozen=True)
 class Site:
-    """What the lab builds, and what its payload serves."""
+    """Data from which the lab builds its machines and payload."""
 
     plan: Intent
-    """Every machine has an address in it."""
+    """Complete: every machine has an address."""
     uuids: Mapping[str, str]
-    """By server: its system id at the BMC, which is the UUID of its libvirt domain."""
+    """UUID of the libvirt domain by server; also the server's system id at the BMC."""
     bmc: BmcListener
     ssh_key: str
-    """Public keys of those that may log in to machines, lines of authorized_keys; empty: nobody may."""
+    """Lines of authorized_keys for login to the machines. Empty for no login."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The bootstrap's and the servers'."""
+        """Names of the bootstrap VM and of the servers."""
         return (self.plan.bootstrap.name, *(server.name for server in self.plan.servers))
 
 
@@ -55,7 +55,7 @@ def load_site(stacks: Path = STACKS) -> Site:
     """Read `STACKS/rehearsal/install-config.yaml` with the options of `STACKS/Pulumi.rehearsal.yaml`.
 
     Raises:
-        LabError: One of them is missing or wrong, or names servers that this lab cannot stand in for.
+        LabError: One of the files is missing or wrong, or names servers that this lab cannot emulate.
     """
     file, stack_file = stacks / STACK / "install-config.yaml", stacks / f"Pulumi.{STACK}.yaml"
     try:
@@ -70,26 +70,26 @@ def load_site(stacks: Path = STACKS) -> Site:
 
 
 def _refuse(faults: Iterator[Fault]) -> None:
-    """End here when there is a fault.
+    """Raise all faults, if there are any.
 
     Raises:
-        ConfigError: With all of them.
+        ConfigError: There is at least one fault.
     """
     if found := list(faults):
         raise ConfigError(found)
 
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
-    """What the program can install, and the lab's one emulator cannot be."""
+    """Yield each setting that the program supports and the lab's single BMC emulator does not."""
     for host in plan.hosts:
         if not isinstance(host, Server):
-            yield Fault(host.name, "the lab wants a role for each host", "write one, and raise its replicas")
+            yield Fault(host.name, "no role; the lab needs one for each host", "write one, and raise its replicas")
         elif not _uuid(host):
-            yield Fault(host.name, "the lab wants a system in bmc.address", "end it with /redfish/v1/Systems/<UUID>")
+            yield Fault(host.name, "no system in bmc.address", "end it with /redfish/v1/Systems/<UUID>")
         elif not isinstance(parse_address(host.bmc.url.host), IPv4Address):
-            yield Fault(host.name, "the lab wants an IPv4 address in bmc.address", "write one that the lab can take")
+            yield Fault(host.name, "no IPv4 address in bmc.address", "write the one on which the lab's BMC listens")
         elif not (host.bmc.username and host.bmc.password.get_secret_value()):
-            yield Fault(host.name, "the lab wants a login in this file", "write bmc.username and bmc.password")
+            yield Fault(host.name, "no BMC login in this file", "write bmc.username and bmc.password")
     if len({_named_bmc(server) for server in plan.servers}) != 1:
         what = "the lab has one BMC for all servers: bmc.address and its credentials must be the same"
         yield Fault("platform.baremetal.hosts", what, "write one host, one port and one login")
@@ -105,6 +105,6 @@ def _named_bmc(server: Server) -> tuple[str, int, str, SecretStr]:
 
 
 def _listener(plan: Intent) -> BmcListener:
-    """The BMC that all servers name."""
+    """Return the BMC that all servers name."""
     host, port, username, password = _named_bmc(plan.servers[0])
     return BmcListener(IPv4Address(host), port, username, password)

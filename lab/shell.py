@@ -9,7 +9,7 @@ _TAIL_LINES = 20
 
 
 class LabError(Exception):
-    """A part of the rehearsal could not be built or started; the message says which command and what it printed."""
+    """The lab could not build or start a part; the message names the command and what it printed."""
 
 
 def run(*command: str | Path, cwd: Path | None = None, stdin: str = "", env: Mapping[str, str] | None = None) -> str:

@@ -1,1 +1,1 @@
-"""What openshift-install wrote: read, pinned, and judged before a machine is given it."""
+"""The files that openshift-install wrote: read, pinned, and judged before a machine gets them."""

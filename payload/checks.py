@@ -1,4 +1,4 @@
-"""Whether a payload's files fit each other, this cluster and this hour, judged before a machine is given them."""
+"""Judges whether a payload's files fit each other, the cluster and the current time, before a machine gets them."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -49,10 +49,10 @@ class _Infrastructure(Model):
 
 
 def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:
-    """The payload's bootstrap.ign. Its certificates last for a day, and a run may be tried again much later.
+    """Read the payload's bootstrap.ign. Its certificates are valid for a day, and a run may be repeated much later.
 
     Raises:
-        PayloadError: As `read_payload`; or it is useless by `now`.
+        PayloadError: See `read_payload`; or a certificate is not valid at `now`.
     """
     content, where = read_payload(stack, "bootstrap", sha256), payload_folder(stack) / "bootstrap.ign"
     _check_certificates(where, parse_ignition(where, content), now)
@@ -60,13 +60,13 @@ def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:
 
 
 def check_payload(folder: Path, contents: Mapping[str, bytes], domain: str, now: datetime) -> list[Fault]:
-    """Everything that is wrong with these files of a payload.
+    """Return all faults of a payload's files.
 
     Args:
-        folder: Where they are.
-        contents: By `bootstrap`, `master`, `worker`: those that the phase reads.
-        domain: The cluster's, e.g. `okd.example.com`.
-        now: With a time zone.
+        folder: The folder of the files.
+        contents: The files that the phase reads, by `bootstrap`, `master` or `worker`.
+        domain: The cluster's domain, for example `okd.example.com`.
+        now: The current time, with a time zone.
     """
     found = list[Fault]()
     roots = dict[Path, Certificates]()
@@ -96,10 +96,10 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], domain: str, now:
 
 
 def _check_platform(where: Path, config: IgnitionFile, domain: str) -> None:
-    """Platform None, no Ironic and this cluster's names: of these the first that fails, for all have one cause."""
+    """Check for platform None, no Ironic and this cluster's names. Raise only the first fault: all have one cause."""
     status = _infrastructure(where, config).status
     if status.platform.type != "None":
-        what = f"generated for platform {status.platform.type}, None is wanted"
+        what = f"generated for platform {status.platform.type}, not for None"
         raise PayloadError(what, where=str(where), fix=_GENERATE)
     units = [unit.name for unit in config.systemd.units if unit.name.startswith("ironic")]
     if ironic := [*config.contents(IRONIC_QUADLETS), *units]:
@@ -117,7 +117,7 @@ def _infrastructure(where: Path, config: IgnitionFile) -> _Infrastructure:
     except ValidationError as error:
         why = first_reason(error)
     except (yaml.YAMLError, ValueError):
-        why = "no YAML"
+        why = "not YAML"
     what = f"{PLATFORM_MANIFEST} in it is not an infrastructure manifest ({why})"
     raise PayloadError(what, where=str(where), fix=TAKE)
 
@@ -130,26 +130,26 @@ def _check_source(where: Path, config: IgnitionFile, domain: str) -> None:
 
 
 def _other_cluster(where: Path, seen: str, wanted: str) -> PayloadError:
-    what = f"of another cluster: it names {seen or 'no host'}, the plan {wanted}"
+    what = f"of another cluster: it names {seen or 'no host'}, the plan names {wanted}"
     return PayloadError(what, where=str(where), fix=_GENERATE)
 
 
 def _check_certificates(where: Path, config: IgnitionFile, now: datetime) -> Certificates:
-    """All of them are valid now; which are the root."""
+    """Check that all certificates are valid now, and return the root CA."""
     pems = {path: data_of(where, path, each) for path, each in config.contents(CERTIFICATES).items()}
-    # Without a trust bundle there are empty files.
+    # Skip empty files, which the installer writes if there is no trust bundle.
     found = {path: certificates_in(where, path, pem) for path, pem in pems.items() if pem.strip()}
     if ROOT_CA not in found:
         raise PayloadError(f"no {ROOT_CA} in it", where=str(where), fix=TAKE)
     path, ends = min(_times(found, lambda each: each.not_valid_after_utc), key=lambda each: each[1])
     if ends < now:
-        what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates ended ({path})"
+        what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
         fix = "generate the payload anew, as in docs/how-to/generate-the-payload.md, and pin it"
         raise PayloadError(what, where=str(where), fix=fix)
     path, begins = max(_times(found, lambda each: each.not_valid_before_utc), key=lambda each: each[1])
     if begins > now:
-        what = f"good only from {begins:%Y-%m-%d %H:%M} UTC on ({path}), here it is {now:%Y-%m-%d %H:%M}"
-        fix = "set the clock of this host right, or else generate the payload anew where the clock is"
+        what = f"not valid before {begins:%Y-%m-%d %H:%M} UTC ({path}), but the time here is {now:%Y-%m-%d %H:%M}"
+        fix = "correct the clock of this host, or generate the payload anew on a host with a correct clock"
         raise PayloadError(what, where=str(where), fix=fix)
     return found[ROOT_CA]
 

@@ -1,4 +1,4 @@
-"""The kubeconfig that openshift-install writes beside the Ignition configs, where the site has put it."""
+"""The kubeconfig that openshift-install writes beside the Ignition configs, if the operator has put it there."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from providers.base.errors import PayloadError
 from providers.base.spec import Model
 
 INSIDE = "/opt/openshift/auth/kubeconfig"
-"""The bootstrap's own, in the bootstrap.ign of openshift-install: another server, the same CAs."""
+"""Path of the bootstrap VM's own kubeconfig in bootstrap.ign. It names another server, but the same CAs."""
 
 
 class _ApiServer(Model):
@@ -39,33 +39,33 @@ class _Clusters(Model):
 
 
 class _KubeconfigFile(_Clusters):
-    """One cluster and one user, as the installer writes them."""
+    """A file with one cluster and one user, as the installer writes it."""
 
     users: tuple[_NamedUser]
 
 
 @dataclass(frozen=True)
 class Kubeconfig:
-    """Whom to trust at the cluster's API, and who asks."""
+    """The CAs of the cluster's API, and the certificate of its client."""
 
     host: str
-    """Of its API."""
+    """Host name of the API."""
     ca_pem: str
-    """Those that sign the API's certificates."""
+    """PEM of the CAs that sign the API's certificates."""
     client_pem: bytes = field(repr=False)
     """The client's certificate and its key; secret."""
 
 
 def kubeconfig_path(stack: str) -> Path:
-    """Where it is, seen from the project, when it is there."""
+    """Return the path of a stack's kubeconfig, relative to the project. The file may be missing."""
     return payload_folder(stack) / "auth" / "kubeconfig"
 
 
 def read_kubeconfig(stack: str) -> Kubeconfig | None:
-    """`stacks/<stack>/payload/auth/kubeconfig`; None: it is missing.
+    """Read `stacks/<stack>/payload/auth/kubeconfig`. None: it is missing.
 
     Raises:
-        PayloadError: It is of no use.
+        PayloadError: The file cannot be read, or is not a kubeconfig of the installer.
     """
     path = kubeconfig_path(stack)
     try:
@@ -82,32 +82,32 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         certificates_of(cluster.ca)
         host = urlsplit(cluster.server).hostname or ""
         return Kubeconfig(host, cluster.ca.decode(), user.certificate + b"\n" + user.key)
-    except (yaml.YAMLError, ValidationError, ValueError, TypeError):  # their texts have the key
+    except (yaml.YAMLError, ValidationError, ValueError, TypeError):  # their texts may quote the key
         what = "not one cluster's CA with one user's client certificate and key"
         raise PayloadError(what, where=str(path), fix=f"{TAKE}, or remove it") from None
 
 
 def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, found: Kubeconfig | None) -> None:
-    """The API of a stack's payload can be known by its kubeconfig, or needs none.
+    """Check that the kubeconfig verifies the API of a stack's payload, or that the payload needs none.
 
     Args:
-        stack: Whose payload it is.
-        bootstrap: The payload's bootstrap.ign, where the phase reads it.
-        domain: The cluster's.
-        found: What `read_kubeconfig` found.
+        stack: The stack of the payload.
+        bootstrap: The payload's bootstrap.ign. None: the phase does not read it.
+        domain: The cluster's domain.
+        found: The result of `read_kubeconfig`.
 
     Raises:
-        PayloadError: It is missing, or of another cluster or run; or bootstrap.ign cannot be read.
+        PayloadError: The kubeconfig is missing, or of another cluster or run; or bootstrap.ign cannot be read.
     """
     where, fix = str(kubeconfig_path(stack)), "put auth/kubeconfig of the same run of openshift-install there"
     inside = stored_file(bootstrap, INSIDE) if bootstrap else None
     if found is None:
         if inside is None:
             return
-        what = "missing; this payload's API has CAs of its own, and is known by that file alone"
+        what = "missing, but only this file has the CAs of this payload's API"
         raise PayloadError(what, where=where, fix=fix)
     if found.host != (wanted := f"api.{domain}"):
-        what = f"of another cluster: it names {found.host or 'no host'}, the plan {wanted}"
+        what = f"of another cluster: it names {found.host or 'no host'}, the plan names {wanted}"
         raise PayloadError(what, where=where, fix=fix)
     if inside is not None and {*certificates_of(found.ca_pem.encode())}.isdisjoint(_authorities_of(inside)):
         what = "of another run than bootstrap.ign: they have no CA in common"
@@ -115,9 +115,9 @@ def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, found: Ku
 
 
 def api_ca(pointer: bytes, kubeconfig: Kubeconfig | None) -> str:
-    """PEM of who signs the API's certificates: the CA of the payload, and those of the kubeconfig.
+    """Return the PEM of the CAs that sign the API's certificates: the payload's CA, and those of the kubeconfig.
 
-    OKD's own signs the config server alone.
+    With OKD, the payload's CA signs only the config server's certificate.
     """
     return payload_ca(pointer) + (kubeconfig.ca_pem if kubeconfig else "")
 
@@ -125,6 +125,6 @@ def api_ca(pointer: bytes, kubeconfig: Kubeconfig | None) -> str:
 def _authorities_of(inside: bytes) -> Certificates:
     try:
         return certificates_of(_Clusters.model_validate(yaml.safe_load(inside)).clusters[0].cluster.ca)
-    except (yaml.YAMLError, ValueError):  # their texts have the key
+    except (yaml.YAMLError, ValueError):  # their texts may quote the key
         what = f"{INSIDE} in it is not a kubeconfig"
         raise PayloadError(what, where="bootstrap.ign", fix=TAKE) from None

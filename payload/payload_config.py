@@ -1,9 +1,10 @@
-"""The install-config that the payload is generated from: the same cluster, with platform none.
+"""The install-config from which the payload is generated: the same cluster, with platform none.
 
-Such a payload brings no VIP, balancer, DNS or Ironic of its own: this program supplies them. Two things stay, by
-openshift/installer 006d45739349. Without compute replicas the control plane would be schedulable, and the routers run
-there (pkg/asset/manifests/scheduler.go); platform none makes no machines whatever the number. And a control plane of
-two needs its fencing credentials on either platform (pkg/types/validation/installconfig.go).
+Such a payload brings no VIP, balancer, DNS or Ironic of its own: this program supplies them. Two settings stay, by
+openshift/installer 006d45739349. One is the number of compute replicas: with none, the control plane would be
+schedulable, and would run the routers (pkg/asset/manifests/scheduler.go). Platform none makes no machines anyway.
+The other is the fencing credentials of a control plane of two, which both platforms need
+(pkg/types/validation/installconfig.go).
 """
 
 from typing import Any
@@ -15,11 +16,11 @@ from cluster.install_config.section import OLD, Section
 
 
 def payload_config(written: dict[str, Any], networking: Networking) -> str:
-    """The YAML text of it; it holds the pull secret.
+    """Return the YAML text of the payload's install-config, which holds the pull secret.
 
     Args:
-        written: A good file's mapping, without nulls.
-        networking: The same file's, in today's spellings.
+        written: The mapping of an install-config without faults, without nulls.
+        networking: The networking of the same install-config, in today's spellings.
     """
     changed = {**written, "platform": {"none": {}}, "networking": _today(networking)}
     for name in ("controlPlane", "arbiter"):
@@ -46,13 +47,13 @@ def _pool(pool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compute(pool: dict[str, Any], control_plane: dict[str, Any]) -> dict[str, Any]:
-    """Platform none wants the control plane's architecture here; the servers may still have another."""
+    """Return a compute pool with the control plane's architecture, as platform none wants. The servers may differ."""
     kept = _pool(pool)
     kept.pop("architecture", None)
     return kept | {key: value for key, value in control_plane.items() if key == "architecture"}
 
 
 def _capabilities(capabilities: dict[str, Any]) -> dict[str, Any]:
-    """Only platform baremetal needs the capability of that name."""
+    """Return the capabilities without `baremetal`, which only platform baremetal needs."""
     names = capabilities["additionalEnabledCapabilities"]
     return {**capabilities, "additionalEnabledCapabilities": [name for name in names if name != "baremetal"]}

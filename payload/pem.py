@@ -12,10 +12,10 @@ Certificates = tuple["x509.Certificate", ...]
 
 
 def certificates_of(pem: bytes) -> Certificates:
-    """All of them.
+    """Return all certificates of a PEM file.
 
     Raises:
-        ValueError: There is none, or one is broken.
+        ValueError: There is none, or one cannot be read.
     """
     from cryptography import x509  # noqa: PLC0415
 
@@ -23,17 +23,17 @@ def certificates_of(pem: bytes) -> Certificates:
 
 
 def pem_of(certificates: Certificates) -> str:
-    """One after the other."""
+    """Return certificates as one PEM file."""
     from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
 
     return "".join(each.public_bytes(Encoding.PEM).decode() for each in certificates)
 
 
 def check_pair(certificate: bytes, key: bytes) -> None:
-    """The key is that of the certificate.
+    """Check that the key belongs to the certificate.
 
     Raises:
-        ValueError: It is not, or one of them is none.
+        ValueError: It does not, or one of the two cannot be read.
     """
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
 
@@ -41,4 +41,4 @@ def check_pair(certificate: bytes, key: bytes) -> None:
     owner = certificates_of(certificate)[0].public_key()
     own = serialization.load_pem_private_key(key, password=None).public_key()
     if owner.public_bytes(*as_bytes) != own.public_bytes(*as_bytes):
-        raise ValueError("the key is another certificate's")
+        raise ValueError("the key belongs to another certificate")

@@ -1,6 +1,6 @@
-"""The payload's files: found by convention, pinned by digest, and as much of their Ignition as is judged.
+"""The payload's files: found by convention, pinned by digest, with a model of the parts of Ignition that are judged.
 
-No message repeats what they contain but names and times: they carry keys and the pull secret.
+The files hold keys and the pull secret, so messages quote only names and times from them.
 """
 
 import gzip
@@ -21,16 +21,16 @@ TAKE = "take the file that openshift-install wrote"
 
 
 class Content(Model):
-    """Content, as a data URL or from elsewhere. It may be a key, as the payload carries many."""
+    """Content, as a data URL or from elsewhere. It may be one of the payload's many keys."""
 
     source: str | None = Field(None, repr=False)
     compression: str | None = None
 
     def data(self) -> bytes:
-        """What its data URL holds.
+        """Return the data of the data URL.
 
         Raises:
-            ValueError: It is no such URL, or a broken one.
+            ValueError: The source is not a data URL, or a broken one.
         """
         head, comma, body = (self.source or "data:,").partition(",")
         if not comma or not head.startswith("data:"):
@@ -86,20 +86,20 @@ class IgnitionFile(Model):
     systemd: _Systemd = _Systemd()
 
     def contents(self, pattern: str) -> dict[str, Content]:
-        """Files whose path is like `pattern`, by path."""
+        """Return the contents of the files whose path matches `pattern`, by path."""
         return {file.path: file.contents for file in self.storage.files if fnmatch(file.path, pattern)}
 
 
 def payload_folder(stack: str) -> Path:
-    """Where a stack's payload is, seen from the project."""
+    """Return the folder of a stack's payload, relative to the project."""
     return Path("stacks", stack, "payload")
 
 
 def read_payload(stack: str, name: str, sha256: str) -> bytes:
-    """`stacks/<stack>/payload/<name>.ign`, which must be the one that the stack pins.
+    """Read `stacks/<stack>/payload/<name>.ign`, which must have the digest that the stack pins.
 
     Raises:
-        PayloadError: Missing, or another one.
+        PayloadError: The file cannot be read, or has another digest.
     """
     path = payload_folder(stack) / f"{name}.ign"
     try:
@@ -108,33 +108,33 @@ def read_payload(stack: str, name: str, sha256: str) -> bytes:
         fix = f"put the payload's {name}.ign there"
         raise PayloadError(f"cannot be read ({error.strerror})", where=str(path), fix=fix) from None
     if (seen := hashlib.sha256(content).hexdigest()) != sha256:
-        fix = f"put the pinned one there, or pin this one: `pulumi config set --path payload.{name} {seen}`"
+        fix = f"put the pinned file there, or pin this one: `pulumi config set --path payload.{name} {seen}`"
         raise PayloadError(f"sha256 is {seen}, the stack pins {sha256}", where=str(path), fix=fix)
     return content
 
 
 def parse_ignition(where: Path, content: bytes) -> IgnitionFile:
-    """An Ignition config of spec 3.
+    """Parse an Ignition config of spec 3.
 
     Raises:
-        PayloadError: It is none.
+        PayloadError: The content is not such a config.
     """
     try:
         config = IgnitionFile.model_validate_json(content)
     except ValidationError as error:
-        raise PayloadError(f"no Ignition config ({first_reason(error)})", where=str(where), fix=TAKE) from None
+        raise PayloadError(f"not an Ignition config ({first_reason(error)})", where=str(where), fix=TAKE) from None
     version = config.ignition.version
     if not version.startswith("3."):
-        fix = "generate it with openshift-install 4.6 or newer, the release's own"
-        raise PayloadError(f"ignition.version is {version}, 3.x is wanted", where=str(where), fix=fix)
+        fix = "generate it with the release's own openshift-install, 4.6 or newer"
+        raise PayloadError(f"ignition.version is {version}, not 3.x", where=str(where), fix=fix)
     return config
 
 
 def stored_file(bootstrap: bytes, path: str) -> bytes | None:
-    """A file that a payload's bootstrap.ign writes; None: it writes none there.
+    """Return the content of a file that a payload's bootstrap.ign writes. None: it does not write that file.
 
     Raises:
-        PayloadError: It cannot be read.
+        PayloadError: The config or the file cannot be read.
     """
     where = Path("bootstrap.ign")
     found = parse_ignition(where, bootstrap).contents(path).get(path)
@@ -142,31 +142,31 @@ def stored_file(bootstrap: bytes, path: str) -> bytes | None:
 
 
 def payload_ca(pointer: bytes) -> str:
-    """PEM of the CA in a payload's master.ign or worker.ign, which signed the config server's certificate.
+    """Return the PEM of the CA in a payload's master.ign or worker.ign, which signs the config server's certificate.
 
     Raises:
-        PayloadError: The config carries none.
+        PayloadError: The config has no CA.
     """
     where = Path("payload")
     return pem_of(authority_of(where, parse_ignition(where, pointer)))
 
 
 def authority_of(where: Path, config: IgnitionFile) -> Certificates:
-    """The CA that a pointer config trusts.
+    """Return the CA that a pointer config trusts.
 
     Raises:
-        PayloadError: It carries none.
+        PayloadError: The config has no CA.
     """
     what = "ignition.security.tls.certificateAuthorities"
     pem = data_of(where, what, next(iter(config.ignition.security.tls.authorities), None))
-    return certificates_in(where, what, pem)  # An empty CA would mean: trust those of this machine.
+    return certificates_in(where, what, pem)  # refuses an empty CA, with which clients would trust the system's CAs
 
 
 def certificates_in(where: Path, path: str, pem: bytes) -> Certificates:
-    """Those of a PEM file of the payload.
+    """Return the certificates in a PEM file of the payload.
 
     Raises:
-        PayloadError: There is none.
+        PayloadError: The file has no readable certificate.
     """
     try:
         return certificates_of(pem)
@@ -175,10 +175,10 @@ def certificates_in(where: Path, path: str, pem: bytes) -> Certificates:
 
 
 def data_of(where: Path, path: str, resource: Content | None) -> bytes:
-    """Content of a file of the payload's Ignition config.
+    """Return the content of a file in the payload's Ignition config.
 
     Raises:
-        PayloadError: It is missing or broken.
+        PayloadError: The file is missing or broken.
     """
     if resource is None:
         raise PayloadError(f"no {path} in it", where=str(where), fix=TAKE)
@@ -189,6 +189,6 @@ def data_of(where: Path, path: str, resource: Content | None) -> bytes:
 
 
 def first_reason(error: ValidationError) -> str:
-    """Where a document does not fit its model, and why; never the value."""
+    """Return where a document does not fit its model, and why, without the value."""
     first = error.errors(include_input=False, include_url=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

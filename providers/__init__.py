@@ -1,1 +1,1 @@
-"""The only code that touches the world: one package per resource, and the wires they share."""
+"""The resources, one package for each, and the base that they share."""

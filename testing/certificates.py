@@ -1,4 +1,4 @@
-"""Private CAs of the lab: one for the BMCs, one for the payload."""
+"""Private CAs and the certificates that they issue, for tests and lab."""
 
 import datetime
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Authority:
-    """A CA that lives as long as this process: its key is written nowhere."""
+    """A CA for this process only: no file contains its key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
@@ -35,7 +35,7 @@ class Authority:
     @classmethod
     def create(cls, name: str) -> Self:
         """Make a self-signed CA."""
-        # P-256: guests under emulation pay for each handshake.
+        # P-256, since handshakes are slow for emulated guests.
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = _builder(subject, subject, key.public_key()).add_extension(x509.BasicConstraints(True, None), True)
@@ -79,5 +79,5 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
 
 @cache
 def authority(name: str) -> Authority:
-    """The same CA for each test of a run."""
+    """Return the CA of this name, the same for all tests of a run."""
     return Authority.create(name)

@@ -1,4 +1,4 @@
-"""The checkout: where it is, and a copy of the program alone, so that a run of it leaves the checkout as it is."""
+"""The path of the checkout, and a copy of the program, so that a run of the copy does not change the checkout."""
 
 import shutil
 import sys
@@ -9,7 +9,7 @@ PROGRAM = (
     *("Pulumi.yaml", "__main__.py", "assets", "boot_media", "cluster", "components", "payload", "providers"),
     *("stacks", "wires"),
 )
-"""What `pulumi up` reads of the checkout."""
+"""The parts of the checkout that `pulumi up` reads."""
 
 
 def copy_program(folder: Path) -> None:

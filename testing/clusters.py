@@ -1,6 +1,6 @@
-"""Clusters that differ from the rehearsal's in what their files are made of: each is a golden tree.
+"""Variants of the rehearsal's cluster whose rendered files differ. Each has a golden tree.
 
-As intents, for some of them cannot be installed yet.
+They are intents, since some of them cannot be installed yet.
 """
 
 import tempfile
@@ -29,7 +29,7 @@ BASE_VOLUME = {"base_volume": "base.qcow2"}
 
 @dataclass(frozen=True)
 class Variant:
-    """What is different."""
+    """The differences from the rehearsal: a change of the install-config, and options."""
 
     change: Callable[[dict[str, Any]], object] = lambda _: None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ def ipv6(config: dict[str, Any]) -> None:
 
 
 def static(config: dict[str, Any]) -> None:
-    """No address of DHCP anywhere; the first host has a bond, and a password for its ports of the switch."""
+    """Give every machine a static address; the first host has a bond, and a password for its switch ports."""
     bare(config).update(
         bootstrapExternalStaticIP="192.168.111.20",
         bootstrapExternalStaticGateway="192.168.111.1",
@@ -69,7 +69,7 @@ def static(config: dict[str, Any]) -> None:
 
 
 def nmstate(interface: str, address: str) -> dict[str, Any]:
-    """A host's network with one static address."""
+    """Return a host's networkConfig with one static address."""
     ipv4 = {"enabled": True, "address": [{"ip": address, "prefix-length": 24}]}
     route = {"destination": "0.0.0.0/0", "next-hop-address": "192.168.111.1", "next-hop-interface": interface}
     return {
@@ -114,11 +114,11 @@ def has_nmstatectl() -> bool:
 
 needs_nmstatectl = pytest.mark.skipif(not has_nmstatectl(), reason="nmstatectl is not installed")
 NAMES = [pytest.param(name, marks=needs_nmstatectl if name == "static" else ()) for name in VARIANTS]
-"""Their names, each run where its tools are."""
+"""The names of all variants; one that needs a missing tool is skipped."""
 
 
 def intent(name: str, **options: Any) -> Intent:
-    """One of `VARIANTS`, with further options."""
+    """Return the intent of one of `VARIANTS`, with further options."""
     variant = VARIANTS[name]
     with tempfile.TemporaryDirectory() as folder:
         file = Files(Path(folder)).write(variant.change)
@@ -126,6 +126,6 @@ def intent(name: str, **options: Any) -> Intent:
 
 
 def plan(name: str, **options: Any) -> ClusterPlan:
-    """The same with its options, as a plan will be once all can be installed; the logins are the file's."""
+    """Return the plan of one of `VARIANTS`, also if a preview refuses it yet; the logins are those of the file."""
     wanted = Options.model_validate(plans.options(**VARIANTS[name].options, **options))
     return ClusterPlan(**dict(intent(name, **options)), options=wanted)

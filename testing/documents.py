@@ -1,4 +1,4 @@
-"""Tables of the documents, for tests that hold them against the code."""
+"""Tables of the documents, for tests that compare them with the code."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def table(document: str, first: str) -> list[dict[str, str]]:
-    """Rows of the table whose first column is headed `first`; each by its columns' heads."""
+    """Return the rows of the table whose first column is headed `first`, each by the heads of its columns."""
     lines = iter((DOCS / document).read_text().splitlines())
     head = next((_cells(line) for line in lines if _cells(line)[:1] == [first]), None)
     assert head, f"{document} has no table that begins with {first}"

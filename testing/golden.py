@@ -1,6 +1,6 @@
-"""The accepted trees below tests/golden: the rehearsal's whole, and of each other cluster what differs from that.
+"""The accepted trees below tests/golden: the whole tree of the rehearsal, and for other clusters the differences.
 
-Beside the files that differ, `removed.txt` lists those that the rehearsal has and the other cluster does not.
+A difference has the files that differ, and in `removed.txt` those that only the rehearsal has.
 """
 
 import shutil
@@ -19,12 +19,12 @@ Tree = Mapping[str, bytes]
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    """Every file of a directory."""
+    """Return the content of every file below a directory, by relative path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def difference(tree: Tree, base: Tree) -> dict[str, bytes]:
-    """What is stored of a tree."""
+    """Return the stored difference of a tree to `base`."""
     stored = {path: content for path, content in tree.items() if base.get(path) != content}
     if removed := sorted(base.keys() - tree.keys()):
         stored[REMOVED] = "".join(f"{path}\n" for path in removed).encode()
@@ -32,18 +32,18 @@ def difference(tree: Tree, base: Tree) -> dict[str, bytes]:
 
 
 def whole(stored: Tree, base: Tree) -> dict[str, bytes]:
-    """The tree that was stored."""
+    """Return the whole tree of a stored difference to `base`."""
     own = {path: content for path, content in stored.items() if path != REMOVED}
     removed = _removed(stored)
     return {path: content for path, content in base.items() if path not in removed} | own
 
 
 def redundancies(stored: Tree, base: Tree) -> Iterator[str]:
-    """What a stored difference does not need, or contradicts."""
+    """Yield each entry of a stored difference that is superfluous or contradictory."""
     removed = _removed(stored)
     for path, content in stored.items():
         if base.get(path) == content:
-            yield f"{path} is the one of {BASE}"
+            yield f"{path} equals that of {BASE}"
         if path in removed:
             yield f"{path} is stored, and named in {REMOVED}"
     for path in removed:
@@ -56,22 +56,22 @@ def redundancies(stored: Tree, base: Tree) -> Iterator[str]:
 
 
 def stored_tree(name: str) -> dict[str, bytes]:
-    """A cluster's files below tests/golden."""
+    """Return a cluster's files below tests/golden."""
     return files_below(GOLDEN / name)
 
 
 def base_of(name: str) -> dict[str, bytes]:
-    """The tree that a stored one is a difference to."""
+    """Return the tree to which the stored one is a difference."""
     return {} if name == BASE else stored_tree(BASE)
 
 
 def accepted_tree(name: str) -> dict[str, bytes]:
-    """A cluster's whole tree, as it was accepted."""
+    """Return a cluster's whole accepted tree."""
     return whole(stored_tree(name), base_of(name))
 
 
 def store(folder: Path, files: Tree) -> None:
-    """Have these files in a directory, and no others."""
+    """Replace a directory by these files."""
     shutil.rmtree(folder, ignore_errors=True)
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A handoff engine over a fake cluster, moved by a fake clock."""
+"""A handoff engine over a fake cluster, with a fake clock."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ HELD = frozenset({BOOTSTRAP})
 BOTH = f"okd-bootstrap ({BOOTSTRAP}) and master-1 ({MACS[SECOND]})"
 TOOK_IT: dict[str, Any] = {"macs": [(0, TAKEN)]}
 RELEASED: dict[str, Any] = {"macs": [(0, TAKEN)], "state": "released"}
-"""Taken by the `release` of a run that was ended."""
+"""A node took the VIP after the `release` of a run that was killed."""
 
 
 class Rig:
-    """One engine over one fake cluster."""
+    """A handoff engine and its fake cluster."""
 
     def __init__(self, spec: VipHandoffSpec = SPEC, *, signals: bool = False, **lan: Any) -> None:
         self.clock = FakeClock()
@@ -33,7 +33,7 @@ class Rig:
         return self.engine.move()
 
     def fails(self) -> HandoffUnsafeError:
-        """The error of a move that fails."""
+        """Move, and return the error with which the move must fail."""
         with pytest.raises(HandoffUnsafeError) as caught:
             self.move()
         assert not self.lan.stopped_at, "the VM must be kept"

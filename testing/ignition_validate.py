@@ -1,4 +1,4 @@
-"""The real judge of Ignition configs, where this machine has it."""
+"""`ignition-validate`, if this machine has it."""
 
 import os
 import shutil
@@ -17,6 +17,6 @@ needs_validate = pytest.mark.skipif(
 
 
 def validate(config: str) -> str:
-    """Its errors and warnings of a config; empty: none."""
+    """Return its errors and warnings about a config; empty if there are none."""
     run = subprocess.run([str(_PROGRAM), "-"], input=config, capture_output=True, text=True, check=False)
     return run.stdout + run.stderr + ("" if run.returncode == 0 else f"status {run.returncode}")

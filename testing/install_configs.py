@@ -1,4 +1,4 @@
-"""A valid install-config, and what a small change to it makes of the verdict."""
+"""Verdicts on the rehearsal's valid install-config after a change."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,26 +14,26 @@ SECRETS = ("rehearsal-only", "cmVoZWFyc2FsOm9ubHk=")
 
 
 def bare(config: dict[str, Any]) -> dict[str, Any]:
-    """The section platform.baremetal."""
+    """Return the section platform.baremetal."""
     section: dict[str, Any] = config["platform"]["baremetal"]
     return section
 
 
 def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
-    """One host."""
+    """Return one host."""
     each: dict[str, Any] = bare(config)["hosts"][index]
     return each
 
 
 def lines(change: Change) -> list[str]:
-    """Each fault of the changed file as a line."""
+    """Return each fault of the changed file as a line."""
     config = plans.install_config()
     change(config)
     return printed(read(yaml.safe_dump(config)).faults)
 
 
 def printed(faults: Sequence[Fault]) -> list[str]:
-    """Faults as an operator reads them: one line each; none of them repeats a secret."""
+    """Return faults as the operator reads them; assert one line for each, without secrets."""
     found = str(ConfigError(faults)).split("\n") if faults else []
     assert len(found) == len(faults)
     assert all(line.isprintable() for line in found)
@@ -42,7 +42,7 @@ def printed(faults: Sequence[Fault]) -> list[str]:
 
 
 def refused(change: Change, *starts: str) -> None:
-    """The changed file has exactly these faults: each line starts with its path, and maybe with what is wrong."""
+    """Assert that the changed file has exactly as many faults as `starts`, and that each line starts so."""
     found = lines(change)
     assert len(found) == len(starts), found
     for line, start in zip(found, starts, strict=True):
@@ -50,5 +50,5 @@ def refused(change: Change, *starts: str) -> None:
 
 
 def fine(change: Change) -> None:
-    """The changed file has no fault."""
+    """Assert that the changed file has no fault."""
     assert lines(change) == []

@@ -1,4 +1,4 @@
-"""Kubeconfigs as openshift-install writes them, with real certificates, free to be changed."""
+"""Kubeconfigs like those of openshift-install, with real certificates, for tests to change."""
 
 import base64
 from pathlib import Path
@@ -10,7 +10,7 @@ from testing.certificates import Authority, authority
 
 
 def kubeconfig(client_ca: Authority) -> dict[str, Any]:
-    """Of a client whom this CA has signed, for an API whom `test-ca` has signed."""
+    """Return one with a client certificate signed by this CA, for an API whose certificate `test-ca` signed."""
     client = client_ca.issue(["system:admin"])
     user = {"client-certificate-data": _data(client.certificate), "client-key-data": _data(client.key)}
     cluster = {
@@ -26,7 +26,7 @@ def kubeconfig(client_ca: Authority) -> dict[str, Any]:
 
 
 def write_kubeconfig(payload: Path, content: dict[str, Any] | None = None) -> Path:
-    """Put it beside a payload's files."""
+    """Write a kubeconfig beside a payload's files."""
     path = payload / "auth" / "kubeconfig"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(content or kubeconfig(authority("test-ca"))))

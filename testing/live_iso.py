@@ -1,4 +1,4 @@
-"""coreos-installer, and a live ISO for it; tests are skipped where they are missing."""
+"""coreos-installer and a live ISO for it; tests are skipped if they are missing."""
 
 import lzma
 import os
@@ -20,7 +20,7 @@ def installer() -> Path:
 
 
 def live_iso() -> bytes:
-    """The smallest ISO with the layout of a CoreOS live ISO: a fixture of the tool's own crate."""
+    """Return the smallest ISO with the layout of a CoreOS live ISO: a fixture of coreos-installer's crate."""
     cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     packed = next(cargo.glob(FIXTURE), None)
     if packed is None:

@@ -1,4 +1,4 @@
-"""Networks of a test's own: nothing of them is seen outside, and they end with the test."""
+"""Network namespaces for tests: isolated from the machine, and gone when the test ends."""
 
 import ctypes
 import json
@@ -19,14 +19,14 @@ CLONE_NEWNET = 0x40000000
 CAPABILITY_VERSION, CAP_NET_RAW = 0x20080522, 13
 SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# What a script leaves running ends with it.
+# With --kill-child, processes that a script leaves behind end with it.
 ALONE = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="making a network namespace needs root")
 
 
 def in_own_network(work: Callable[[], T]) -> T:
-    """Do `work` in a thread that alone is in a new network, with its loopback up."""
+    """Run `work` in a thread with a new network namespace of its own, loopback up; return its result."""
 
     def inside() -> T:
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
@@ -39,7 +39,7 @@ def in_own_network(work: Callable[[], T]) -> T:
 
 
 def give_up_raw_sockets() -> None:
-    """In this thread and those that it starts, as a user has none; programs that it starts keep them."""
+    """Drop the capability for raw sockets in this thread and threads that it starts, but not in child programs."""
     libc, header = ctypes.CDLL(None, use_errno=True), (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     sets = (ctypes.c_uint32 * 6)()
     libc.capget(header, sets)
@@ -49,13 +49,13 @@ def give_up_raw_sockets() -> None:
 
 
 def ip(command: str) -> str:
-    """Run iproute2's `ip` in the network of this thread; what it prints."""
+    """Run iproute2's `ip` in this thread's network namespace, and return its output."""
     run = subprocess.run(["ip", *command.split()], check=True, capture_output=True, text=True, env={"PATH": SBIN})
     return run.stdout
 
 
 def until_it_forwards(bridge: str, port: str) -> None:
-    """A bridge passes frames some moments after a port's cable was plugged in."""
+    """Wait until a bridge forwards frames of a port, some moments after the port was connected."""
     until = time.monotonic() + 10
     while True:
         ((slave,), (master,)) = (json.loads(ip(f"-detail -json link show {name}")) for name in (port, bridge))
@@ -67,9 +67,9 @@ def until_it_forwards(bridge: str, port: str) -> None:
 
 @contextmanager
 def neighbour(bridge: str, port: str, mac: str, *addresses: str) -> Iterator[list[str]]:
-    """Another machine on `bridge`: a real kernel in its own network, whose eth0 has `addresses`.
+    """Put another machine on `bridge`: a real kernel in a namespace of its own, whose eth0 has `addresses`.
 
-    Gives the words that a command begins with which shall run there.
+    Yields the command prefix that runs a command on that machine.
     """
     command = ["unshare", "--net", "sh", "-c", "echo there; exec sleep 60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as machine:
@@ -96,7 +96,7 @@ def _run(inside: list[str], command: str) -> str:
 
 
 def _until_it_listens(inside: list[str], address: str) -> None:
-    """The kernel joins the group by which an IPv6 address is asked for some moments after it has the address."""
+    """Wait until the kernel has joined the solicited-node multicast group of a new IPv6 address."""
     group = str(IPv6Address(b"\xff\x02" + bytes(9) + b"\x01\xff" + IPv6Interface(address).packed[13:]))
     until = time.monotonic() + 10
     while group not in _run(inside, "ip maddress").split():
@@ -105,9 +105,9 @@ def _until_it_listens(inside: list[str], address: str) -> None:
 
 
 def run_on_a_machine(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a bash script as a machine would: own network, and `/etc` and `/run` are folders of `folder`.
+    """Run a bash script as on a machine: with its own network, and with `etc` and `run` of `folder` as /etc and /run.
 
-    `/etc` holds only what the machine's own tools need (alternatives) and what the test put there.
+    /etc contains only what the host's tools need (alternatives), and the test's own files.
     """
     for name in ("etc", "run"):
         (folder / name).mkdir(exist_ok=True)

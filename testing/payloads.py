@@ -1,4 +1,4 @@
-"""Payloads as openshift-install writes them for platform none, with real certificates, free to be changed."""
+"""Payloads like those of openshift-install on platform none, with real certificates, for tests to change."""
 
 import json
 import warnings
@@ -22,14 +22,14 @@ TLS = "/opt/openshift/tls"
 MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 
 Files = dict[str, Any]
-"""An Ignition config by `bootstrap`, `master`, `worker`."""
+"""Parsed Ignition configs by name: `bootstrap`, `master`, `worker`."""
 
 
 @cache
 def certificate(name: str, begins: datetime = MADE, ends: datetime = MADE + timedelta(days=3650)) -> str:
-    """PEM of a self-signed certificate."""
+    """Return the PEM of a self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
-    with warnings.catch_warnings(action="ignore"):  # the installer's kubelet-client has a name that is too long
+    with warnings.catch_warnings(action="ignore"):  # the name of the installer's kubelet-client is too long
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name, _validate=False)])
     builder = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number(), begins, ends)
     return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
@@ -37,23 +37,23 @@ def certificate(name: str, begins: datetime = MADE, ends: datetime = MADE + time
 
 @cache
 def root_ca() -> str:
-    """PEM of the CA of all three files."""
+    """Return the PEM of the CA of all three files."""
     return certificate("root-ca")
 
 
 def manifest(platform: str = "None", domain: str = DOMAIN) -> str:
-    """The Infrastructure of a cluster."""
+    """Return the Infrastructure manifest of a cluster."""
     urls = f"apiServerInternalURI: https://api-int.{domain}:6443\n  apiServerURL: https://api.{domain}:6443"
     return f"kind: Infrastructure\nstatus:\n  {urls}\n  platform: x\n  platformStatus:\n    type: {platform}\n"
 
 
 def pointer(source: str, authority: str) -> str:
-    """The config that sends a machine to its config server, whose CA it carries."""
+    """Return a config that merges `source`, with the CA of that config server."""
     return Config(merge=(Resource(source),), certificate_authorities=(Resource.inline(authority),)).to_json()
 
 
 def good() -> Files:
-    """A payload without fault, parsed."""
+    """Return a payload without faults, parsed."""
     day = certificate("aggregator-signer", MADE, MADE + timedelta(days=1))
     files = {
         f"{TLS}/root-ca.crt": root_ca(),
@@ -73,20 +73,20 @@ def good() -> Files:
 
 
 def payload(change: Callable[[Files], object] = lambda files: None) -> dict[str, bytes]:
-    """The good payload's files, changed."""
+    """Return the files of the good payload after a change."""
     files = good()
     change(files)
     return {name: each if isinstance(each, bytes) else json.dumps(each).encode() for name, each in files.items()}
 
 
 def without(files: Files, path: str) -> None:
-    """Leave a file out of bootstrap.ign."""
+    """Remove a file from bootstrap.ign."""
     storage = files["bootstrap"]["storage"]
     storage["files"] = [each for each in storage["files"] if each["path"] != path]
 
 
 def put(files: Files, path: str, content: str) -> None:
-    """Have a file in bootstrap.ign, as its last, in place of another one of its path."""
+    """Put a file last into bootstrap.ign, in place of one with the same path."""
     without(files, path)
     file = {"path": path, "contents": {"source": Resource.inline(content).source}}
     files["bootstrap"]["storage"]["files"].append(file)

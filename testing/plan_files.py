@@ -1,4 +1,4 @@
-"""The rehearsal's install-config, changed, as a file."""
+"""Changed copies of the rehearsal's install-config, as files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,17 +39,17 @@ class Files:
         return self._lines(lambda: self.plan(change, **options))
 
     def _lines(self, load: Callable[[], object]) -> list[str]:
-        """Faults, `FILE` in place of the file's path."""
+        """Return the faults with which `load` must fail, with `FILE` in place of the path."""
         with pytest.raises(ConfigError) as caught:
             load()
         return [line.replace(str(self.path), "FILE") for line in printed(caught.value.faults)]
 
 
 def as_it_is(_: dict[str, Any]) -> None:
-    """No change."""
+    """Change nothing."""
 
 
 def addresses(**changes: Any) -> dict[str, Any]:
-    """The rehearsal's `node_addresses`, those of some hosts changed; `_` is written for `-`."""
+    """Return the rehearsal's `node_addresses`, changed for some hosts; their names have `_` in place of `-`."""
     known: dict[str, Any] = plans.options()["node_addresses"]
     return {**known, **{name.replace("_", "-"): value for name, value in changes.items()}}

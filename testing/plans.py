@@ -23,30 +23,30 @@ CONSENT = {name: f"SERIAL-{name}" for name in HOSTS}
 
 
 def install_config() -> dict[str, Any]:
-    """The rehearsal's install-config, free to be changed."""
+    """Return a copy of the rehearsal's install-config."""
     loaded: dict[str, Any] = yaml.safe_load(INSTALL_CONFIG.read_text())
     return loaded
 
 
 def options(**changes: Any) -> dict[str, Any]:
-    """The rehearsal's options as the program reads them, plus what each lab sets (made up), plus `changes`."""
+    """Return the rehearsal's options, with made-up values for those that a rehearsal sets, and with `changes`."""
     plain = read_stack_file(STACK_CONFIG)
     plain["media"] = {**plain["media"], "base_iso": BASE_ISO}
     return copy.deepcopy({**plain, "payload": PAYLOAD, "consent": CONSENT, "bmc_ca": "a PEM", **changes})
 
 
 def plan(**changes: Any) -> ClusterPlan:
-    """The rehearsal's plan, its options changed."""
+    """Return the rehearsal's plan, with changed options."""
     return load_plan(INSTALL_CONFIG, options(**changes), keyfiles_of)
 
 
 def intent(stack: dict[str, Any] | None = None) -> Intent:
-    """What the rehearsal's install-config says, alone or with options of a stack."""
+    """Return the intent of the rehearsal's install-config, alone or with the options of a stack."""
     return load_intent(INSTALL_CONFIG, stack)
 
 
 def five_masters(base: ClusterPlan) -> ClusterPlan:
-    """The widest control plane that is allowed."""
+    """Return a plan with the largest control plane that is allowed."""
     last = base.control_plane[-1]
     more = [
         last.model_copy(

@@ -1,7 +1,7 @@
-"""Previews of the rehearsal's stack by the real engine, against a state that a preview of the same program planned.
+"""Previews of the rehearsal's stack by the real engine, against a state made from an earlier preview of the program.
 
-So the state has every resource with the inputs that the program gave it, and no machine was asked for anything: a
-preview only lets providers check and compare.
+So the state has every resource with its inputs, although no machine was contacted: in a preview, providers only check
+and compare.
 """
 
 import difflib
@@ -24,13 +24,13 @@ from testing.pulumi_env import pulumi_env
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 LOGIN = "okd-master-0"
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's word for what a preview cannot know
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's mark of a value that a preview cannot know
 KNOWN = "11111111-1111-4111-8111-111111111111"
 
 
 @dataclass(frozen=True)
 class Lines:
-    """What changes in a file, without indentation."""
+    """The changed lines of a file, without indentation."""
 
     removed: list[str]
     added: list[str]
@@ -38,29 +38,29 @@ class Lines:
 
 @dataclass(frozen=True)
 class Review:
-    """What a preview shows an operator."""
+    """The result of a preview."""
 
     files: dict[str, Lines]
-    """By name of the `RenderedAsset`."""
+    """Changed files by name of the `RenderedAsset`."""
     others: dict[str, set[str]]
-    """Changed inputs by `<operation> <kind> <name>`, of all other resources."""
+    """Changed inputs of all other resources, by `<operation> <kind> <name>`."""
     text: str
-    """All of `preview --json`."""
+    """Output of `preview --json`."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """The program, its stack, and the state of that, all in one folder."""
+    """The program, its stack and its state, in one folder."""
 
     folder: Path
 
     @property
     def program(self) -> Path:
-        """Where Pulumi.yaml is."""
+        """The folder of Pulumi.yaml."""
         return self.folder / "program"
 
     def pulumi(self, *words: str) -> str:
-        """Standard output of a command that must succeed."""
+        """Run a command that must succeed, and return its standard output."""
         env = pulumi_env(self.folder) | {"PULUMI_STACK": plans.STACK}
         command = ["pulumi", *words, "--non-interactive"]
         done = subprocess.run(
@@ -70,7 +70,7 @@ class Project:
         return done.stdout
 
     def preview(self) -> Review:
-        """What would change."""
+        """Return what would change."""
         text = self.pulumi("preview", "--json")
         files, others = {}, {}
         for step in json.loads(text)["steps"]:
@@ -83,12 +83,12 @@ class Project:
         return Review(files, others, text)
 
     def copy(self, folder: Path) -> "Project":
-        """The same, free to be changed."""
+        """Return a copy, for a test to change."""
         shutil.copytree(self.folder, folder, symlinks=True)
         return Project(folder)
 
     def replace(self, file: str, old: str, new: str) -> None:
-        """Change the one place in a file of the program that has `old`."""
+        """Replace the only occurrence of `old` in a file of the program."""
         path = self.program / file
         text = path.read_text()
         assert text.count(old) == 1
@@ -96,14 +96,14 @@ class Project:
 
     @contextmanager
     def install_config(self) -> Iterator[dict[str, Any]]:
-        """The stack's install-config, to be changed in place."""
+        """Yield the stack's install-config, and write it back with the caller's changes."""
         path = self.program / INSTALL_CONFIG
         config = yaml.safe_load(path.read_text())
         yield config
         path.write_text(yaml.safe_dump(config))
 
     def configure(self, **options: Mapping[str, Any]) -> None:
-        """Set leaves of options."""
+        """Set single values of options."""
         path = self.program / STACK_FILE
         stack = yaml.safe_load(path.read_text())
         for name, values in options.items():
@@ -112,7 +112,7 @@ class Project:
 
 
 def fresh(folder: Path, **options: Any) -> Project:
-    """A project with an empty stack, whose options are those of the rehearsal but for these."""
+    """Return a project with an empty stack, and with the rehearsal's options except `options`."""
     project = Project(folder)
     copy_program(project.program)
     config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**options).items()}
@@ -122,12 +122,12 @@ def fresh(folder: Path, **options: Any) -> Project:
 
 
 def settled(folder: Path, secret: str, **options: Any) -> Project:
-    """A project whose state has everything that it declares as done.
+    """Return a project whose state records every declared resource as created.
 
     Args:
-        folder: Where to make it.
-        secret: BMC password of `LOGIN`, a secret of the stack's config.
-        options: In place of the rehearsal's own.
+        folder: The folder to make it in.
+        secret: BMC password of `LOGIN`, a secret in the stack's config.
+        options: Options that override the rehearsal's.
     """
     project = fresh(folder, bmc_credentials={LOGIN: {"username": "operator"}}, **options)
     project.pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{LOGIN}.password", secret)

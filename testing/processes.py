@@ -1,4 +1,4 @@
-"""Processes that a test or the rehearsal has started, also those that outlived the one that started them."""
+"""Processes that a test or a rehearsal started, including those that outlived their parent."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def kill(setting: str, program: str = "") -> None:
-    """Kill the processes whose environment has a setting that begins so, and whose command line holds `program`."""
+    """Kill the processes whose environment contains `setting`, and whose command line contains `program`."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             ours = setting.encode() in (process / "environ").read_bytes()

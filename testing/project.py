@@ -1,4 +1,4 @@
-"""A Pulumi project of its own: real engine, our providers, a stack in a file, servers of the emulator."""
+"""A separate Pulumi project: the real engine, our providers, a file backend, and servers of the BMC emulator."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def host_of(bmc_url: str, uuid: str, address: str, role: str = "control-plane") 
 
 
 class Project:
-    """A Pulumi project with one stack in a folder of its own."""
+    """A Pulumi project with one stack, in its own folder."""
 
     def __init__(self, folder: Path, bmc: Emulator) -> None:
         self.folder = folder
@@ -66,7 +66,7 @@ class Project:
         self.pulumi("stack", "init", "test")
 
     def base_iso(self, content: bytes) -> str:
-        """Put a base ISO where it is looked for; its digest."""
+        """Put a base ISO into the cache, and return its digest."""
         digest = hashlib.sha256(content).hexdigest()
         self.write(f"cache/okd-baremetal/images/{digest}", content)
         return digest
@@ -101,11 +101,11 @@ class Project:
         )
 
     def end(self) -> None:
-        """End what a killed engine left behind: its language host and provider processes wait for it for ever."""
+        """Kill the processes that a killed engine left behind: language host and providers would wait forever."""
         kill(f"SITE={self.folder}/")
 
     def state(self, name: str, *words: str) -> dict[str, Any]:
-        """What the stack has of one resource."""
+        """Return the state of one resource."""
         resources = json.loads(self.pulumi("stack", "export", *words))["deployment"]["resources"]
         found: dict[str, Any]
         (found,) = [each for each in resources if each["urn"].endswith(f"::{name}")]

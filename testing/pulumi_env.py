@@ -1,4 +1,4 @@
-"""The environment of a Pulumi project in a folder of its own: real engine, our providers, nothing of yours."""
+"""The environment of a separate Pulumi project: the real engine, our providers, and nothing of the user's."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from testing.checkout import ROOT
 
 
 def pulumi_dir() -> Path:
-    """Where the CLI is, and beside it what it starts; tests are skipped where it is missing."""
+    """Return the folder of the CLI and its language host; skip the test if there is none."""
     if found := shutil.which("pulumi"):
         return Path(found).resolve().parent
     for cli in sorted(cache_dir().glob("*/pulumi")):
@@ -22,7 +22,7 @@ def pulumi_dir() -> Path:
 
 
 def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:
-    """State, home and plugins are in `folder`; in PATH our Python and the CLI come first, then `path`."""
+    """Return an environment with state, home and plugins in `folder`. PATH has our Python, the CLI, `path` first."""
     found = [Path(sys.executable).parent, pulumi_dir(), *path]
     return {
         "PATH": os.pathsep.join([*map(str, found), os.environ["PATH"]]),
@@ -36,7 +36,7 @@ def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:
 
 
 def site_env(folder: Path) -> dict[str, str]:
-    """The same for a program that imports this checkout, and reads from `site.json` in `folder` what to declare."""
+    """Return the same for a program that imports this checkout and declares the site of `site.json` in `folder`."""
     return pulumi_env(folder, live_iso.installer().parent) | {
         "PYTHONPATH": str(ROOT),
         "XDG_CACHE_HOME": str(folder / "cache"),

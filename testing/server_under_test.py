@@ -1,4 +1,4 @@
-"""One server of the fake fleet, and what the program does to it: taken over, then installed, over real TLS."""
+"""One server of the fake fleet that the program takes over and installs, over real TLS."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,7 +25,7 @@ ISO_BYTES = 150_000
 
 
 class MovedClock(FakeClock):
-    """Calls `on_sleep` with the time when it is moved."""
+    """A fake clock that calls `on_sleep` with the new time after each sleep."""
 
     on_sleep: Callable[[float], None] = staticmethod(lambda _: None)
 
@@ -37,7 +37,7 @@ class MovedClock(FakeClock):
 
 @dataclass
 class ServedMedia:
-    """`providers.host_provisioning.engine.BootIsos` over the real server, with one ISO for all."""
+    """Implements `providers.host_provisioning.engine.BootIsos` with the real server and one ISO for all hosts."""
 
     server: MediaServer
     iso: Iso
@@ -60,7 +60,7 @@ class ServedMedia:
 
 @dataclass
 class ServerUnderTest:
-    """The only server of a fleet, which ran something of somebody's before."""
+    """The only server of a fleet, running somebody else's system at first."""
 
     fleet: Fleet
     media: ServedMedia
@@ -81,7 +81,7 @@ class ServerUnderTest:
         return SushyBmc(access, SecretStr(options.password), QUICK)
 
     def take_over(self) -> None:
-        """What `BmcHost` does at its creation."""
+        """Take the server over, as the creation of `BmcHost` does."""
         bmc = self.bmc()
         try:
             BmcHostEngine(bmc, self.clock, self.lines.append, NAME, uuid_of(0), BMC_S).take_over()
@@ -89,7 +89,7 @@ class ServerUnderTest:
             bmc.close()
 
     def installation(self) -> Installation:
-        """What `HostProvisioning` does."""
+        """Return the installation that `HostProvisioning` runs."""
         api = Endpoint(6443, "/readyz", "api.okd.lab.test", self.fleet.ca)
         world = World(
             self.bmc(),
@@ -109,14 +109,14 @@ class ServerUnderTest:
         self.install()
 
     def is_installed(self) -> bool:
-        """Whether it runs from a disk that was written from our ISO, and nothing is left behind."""
+        """Whether it runs from a disk installed from our ISO, with an empty drive and no open session."""
         state = self.fleet.state()
         return state.running and state.disk == self.media.publish(NAME) and not state.image and not state.sessions
 
 
 @contextmanager
 def server(folder: Path, vendor: str = "generic") -> Iterator[ServerUnderTest]:
-    """Have one."""
+    """Run a fleet of one server, and a media server."""
     base = folder / "base.iso"
     base.write_bytes(bytes(ISO_BYTES))
     with running(Options(vendors=(vendor,))) as fleet, MediaServer("127.0.0.1", 0) as media:

@@ -1,4 +1,4 @@
-"""States of stacks as facts: names, types, provider references, inputs and outputs, without a secret in them.
+"""Record states of stacks as facts: names, types, provider references, inputs and outputs, without secrets.
 
 `pulumi stack export --show-secrets | python -m testing.state > tests/facts/state/<phase>.json` records one.
 """
@@ -18,7 +18,7 @@ DYNAMIC = "pulumi-python:dynamic/"
 
 
 def recorded(export: dict[str, Any]) -> list[dict[str, Any]]:
-    """The resources of an export that are ours."""
+    """Return our resources in an export."""
     found = []
     for each in export["deployment"]["resources"]:
         kind = each["type"]
@@ -34,7 +34,7 @@ def recorded(export: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def reference(pickled: str) -> str:
-    """`module.Class` of a provider that the state has by reference."""
+    """Return `module.Class` of a provider from its pickled reference in the state."""
     kind = type(pickle.loads(base64.b64decode(pickled)))  # noqa: S301  (of a rehearsal)
     return f"{kind.__module__}.{kind.__name__}"
 
@@ -44,7 +44,7 @@ def _plain(props: dict[str, Any]) -> dict[str, Any]:
 
 
 def _masked(value: Any, *, secret: bool = False) -> Any:
-    """Without secrets, each of the shape that it has; long texts are cut."""
+    """Return a value with the same shape, its secrets masked and long texts cut."""
     if isinstance(value, dict):
         if SECRET in value:
             return _masked(json.loads(value["plaintext"]), secret=True)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Shared by the scripts of tools/: where built tools are kept, messages, progress. Sourced, never run.
+# Shared by the scripts in tools/: the cache of built tools, messages, progress. Only for sourcing.
 export CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/okd-baremetal"
 
 say() { echo "${0##*/}: $*" >&2; }
@@ -12,7 +12,7 @@ with_progress() {
     log=$(mktemp) && shift
     "$@" >"$log" 2>&1 &
     pid=$!
-    # A child of its own: end it with the script, or a build would go on unseen.
+    # End the child with the script; otherwise a build would continue unseen.
     trap 'kill "$pid" 2>/dev/null || true' EXIT
     trap 'exit 130' INT TERM
     while kill -0 "$pid" 2>/dev/null; do
@@ -27,7 +27,7 @@ with_progress() {
     return "$rc"
 }
 
-# Hold an exclusive lock for the rest of the script, so that two runs never build the same thing. USAGE: lock NAME
+# Lock NAME for the rest of the script, so that two runs never build the same thing at once. USAGE: lock NAME
 lock() {
     mkdir -p "$CACHE"
     exec 9>"$CACHE/$1.lock"

@@ -1,1 +1,1 @@
-"""The world, one wire each: a protocol first, the library behind it."""
+"""One package per wire: the protocol that engines use, and the library that implements it."""

@@ -1,4 +1,4 @@
-"""One role of the fleet that the file named by SITE describes."""
+"""A program that installs one role: the hosts of the fleet in the file named by SITE."""
 
 import json
 import os

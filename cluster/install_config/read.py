@@ -93,7 +93,7 @@ def _validated(raw: dict[str, Any]) -> InstallConfig:
 
 
 def _take_out(raw: dict[str, Any], location: Location, kind: str) -> str:
-    """Remove one value, and return its path. Empty a section or an element of a list, to keep its presence and index."""
+    """Remove one value, and return its path. Empty a section or a list element, to keep its presence and index."""
     holder = _holder(raw, location)
     if isinstance(holder, dict) and kind != "model_type":
         del holder[location[-1]]

@@ -1,7 +1,7 @@
-"""install-config.yaml as openshift/installer's types declare it: what may be where.
+"""The shape of install-config.yaml, as openshift/installer declares it (pkg/types/installconfig.go, machinepools.go).
 
-Every field may be missing, and addresses are text, as in the installer: what must be there, and what makes sense, is
-for `rules/` to say, so that one wrong field hides no other. Fields: pkg/types/installconfig.go, machinepools.go.
+As in the installer, every field may be missing, and addresses are text. `rules/` judges what is required and what
+makes sense, so that one wrong field hides no other.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text
 
 
 class Metadata(Section):
-    """The cluster's name, and what Kubernetes allows beside it."""
+    """The cluster's name, and the other metadata that Kubernetes allows."""
 
     name: Text = ""
     namespace: Text = ""
@@ -23,7 +23,7 @@ class Metadata(Section):
 
 
 class MachineNetwork(Section):
-    """A network that the machines' addresses are in."""
+    """A network that contains addresses of the machines."""
 
     cidr: Text = ""
 
@@ -64,7 +64,7 @@ class Networking(Section):
 
 
 class FencingCredential(Section):
-    """How one control-plane host fences another in a cluster of two."""
+    """Address and login with which one control-plane host fences the other in a cluster of two."""
 
     host_name: Text = ""
     mac_address: Text = ""
@@ -94,11 +94,11 @@ class MachinePool(Section):
 
 
 class Proxy(Section):
-    """The cluster's way out."""
+    """The proxies for the cluster's connections to the Internet."""
 
     http_proxy: Text = Field("", repr=False)
     https_proxy: Text = Field("", repr=False)
-    """Both may have a login in them."""
+    """Like `http_proxy`, a URL that may contain a login."""
     no_proxy: Text = ""
 
 
@@ -111,14 +111,14 @@ class ImageSource(Section):
 
 
 class ImageContentSource(Section):
-    """The old form of it."""
+    """Mirrors of an image repository, in the old form."""
 
     source: Text = ""
     mirrors: tuple[Text, ...] = ()
 
 
 class Capabilities(Section):
-    """Which optional parts of the cluster are installed."""
+    """The optional parts of the cluster to install."""
 
     baseline_capability_set: Text = ""
     additional_enabled_capabilities: tuple[Text, ...] = ()
@@ -138,19 +138,19 @@ class OperatorPublishingStrategy(Section):
 
 
 class RsaKey(Section):
-    """What an RSA key is like."""
+    """Properties of an RSA key."""
 
     key_size: StrictInt = 0
 
 
 class EcdsaKey(Section):
-    """What an ECDSA key is like."""
+    """Properties of an ECDSA key."""
 
     curve: Text = ""
 
 
 class SignerKey(Section):
-    """What the keys of the cluster's own certificate authorities are like."""
+    """Properties of the keys of the cluster's own certificate authorities."""
 
     algorithm: Text = ""
     rsa: RsaKey | None = None
@@ -202,11 +202,11 @@ class InstallConfig(Section):
 
     @property
     def baremetal(self) -> BareMetal:
-        """The platform; an empty one where the file has none."""
+        """The platform; an empty one if the file has none."""
         return self.platform.baremetal or BareMetal()
 
 
 def with_baremetal(config: InstallConfig, **changes: Any) -> InstallConfig:
-    """The same file with fields of platform.baremetal changed."""
+    """Return the config with changed fields of platform.baremetal."""
     baremetal = config.baremetal.model_copy(update=changes)
     return config.model_copy(update={"platform": config.platform.model_copy(update={"baremetal": baremetal})})

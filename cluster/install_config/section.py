@@ -1,4 +1,4 @@
-"""What all sections of an install-config share: keys, plain text, secrets."""
+"""The base of all sections of an install-config: keys, plain text, secrets."""
 
 import math
 from typing import Annotated, Any
@@ -10,11 +10,11 @@ from providers.base.spec import Model
 
 
 def _as_text(value: Any) -> Any:
-    """A plain number or boolean where text is wanted counts as text, as in the installer's YAML reader."""
+    """Return a plain number or boolean as text, as the installer's YAML reader does for a field of text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not math.isfinite(value):
-        return value  # the two programs would spell it differently, and nobody means it
+        return value  # the installer spells it differently, and no field means it
     return str(value) if isinstance(value, int | float) else value
 
 
@@ -22,7 +22,7 @@ Text = Annotated[str, BeforeValidator(_as_text)]
 Secret = Annotated[SecretStr, BeforeValidator(_as_text)]
 EMPTY = SecretStr("")
 OLD: dict[str, Any] = {"deprecated": True}
-"""Marks an old spelling in the JSON schema; see `old_spellings`."""
+"""Mark of an old spelling in the JSON schema; see `old_spellings`."""
 
 
 class Section(Model):

@@ -1,4 +1,4 @@
-"""The plan: the one object that everything downstream reads; both inputs are judged and joined here."""
+"""The plan: the install-config and the options, judged and joined. All later rooms read this one object."""
 
 from cluster.plan.as_json import plan_json
 from cluster.plan.load import load_intent, load_plan

@@ -1,4 +1,4 @@
-"""A plan for other programs."""
+"""The plan as JSON, for other programs."""
 
 from dataclasses import asdict
 from typing import Any
@@ -7,7 +7,7 @@ from cluster.plan.model import ApiVip, IngressVip, Intent, PlannedHost
 
 
 def plan_json(plan: Intent) -> dict[str, Any]:
-    """Plain values for `json.dumps`; no secret is among them. What is not known yet is null."""
+    """Return the plan as plain values for `json.dumps`, without secrets. Values that are not known yet are null."""
     return {
         "cluster": {"name": plan.name, "base_domain": plan.base_domain, "domain": plan.domain},
         "api": {**_vip(plan.api), "policy": plan.api.policy},

@@ -1,4 +1,4 @@
-"""From a judged install-config to what it wants."""
+"""Builds the intent of a judged install-config."""
 
 import hashlib
 
@@ -62,13 +62,13 @@ def intent_of(config: InstallConfig) -> Intent:
 
 
 def replicas(config: InstallConfig) -> dict[Role, int]:
-    """How many servers of each role are wanted."""
+    """Return the number of servers of each role."""
     compute = sum(pool.replicas or 0 for pool in config.compute)
     return {Role.CONTROL_PLANE: config.control_plane.replicas or 0, Role.COMPUTE: compute}
 
 
 def roles(config: InstallConfig) -> list[Role | None]:
-    """The role of each host: what the file says; hosts without one fill up the control plane, then compute."""
+    """Return the role of each host. Hosts without a role in the file fill up the control plane, then compute."""
     named: dict[str, Role] = {role.pool: role for role in Role}
     hosts = config.baremetal.hosts or ()
     free = {role: wanted - sum(host.role == role.pool for host in hosts) for role, wanted in replicas(config).items()}
@@ -129,7 +129,7 @@ def _host(given: Host, role: Role | None) -> PlannedHost:
 
 def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[Network, ...]) -> BootstrapHost:
     static = None
-    # All three or none, and the address in a machine network: judged before.
+    # The rules have judged: all three are set or none, and the address is in a machine network.
     given = (
         bare.bootstrap_external_static_ip,
         bare.bootstrap_external_static_gateway,
@@ -149,5 +149,5 @@ def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[
 
 
 def _mac(given: str, name: str) -> str:
-    """The MAC that the file says, else one that a name gives, with the prefix of QEMU's network cards."""
+    """Return the file's MAC, else one that follows from a name, with the prefix of QEMU's network cards."""
     return parse_mac(given) or f"52:54:00:{hashlib.sha256(name.encode()).digest()[:3].hex(':')}"

@@ -1,4 +1,4 @@
-"""From the two inputs to a plan, or to everything that is wrong with them."""
+"""Builds the plan from its two inputs, or reports all their faults."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -18,22 +18,22 @@ from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import dotted, shape_faults
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
-"""Makes NetworkManager's keyfiles of a `networkConfig`; raises an `OkdBaremetalError` that says why it cannot."""
+"""Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""
 
 
 def load_intent(
     path: Path, options: Mapping[str, Any] | None = None, *, keyfiles_of: KeyfilesOf | None = None
 ) -> Intent:
-    """Read and judge an install-config, and place its machines where a stack's options say so.
+    """Read and judge an install-config, and give its machines the addresses of a stack's options.
 
     Args:
         path: The installer's install-config.yaml.
-        options: The stack's config, keys without the project's prefix. Missing options are no fault here: they may be
-            encrypted. For that reason BMC credentials may be missing in the install-config as well, then.
-        keyfiles_of: None: the servers' keyfiles are left out.
+        options: The stack's config, keys without the project's prefix. Options may be missing, because they may be
+            encrypted. For the same reason, the install-config may then lack BMC credentials. None: no stack.
+        keyfiles_of: Makes the servers' keyfiles. None: leave them out.
 
     Raises:
-        ConfigError: Every fault found, one line each.
+        ConfigError: There are faults; it has them all, one line each.
     """
     placement, found = _placement(options or {})
     config, refused = _judged(path, {} if options is None else None)
@@ -55,7 +55,7 @@ def load_plan(path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf) -
         keyfiles_of: Makes the servers' keyfiles.
 
     Raises:
-        ConfigError: Every fault found, one line each; nothing was touched.
+        ConfigError: There are faults; it has them all, one line each. Nothing was touched.
     """
     wanted, found = _options(options)
     config, refused = _judged(path, None if wanted is None else wanted.bmc_credentials)
@@ -71,7 +71,7 @@ def load_plan(path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf) -
 
 
 def _judged(path: Path, logins: Mapping[str, Login] | None) -> tuple[InstallConfig | None, list[Fault]]:
-    """The config, or its faults. Without `logins` nobody knows whether credentials are missing."""
+    """Return the config, or its faults. Without `logins`, missing credentials are not a fault."""
     credentials = {name: Credentials(login.username, login.password) for name, login in (logins or {}).items()}
     try:
         reading = read(read_text(path), credentials)
@@ -103,7 +103,7 @@ def _placement(options: Mapping[str, Any]) -> tuple[Placement, list[Fault]]:
 
 
 def _with_keyfiles(intent: Intent, file: str, keyfiles_of: KeyfilesOf | None) -> tuple[Intent, list[Fault]]:
-    """The intent, each host with the keyfiles of its `networkConfig`, and why one cannot be had."""
+    """Return the intent with the keyfiles of each host's `networkConfig`, and the faults of those that fail."""
     hosts, found = [], list[Fault]()
     for index, host in enumerate(intent.hosts):
         if keyfiles_of and host.network_config is not None:

@@ -1,4 +1,4 @@
-"""What a plan is made of."""
+"""The parts of a plan."""
 
 from typing import Any
 
@@ -23,39 +23,39 @@ class Vip(Planned):
     """A virtual address per family, and its VRRP identity."""
 
     addresses: tuple[Address, ...]
-    """One or two; the cluster's primary family first."""
+    """One or two addresses; the cluster's primary family first."""
     networks: tuple[Network, ...]
-    """The machine network of each: it lives on the interface that has an address in it."""
+    """The machine network of each address. A machine holds the address on its interface in that network."""
     router_id: int
     """virtual_router_id, 1-255."""
     transport: Transport
-    """unicast: every holder lists all others; multicast: on the VIP's network."""
+    """unicast: each machine that claims the VIP lists all others; multicast: it reaches all on the VIP's network."""
 
     @property
     def address(self) -> Address:
-        """The primary one."""
+        """The address of the primary family."""
         return self.addresses[0]
 
 
 class ApiVip(Vip):
-    """Held by the bootstrap, then by the control plane."""
+    """The API VIP, which the bootstrap VM holds first, and then the control plane."""
 
     policy: Policy
 
     @property
     def priorities(self) -> ApiPriorities:
-        """The policy's numbers."""
+        """The priorities of the policy."""
         return API[self.policy]
 
 
 class IngressVip(Vip):
-    """Held by compute; where there is none, by the control plane."""
+    """The Ingress VIP, which compute holds or, if there is none, the control plane."""
 
     priorities: IngressPriorities = INGRESS
 
 
 class Provisioning(Planned):
-    """The provisioning network; what the mode does not need is None."""
+    """The provisioning network. Values that the mode does not need are None."""
 
     mode: str
     """Managed, Unmanaged or Disabled."""
@@ -65,37 +65,37 @@ class Provisioning(Planned):
     cluster_ip: Address | None = None
     dhcp_range: tuple[Address, Address] | None = None
     interface: str | None = None
-    """Of the servers; None: the one with the boot MAC."""
+    """Name of the servers' interface on this network. None: the interface with the boot MAC."""
     mac: str | None = None
-    """Of the bootstrap VM on this network."""
+    """MAC of the bootstrap VM on this network."""
 
 
 class PlannedBmc(Planned):
     """A server's BMC."""
 
     address: str
-    """As the install-config has it."""
+    """The address as written in the install-config."""
     url: BmcUrl
-    """What that says."""
+    """The parsed address."""
     username: str
     password: SecretStr
     verify_tls: bool
 
 
 class Machine(Planned):
-    """One that has a place in the network."""
+    """A machine with addresses."""
 
     name: str
     addresses: tuple[Address, ...]
-    """The primary family first; empty while nothing names one."""
+    """The primary family first. Empty until an input names one."""
 
     @property
     def address(self) -> Address:
-        """The primary one."""
+        """The address of the primary family."""
         return self.addresses[0]
 
     def address_of(self, version: int) -> Address:
-        """That of one family; a plan's servers and bootstrap have one for each family of the API VIP."""
+        """Return the address of a family. A plan's servers and bootstrap VM have one per family of the API VIP."""
         return next(address for address in self.addresses if address.version == version)
 
 
@@ -103,26 +103,26 @@ class Keyfile(Planned):
     """A connection profile of NetworkManager."""
 
     name: str
-    """Of the file, such as `eth0.nmconnection`."""
+    """Name of the file, such as `eth0.nmconnection`."""
     text: str = Field(repr=False)
     secret: bool = False
-    """Whether the `networkConfig` that it is made of holds a secret."""
+    """Whether the `networkConfig` that it is made from holds a secret."""
 
 
 class PlannedHost(Machine):
-    """One host of the install-config; a spare one, unless it is a `Server`."""
+    """A host of the install-config. It is a spare, unless it is a `Server`."""
 
     role: Role | None = None
-    """None for a spare one: the replicas are reached without it."""
+    """None for a spare, which the replicas do not need."""
     boot_mac: str
-    """Six pairs of lower-case digits, with colons; so are all MACs of the plan."""
+    """Six pairs of lower-case digits with colons, like all MACs of the plan."""
     boot_mode: str
     """UEFI, UEFISecureBoot or legacy."""
     root_device_hints: RootDeviceHints
     network_config: dict[str, Any] | None = Field(repr=False)
-    """nmstate; it may hold secrets."""
+    """Configuration for nmstate, which may hold secrets."""
     keyfiles: tuple[Keyfile, ...] = ()
-    """What that makes, by name."""
+    """The keyfiles that nmstate makes from it, sorted by name."""
     bmc: PlannedBmc
 
 
@@ -133,7 +133,7 @@ class Server(PlannedHost):
 
 
 class StaticNetwork(Planned):
-    """The three bootstrapExternalStatic keys, the prefix being that of the machine network."""
+    """The three bootstrapExternalStatic keys, with the prefix of the machine network."""
 
     address: Address
     prefix: int
@@ -145,15 +145,15 @@ class BootstrapHost(Machine):
     """The bootstrap VM's place in the network."""
 
     static: StaticNetwork | None
-    """What the VM sets itself; None: DHCP reserves its addresses."""
+    """The address that the VM sets itself. None: DHCP reserves its addresses."""
     mac: str
-    """The install-config's, or one that the cluster's domain gives: the installer draws a random one for each run,
-    which no reservation of a DHCP server could follow."""
+    """The install-config's MAC, or one that follows from the cluster's domain. The installer's own is random for each
+    run, so no DHCP server could reserve an address for it."""
     bridge: str
 
 
 class Intent(Planned):
-    """What the install-config alone says; and, of the stack's options, where they place the machines."""
+    """What an install-config asks for, with the options of `Placement` that a stack adds."""
 
     name: str
     base_domain: str
@@ -162,22 +162,22 @@ class Intent(Planned):
     ingress: IngressVip
     provisioning: Provisioning
     hosts: tuple[PlannedHost, ...]
-    """All of them, in the order of the file."""
+    """All hosts, in the order of the file."""
     bootstrap: BootstrapHost
     runtime: Runtime
     images: Images
     libvirt_uri: str
     bmc_verify_ca: str
-    """PEM of the CA of the BMCs' certificates; empty: the file names none."""
+    """PEM of the CA of the BMCs' certificates. Empty if the file names none."""
 
     @property
     def domain(self) -> str:
-        """The cluster's own."""
+        """The cluster's domain."""
         return f"{self.name}.{self.base_domain}"
 
     @property
     def dns_records(self) -> dict[str, tuple[Address, ...]]:
-        """What the site's DNS must answer, by name."""
+        """The addresses that the site's DNS must answer, by name."""
         api, ingress = self.api.addresses, self.ingress.addresses
         return {f"api.{self.domain}": api, f"api-int.{self.domain}": api, f"*.apps.{self.domain}": ingress}
 
@@ -187,7 +187,7 @@ class Intent(Planned):
         return tuple(host for host in self.hosts if isinstance(host, Server))
 
     def of(self, role: Role) -> tuple[Server, ...]:
-        """The servers of one role."""
+        """Return the servers of one role."""
         return tuple(server for server in self.servers if server.role is role)
 
     @property
@@ -206,17 +206,17 @@ class Intent(Planned):
         return Role.COMPUTE if self.compute else Role.CONTROL_PLANE
 
     def vips_of(self, role: Role) -> tuple[Vip, ...]:
-        """The VIPs that a role's servers claim."""
+        """Return the VIPs that a role's servers claim."""
         vips: dict[Role, tuple[Vip, ...]] = {Role.CONTROL_PLANE: (self.api,), Role.COMPUTE: ()}
         return (*vips[role], self.ingress) if role is self.ingress_role else vips[role]
 
 
 class ClusterPlan(Intent):
-    """A cluster as it shall be: every server and the bootstrap have an address, every server a consent."""
+    """A complete plan: every server and the bootstrap VM have addresses, and every server has a consent."""
 
     options: Options
 
     @property
     def bmc_ca(self) -> str:
-        """PEM of the CA of the BMCs' certificates; empty: the system's CAs."""
+        """PEM of the CA of the BMCs' certificates. Empty: the system's CAs."""
         return self.options.bmc_ca or self.bmc_verify_ca

@@ -1,4 +1,4 @@
-"""Who is where in the network, by the options and by what the install-config itself says."""
+"""Places the machines in the network: the addresses that the options name, else those of the install-config."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
@@ -9,12 +9,12 @@ from cluster.values.address import Address, in_any
 from providers.base.errors import Fault
 
 CONFIG = "config"
-"""Where a fault of the stack's options is."""
+"""The place of faults in the stack's options."""
 M = TypeVar("M", PlannedHost, BootstrapHost)
 
 
 class _Placed(NamedTuple):
-    """One address of one machine, and what names it."""
+    """One address of one machine, and the setting that names it."""
 
     source: str
     """`config`, or the path of the install-config."""
@@ -23,21 +23,21 @@ class _Placed(NamedTuple):
 
 
 def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[Fault]]:
-    """The intent with what the options say of its files.
+    """Return the intent with the options of `Placement` applied.
 
     Args:
-        intent: With the addresses that the install-config itself names.
+        intent: The intent with the addresses that the install-config itself names.
         placement: The options.
-        file: The install-config's path, for the lines.
+        file: The install-config's path, for the faults.
 
     Returns:
-        The intent, and what is wrong with the options.
+        The intent, and the faults of the options.
     """
     api_id = placement.vrids.api or intent.api.router_id
     ingress_id = placement.vrids.ingress or intent.ingress.router_id
     found = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
     if api_id == ingress_id:
-        found.append(Fault(f"{CONFIG}: vrids", f"{api_id} would be API's and Ingress's", "write two that differ"))
+        found.append(Fault(f"{CONFIG}: vrids", f"{api_id} would be that of both VIPs", "write two that differ"))
     found += _misplaced(intent, list(_claims(intent, placement, file)))
     primary, vrrp = intent.api.address.version, placement.vrrp
     api = {"router_id": api_id, "transport": vrrp.api, "policy": vrrp.policy}
@@ -54,13 +54,13 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
 
 
 def _at(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
-    """The machine at the addresses that an option names, else where it was; the primary family first."""
+    """Return the machine with the addresses that an option names, else with its own; the primary family first."""
     addresses = sorted(named or machine.addresses, key=lambda each: each.version != primary)
     return machine.model_copy(update={"addresses": tuple(addresses)})
 
 
 def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
-    """Options against what the install-config says of the same machine."""
+    """Yield the options that contradict the install-config about the same machine."""
     known = {host.name: host for host in intent.hosts}
     for name, given in placement.node_addresses.items():
         path = f"node_addresses.{name}"
@@ -92,7 +92,7 @@ def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Placed
 
 
 def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
-    """Addresses that the machines cannot reach each other at."""
+    """Yield the addresses that are outside the machine network or in use already."""
     networks = list(intent.machine_networks)
     taken = dict.fromkeys(intent.api.addresses, "the API VIP")
     taken.update(dict.fromkeys(intent.ingress.addresses, "the Ingress VIP"))
@@ -101,7 +101,7 @@ def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
             what = f"{address} is outside machineNetwork {_listed(networks)}"
             yield Fault(f"{source}: {path}", what, "write an address of that network")
         if address in taken:
-            yield Fault(f"{source}: {path}", f"{address} is {taken[address]} already", "write another one")
+            yield Fault(f"{source}: {path}", f"{address} is already {taken[address]}", "write another one")
         taken.setdefault(address, path)
 
 

@@ -1,7 +1,7 @@
-"""Everything that a good install-config may say, or a stack's options may leave out, and this release refuses.
+"""All refusals: settings of a valid install-config that this release cannot install, and options that are missing.
 
-The one room of such rules: the command line and the program ask the same functions. `check`, the installer's own
-verdict, asks none of them.
+The command line and the program use the same functions. `check` uses none of them, because it gives the installer's
+own verdict.
 """
 
 from collections.abc import Iterator
@@ -26,24 +26,24 @@ class Missing(Fault):
     """An address of one machine, or the container image of one service; `where` is the option that would name it."""
 
     version: int | None = None
-    """4 or 6, of an address; None: an image."""
+    """4 or 6 for an address. None: an image is missing."""
 
 
 def unsupported(config: InstallConfig) -> Iterator[Fault]:
-    """Each setting of an install-config that nothing can be rendered for, with the one that works."""
+    """Yield each setting of an install-config for which no files can be rendered, with the setting that works."""
     yield from _networks(config)
     yield from _pools(config)
     yield from _hosts(config)
 
 
 def missing(intent: Intent) -> list[Missing]:
-    """What files cannot be rendered without: an address per machine and family of the API VIP; images for podman."""
+    """Return all missing values that files need: an address per machine and family of the API VIP; images."""
     found = [each for server in intent.servers for each in _addresses(intent, server)]
     return [*found, *_addresses(intent, intent.bootstrap), *_images(intent)]
 
 
 def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
-    """What the options leave out, or contradict, of what `up` needs."""
+    """Yield the options that `up` needs and that are missing or contradictory."""
     yield from missing(intent)
     yield from _consents(intent, options)
     yield from _reinstalls(intent, options)
@@ -52,19 +52,19 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
 
 
 def not_installable(intent: Intent) -> Iterator[Fault]:
-    """Each setting that files are rendered for, and that has not been installed from end to end."""
+    """Yield each setting for which files can be rendered, but which has not been installed from end to end yet."""
     vips = {f"{BARE}.apiVIPs": intent.api.addresses, f"{BARE}.ingressVIPs": intent.ingress.addresses}
     for path, values in vips.items():
         if [value.version for value in values] != [IPV4]:
-            what = f"{', '.join(map(str, values))}: only IPv4 was installed from end to end yet"
-            yield Fault(path, what, "write one of IPv4, or look with `okd-baremetal render`")
+            what = f"{', '.join(map(str, values))}: only IPv4 has been installed from end to end so far"
+            yield Fault(path, what, "write one of IPv4, or render the files only, with `okd-baremetal render`")
     for index, host in enumerate(intent.hosts):
         if isinstance(host, Server):
             yield from _server(f"{BARE}.hosts[{index}]", host)
 
 
 def option_of(machine: Server | BootstrapHost) -> str:
-    """The option that names a machine's addresses."""
+    """Return the option that names a machine's addresses."""
     return "bootstrap.address" if isinstance(machine, BootstrapHost) else f"node_addresses.{machine.name}"
 
 
@@ -135,19 +135,19 @@ def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
 
 
 def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
-    """Which hosts `reinstall` may not name."""
+    """Yield the hosts that `reinstall` must not name."""
     for host in intent.hosts:
         if host.name not in options.reinstall:
             continue
         if not options.consent.get(host.name):
-            fix = f"name it in consent.{host.name} as well, which allows to wipe its disk"
-            yield Fault(f"reinstall.{host.name}", "not without consent", fix)
+            fix = f"name the machine in consent.{host.name} as well"
+            yield Fault(f"reinstall.{host.name}", "no consent to wipe its disk", fix)
         elif options.phase is Phase.PRODUCTION and host.role is Role.CONTROL_PLANE:
             yield Fault(f"reinstall.{host.name}", "it holds the API and a copy of etcd in production", "remove it")
 
 
 def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:
-    """The base volume is either named, or made of an image."""
+    """Check that the base volume is either named, or made from an image."""
     vm, provisioner = options.bootstrap, options.provisioner
     if not provisioner.manage:
         if not vm.base_volume:
@@ -158,7 +158,7 @@ def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:
         fix = "name source and sha256 of the bootstrap's image"
         yield Fault("provisioner.base_image", "missing with provisioner.manage: true", fix)
     if vm.base_volume:
-        what = f"{vm.base_volume} is not used: provisioner.manage: true makes a volume of base_image"
+        what = f"{vm.base_volume} is not used: provisioner.manage: true makes a volume from base_image"
         yield Fault("bootstrap.base_volume", what, "remove it")
     if vm.base_sha256:
         what = "not used: with provisioner.manage: true, provisioner.base_image.sha256 has it"
@@ -166,7 +166,7 @@ def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:
 
 
 def _quorum(intent: Intent, options: Options) -> Iterator[Fault]:
-    """When the bootstrap's etcd member is gone, a majority of the others must be there."""
+    """Check that min_ready is a majority, because etcd needs one when the bootstrap VM's member is gone."""
     wanted, members = options.handoff.min_ready, len(intent.control_plane)
     least = members // 2 + 1
     if wanted is not None and not least <= wanted <= members:

@@ -1,4 +1,4 @@
-"""Made-up values for a look at the files, in place of addresses and images that nothing names."""
+"""Made-up addresses and images, with which files can be rendered before the inputs name the real ones."""
 
 from collections.abc import Iterator
 from typing import TypeVar
@@ -15,13 +15,13 @@ IMAGES = "registry.example.com/sample"
 
 
 def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
-    """The intent with all that is missing made up, the same for the same input.
+    """Return the intent with samples for all missing values. The same input gives the same samples.
 
     Returns:
-        The intent, and what was made up.
+        The intent, and the samples.
 
     Raises:
-        ConfigError: A machine network has too few addresses left.
+        ConfigError: A machine network has too few free addresses.
     """
     homes: dict[int, Network] = {network.version: network for network in intent.api.networks}
     free = {version: _free(intent, network) for version, network in homes.items()}
@@ -33,8 +33,8 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
             continue
         address = next(free[each.version], None)
         if address is None:
-            what = f"{homes[each.version]} has no address left for a sample"
-            raise ConfigError([Fault(each.where, what, "name it")])
+            what = f"{homes[each.version]} has no free address for a sample"
+            raise ConfigError([Fault(each.where, what, "name the address")])
         made[each] = str(address)
         new.setdefault(each.where, []).append(address)
     images = {each.where.removeprefix("images."): text for each, text in made.items() if each.version is None}
@@ -51,14 +51,14 @@ def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int])
 
 
 def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
-    """The machine with its new addresses; the primary family, which is the first one, stays first."""
+    """Return the machine with its new addresses, in the order of `families`: the primary family first."""
     addresses = (*machine.addresses, *new.get(option_of(machine), ()))
     ordered = sorted(addresses, key=lambda each: families.index(each.version))
     return machine.model_copy(update={"addresses": tuple(ordered)})
 
 
 def _free(intent: Intent, network: Network) -> Iterator[Address]:
-    """Addresses of a network that nothing in the install-config or the options has, the lowest first."""
+    """Return the addresses of a network that neither the install-config nor the options use, lowest first."""
     taken: set[Address | None] = {*intent.api.addresses, *intent.ingress.addresses, *intent.bootstrap.addresses}
     if static := intent.bootstrap.static:
         taken |= {static.gateway, static.dns}

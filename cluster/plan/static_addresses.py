@@ -1,4 +1,4 @@
-"""The addresses that a host gives itself by its networkConfig (nmstate)."""
+"""The static addresses in a host's networkConfig (nmstate)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,14 +8,14 @@ from cluster.values.mac import parse_mac
 
 
 def static_addresses(network_config: dict[str, Any] | None, boot_mac: str) -> tuple[Address, ...]:
-    """The static addresses of the boot interface, else of the only interface that has any.
+    """Return the static addresses of the boot interface, else of the only interface that has any.
 
     Args:
-        network_config: nmstate's mapping; what is no such mapping names no address.
+        network_config: nmstate's mapping. Parts that have another shape have no addresses.
         boot_mac: In lower case, with colons.
 
     Returns:
-        None at all where that does not tell which address is the node's.
+        The addresses; none if several interfaces have some, and none of these is the boot interface.
     """
     found = [
         (parse_mac(str(interface.get("mac-address", ""))), addresses)
@@ -38,7 +38,7 @@ def _of(interface: dict[str, Any]) -> tuple[Address, ...]:
 
 
 def _of_family(settings: object) -> Iterator[Address]:
-    """Link-local addresses are no node's; an address beside DHCP is static all the same."""
+    """Yield a family's addresses, also those beside DHCP, but not link-local ones, which identify no node."""
     if not isinstance(settings, dict) or not settings.get("enabled", True):
         return
     listed = settings.get("address")

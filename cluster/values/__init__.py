@@ -1,1 +1,1 @@
-"""The words of the field, parsed: addresses, MACs, BMC addresses, VRRP numbers."""
+"""Parsed values: addresses, MACs, BMC addresses, VRRP numbers."""

@@ -1,4 +1,4 @@
-"""Addresses and networks, read as Go's net package reads them: that is what the installer judges with."""
+"""Addresses and networks, parsed as by Go's net package, which the installer uses."""
 
 import re
 from ipaddress import (
@@ -19,7 +19,7 @@ IPV4, IPV6 = 4, 6
 
 
 def parse_address(text: str) -> Address | None:
-    """An address in any spelling, None if it is none. `::ffff:192.0.2.1` is 192.0.2.1; zones are refused."""
+    """Parse an address in any spelling; None if it is not one. `::ffff:192.0.2.1` is 192.0.2.1. Refuse zones."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -30,7 +30,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def parse_cidr(text: str) -> Interface | None:
-    """`address/prefix`, host bits kept; None if it is no CIDR: without a prefix, or with a netmask, it is none."""
+    """Parse `address/prefix`, and keep the host bits. None: not a CIDR, for example without a prefix."""
     if not re.fullmatch(r"[0-9a-fA-F:.]+/[0-9]{1,3}", text):
         return None
     try:
@@ -40,15 +40,15 @@ def parse_cidr(text: str) -> Interface | None:
 
 
 def networks(texts: list[str]) -> list[Network]:
-    """Those of the texts that are a CIDR, host bits dropped."""
+    """Return the networks of the texts that are CIDRs, without host bits."""
     return [cidr.network for cidr in map(parse_cidr, texts) if cidr is not None]
 
 
 def overlap(one: Network, other: Network) -> bool:
-    """Whether two networks of one family share an address."""
+    """Return whether two networks share an address."""
     return one.version == other.version and one.overlaps(other)
 
 
 def in_any(address: Address, of: list[Network]) -> bool:
-    """Whether an address is in one of the networks."""
+    """Return whether an address is in one of the networks."""
     return any(address.version == network.version and address in network for network in of)

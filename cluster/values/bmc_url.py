@@ -1,7 +1,8 @@
-"""The BMC address of an install-config, as metal3's baremetal-operator reads it.
+"""The BMC address of an install-config, parsed as by metal3's baremetal-operator.
 
-Forms and verdicts: metal3-io/baremetal-operator 137d8726384c, pkg/hardwareutils/bmc, over Go's net/url. Stricter: no
-credentials, query, fragment or unprintable character; a host that is there and no mistyped IPv4; a port that exists.
+Forms and verdicts follow metal3-io/baremetal-operator 137d8726384c, pkg/hardwareutils/bmc, over Go's net/url. This
+parser is stricter: it refuses credentials, a query, a fragment and unprintable characters, and wants a host that is
+not a mistyped IPv4 address, and a port from 1 to 65535.
 """
 
 import difflib
@@ -38,7 +39,7 @@ SCHEMES: dict[str, tuple[str, Transport]] = {
 }
 PXE_ONLY = ("ipmi", "libvirt")
 REMOVED = ("ilo4", "ilo4-virtualmedia", "ilo5", "irmc", "ibmc", "idrac")
-"""Types that metal3 drove once (`idrac` by WSMAN); older releases of OKD still take them."""
+"""Types that metal3 no longer supports (`idrac` is WSMAN). Older releases of OKD still do."""
 FOREIGN = {*PXE_ONLY, *REMOVED, *(f"{family}+{transport}" for family in REMOVED for transport in PORTS)}
 INSTEAD = "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
 
@@ -56,34 +57,34 @@ class BmcUrlError(OkdBaremetalError, ValueError):
 
 
 class ForeignBmc(BmcUrlError):  # noqa: N818 (it says what the BMC is)
-    """A type that metal3 knows, or knew, and that is not Redfish."""
+    """A type that metal3 supports, or once supported, and that is not Redfish."""
 
     def __init__(self, family: str) -> None:
         self.family = family
         """One of `PXE_ONLY` or `REMOVED`."""
-        why = "needs a provisioning network" if family in PXE_ONLY else "is supported by metal3 no more"
-        what = "ipmi (meant where no type is named)" if family == "ipmi" else family
+        why = "needs a provisioning network" if family in PXE_ONLY else "is no longer supported by metal3"
+        what = "ipmi (the type if none is named)" if family == "ipmi" else family
         super().__init__(f"{what} {why}", fix=f"use {INSTEAD}")
 
 
 @dataclass(frozen=True)
 class BmcUrl:
-    """Where a Redfish BMC answers, which of its systems is the server, and how that one boots.
+    """The parsed address of a Redfish BMC: its URL, its system, and how that system boots.
 
-    `str()` of it parses back to an equal one.
+    `str()` of it parses back to an equal object.
     """
 
     url: str = field(compare=False)
-    """As given."""
+    """The address as written."""
     driver: str
-    """Ironic's: `redfish` or `idrac`."""
+    """Ironic's driver: `redfish` or `idrac`."""
     scheme: str
     """As written, in lower case: `redfish-virtualmedia+https`."""
     host: str
     """Name or address as written, IPv6 without brackets."""
     port: int
     system_id: str | None
-    """Path, `/redfish/v1/Systems/<id>`; None means the only system that the BMC has."""
+    """Path `/redfish/v1/Systems/<id>`. None: the only system of the BMC."""
     transport: Transport
     virtual_media: bool
     needs_provisioning_network: bool
@@ -95,7 +96,7 @@ class BmcUrl:
 
     @property
     def base(self) -> str:
-        """`https://host[:port]`; a default port is left out."""
+        """`https://host[:port]`, without a default port."""
         return f"{self.transport}://{self._authority}"
 
     @property
@@ -105,7 +106,7 @@ class BmcUrl:
 
     @property
     def server(self) -> tuple[object, ...]:
-        """The same for each spelling of one server's address."""
+        """A value that is equal for all spellings of one server's address."""
         return parse_address(self.host) or self.host.lower(), self.port, self.system_id
 
     @property
@@ -118,11 +119,11 @@ class BmcUrl:
 
 
 def parse_bmc_url(address: str) -> BmcUrl:
-    """Read `redfish-virtualmedia+https://host:port/redfish/v1/Systems/id`, and all else that metal3 reads.
+    """Parse `redfish-virtualmedia+https://host:port/redfish/v1/Systems/id`, and every other form that metal3 reads.
 
     Raises:
-        ForeignBmc: It is of another family: `ipmi` (also a bare host), `libvirt`, or a type that metal3 removed.
-        BmcUrlError: It is no BMC's address.
+        ForeignBmc: The type is `ipmi` (also for a bare host), `libvirt`, or one that metal3 removed.
+        BmcUrlError: It is not the address of a BMC.
     """
     scheme, authority, path, rest = _parts(address)
     if scheme not in SCHEMES and scheme not in FOREIGN:
@@ -133,7 +134,7 @@ def parse_bmc_url(address: str) -> BmcUrl:
     if scheme in FOREIGN:
         raise ForeignBmc(scheme.partition("+")[0])
     if rest:
-        raise BmcUrlError(f"{address} goes on after its path", fix=f"remove {rest[0]} and all that follows")
+        raise BmcUrlError(f"{address} continues after its path", fix=f"remove {rest[0]} and all that follows")
     kind, transport = SCHEMES[scheme]
     return BmcUrl(
         url=address,
@@ -149,10 +150,10 @@ def parse_bmc_url(address: str) -> BmcUrl:
 
 
 def parse_virtual_media_url(address: str) -> BmcUrl:
-    """The address of a server that boots from virtual media: what this program can install.
+    """Parse the address of a server that boots from virtual media, as this program requires.
 
     Raises:
-        BmcUrlError: As of `parse_bmc_url`; or it boots in another way.
+        BmcUrlError: See `parse_bmc_url`; or the server boots in another way.
     """
     found = parse_bmc_url(address)
     if not found.virtual_media:
@@ -161,19 +162,19 @@ def parse_virtual_media_url(address: str) -> BmcUrl:
 
 
 def _parts(address: str) -> tuple[str, str, str, str]:
-    """Scheme in lower case, authority, path, and what follows the path."""
+    """Return the scheme in lower case, the authority, the path, and the rest."""
     if not address:
         raise BmcUrlError("missing", fix=f"write an address of type {INSTEAD}")
-    # Before the others, whose messages repeat the address; a password with a slash in it is found here as well.
+    # First, because the other messages repeat the address. This also finds a password with a slash in it.
     if "@" in address:
-        raise BmcUrlError("credentials do not belong into the URL", fix="use bmc.username and bmc.password")
+        raise BmcUrlError("credentials do not belong in the URL", fix="use bmc.username and bmc.password")
     found = _URL.fullmatch(address)
     if found is None or not address.isprintable():
         raise BmcUrlError("holds a character that cannot be printed", fix="remove it")
     scheme, slashes, authority, path, rest = found.groups()
     if scheme:
         return scheme.lower(), authority, path, rest
-    # Go's net/url takes no bare host:port; metal3 then reads the whole text as one, and wants the port if it is IPv6.
+    # Go's net/url refuses a bare host:port. metal3 then reads the whole text as one, and IPv6 must have a port.
     if slashes or (":" in authority and (path or rest or authority.endswith("]"))):
         raise BmcUrlError(f"{address!r} names no type", fix=f"use {INSTEAD}")
     return "ipmi", authority, path, rest
@@ -191,7 +192,7 @@ def _host_and_port(address: str, authority: str) -> tuple[str, int | None]:
     if parse_address(host) is None and (ipv6 or not _NAME.fullmatch(host)):
         raise BmcUrlError(f"host {host!r} is neither an address nor a DNS name", fix="write one of them")
     if port and (len(port) > len("65535") or not 1 <= int(port) <= 65535):  # noqa: PLR2004
-        raise BmcUrlError(f"port {port} does not exist", fix="write 1 to 65535")
+        raise BmcUrlError(f"port {port} is out of range", fix="write 1 to 65535")
     return host, int(port) if port else None
 
 

@@ -1,4 +1,4 @@
-"""MAC addresses of network cards, in every spelling that Go's net package reads."""
+"""MAC addresses of network cards, in every spelling that Go's net package accepts."""
 
 import re
 
@@ -11,16 +11,16 @@ GROUP_BIT = 1
 
 
 def parse_mac(text: str) -> str | None:
-    """`52:54:00:ab:cd:ef` for `52-54-00-AB-CD-EF` and `5254.00ab.cdef`; None if it is no Ethernet address."""
+    """Return `52:54:00:ab:cd:ef` for `52-54-00-AB-CD-EF` and `5254.00ab.cdef`. None: not an Ethernet address."""
     return bytes.fromhex(re.sub("[^0-9a-fA-F]", "", text)).hex(":") if _SPELLINGS.fullmatch(text) else None
 
 
 def mac_fault(text: str) -> Fault | None:
-    """Why a text is not a MAC address of one network card; None if it is one."""
+    """Return why a text is not the MAC address of one network card. None: it is one."""
     mac, fix = parse_mac(text), "write that of the network card"
     if mac is None:
         fix = "write six pairs of hexadecimal digits, for example 52:54:00:ab:cd:ef"
         return Fault("", f"{text} is not a MAC address", fix)
     if bytes.fromhex(mac.replace(":", ""))[0] & GROUP_BIT:
         return Fault("", f"{text} is the address of a group (its first octet is odd)", fix)
-    return Fault("", f"{text} is no card's", fix) if mac == "00:00:00:00:00:00" else None
+    return Fault("", f"{text} is not a network card's", fix) if mac == "00:00:00:00:00:00" else None

@@ -1,16 +1,16 @@
-"""What a server becomes in its cluster."""
+"""The role of a server in the cluster."""
 
 from enum import StrEnum
 from typing import Literal
 
 
 class Role(StrEnum):
-    """What a server becomes."""
+    """The role of a server in the cluster."""
 
     CONTROL_PLANE = "control-plane"
     COMPUTE = "compute"
 
     @property
     def pool(self) -> Literal["master", "worker"]:
-        """The installer's word for it."""
+        """The installer's word for the role."""
         return "master" if self is Role.CONTROL_PLANE else "worker"

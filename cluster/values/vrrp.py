@@ -1,4 +1,4 @@
-"""VRRP numbers: the router ids that a cluster's name gives, and who outranks whom."""
+"""VRRP numbers: the router ids that follow from a cluster's name, and the priorities of the machines."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ class RouterIds(NamedTuple):
 
 
 Policy = Literal["release", "preempt"]
-"""What moves the API VIP to the control plane: the bootstrap's word, or a node that is ready."""
+"""What moves the API VIP to the control plane: the bootstrap VM's release, or the first node that serves."""
 
 
 @dataclass(frozen=True)
 class ApiPriorities:
-    """Priorities (1-254) and check weights of the API instance; the control plane's are those of every policy."""
+    """Priorities (1-254) and check weights of the API instance. The control plane's are those of every policy."""
 
     bootstrap: int
     release: int
-    """Added once the bootstrap was told to let go."""
+    """Added after the release of the VIP."""
     bootstrap_api_down: int
-    """Added while the bootstrap's own API, once ready, is ready no more."""
+    """Added while the bootstrap VM's own API has been ready before and is not ready now."""
     control_plane: int = 40
     load_balancer: int = 20
     api: int = 5
@@ -35,9 +35,10 @@ class ApiPriorities:
 
 @dataclass(frozen=True)
 class IngressPriorities:
-    """Priority and check weights of the Ingress instance, as machine-config-operator d89efd5c2 has them.
+    """Priority and check weights of the Ingress instance, as in machine-config-operator d89efd5c2.
 
-    A node whose router is dead takes no part; 30 with a ready router, 80 when that is one of the default router.
+    A node whose router is dead does not claim the VIP. A node has 30 with a ready router, and 80 if that is one of
+    the default router.
     """
 
     node: int = 20
@@ -49,19 +50,20 @@ API: dict[Policy, ApiPriorities] = {
     "release": ApiPriorities(bootstrap=70, release=-20, bootstrap_api_down=-20),
     "preempt": ApiPriorities(bootstrap=51, release=-1, bootstrap_api_down=-1),
 }
-"""A healthy control-plane node has 68, one with a balanced API to offer 58 and more, one without 48 and less.
+"""A healthy control-plane node has 68; any node that balances the API has at least 58, and any other at most 48.
 
-`release`: the bootstrap has 70 (machine-config-operator 1537a2234 and 2aae23b81) until it lets go or its API is gone,
-then 50: below every node that serves, above every one that does not. So the VIP goes where it is served, and comes
-back by itself if the control plane dies right after the release. `preempt`: it is between the two from the start, and
-the first node that serves takes the VIP (as up to OpenShift 4.5, with 50; with 51 both steps down stay between).
+`release`: the bootstrap VM has 70 (machine-config-operator 1537a2234 and 2aae23b81) until it releases the VIP or its
+API stops. Then it has 50: less than every node that serves, more than every node that does not. So the VIP moves to
+a node that serves, and returns by itself if the control plane dies right after the release. `preempt`: the bootstrap
+VM has 51 from the start, and the first node that serves takes the VIP (as up to OpenShift 4.5, with 50). With 51, it
+stays between the two groups of nodes after both decrements.
 """
 
 INGRESS = IngressPriorities()
 
 
 def _checksum(text: str) -> int:
-    """Fletcher checksum over two 4-bit sums modulo 15, as baremetal-runtimecfg computes it since 4b33d949 (2019)."""
+    """Return the Fletcher checksum (two 4-bit sums modulo 15), as baremetal-runtimecfg does since 4b33d949 (2019)."""
     low = high = 0
     for byte in text.encode("ascii"):
         low = (low + byte) % 15
@@ -70,13 +72,13 @@ def _checksum(text: str) -> int:
 
 
 def router_ids(cluster_name: str) -> RouterIds:
-    """Router ids of a cluster; the plus one keeps 0 out, which keepalived rejects.
+    """Return the router ids of a cluster. They begin at 1, because keepalived rejects 0.
 
-    The two of one cluster always differ (the suffixes differ modulo 15); two clusters on one segment may clash.
+    The two ids of a cluster always differ, because the suffixes differ modulo 15. Those of two clusters may clash.
     """
     return RouterIds(_checksum(f"{cluster_name}-api") + 1, _checksum(f"{cluster_name}-ingress") + 1)
 
 
 def free_router_ids(taken: Collection[int]) -> list[int]:
-    """Router ids that nobody has, lowest first."""
+    """Return the router ids that are not taken, lowest first."""
     return [each for each in range(1, HIGHEST_ROUTER_ID + 1) if each not in taken]

@@ -1,4 +1,4 @@
-"""The images of the rehearsal: a live ISO and a disk for the bootstrap VM, both from the files in `lab/guest`."""
+"""The images of the rehearsal, built from `lab/guest`: a live ISO, and a disk for the bootstrap VM."""
 
 import hashlib
 import time
@@ -18,18 +18,18 @@ from lab.images.root import build_squashfs
 from lab.shell import run
 
 _BASE_VOLUME_SIZE = "2G"  # virtual; etcd alone preallocates 64 MB at a time
-_KEPT_BUILDS = 2  # a running rehearsal may still have disks on top of the one before
+_KEPT_BUILDS = 2  # disks of a running rehearsal may still be overlays of the previous one
 
 
 @dataclass(frozen=True)
 class Images:
-    """What the rehearsal's machines start from."""
+    """Paths of the images."""
 
     iso: Path
-    """Live ISO that coreos-installer customizes; installs itself onto the disk that a kernel argument names."""
+    """Live ISO that coreos-installer customizes; it installs itself onto the disk that a kernel argument names."""
     iso_sha256: str
     base_volume: Path
-    """qcow2 disk of the bootstrap VM (Ignition platform `qemu`): boot it under an overlay, never itself."""
+    """qcow2 disk of the bootstrap VM (Ignition platform `qemu`). Boot only overlays of it."""
 
     @classmethod
     def in_folder(cls, folder: Path) -> "Images":
@@ -38,7 +38,7 @@ class Images:
 
 
 def ensure_images(report: Callable[[str], None]) -> Images:
-    """Return the images, built where the cache has none for the present inputs (35 s; 5 s with the packages).
+    """Return the images; build them if the cache has none for the present inputs (35 s; 5 s with cached packages).
 
     Raises:
         LabError: A tool is missing or failed; the cache then holds no half-built image.
@@ -55,7 +55,7 @@ def ensure_images(report: Callable[[str], None]) -> Images:
 def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
     start = time.monotonic()
     report("images: building the guest's root (25 s more when its Debian packages are not in the cache)")
-    # Two workers: the machine that this is measured on has two cores.
+    # Two workers, since the reference machine has two cores.
     with scratch(beside=target) as work, ThreadPoolExecutor(2) as pool:
         rootfs = pool.submit(build_squashfs, parts, work)
         initrd = pool.submit(build_initrd, parts.kernel, work)

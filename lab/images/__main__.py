@@ -1,4 +1,4 @@
-"""Build the images and print where they are: `python -m lab.images`."""
+"""`python -m lab.images`: build the images, and print their paths."""
 
 import sys
 from functools import partial

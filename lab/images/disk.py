@@ -1,6 +1,6 @@
-"""The disk of an installed guest: GRUB, a boot partition, the squashfs, room for the overlay. Built without mounting.
+"""Build the disk of an installed guest, without mounting: GRUB, a boot partition, the squashfs, room for the overlay.
 
-coreos-installer wants a GPT and one filesystem labelled `boot` that holds `ignition.firstboot` and loader entries.
+coreos-installer requires a GPT, and one filesystem labelled `boot` with `ignition.firstboot` and loader entries.
 """
 
 import json
@@ -27,17 +27,17 @@ _GRUB_CORE_MODULES = [
     "serial",
     "terminal",
 ]
-# What grub.cfg's `insmod linux` pulls in.
+# The modules that `insmod linux` in grub.cfg loads.
 _GRUB_DISK_MODULES = ["linux", "relocator", "video", "video_fb", "vbe", "mmap", "boot", "priority_queue"]
 _GRUB_FIRST_SECTOR = _MIB_SECTORS
 _BOOT_FIRST_SECTOR = 2 * _MIB_SECTORS
 _BOOT_MIB = 40  # the initrd twice: coreos-installer copies it to append a keyfile
 _BIOS_BOOT_TYPE = "21686148-6449-6E6F-744E-656564454649"
-# Where GRUB's boot sector and the first sector of its core image keep the sector to go on with
-# (GRUB_BOOT_MACHINE_KERNEL_SECTOR; the first blocklist entry): what grub-bios-setup writes into a block device.
+# Offsets of the next sector to load: in GRUB's boot sector (GRUB_BOOT_MACHINE_KERNEL_SECTOR), and in the first sector
+# of its core image (the first blocklist entry). grub-bios-setup would write them, but only into a block device.
 _BOOT_SECTOR_POINTER = 0x5C
 _CORE_BLOCKLIST_POINTER = 0x1F4
-_BOOT_CODE_BYTES = 440  # the partition table's part of the sector follows
+_BOOT_CODE_BYTES = 440  # the rest of the sector belongs to the partition table
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class DiskParts:
 def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
     """Write `work`/PLATFORM.raw, whose first boot runs Ignition for that platform.
 
-    Its partitions: 1 GRUB, 2 boot, 3 the squashfs as it is, 4 an empty one that the first boot grows and formats.
+    Its partitions: 1 GRUB, 2 boot, 3 the unchanged squashfs, 4 an empty one that the first boot grows and formats.
     """
     disk = work / f"{platform}.raw"
     boot = _boot_filesystem(parts, platform, work)
@@ -100,7 +100,7 @@ def _boot_filesystem(parts: DiskParts, platform: str, work: Path) -> Path:
 
 
 def _write_grub(disk: int, core_file: Path) -> None:
-    """Put GRUB's boot sector and core image where a BIOS and each other find them."""
+    """Write GRUB's boot sector and core image, each with a pointer to the sector that it loads next."""
     run("grub-mkimage", "-O", "i386-pc", "-p", "(,gpt2)/grub2", "-o", core_file, *_GRUB_CORE_MODULES)
     core = _with_pointer(core_file.read_bytes(), _CORE_BLOCKLIST_POINTER, _GRUB_FIRST_SECTOR + 1)
     sector = _with_pointer((_GRUB / "boot.img").read_bytes(), _BOOT_SECTOR_POINTER, _GRUB_FIRST_SECTOR)
@@ -114,7 +114,7 @@ def _with_pointer(code: bytes, offset: int, sector: int) -> bytes:
 
 
 def partition_ranges(disk: Path, names: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return first byte and byte after the last of the named partitions, in the order of the disk."""
+    """Return the first byte, and the byte after the last, of each named partition, in disk order."""
     table = json.loads(run("sfdisk", "--json", disk))["partitiontable"]["partitions"]
     wanted = [entry for entry in table if entry.get("name") in names]
     return [(entry["start"] * SECTOR, (entry["start"] + entry["size"]) * SECTOR) for entry in wanted]

@@ -9,7 +9,7 @@ from lab.images.parts import GUEST, Kernel
 from lab.shell import run
 
 _BUSYBOX = Path("/bin/busybox")  # of busybox-static
-_GZIP_LEVEL = 1  # the guest unpacks it under emulation, and the file stays at 5 MB
+_GZIP_LEVEL = 1  # the guest unpacks it under emulation; even so the file is only 5 MB
 
 
 def build_initrd(kernel: Kernel, work: Path) -> Path:
@@ -37,7 +37,7 @@ def build_initrd(kernel: Kernel, work: Path) -> Path:
 
 
 def _module_files(kernel: Kernel, names: list[str]) -> list[Path]:
-    """Return the files of the modules and of all that they need, each after those it needs."""
+    """Return the files of the modules and their dependencies, each after those that it depends on."""
     files: dict[Path, None] = {}
     for name in names:
         listed = run("modprobe", "--set-version", kernel.release, "--show-depends", name)

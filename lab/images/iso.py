@@ -1,8 +1,8 @@
-"""The live ISO, in the shape that coreos-installer 0.27 takes for one of Fedora CoreOS.
+"""Build the live ISO, in a form that coreos-installer 0.27 accepts as Fedora CoreOS.
 
-It looks up three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: where the embed area for
-Ignition is, where kernel arguments are, what the live system can do. genisoimage writes these names; xorriso writes
-them in lower case, and the tool then finds nothing.
+coreos-installer finds three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: the place of the
+embed area for Ignition, the place of kernel arguments, and the features of the live system. genisoimage writes these
+names; xorriso writes them in lower case, which coreos-installer does not find.
 """
 
 import json
@@ -28,7 +28,7 @@ class Osmet:
 
     file: Path
     objects: dict[str, Path]
-    """Files of the ISO that it refers to, by the object path that coreos-installer looks for."""
+    """Files of the ISO to which it refers, by the object path at which coreos-installer expects them."""
 
 
 def build_iso(parts: DiskParts, osmet: Osmet, work: Path) -> Path:

@@ -1,7 +1,7 @@
-"""Write an osmet file: a disk image as a recipe, in which large parts are taken from files that the live ISO holds.
+"""Write an osmet file: a recipe of a disk image that takes large parts from files in the live ISO.
 
-The format is internal to coreos-installer (here that of 0.27, `src/osmet/file.rs`): header and partition list in
-bincode with variable-length integers, then the rest of the disk as one xz stream.
+The format is internal to coreos-installer (0.27, `src/osmet/file.rs`): header and partition list in bincode with
+variable-length integers, then the rest of the disk as one xz stream.
 """
 
 import hashlib
@@ -12,13 +12,13 @@ from pathlib import Path
 _MAGIC = b"OSMET\0\0\0"
 _VERSION = 1
 _SECTOR_SIZE = 512
-# bincode's "varint": values below 251 are one byte, larger ones a marker and a little-endian integer of that width.
+# bincode's "varint": a value below 251 is one byte; a larger one is a marker and a little-endian integer.
 _VARINT_WIDTHS = ((1 << 16, b"\xfb", 2), (1 << 32, b"\xfc", 4), (1 << 64, b"\xfd", 8))
 
 
 @dataclass(frozen=True)
 class _Mapping:
-    """A run of a partition that equals a whole file."""
+    """A range of a partition whose content equals a whole file."""
 
     offset: int
     size: int
@@ -26,18 +26,18 @@ class _Mapping:
 
 
 def object_path(digest: bytes) -> str:
-    """Return where coreos-installer looks for the file with this SHA-256, below ostree's `objects` folder."""
+    """Return the path below ostree's `objects` at which coreos-installer expects the file with this SHA-256."""
     name = digest.hex()
     return f"{name[:2]}/{name[2:]}.file"
 
 
 def write_osmet(disk: Path, ranges: list[tuple[int, int]], objects: list[Path], target: Path) -> dict[str, Path]:
-    """Describe `disk` in `target`; return the objects that it refers to, by the path they are looked for.
+    """Describe `disk` in `target`; return the objects to which the description refers, by their object path.
 
     Args:
         disk: A raw disk image.
-        ranges: First byte and byte after the last of the partitions to search for objects, in order.
-        objects: Files whose content is in one piece in one of these partitions; one that does not is left out.
+        ranges: First byte, and byte after the last, of each partition to search for objects, in order.
+        objects: Candidate files; used if a partition contains their content in one piece.
         target: The osmet file.
     """
     image = disk.read_bytes()
@@ -67,7 +67,7 @@ def _recipe(image: bytes, ranges: list[tuple[int, int]], mappings: list[list[_Ma
     for (start, end), inside in zip(ranges, mappings, strict=True):
         recipe += _varint(start) + _varint(end) + _varint(len(inside))
         for mapping in inside:
-            # First the offset inside the object: each mapping is a whole one.
+            # The first 0 is the offset inside the object: each mapping covers a whole object.
             recipe += _varint(0) + _varint(mapping.offset) + _varint(mapping.size) + mapping.digest
     return recipe + hashlib.sha256(image).digest() + _varint(len(image))
 

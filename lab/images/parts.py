@@ -1,4 +1,4 @@
-"""What an image is made of, and where it is found on this machine."""
+"""The inputs of an image build, and their places on this machine."""
 
 import functools
 from collections.abc import Callable
@@ -10,32 +10,32 @@ from lab.cache import content_hash
 from lab.shell import LabError
 
 GUEST = Path(__file__).parent.parent / "guest"
-"""The guest's own files; its README says which is what."""
+"""The guest's own files; its README describes them."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Debian's cloud kernel: virtio without the drivers of real hardware."""
+    """Debian's cloud kernel, which has virtio drivers but none for real hardware."""
 
     release: str
 
     @property
     def image(self) -> Path:
-        """File that a boot loader starts."""
+        """The file that a boot loader starts."""
         return Path("/boot") / f"vmlinuz-{self.release}"
 
     @classmethod
     def newest(cls) -> "Kernel":
-        """Return the newest one that is installed with its modules.
+        """Return the newest kernel that is installed with its modules.
 
         Raises:
-            LabError: There is none.
+            LabError: No such kernel is installed.
         """
         found = [path for path in Path("/boot").glob("vmlinuz-*-cloud-amd64") if path.is_file()]
         releases = [path.name.removeprefix("vmlinuz-") for path in found]
         usable = [release for release in releases if (Path("/lib/modules") / release / "modules.dep").exists()]
         if not usable:
-            raise LabError("no kernel /boot/vmlinuz-*-cloud-amd64 with modules. Install linux-image-cloud-amd64")
+            raise LabError("no kernel /boot/vmlinuz-*-cloud-amd64 with modules. Fix: install linux-image-cloud-amd64")
         return cls(max(usable, key=_by_number))
 
 
@@ -45,23 +45,23 @@ def _by_number(release: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Parts:
-    """Inputs of a build, all present before it starts."""
+    """The inputs of a build, all present before it starts."""
 
     kernel: Kernel
     programs: dict[str, Path]
-    """Programs from source by their name in the guest's /usr/bin."""
+    """Programs built from source, by their name in the guest's /usr/bin."""
     installer_source: Path
-    """Crate of coreos-installer, for its units and scripts."""
+    """The crate of coreos-installer, which contains its units and scripts."""
 
     @classmethod
     def gather(cls, report: Callable[[str], None]) -> "Parts":
-        """Build what is missing of the programs and find the rest."""
+        """Find all inputs, and build the programs that are missing."""
         programs = {name: ensure_binary(name, report) for name in (*GUEST_PROGRAMS, "coreos-installer")}
         return cls(Kernel.newest(), programs, coreos_installer_source(programs["coreos-installer"]))
 
     @functools.cached_property
     def key(self) -> str:
-        """Hash over the guest's files, this builder, the kernel and the programs."""
+        """Hash of the guest's files, this builder, the kernel and the programs."""
         builder = (Path(__file__).parent, Path(__file__).parent.parent / "cache.py")
         return content_hash(GUEST, *builder, self.kernel.release, self.kernel.image, *map(_stamp, self._built))
 
@@ -71,6 +71,6 @@ class Parts:
 
 
 def _stamp(program: Path) -> str:
-    """Identify a built program without reading its 20 to 40 MB: a build replaces the file."""
+    """Identify a built program by size and time, without reading its 20 to 40 MB: a build replaces the file."""
     seen = program.stat()
     return f"{program.name} {seen.st_size} {seen.st_mtime_ns}"

@@ -9,7 +9,7 @@ from lab.images.parts import GUEST, Parts
 from lab.shell import run
 
 _SUITE = "bookworm"
-# Paths that no guest reads; dpkg leaves them out, which also makes the tar smaller.
+# No guest reads these paths. dpkg skips them, which also makes the tar smaller.
 _EXCLUDED = (
     "/usr/share/doc/*",
     "/usr/share/man/*",
@@ -20,7 +20,7 @@ _EXCLUDED = (
 
 
 def debian_tar() -> Path:
-    """Return a tar of the guest's Debian packages; the one part that needs a package mirror (25 s on two cores)."""
+    """Return a tar of the guest's Debian packages. Only this part needs a package mirror (25 s on two cores)."""
     packages = words_of(GUEST / "packages.txt")
     options = [f"--dpkgopt=path-exclude={path}" for path in _EXCLUDED]
     options += ['--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Languages "none"']
@@ -36,7 +36,7 @@ def debian_tar() -> Path:
 
 
 def build_squashfs(parts: Parts, work: Path) -> Path:
-    """Turn the packages, the guest's files and the programs into `work`/rootfs.img."""
+    """Build `work`/rootfs.img from the packages, the guest's files and the programs."""
     root, image = work / "root", work / "rootfs.img"
     root.mkdir()
     run("tar", "--extract", "--file", debian_tar(), "--directory", root)
@@ -46,7 +46,7 @@ def build_squashfs(parts: Parts, work: Path) -> Path:
     _copy_tree(GUEST / "root", root)
     _add_programs(parts, root)
     _set_up_units(root)
-    # lz4 decompresses fastest, which is what counts under emulation.
+    # lz4 decompresses fastest, which matters most under emulation.
     run("mksquashfs", root, image, "-comp", "lz4", "-Xhc", "-noappend", "-quiet", "-no-progress")
     shutil.rmtree(root)
     return image
@@ -60,7 +60,7 @@ def _remove(path: Path) -> None:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    """Copy files; one that starts with `#!` becomes executable, whatever mode the checkout gave it."""
+    """Copy files; make those that start with `#!` executable, whatever their mode in the checkout."""
     for file in sorted(path for path in source.rglob("*") if path.is_file()):
         place = target / file.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def _copy_tree(source: Path, target: Path) -> None:
 
 
 def _add_programs(parts: Parts, root: Path) -> None:
-    """Add the programs from source, and coreos-installer's own units where its Makefile installs them."""
+    """Add the programs built from source, and coreos-installer's units where its Makefile installs them."""
     for name, path in parts.programs.items():
         shutil.copy(path, root / "usr/bin" / name)
     crate, units = parts.installer_source, root / "usr/lib/systemd/system"
@@ -96,12 +96,12 @@ def _set_up_units(root: Path) -> None:
     wanted.mkdir(exist_ok=True)
     for unit in units.glob("guest-*.service"):
         (wanted / unit.name).symlink_to(f"../{unit.name}")
-    # Below /usr, since coreos-installer's generator overrides it in /run, and /etc would win over that.
+    # Below /usr: coreos-installer's generator overrides it in /run, but a file in /etc would win over that.
     (units / "default.target").unlink(missing_ok=True)
     (units / "default.target").symlink_to("multi-user.target")
-    # The initrd loads all modules; Ignition and the kernel may call modprobe, which then has nothing left to do.
+    # The initrd has loaded all modules already, so modprobe may do nothing when Ignition or the kernel calls it.
     modprobe = root / "usr/sbin/modprobe"
     modprobe.unlink(missing_ok=True)
     modprobe.symlink_to("/bin/true")
-    # Where osmet objects are found on a live CoreOS.
+    # A live CoreOS finds osmet objects below this folder.
     (root / "sysroot").mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
-"""A payload like `openshift-install create ignition-configs` writes for platform none, small enough for a VM.
+"""A stand-in for the payload of `openshift-install create ignition-configs` on platform none, small enough for a VM.
 
 etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623 and for the
-ingress router. The program takes them for the real ones: it knows nothing of the lab.
+ingress router. The program treats them as the real ones.
 """
 
 import base64
@@ -20,7 +20,7 @@ from lab.templates import render
 from testing.certificates import Authority, Pair
 from testing.payloads import pointer
 
-DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s, after which the VM takes some to shut down
+DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s; then the VM takes some seconds to shut down
 
 _FILES = Path(__file__).parent / "files"
 _CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={SPEC}"
@@ -32,7 +32,7 @@ _ROOT_CA = "/opt/openshift/tls/root-ca.crt"
 
 @dataclass(frozen=True)
 class Payload:
-    """What the site is handed, and what its config server gives to machines."""
+    """The three files of the payload, and the answers of its config server."""
 
     bootstrap: str
     master: str
@@ -44,10 +44,10 @@ class Payload:
 
 
 def write_payload(site: Site, out: Path, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> None:
-    """Write bootstrap.ign, master.ign and worker.ign into `out`, readable by their owner alone, with a new CA.
+    """Write bootstrap.ign, master.ign and worker.ign to `out`, with a new CA, readable by their owner only.
 
     Raises:
-        LabError: `out` cannot be written to.
+        LabError: `out` is not writable.
     """
     payload = make_payload(site, retire_after_s=retire_after_s)
     try:
@@ -59,11 +59,11 @@ def write_payload(site: Site, out: Path, *, retire_after_s: int = DEFAULT_RETIRE
                 target.write(getattr(payload, name))
             fresh.rename(out / f"{name}.ign")
     except OSError as error:
-        raise LabError(f"{error.filename or out}: {error.strerror}; name another folder with --out") from None
+        raise LabError(f"{error.filename or out}: {error.strerror}. Fix: name another folder with --out") from None
 
 
 def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
-    """Make a payload whose CA's key is gone when this returns."""
+    """Return a payload with a new CA, whose key is not kept."""
     plan, authority = site.plan, Authority.create("root-ca")
     machines = [plan.bootstrap, *plan.control_plane]
     names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
@@ -98,7 +98,7 @@ def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: 
 
 
 def _master(site: Site, common: list[File], kept: str, worker: str) -> str:
-    """What the control plane gets, less its own copy, which the config server puts around it."""
+    """Return the control plane's config without its own packed copy, which the config server adds."""
     files = (
         *common,
         _script("lab-etcd-promote.sh"),
@@ -120,7 +120,7 @@ def _worker(site: Site, router: Pair) -> str:
 
 
 def _users(site: Site) -> tuple[User, ...]:
-    """CoreOS's own user; openshift-install too writes the keys of install-config as one, whatever their number."""
+    """Return CoreOS's own user. Like openshift-install, it gets all keys of the install-config as one text."""
     return (User("core", (site.ssh_key,)),) if site.ssh_key else ()
 
 
@@ -134,7 +134,7 @@ def _tls(authority: str, server: Pair) -> list[File]:
 
 
 def _pem(pair: Pair) -> SecretStr:
-    """As haproxy wants it: both in one file."""
+    """Join certificate and key in one text, as haproxy requires."""
     return SecretStr(pair.certificate + pair.key)
 
 
@@ -172,5 +172,5 @@ def _unit(name: str) -> Unit:
 
 
 def _text(name: str, **values: object) -> str:
-    """A file for a guest; only a template is rendered, for `${#` in a script would begin a comment of Jinja's."""
+    """Return a file for a guest. Render only templates: `${#` in a script would begin a Jinja comment."""
     return render(f"payload/files/{name}", **values) if name.endswith(".j2") else (_FILES / name).read_text()

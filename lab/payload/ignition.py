@@ -1,15 +1,18 @@
-"""Parts of the configs that the payload's config server serves, and that the program itself never writes."""
+"""Parts of the configs that the payload's config server serves. The program itself never writes them."""
 
 from assets.ignition import Config, Content, File, Resource
 
 
 def file(path: str, content: Content, mode: int = 0o600) -> File:
-    """One file of root's."""
+    """Return a file owned by root."""
     return File(path, Resource.inline(content), mode, user="root")
 
 
 def frame(path: str, place: str) -> str:
-    """A config with `place` where base64 of a gzipped config belongs: to be merged, and to be kept as `path`."""
+    """Return a config that merges a packed config and stores it as `path`.
+
+    The text has `place` in both places where base64 of the gzipped config belongs.
+    """
     packed = f"data:;base64,{place}"
     kept = File(path, Resource(packed, secret=True), user="root")
     return Config((kept,), merge=(Resource(packed, "gzip"),)).to_json()

@@ -1,1 +1,1 @@
-"""The main job as a rehearsal: one cluster from nothing to production and away again, each step proven."""
+"""The rehearsals: install a cluster, take it to production, destroy it, and prove each step."""

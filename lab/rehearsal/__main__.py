@@ -1,6 +1,7 @@
-"""From nothing to production and away again, as root; KEEP=1 leaves the cluster up.
+"""Rehearse a whole installation on virtual machines, as root; KEEP=1 leaves the cluster running.
 
-`python -m lab.rehearsal` takes the whole road; with `faults`, what can go wrong before production goes wrong.
+`python -m lab.rehearsal` installs a cluster, takes it to production and destroys it. `python -m lab.rehearsal faults`
+takes it to production through all faults that can happen on the way.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from lab import site
 from lab.images import Images, ensure_images
 from lab.inventory import STACK, load_site
 from lab.payload import write_payload
-from lab.rehearsal.faults import Faults, make_deaf
+from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.own_address import give_own_address
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
 from lab.rehearsal.report import RehearsalError, Report, say
@@ -30,18 +31,18 @@ CONSOLE_LINES = 20
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run it; exit 1 when a step fails or a proof does not hold, 2 for another word than `faults`."""
+    """Run one rehearsal; return 0, 1 if a step or a proof fails, or 2 for any other argument than `faults`."""
     if arguments not in ([], ["faults"]):
         say("usage: python -m lab.rehearsal [faults]")
         return 2
-    walk = _faults if arguments else _whole
+    rehearse = _faults if arguments else _whole
     keep = bool(os.environ.get("KEEP"))
     report = Report()
     failed = True
     try:
         images = _lab_up(report)
         with inside_the_site():
-            walk(_prepared(report, images, deaf=walk is _faults), keep=keep)
+            rehearse(_prepared(report, images, ignores_power_button=bool(arguments)), keep=keep)
         failed = False
     except (RehearsalError, LabError) as error:
         say(f"\nFAILED: {error}")
@@ -65,11 +66,11 @@ def _lab_up(report: Report) -> Images:
         site.up(images, say)
         status = site.status()
         off = sum(power == "Off" for power in status.power.values())
-        report.prove("servers powered off, nothing else there", wanted="5 of 5", seen=f"{off} of {len(status.power)}")
+        report.prove("servers are off, and no other machine", wanted="5 of 5", seen=f"{off} of {len(status.power)}")
     return images
 
 
-def _prepared(report: Report, images: Images, *, deaf: bool) -> Rehearsal:
+def _prepared(report: Report, images: Images, *, ignores_power_button: bool) -> Rehearsal:
     stack = Stack(PROJECT)
     with report.step("payload and stack"):
         stack.prepare()
@@ -77,8 +78,8 @@ def _prepared(report: Report, images: Images, *, deaf: bool) -> Rehearsal:
         give_own_address(stack, wanted.plan)
         payload = PROJECT / "stacks" / STACK / "payload"
         write_payload(wanted, payload)
-        if deaf:
-            make_deaf(payload / "bootstrap.ign")
+        if ignores_power_button:
+            ignore_power_button(payload / "bootstrap.ign")
         digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
         with images.base_volume.open("rb") as volume:
             base = {"base_sha256": hashlib.file_digest(volume, "sha256").hexdigest()}
@@ -112,13 +113,13 @@ def _faults(rehearsal: Rehearsal, *, keep: bool) -> None:
 
 
 def _plan(project: Path) -> ClusterPlan:
-    """The plan, as the program makes it from the same two files."""
+    """Load the plan as the program does, from the same two files."""
     options = read_stack_file(project / "stacks" / f"Pulumi.{STACK}.yaml")
     return load_plan(project / "stacks" / STACK / "install-config.yaml", options, keyfiles_of)
 
 
 def _consoles(text: str) -> None:
-    """The last lines of the machines that an error names."""
+    """Print the last console lines of the machines that an error names."""
     names = [name for name in load_site().names if name in text]
     for name in names[:2]:
         say(f"\nthe last {CONSOLE_LINES} console lines of {name}:")

@@ -1,4 +1,4 @@
-"""The API behind the VIP, as a client uses it: members, and a writer that never gives up a key."""
+"""A client of the API behind the VIP: it lists members, and writes keys, retrying each until it is acknowledged."""
 
 import base64
 import http.client
@@ -19,7 +19,7 @@ PREFIX, PREFIX_END = "rehearsal/", "rehearsal0"
 
 @dataclass
 class Etcd:
-    """etcd's JSON gateway at one address, by the API's name and CA. One connection is kept until it fails."""
+    """etcd's JSON gateway at one address, verified by the API's name and CA. Keeps one connection until it fails."""
 
     address: str
     server_name: str
@@ -27,11 +27,11 @@ class Etcd:
     _connection: http.client.HTTPConnection | None = None
 
     def call(self, path: str, body: dict[str, Any], timeout_s: float = 5) -> dict[str, Any]:
-        """One POST.
+        """Send one POST, and return the answer.
 
         Raises:
             OSError: No connection, or no answer in time.
-            http.client.HTTPException: The answer is no HTTP, or no success.
+            http.client.HTTPException: The answer is not HTTP, or not a success.
         """
         connection = self._connection or self._connect(timeout_s)
         self._connection = None
@@ -53,12 +53,12 @@ class Etcd:
         return connection
 
     def started_voters(self) -> list[str]:
-        """Names of the members that have started and vote."""
+        """Return the names of the voting members that have started, sorted."""
         members = self.call("/v3/cluster/member/list", {"linearizable": True}).get("members", [])
         return sorted(each["name"] for each in members if each.get("name") and not each.get("isLearner"))
 
     def keys(self) -> set[str]:
-        """Every key of the writer; a connection that was left open may be gone by now."""
+        """Return every key of the writer, over a new connection: the kept one may have broken meanwhile."""
         self._connection = None
         found = self.call("/v3/kv/range", {"key": _b64(PREFIX), "range_end": _b64(PREFIX_END), "keys_only": True}, 20)
         return {base64.b64decode(each["key"]).decode() for each in found.get("kvs", [])}
@@ -66,7 +66,7 @@ class Etcd:
 
 @dataclass
 class Writer:
-    """Puts a new key through the VIP every 100 ms, the same one until it is acknowledged."""
+    """Writes a new key through the VIP every 100 ms, and retries it until it is acknowledged."""
 
     etcd: Etcd
     acknowledged: list[str] = field(default_factory=list)
@@ -75,15 +75,15 @@ class Writer:
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin, in a thread."""
+        """Start writing in a thread."""
         self._thread = threading.Thread(target=self._write, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the key at hand.
+        """Stop after the current key.
 
         Raises:
-            RehearsalError: Its key was not acknowledged within 60 s.
+            RehearsalError: That key was not acknowledged within 60 s.
         """
         self._over.set()
         if self._thread:
@@ -92,7 +92,7 @@ class Writer:
                 raise RehearsalError("the writer's last key was not acknowledged within 60 s")
 
     def lost(self) -> list[str]:
-        """Keys that were acknowledged, and are not there."""
+        """Return the acknowledged keys that etcd no longer has."""
         there = self.etcd.keys()
         return [key for key in self.acknowledged if key not in there]
 

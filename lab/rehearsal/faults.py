@@ -1,4 +1,4 @@
-"""What goes wrong on the way to production, on the machines: each time the update fails, and the next one goes on."""
+"""Faults on the way to production, on virtual machines: each update fails, and the next one continues."""
 
 import json
 import os
@@ -19,13 +19,13 @@ POWER_BUTTON = "guest-power-button.service"
 PROVIDERS = "pulumi.dynamic"
 SHUTDOWN_S = 5
 FROZEN_HOST_S = 150
-"""For the frozen server; an installation takes less here."""
+"""Deadline of the frozen server; an installation takes less in the lab."""
 Intervention = Callable[[int], object]
-"""Done to a running `pulumi up`, with the pid of its CLI."""
+"""Called during a `pulumi up`, with the pid of its CLI."""
 
 
-def make_deaf(bootstrap_ign: Path) -> None:
-    """Have the bootstrap VM ignore its power button."""
+def ignore_power_button(bootstrap_ign: Path) -> None:
+    """Make the bootstrap VM ignore its power button."""
     config = json.loads(bootstrap_ign.read_text())
     config["systemd"]["units"].append({"name": POWER_BUTTON, "mask": True})
     bootstrap_ign.write_text(json.dumps(config))
@@ -33,7 +33,7 @@ def make_deaf(bootstrap_ign: Path) -> None:
 
 @dataclass
 class Faults:
-    """One run, from a stack that was prepared."""
+    """One run through all faults, from a prepared stack."""
 
     provisioner: Provisioner
     stack: Stack
@@ -41,7 +41,7 @@ class Faults:
     report: Report
 
     def run(self) -> None:
-        """All of them, in the order in which they can happen."""
+        """Cause all faults, in the order in which they can happen."""
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.configure(handoff={"shutdown_s": SHUTDOWN_S})
             self.stack.run("up", "--yes", "--skip-preview")
@@ -62,7 +62,7 @@ class Faults:
             self.proofs.bootstrap_holds_the_vip()
 
     def _nodes_die_after_the_release(self) -> None:
-        """Their etcd was most of the cluster's, so the API is back only when they are; the VIP is so at once."""
+        """Freeze all nodes: the VIP returns at once; the API only when they thaw, since they are etcd's majority."""
         nodes = [server.name for server in self.proofs.plan.control_plane]
         with self.report.step("all control-plane nodes die right after the release"):
             took: list[float] = []
@@ -81,7 +81,7 @@ class Faults:
             self._vm(runs=True)
             self.report.measure("VIP answered by the bootstrap again, s", goal="under 5", seen=f"{took[0]:.1f}")
             self.proofs.control_plane_joined()
-            # A node that thaws takes the VIP for as long as the bootstrap's API is not ready.
+            # A thawed node holds the VIP until the bootstrap's API is ready again.
             self.proofs.seconds_until_the_bootstrap_answers()
             self.proofs.bootstrap_holds_the_vip()
 
@@ -98,20 +98,20 @@ class Faults:
             self.proofs.control_plane_holds_the_vip()
 
     def _a_worker_fails(self) -> None:
-        """The VM ignores its power button, so it is forced off; it is kept, since the update fails later."""
+        """Freeze a worker while it is installed: the VM is forced off, and kept, since the update fails."""
         frozen = self.proofs.plan.compute[0].name
         self.stack.configure(deadlines={"host_s": FROZEN_HOST_S})
-        with self.report.step("the VM ignores its power button, and a worker fails later in the same update"):
+        with self.report.step("the VM ignores its power button, and a worker fails in the same update"):
             outcome = self._up_with(rf"{frozen} .* installing from ISO", lambda _: self.provisioner.suspend(frozen))
             self._failed(outcome, frozen)
             self._vm(runs=False)
             self.provisioner.resume(frozen)
 
     def _goes_through(self) -> None:
-        with self.report.step("pulumi up goes through"):
+        with self.report.step("pulumi up succeeds"):
             self.stack.run("up", "--yes", "--skip-preview")
             there = self._bootstrap in self.provisioner.domains()
-            self.report.prove("bootstrap VM is there", wanted=False, seen=there)
+            self.report.prove("bootstrap VM exists", wanted=False, seen=there)
             self.proofs.control_plane_holds_the_vip()
             self.proofs.compute_holds_the_ingress_vip()
             self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
@@ -138,12 +138,12 @@ class Faults:
     def _kill_the_cli_in(self, state: str) -> None:
         outcome = self._up_with(f"VipHandoff .* {state}", lambda pid: os.kill(pid, signal.SIGKILL))
         self.report.prove("the CLI was killed", wanted=-signal.SIGKILL, seen=outcome.code)
-        # Its provider may be alive yet, and must leave the VIP to the next run.
+        # Its provider may still be alive, and must leave the VIP to the next run.
         self.stack.run("cancel", "--yes", quiet=True)
         self._vm(runs=True)
 
     def _up_with(self, when: str, intervene: Intervention) -> Outcome:
-        """`pulumi up`, and an intervention as soon as it shows such a line."""
+        """Run `pulumi up`, and intervene at the first line that matches `when`."""
         waiting = [re.compile(when)]
 
         def watch(line: str, pid: int) -> None:
@@ -152,5 +152,5 @@ class Faults:
                 intervene(pid)
 
         outcome = self.stack.try_run("up", "--yes", "--skip-preview", on_line=watch)
-        self.report.prove(f"`pulumi up` came to {when.rpartition('* ')[2]}", wanted=True, seen=not waiting)
+        self.report.prove(f"`pulumi up` reached {when.rpartition('* ')[2]}", wanted=True, seen=not waiting)
         return outcome

@@ -1,4 +1,4 @@
-"""One server without DHCP: the operator's copy of the stack gives it a `networkConfig` in place of a reservation."""
+"""Give one server a static address: a `networkConfig` in place of its DHCP reservation."""
 
 from ipaddress import IPv4Interface
 from typing import Any
@@ -12,7 +12,7 @@ from lab.site.network import provisioner_address
 
 
 def give_own_address(stack: Stack, plan: Intent) -> None:
-    """Change install-config.yaml and the options as an operator would."""
+    """Change install-config.yaml and the options in the copied project, as an operator would."""
     path = stack.project / "stacks" / STACK / "install-config.yaml"
     config: dict[str, Any] = yaml.safe_load(path.read_text())
     (host,) = (host for host in config["platform"]["baremetal"]["hosts"] if host["name"] == STATIC)

@@ -1,7 +1,7 @@
-"""The provisioner with one thing missing after the other: the preflight's own judgement and probe, on the lab's host.
+"""Cause each fault of a provisioner in the lab, and prove that the real preflight refuses it.
 
-As a program, inside the site: the project is its argument; what is wanted comes in by standard input, the outcomes go
-out, both as JSON.
+This module runs as a program inside the site to cause them. Its argument is the project; it reads the preflight's
+spec from standard input and writes the outcomes to standard output, both as JSON.
 """
 
 import json
@@ -29,11 +29,11 @@ from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
 from testing.checkout import ROOT
 
-SILENCE_S = 1.0  # in place of the program's own patience, where libvirtd is silent
+SILENCE_S = 1.0  # in place of the program's own, longer timeout for a silent libvirtd
 GOAL_MS = 2000
 FIX = ". Fix: "
 Made = Callable[[ProvisionerPreflightSpec], AbstractContextManager[Mapping[str, Any]]]
-"""Makes a fault and takes it back; what it changes of what is wanted."""
+"""Causes a fault and undoes it; yields its changes to the spec."""
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def _port_taken(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
 
 @contextmanager
 def _libvirtd_stopped(_: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
-    """What a daemon leaves that has ended: its socket, with nobody behind."""
+    """Name a socket on which no process listens, as a stopped daemon leaves it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "libvirt-sock")
         with socket.socket(socket.AF_UNIX) as left:
@@ -134,24 +134,24 @@ def _kubeconfig_torn(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, An
 
 
 def _wanted(**changes: Any) -> Made:
-    """Something that this host does not have."""
+    """Change the spec to require something that this host does not have."""
     return lambda _: nullcontext(changes)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Faults that are there at once."""
+    """Faults that are present at the same time."""
 
     name: str
     faults: tuple[str, ...]
-    """Words of each fault's line, in their order."""
+    """Words that the line of each fault must contain, in order."""
     made: tuple[Made, ...] = ()
     patience_s: float = LocalProbe.libvirt_s
 
 
 @dataclass
 class Outcome:
-    """How the preflight judged one case."""
+    """The preflight's verdict on one case."""
 
     name: str
     wanted: tuple[str, ...]
@@ -201,10 +201,10 @@ FIRST, AGAIN = Case("first pass", ()), Case("pass again", ())
 
 
 def refuse_each_fault(wanted: ProvisionerPreflightSpec, project: Path, report: Report) -> None:
-    """Make each fault, take it back, and measure the pass without any; the payload is in `project`.
+    """Cause and undo each fault, and measure a pass without faults; the payload is in `project`.
 
     Raises:
-        RehearsalError: One was not found, or reported otherwise.
+        RehearsalError: The preflight missed a fault, or reported it in other words.
     """
     command, env = site.exec_command([sys.executable, "-m", "lab.rehearsal.preflight", str(project)])
     answer = run(*command, cwd=ROOT, stdin=wanted.model_dump_json(), env=env)
@@ -220,7 +220,7 @@ def refuse_each_fault(wanted: ProvisionerPreflightSpec, project: Path, report: R
 
 
 def _prove_refusal(outcome: Outcome, report: Report) -> None:
-    """As many lines as faults, each with its words and with its fix."""
+    """Prove that each fault has one line, with the wanted words and a fix."""
     wanted, seen = outcome.wanted, outcome.faults
     as_wanted = len(seen) == len(wanted) and all(map(str.__contains__, seen, wanted))
     report.prove(
@@ -242,7 +242,7 @@ def _outcome(spec: ProvisionerPreflightSpec, case: Case) -> Outcome:
 
 
 def main() -> None:
-    """Every case in turn, on the host that this process runs on."""
+    """Run every case in turn, on this host."""
     os.chdir(sys.argv[1])
     spec = ProvisionerPreflightSpec.model_validate_json(sys.stdin.read())
     outcomes = [_outcome(spec, case) for case in (FIRST, *ONE_BY_ONE, *AT_ONCE, AGAIN)]

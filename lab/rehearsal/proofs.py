@@ -1,4 +1,4 @@
-"""What each step must have brought about, measured on the network by tools that are not the program's."""
+"""Proofs of what each step must have achieved, measured on the network with tools that the program does not use."""
 
 import http.client
 import time
@@ -24,36 +24,36 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True)
 class Proofs:
-    """Measures from the provisioner, and shares no probe with the program."""
+    """Measures from the provisioner; shares no probe with the program."""
 
     plan: ClusterPlan
     ca_pem: str
     report: Report
 
     def etcd(self) -> Etcd:
-        """Etcd through the VIP."""
+        """Return a client of etcd through the VIP."""
         return Etcd(str(self.plan.api.address), f"api.{self.plan.domain}", self.ca_pem)
 
     def bootstrap_holds_the_vip(self) -> None:
-        """Phase 1: one MAC, the API, the config server, the names."""
+        """Prove phase bootstrap: only the VM's MAC answers the VIP, with API, config server and names behind it."""
         bootstrap, vip = self.plan.bootstrap, str(self.plan.api.address)
         self._holder("API VIP is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
         self._serves(vip, bootstrap.name)
         self._names(str(bootstrap.address), bootstrap.name)
 
     def seconds_until_the_bootstrap_answers(self, deadline_s: float = 60) -> float:
-        """How long nobody else, and it, takes to answer the API VIP from now on; `deadline_s`: it did not."""
+        """Return the seconds until only the bootstrap answers the API VIP; at least `deadline_s` if it never does."""
         vip, began = str(self.plan.api.address), time.monotonic()
         self._settle(lambda: answering_macs(vip, wait_s=POLL_S), {self.plan.bootstrap.mac}.__eq__, deadline_s)
         return time.monotonic() - began
 
     def control_plane_joined(self) -> None:
-        """Phase 1: four etcd members, all of which may vote."""
+        """Prove phase bootstrap: the bootstrap and all nodes are voting members of etcd."""
         wanted = sorted([self.plan.bootstrap.name, *(server.name for server in self.plan.control_plane)])
         self._members("etcd members started", wanted)
 
     def control_plane_holds_the_vip(self) -> None:
-        """Production: one MAC of the control plane, API, config server and names on it."""
+        """Prove production: one control-plane node answers the VIP, with API, config server and names behind it."""
         vip = str(self.plan.api.address)
         self._holder("API VIP is answered by one control-plane node", vip, _macs(self.plan.control_plane))
         self._serves(vip, self.plan.control_plane[0].name)
@@ -61,18 +61,18 @@ class Proofs:
         self._names(str(node.address), node.name)
 
     def compute_holds_the_ingress_vip(self) -> None:
-        """Production: one MAC of compute, and a router behind it."""
+        """Prove production: one compute node answers the Ingress VIP, with a router behind it."""
         vip = str(self.plan.ingress.address)
         self._holder("Ingress VIP is answered by one compute node", vip, _macs(self.plan.compute))
         self.report.prove("router behind the Ingress VIP", wanted=OK, seen=self._router_status())
 
     def bootstrap_left_etcd(self) -> None:
-        """Production: three members."""
+        """Prove production: only the control plane's nodes are members of etcd."""
         wanted = sorted(server.name for server in self.plan.control_plane)
         self._members("etcd members after the bootstrap left", wanted)
 
     def first_boots(self, path: str, servers: tuple[Server, ...], console: Callable[[], list[str]]) -> None:
-        """Every server of a role fetched its config through the API VIP."""
+        """Prove that every server of a role fetched its config through the API VIP."""
         vip = str(self.plan.api.address)
         wanted = {str(server.address) for server in servers}
 
@@ -84,14 +84,14 @@ class Proofs:
         self.report.prove(f"fetched {path} through the API VIP", wanted=sorted(wanted), seen=sorted(seen))
 
     def still_answers(self) -> None:
-        """The provisioner is away."""
+        """Prove that API and Ingress answer without the provisioner."""
         vip = str(self.plan.api.address)
         seen = self._settle(lambda: self._api_status(vip), OK.__eq__, 10)
         self.report.prove("API without the provisioner", wanted=OK, seen=seen)
         self.report.prove("Ingress without the provisioner", wanted=OK, seen=self._router_status())
 
     def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> None:
-        # Nobody for a moment is a busy machine; a second MAC is one too many at once.
+        # No answer for a moment only means that a machine is busy; a second MAC fails at once.
         seen = self._settle(lambda: answering_macs(address), bool, 10)
         good = len(seen) == 1 and seen <= macs
         wanted = "1 MAC" if len(macs) == 1 else f"1 of {len(macs)} MACs"
@@ -108,7 +108,7 @@ class Proofs:
         return status(f"https://api.{self.plan.domain}:6443/readyz", address, self.ca_pem)
 
     def _config_server_status(self, address: str) -> int:
-        # Its certificate is for the internal name alone.
+        # Its certificate has only the internal name.
         return status(f"https://api-int.{self.plan.domain}:22623/healthz", address, self.ca_pem)
 
     def _names(self, server: str, machine: str) -> None:

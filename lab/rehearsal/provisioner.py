@@ -1,4 +1,4 @@
-"""What the steps of the rehearsal see and do of the lab: consoles, BMCs, libvirt."""
+"""Access to the lab for the rehearsal's steps: consoles, BMCs, libvirt."""
 
 import base64
 import ctypes
@@ -27,7 +27,7 @@ Settings = tuple[str, str | None]
 
 @contextmanager
 def inside_the_site() -> Iterator[None]:
-    """Put this process on the site's network, and back."""
+    """Move this thread to the site's network namespace, and back."""
     with Path("/proc/self/ns/net").open() as outside, Path("/run/netns", NAMESPACE).open() as inside:
         _enter(inside)
         try:
@@ -37,38 +37,38 @@ def inside_the_site() -> Iterator[None]:
 
 
 def _enter(namespace: IO[str]) -> None:
-    """Enter a network namespace; os.setns is there from Python 3.12 on."""
+    """Enter a network namespace. Python has os.setns from 3.12 on only."""
     if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), f"cannot enter {namespace.name}")
 
 
 class Provisioner:
-    """What the machine has that the servers are installed from: consoles, BMCs, libvirt."""
+    """The machine from which the servers are installed: consoles, BMCs, libvirt."""
 
     def __init__(self, plan: ClusterPlan, images: Images) -> None:
         self._plan, self._images = plan, images
 
     def console(self, machine: str) -> list[str]:
-        """All console lines of a machine."""
+        """Return all console lines of a machine."""
         try:
             return console_log(machine).read_text(errors="replace").splitlines()
         except FileNotFoundError:
             return []
 
     def bmc_settings(self) -> dict[str, Settings]:
-        """Of each server, by name, asked without the program's own Redfish client."""
+        """Return the settings of each server by name, read without the program's Redfish client."""
         return {server.name: self._settings(server) for server in self._plan.servers}
 
     def domains(self) -> set[str]:
-        """Names of the domains that libvirt knows."""
+        """Return the names of all libvirt domains."""
         return set(libvirtd.power_states())
 
     def running(self) -> set[str]:
-        """Names of the running ones."""
+        """Return the names of the running domains."""
         return {name for name, power in libvirtd.power_states().items() if power == "On"}
 
     def volumes(self) -> set[str]:
-        """Names of the volumes in the pool."""
+        """Return the names of the volumes in the pool."""
         with libvirtd.connection() as connection:
             pool = connection.storagePoolLookupByName(POOL_NAME)
             pool.refresh()
@@ -80,12 +80,12 @@ class Provisioner:
             connection.lookupByName(machine).suspend()
 
     def resume(self, machine: str) -> None:
-        """Let it go on."""
+        """Thaw a machine."""
         with libvirtd.connection() as connection:
             connection.lookupByName(machine).resume()
 
     def memory_mib(self) -> int:
-        """Resident memory of all virtual machines."""
+        """Return the resident memory of all virtual machines."""
         total_kib = 0
         for status in Path("/proc").glob("[0-9]*/status"):
             try:
@@ -97,7 +97,7 @@ class Provisioner:
         return total_kib // 1024
 
     def start_services(self) -> None:
-        """Start again what `stop_provisioner_services` ended."""
+        """Start what `stop_provisioner_services` stopped."""
         site.up(self._images, say)
 
     def _settings(self, server: Server) -> Settings:
@@ -116,10 +116,10 @@ class Provisioner:
 
 
 def keep_note() -> str:
-    """What to do with a cluster that was left up."""
+    """Return how to inspect and stop a cluster that was left running."""
     run = f"{os.path.relpath(Path('.venv/bin/python'))} -m lab"
     return (
-        f"The cluster is up. Look at it:  {run} status\n"
+        f"The cluster is up. Inspect it:  {run} status\n"
         f"                                {run} exec -- curl -k https://api.okd.lab.test:6443/readyz\n"
-        f"End it:                         {run} down"
+        f"Stop it:                        {run} down"
     )

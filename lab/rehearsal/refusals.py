@@ -1,4 +1,4 @@
-"""What an operator gets wrong: refused in one clear line, and the next run goes on as if it had not happened."""
+"""Mistakes of an operator: the program refuses each in one clear line, and the next run is unaffected."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,17 +12,17 @@ from lab.rehearsal.stack import Stack
 
 @dataclass(frozen=True)
 class Mistake:
-    """One wrong thing, in a file of the project's copy."""
+    """A mistake in one file of the copied project."""
 
     name: str
     file: str
-    """Below stacks/."""
+    """Path below stacks/."""
     wrong: Callable[[str], str]
-    """The file's text with the mistake in it."""
+    """Puts the mistake into the file's text."""
     line: str
-    """Words of the one line that the operator gets."""
+    """Words of the one line that the operator reads."""
     by: Sequence[str] = ("up", "--yes", "--skip-preview")
-    """The command that refuses: where a preview does already, that."""
+    """The command that refuses; a preview, if that refuses already."""
 
 
 PREVIEW = ("preview",)
@@ -38,7 +38,7 @@ def _without(word: str) -> Callable[[str], str]:
 
 
 def _with_consent_of_another(text: str) -> str:
-    """The first two servers' consent lines with their values exchanged."""
+    """Swap the consents of the first two servers."""
     lines = text.splitlines(keepends=True)
     first = next(index for index, line in enumerate(lines) if "okd-baremetal:consent" in line) + 1
     keys, values = zip(*(line.split(": ", 1) for line in lines[first : first + 2]), strict=True)
@@ -72,9 +72,7 @@ MISTAKES = (
     Mistake("BMC password wrong", INSTALL_CONFIG, _replaced("password: ", "password: x"), "BmcAuthError"),
     Mistake("BMC certificate not trusted", CONFIG, _replaced(":bmc_ca:", ":unused:"), "Fix: set bmc_ca"),
     Mistake("BMC unreachable", INSTALL_CONFIG, _replaced("172.22.0.1:8443", "172.22.0.1:8444"), "8444"),
-    Mistake(
-        "payload not the pinned one", f"{STACK}/payload/bootstrap.ign", lambda text: f"{text} ", "the stack pins"
-    ),
+    Mistake("payload other than pinned", f"{STACK}/payload/bootstrap.ign", lambda text: f"{text} ", "the stack pins"),
     Mistake(
         "libvirt not reachable",
         INSTALL_CONFIG,
@@ -91,7 +89,7 @@ MISTAKES = (
 
 
 def refuse_all(stack: Stack, report: Report) -> None:
-    """Make every mistake once, and take it back."""
+    """Make every mistake once, prove that it is refused, and undo it."""
     stack.configure(deadlines={"bmc_s": 4})
     for mistake in MISTAKES:
         with _made(stack.project / "stacks" / mistake.file, mistake.wrong):
@@ -100,7 +98,7 @@ def refuse_all(stack: Stack, report: Report) -> None:
 
 
 def refuse(stack: Stack, report: Report, name: str, wanted: str, by: Sequence[str] = PREVIEW) -> None:
-    """Run a command that must end in an error with a line that has the wanted words, without a traceback."""
+    """Prove that a command fails with a line that contains the wanted words, and without a traceback."""
     outcome = stack.try_run(*by, quiet=True)
     lines = [line.strip() for line in outcome.text.partition("Diagnostics:")[2].splitlines()]
     seen = next((line for line in lines if wanted in line), outcome.text[-500:])

@@ -1,4 +1,4 @@
-"""What the operator sees: headlines with times, the closing table of proofs, and what is kept in `report/`."""
+"""Output of a rehearsal: headlines with times, the closing table of proofs, and files in `report/`."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ FOLDER = ROOT / "report"
 
 
 class RehearsalError(Exception):
-    """A step did not do what it is for; `machine` is the one whose console may tell why."""
+    """A step or proof failed; `machine` is the one whose console may show why."""
 
     def __init__(self, what: str, machine: str = "") -> None:
         super().__init__(what)
@@ -22,7 +22,7 @@ class RehearsalError(Exception):
 
 @dataclass(frozen=True)
 class Proof:
-    """One thing that was measured."""
+    """One measured value beside the wanted one."""
 
     name: str
     wanted: str
@@ -32,7 +32,7 @@ class Proof:
 
 @dataclass
 class Report:
-    """Collects the proofs, and prints as it goes."""
+    """Collects the proofs, and prints each."""
 
     folder: Path = FOLDER
     proofs: list[Proof] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Report:
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """A headline, its seconds at the end."""
+        """Print a headline, and at the end of the step its seconds."""
         say(f"\n==> {title}")
         begun = time.monotonic()
         yield
@@ -49,17 +49,17 @@ class Report:
         say(f"<== {title}: {self.seconds[title]:.1f} s")
 
     def prove(self, name: str, *, wanted: object, seen: object, holds: bool | None = None, machine: str = "") -> None:
-        """Note a proof; one that does not hold ends the rehearsal.
+        """Record a proof; one that fails ends the rehearsal.
 
         Args:
             name: What is proven.
             wanted: The value that proves it.
-            seen: The value measured.
-            holds: Whether it holds, where that is not equality.
-            machine: Whose console may tell why not.
+            seen: The measured value.
+            holds: Whether the proof holds; None for `wanted == seen`.
+            machine: The machine whose console may show why it fails.
 
         Raises:
-            RehearsalError: It does not hold.
+            RehearsalError: The proof fails.
         """
         good = wanted == seen if holds is None else holds
         proof = Proof(name, str(wanted), str(seen), good)
@@ -69,18 +69,18 @@ class Report:
             raise RehearsalError(f"{name}: seen {proof.seen}, wanted {proof.wanted}", machine)
 
     def measure(self, name: str, *, goal: str, seen: object) -> None:
-        """Note a figure beside its goal; it proves nothing, and ends nothing."""
+        """Record a figure beside its goal; a missed goal is no failure."""
         self.proofs.append(Proof(name, f"goal: {goal}", str(seen), holds=True))
         say(f"    measured: {name}: {seen}")
 
     def keep(self, name: str, text: str) -> None:
-        """Leave a file that outlives the run, in place of an earlier one."""
+        """Write a file to the report folder, in place of that of an earlier run."""
         self.folder.mkdir(exist_ok=True)
         (self.folder / name).write_text(text)
         say(f"    kept: {self.folder.name}/{name}")
 
     def close(self) -> None:
-        """The table of proofs and of seconds."""
+        """Print the tables of proofs and of seconds."""
         width = max((len(proof.name) for proof in self.proofs), default=0)
         say(f"\n{'proof':{width}}  measured (wanted)")
         for proof in self.proofs:
@@ -94,6 +94,6 @@ class Report:
 
 
 def say(line: str) -> None:
-    """One whole line, at once."""
+    """Print one line at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

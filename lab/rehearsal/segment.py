@@ -1,7 +1,6 @@
-"""Who answers an address, asked with `arping`, `ip` and `curl`.
+"""Probes of an address with `arping`, `ip` and `curl`.
 
-The program has probes of its own for these questions. Proofs that used them would hold whenever the program deceives
-itself, so nothing here is the program's.
+The proofs do not use the program's own probes, since a wrong probe would deceive the program and its proof alike.
 """
 
 import json
@@ -13,32 +12,32 @@ from urllib.parse import urlsplit
 from lab.shell import LabError, run
 
 ANSWER_S = 9
-"""For connect, TLS and answer: emulated machines on busy cores take seconds for each."""
+"""Time for connect, TLS and answer: emulated machines on busy cores take seconds for each."""
 _PORTS = {"http": 80, "https": 443}
 _REPLY = re.compile(r"reply from \S+ \[([0-9A-Fa-f:]{17})\]")
 _ANSWERED, _UNANSWERED = 0, 1
-"""Statuses of arping that are no errors."""
+"""Exit statuses of arping that are not errors."""
 
 
 def interface_to(address: str) -> str:
-    """Name of the interface that is on the network of an address.
+    """Return the name of the interface that is on the network of an address.
 
     Raises:
-        LabError: There is no route, or none but by a gateway.
+        LabError: There is no route, or only one through a gateway.
     """
     (route,) = json.loads(run("ip", "-json", "route", "get", address))
     if "gateway" in route:
-        raise LabError(f"{address} is behind the gateway {route['gateway']}: ask on its own network")
+        raise LabError(f"{address} is behind the gateway {route['gateway']}; a machine of its own network is wanted")
     return str(route["dev"])
 
 
 def answering_macs(address: str, wait_s: float = 1) -> frozenset[str]:
-    """MACs that answer for an IPv4 address within `wait_s` seconds; several where several machines have it.
+    """Return the MACs that answer for an IPv4 address within `wait_s` seconds; several if several machines have it.
 
     Raises:
-        LabError: It cannot be asked.
+        LabError: arping failed.
     """
-    # -b: after a first reply, arping would ask that one machine alone. It prints every reply, and ends by a signal.
+    # -b: without it, arping asks only the first machine that replies. It prints every reply, and ends by a signal.
     patience = ("timeout", "--preserve-status", "--signal=INT", f"{wait_s:g}")
     command = [*patience, "arping", "-b", "-I", interface_to(address), address]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -48,7 +47,7 @@ def answering_macs(address: str, wait_s: float = 1) -> frozenset[str]:
 
 
 def status(url: str, address: str, ca_pem: str = "") -> int:
-    """Status of a GET at one address, by the URL's name and with its certificate checked; 0: no answer.
+    """Return the status of a GET of `url` at `address`, with the certificate verified; 0 for no answer.
 
     Raises:
         LabError: curl is not installed.

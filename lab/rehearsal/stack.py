@@ -1,4 +1,4 @@
-"""The operator's side: the same program, in a copy of the project, driven by the real Pulumi CLI."""
+"""The operator's side: the real Pulumi CLI, in a copy of the project."""
 
 import json
 import shutil
@@ -16,12 +16,12 @@ from testing.checkout import copy_program
 from testing.processes import kill
 
 OnLine = Callable[[str, int], None]
-"""Takes a line of a running command, and the command's pid."""
+"""Called with each line of a running command, and the command's pid."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command printed and how it ended."""
+    """Exit code and output of a command."""
 
     code: int
     text: str
@@ -29,12 +29,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Stack:
-    """The stack `rehearsal` in its own copy of the project, so that setting its config leaves the checkout alone."""
+    """The stack `rehearsal` in a copy of the project, so that its config does not change the checkout."""
 
     project: Path
 
     def prepare(self) -> None:
-        """Copy the program, make an empty stack."""
+        """Copy the program, and create an empty stack."""
         shutil.rmtree(self.project.parent, ignore_errors=True)
         copy_program(self.project)
         for name in ("state", "home"):
@@ -42,10 +42,10 @@ class Stack:
         self.run("stack", "init", STACK, quiet=True)
 
     def run(self, *words: str, quiet: bool = False) -> str:
-        """A command that must succeed.
+        """Run a command that must succeed, and return its output.
 
         Raises:
-            RehearsalError: It failed.
+            RehearsalError: The command failed.
         """
         outcome = self.try_run(*words, quiet=quiet)
         if outcome.code:
@@ -54,7 +54,7 @@ class Stack:
         return outcome.text
 
     def try_run(self, *words: str, quiet: bool = False, on_line: OnLine = lambda *_: None) -> Outcome:
-        """A command; its lines are shown as they come, unless `quiet`."""
+        """Run a command; print its lines as they come, unless `quiet`."""
         command, env = site.exec_command(["pulumi", *words, "--non-interactive"])
         lines = []
         with subprocess.Popen(
@@ -75,30 +75,30 @@ class Stack:
         return Outcome(process.returncode, "".join(lines))
 
     def kill(self, program: str = "") -> None:
-        """Kill what commands run or have left behind: the processes with `program` in their command line."""
+        """Kill processes that commands have started or left behind and whose command line contains `program`."""
         kill(f"PULUMI_HOME={self.project.parent}/", program)
 
     def configure(self, **values: object) -> None:
-        """Set config values as an operator does, all in one command; a mapping is set leaf by leaf."""
+        """Set config values in one command; set a mapping leaf by leaf."""
         words = [word for key, value in _leaves(values) for word in ("--plaintext", f"{key}={value}")]
         self.run("config", "set-all", "--path", *words, quiet=True)
 
     def preview(self) -> dict[str, str]:
-        """Operation by resource, `type::name`, of those that would change."""
+        """Return the operation by resource (`type::name`) that a preview shows, except `same` and `read`."""
         steps = json.loads(self.run("preview", "--json", quiet=True))["steps"]
         return {_short(step["urn"]): step["op"] for step in steps if step["op"] not in ("same", "read")}
 
     def outputs(self) -> dict[str, Any]:
-        """The stack's outputs."""
+        """Return the stack's outputs."""
         return dict(json.loads(self.run("stack", "output", "--json", quiet=True)))
 
     def resources(self) -> int:
-        """How many resources the state has."""
+        """Return the number of resources in the state."""
         state = json.loads(self.run("stack", "export", quiet=True))
         return len(state["deployment"].get("resources") or [])
 
     def state_text(self) -> str:
-        """The state as it is stored."""
+        """Return the text of all state files."""
         return "".join(
             path.read_text(errors="replace") for path in (self.project.parent / "state").rglob("*") if path.is_file()
         )

@@ -1,4 +1,4 @@
-"""The steps of the rehearsal, in the order in which an operator meets them."""
+"""The steps of the rehearsal, in an operator's order."""
 
 import time
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
-# Compute's BMCs and files are there since phase 1: production adds its installation and the proof of its VIP.
+# Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
 EXPECTED_PREVIEW = (
     "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 14 RenderedAsset, "
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff"
@@ -31,7 +31,7 @@ ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.
 
 @dataclass
 class Rehearsal:
-    """One run."""
+    """One run of the whole rehearsal."""
 
     provisioner: Provisioner
     stack: Stack
@@ -43,29 +43,29 @@ class Rehearsal:
 
     @property
     def payload(self) -> Path:
-        """Where the payload of the copied project is."""
+        """The payload folder of the copied project."""
         return self.stack.project / "stacks" / "rehearsal" / "payload"
 
     @property
     def proofs(self) -> Proofs:
-        """With the payload's CA."""
+        """Proofs that trust the payload's CA."""
         return Proofs(self.plan, payload_ca((self.payload / "master.ign").read_bytes()), self.report)
 
     def preflight(self) -> None:
-        """A provisioner with something missing is refused before anything else is tried."""
-        with self.report.step("preflight, each fault refused"):
+        """Prove that the preflight refuses each fault of a provisioner."""
+        with self.report.step("the preflight refuses each fault"):
             refuse_each_fault(ProvisionerPreflightSpec.of(self.plan, STACK), self.stack.project, self.report)
 
     def refusals(self) -> None:
-        """What is wrong is refused before it harms."""
+        """Prove that each mistake is refused before any machine runs."""
         self.found, self.volumes = self.provisioner.bmc_settings(), self.provisioner.volumes()
-        with self.report.step("mistakes, each refused"):
+        with self.report.step("each mistake is refused"):
             refuse_all(self.stack, self.report)
             running = ", ".join(sorted(self.provisioner.running())) or "none"
             self.report.prove("machines running after all mistakes", wanted="none", seen=running)
 
     def bootstrap(self) -> None:
-        """Phase 1."""
+        """Run and prove phase bootstrap."""
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
         with self.report.step("proofs of phase bootstrap"):
@@ -79,7 +79,7 @@ class Rehearsal:
             self.writer.start()
 
     def preview(self) -> None:
-        """What production will change, shown before it is changed."""
+        """Prove that the preview shows what production will change."""
         self.stack.configure(phase="production")
         with self.report.step("pulumi preview, phase production"):
             began = time.monotonic()
@@ -88,10 +88,10 @@ class Rehearsal:
         for name, operation in sorted(changes.items(), key=lambda item: item[1]):
             say(f"    {operation:7} {name}")
         self.report.prove("preview shows", wanted=EXPECTED_PREVIEW, seen=_tally(changes))
-        self.report.measure("preview with four VMs at work, s", goal="under 3", seen=f"{seconds:.1f}")
+        self.report.measure("preview beside four running VMs, s", goal="under 3", seen=f"{seconds:.1f}")
 
     def refusal(self) -> None:
-        """A control plane that is not ready: the gate refuses, VIP and VM are untouched."""
+        """Prove that the gate refuses a control plane that is not ready, and leaves VIP and VM untouched."""
         node = self.plan.control_plane[-1].name
         with self.report.step("the gate refuses while a control-plane node hangs"):
             self.stack.configure(handoff={"deadline_s": 4})
@@ -105,11 +105,11 @@ class Rehearsal:
                 "handoff refused at the gate", wanted="one line", seen=lines[0] if lines else "", holds=refused
             )
             running = self.plan.bootstrap.name in self.provisioner.running()
-            self.report.prove("bootstrap VM runs on", wanted=True, seen=running)
+            self.report.prove("bootstrap VM still runs", wanted=True, seen=running)
             self.proofs.bootstrap_holds_the_vip()
 
     def production(self) -> None:
-        """Phase 2: the handoff, compute, the Ingress VIP."""
+        """Run and prove phase production: the handoff, compute, the Ingress VIP."""
         self.report.measure("memory of four VMs, MiB", goal="under 4096", seen=self.provisioner.memory_mib())
         with self.report.step("pulumi up, phase production"):
             self.stack.run("up", "--yes", "--skip-preview")
@@ -125,7 +125,7 @@ class Rehearsal:
         self.report.measure("memory of five VMs, MiB", goal="under 4096", seen=self.provisioner.memory_mib())
 
     def _own_address(self) -> None:
-        """The server that DHCP leaves alone."""
+        """Prove that the server without a DHCP reservation has the address of its `networkConfig`."""
         server = next(server for server in self.plan.compute if server.name == STATIC)
         shown = any(f"has {server.address}/" in line for line in self.provisioner.console(STATIC))
         self.report.prove(f"address of {STATIC} by its networkConfig", wanted=True, seen=shown, machine=STATIC)
@@ -133,14 +133,19 @@ class Rehearsal:
         self.report.prove(f"lease of DHCP for {STATIC}", wanted=False, seen=leased)
 
     def nothing_changes(self) -> None:
-        """The same again, a refresh, and one byte more in each role's files."""
+        """Prove that a second `up`, a refresh, and one more byte in each role's files touch no server."""
         with self.report.step("second up, refresh, one byte changed per role"):
             self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
             self.report.prove("second up", wanted="no changes", seen="no changes")
             self.stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
             self.report.prove("refresh", wanted="no drift", seen="no drift")
             self.stack.configure(phase="bootstrap")
-            refuse(self.stack, self.report, "back to phase bootstrap", "there is no way back")
+            refuse(
+                self.stack,
+                self.report,
+                "back to phase bootstrap",
+                "a cluster in production cannot go back to bootstrap",
+            )
             self.stack.configure(phase="production")
             for template in ROLE_TEMPLATES:
                 path = self.stack.project / "assets" / template
@@ -151,21 +156,21 @@ class Rehearsal:
             self.report.prove("writes to BMCs after one byte changed per role", wanted=0, seen=after - before)
 
     def secrets(self) -> None:
-        """No password of the site in anything that was stored."""
+        """Prove that the state contains no secret of the site in the clear."""
         passwords = {server.bmc.password.get_secret_value() for server in self.plan.servers}
         text = self.stack.state_text()
         leaked = [word for word in (*passwords, "PRIVATE KEY") if word in text]
         self.report.prove("secrets in the state in the clear", wanted=0, seen=len(leaked))
 
     def provisioner_away(self) -> None:
-        """Libvirt's daemon, the BMC emulator and the program are gone."""
-        with self.report.step("provisioner away"):
+        """Prove that the cluster serves without libvirtd, the BMC emulator and the program."""
+        with self.report.step("provisioner switched off"):
             site.stop_provisioner_services()
             self.proofs.still_answers()
             self.provisioner.start_services()
 
     def destroy(self) -> None:
-        """Everything ends as it was found."""
+        """Destroy the stack, and prove that everything is as it was found."""
         with self.report.step("pulumi destroy"):
             self.stack.run("destroy", "--yes", "--skip-preview")
         with self.report.step("proofs of destroy"):
@@ -217,7 +222,7 @@ class Rehearsal:
 
 
 def _tally(changes: dict[str, str]) -> str:
-    """`create VipHeld, delete 3 RenderedAsset, …`, sorted."""
+    """Count the changes by operation and kind: `create VipHeld, delete 3 RenderedAsset, …`, sorted."""
     kinds: dict[tuple[str, str], int] = {}
     for name, operation in changes.items():
         key = (operation, name.partition("::")[0])

@@ -1,4 +1,4 @@
-"""The rehearsal's site, from nothing to five powered-off servers, and away again. What is there is left alone."""
+"""Start and stop the rehearsal's site: network, libvirt, BMCs and five powered-off servers."""
 
 import fcntl
 import os
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 Report = Callable[[str], None]
-_DAEMONS = (bmc.daemon, libvirtd.daemon, network.dnsmasq)  # in the order in which they are ended
+_DAEMONS = (bmc.daemon, libvirtd.daemon, network.dnsmasq)  # in the order in which to stop them
 
 
 class SiteImages(Protocol):
-    """What `lab.images.Images` has."""
+    """The attributes of `lab.images.Images` that the site uses."""
 
     @property
     def iso(self) -> Path:
@@ -43,7 +43,7 @@ class SiteImages(Protocol):
 
     @property
     def iso_sha256(self) -> str:
-        """Its digest."""
+        """SHA-256 of the live ISO."""
 
     @property
     def base_volume(self) -> Path:
@@ -52,11 +52,11 @@ class SiteImages(Protocol):
 
 @dataclass(frozen=True)
 class SiteStatus:
-    """What of the site is there."""
+    """The parts of the site, present or missing."""
 
     namespace: bool
     daemons: dict[str, int | None]
-    """Process id by name; None: not running."""
+    """Process id by name; None if not running."""
     power: dict[str, str] = field(default_factory=dict)
     """On or Off by machine."""
 
@@ -67,16 +67,16 @@ class SiteStatus:
 
 
 def up(images: SiteImages, report: Report) -> None:
-    """Bring up what is missing of the site; a second call changes nothing, also after a crash.
+    """Start all missing parts of the site; safe to repeat, also after a crash.
 
     Raises:
-        LabError: A part could not be started; the others are left as they are, to be examined or ended by `down`.
+        LabError: A part did not start; the others remain, for inspection or for `down`.
     """
     start = time.monotonic()
     site = load_site()
     with _locked():
         if not network.namespace_exists():
-            # A machine that was rebooted, or the first time: what the folders hold belongs to servers that are gone.
+            # On the first run, or after a reboot: the folders belong to servers that no longer exist.
             _stop_daemons()
             _remove_state()
             shutil.rmtree(LOG, ignore_errors=True)
@@ -93,7 +93,7 @@ def up(images: SiteImages, report: Report) -> None:
 
 
 def down(report: Report) -> None:
-    """End every machine and process of the site and remove what it kept, logs aside; nothing there is fine."""
+    """Stop every machine and process of the site, and remove its files except logs; safe to repeat."""
     start = time.monotonic()
     with _locked():
         _stop_daemons()
@@ -103,45 +103,45 @@ def down(report: Report) -> None:
 
 
 def status() -> SiteStatus:
-    """What of the site is there now."""
+    """Return the present state of the site."""
     daemons = {daemon.name: daemon.pid for daemon in _DAEMONS}
     power = libvirtd.power_states() if libvirtd.daemon.pid else {}
     return SiteStatus(network.namespace_exists(), daemons, power)
 
 
 def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The words and the environment that run `command` inside the site, as on its provisioner.
+    """Return the command line and environment that run `command` inside the site, as on its provisioner.
 
     Raises:
-        LabError: There is no site to run it in.
+        LabError: The site is not up.
     """
     if not network.namespace_exists():
-        raise LabError("the lab is not up: run `python -m lab up` first")
+        raise LabError("the lab is not up. Fix: run `python -m lab up` first")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     env = {**os.environ, "LIBVIRT_DEFAULT_URI": LIBVIRT_URI, "PATH": path}
     return ["ip", "netns", "exec", NAMESPACE, *command], env
 
 
 def stop_provisioner_services() -> None:
-    """Stop the BMC emulator and libvirtd, as if the provisioner were gone; machines run on. `up` restarts them."""
+    """Stop the BMC emulator and libvirtd, as if the provisioner were off; machines keep running. `up` starts both."""
     with _locked():
         bmc.daemon.stop()
         libvirtd.daemon.stop()
 
 
 def bmc_writes() -> int:
-    """Requests to the BMC since the lab came up that were no reading."""
+    """Return the number of changing requests to the BMC since the lab came up."""
     return bmc.writes().total()
 
 
 def bmc_writes_by_host() -> dict[str, int]:
-    """The same by server."""
+    """Return the number of changing requests by server."""
     writes = bmc.writes()
     return {name: writes[uuid] for name, uuid in load_site().uuids.items()}
 
 
 def bmc_ca() -> str:
-    """PEM of the CA that signed the BMC's certificate, for the stack's config."""
+    """Return the PEM of the CA that signed the BMC's certificate, for the stack's config."""
     return bmc.CA.read_text()
 
 
@@ -150,7 +150,7 @@ def _bmc_url(site: Site) -> str:
 
 
 def _offer_iso(images: SiteImages) -> None:
-    """Put the ISO where the program looks for one by its digest."""
+    """Put the ISO into the program's cache of base ISOs."""
     target = base_path(images.iso_sha256)
     if target.exists():
         return
@@ -176,16 +176,16 @@ def _remove_state() -> None:
 
 @contextmanager
 def _locked() -> Iterator[None]:
-    """Hold the site for this process; two that change it would trip over each other.
+    """Lock the site for this process: concurrent changes would conflict.
 
     Raises:
         LabError: Not root, or another process holds it.
     """
     if os.geteuid() != 0:
-        raise LabError("the lab makes namespaces and virtual machines: run it as root")
+        raise LabError("not root; the lab makes namespaces and virtual machines. Fix: run it as root")
     with LOCK.open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise LabError("another `python -m lab` is changing the lab: wait for it to end") from None
+            raise LabError("another `python -m lab` is changing the lab. Fix: wait for it to end") from None
         yield

@@ -20,7 +20,7 @@ from testing.certificates import Authority
 CA = BMC / "ca.crt"
 
 _DEADLINE_S = 30.0  # 0.5 s on two idle cores (2026-11)
-_BCRYPT_COST = 5  # paid with every request: there are no sessions in sushy-tools 2.2.0
+_BCRYPT_COST = 5  # low, since each request pays it: sushy-tools 2.2.0 has no sessions
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # werkzeug colours what it logs
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) (?P<path>/\S*) HTTP/')
 _SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/?]+)")
@@ -30,7 +30,7 @@ daemon = Daemon("sushy-emulator")
 
 
 def ensure_bmc(site: Site, *, restart: bool) -> None:
-    """Run the emulator; `restart` it with libvirtd: it does not connect again (500 for ever, sushy-tools 2.2.0)."""
+    """Run the emulator; `restart` it after libvirtd, as it never reconnects (only 500s, sushy-tools 2.2.0)."""
     config, wanted = BMC / "sushy-emulator.conf", _config(site)
     unchanged = config.exists() and config.read_text() == wanted and _credentials_fit(site.bmc)
     if daemon.pid and unchanged and not restart:
@@ -40,7 +40,7 @@ def ensure_bmc(site: Site, *, restart: bool) -> None:
     if not _credentials_fit(site.bmc):
         _write_credentials(site.bmc)
     config.write_text(wanted)
-    # Downloads of media do not go below the pool, where libvirt would take their folders for volumes.
+    # Not below the pool: libvirt would treat the folders of downloads there as volumes.
     downloads = BMC / "tmp"
     downloads.mkdir(exist_ok=True)
     program = Path(sys.executable).parent / "sushy-emulator"
@@ -50,9 +50,9 @@ def ensure_bmc(site: Site, *, restart: bool) -> None:
 
 
 def writes() -> Counter[str]:
-    """Requests since `up` that were no reading, by the system's UUID (those to the service itself under "").
+    """Count the changing requests since `up`, by the system's UUID; those to the service itself under "".
 
-    Media hang off a manager, whose id is its system's.
+    Media belong to a manager, whose id is its system's.
     """
     with contextlib.suppress(FileNotFoundError), daemon.log.open(errors="replace") as log:
         return count_writes(log)
@@ -60,7 +60,7 @@ def writes() -> Counter[str]:
 
 
 def count_writes(lines: Iterable[str]) -> Counter[str]:
-    """Count the requests of an access log that were no reading, by the system or manager in their path."""
+    """Count the changing requests of an access log, by the system or manager in their path."""
     found = Counter[str]()
     for line in lines:
         request = _REQUEST.search(_ESCAPE.sub("", line))
@@ -82,7 +82,7 @@ def _ensure_certificates(listener: BmcListener) -> None:
     server = authority.issue([str(listener.address)], [listener.address])
     _write_private(BMC / "server.key", server.key)
     (BMC / "server.crt").write_text(server.certificate)
-    CA.write_text(authority.pem)  # last: it says that the others are there
+    CA.write_text(authority.pem)  # last: its presence means that the others exist
 
 
 def _write_credentials(listener: BmcListener) -> None:
@@ -109,7 +109,7 @@ def _shows_servers(site: Site) -> bool:
     listener = site.bmc
     login = f"{listener.username}:{listener.password.get_secret_value()}"
     url = f"https://{listener.address}:{listener.port}/redfish/v1/Systems"
-    # By standard input: a password in the arguments would be seen by everybody.
+    # By standard input: every user can read a password among the arguments.
     config = f'url = "{url}"\nuser = "{login}"\ncacert = "{CA}"\n'
     try:
         body = run(

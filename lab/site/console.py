@@ -1,4 +1,4 @@
-"""What a machine wrote to its serial console, secrets masked."""
+"""The serial consoles of machines, with secrets masked."""
 
 import re
 from collections import deque
@@ -25,13 +25,13 @@ _SCANNED_BYTES = 1 << 20
 
 
 def console_log(machine: str) -> Path:
-    """Where a machine's console is written: the lab's folder for servers, libvirt's own for the bootstrap VM."""
+    """Return the log of a machine's console: in the lab's folder for servers, in libvirt's for the bootstrap VM."""
     ours = CONSOLE / f"{machine}.log"
     return ours if ours.exists() else LIBVIRT / "log" / "qemu" / f"{machine}-serial0.log"
 
 
 def console_tail(machine: str, lines: int) -> list[str]:
-    """The last `lines` lines of a machine's console with secrets masked; empty when it wrote none."""
+    """Return the last `lines` lines of a machine's console, secrets masked; empty if it wrote none."""
     try:
         with console_log(machine).open("rb") as log:
             log.seek(max(0, log.seek(0, 2) - _SCANNED_BYTES))
@@ -42,7 +42,7 @@ def console_tail(machine: str, lines: int) -> list[str]:
 
 
 def mask(text: str) -> list[str]:
-    """Split `text` into lines, without control characters, PEM blocks, passwords, keys and tokens."""
+    """Split `text` into lines, and remove control characters, PEM blocks, passwords, keys and tokens."""
     found: list[str] = []
     in_block = False
     for raw in text.replace("\r\n", "\n").split("\n"):

@@ -1,4 +1,4 @@
-"""libvirtd by hand: in the namespace, with folders of its own, so that the machine's own libvirt stays as it is."""
+"""The lab's own libvirtd: in the namespace, with separate folders, so that the machine's libvirt is not affected."""
 
 import shutil
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ from lab.templates import render
 
 _DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
 _SERVER_MEMORY_MIB = 320
-_KEYFILE_MEMORY_MIB = 1100  # coreos-installer packs a keyfile with xz -9, which wants 674 MiB
+_KEYFILE_MEMORY_MIB = 1100  # coreos-installer packs a keyfile with xz -9, which needs 674 MiB
 _DISK_SIZE = "1536M"
-# libvirtd does not start where this user is missing, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
+# libvirtd does not start without this user, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
 _QEMU_USER = {
     "passwd": "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n",
     "group": "libvirt-qemu:x:64055:\n",
@@ -40,7 +40,7 @@ daemon = Daemon("libvirtd")
 
 
 def ensure_libvirtd() -> bool:
-    """Run libvirtd with its pools; answer whether it had to be started."""
+    """Run libvirtd with its pools; return whether it had to be started."""
     started = daemon.pid is None
     if started:
         _prepare_folders()
@@ -54,7 +54,7 @@ def ensure_libvirtd() -> bool:
 
 
 def ensure_base_volume(image: Path) -> None:
-    """Put the bootstrap's base volume into the pool; a changed one replaces it by name, under a new inode."""
+    """Put the bootstrap's base volume into the pool; a changed one gets the same name and a new inode."""
     target = POOL / BASE_VOLUME
     seen, wanted = (target.stat() if target.exists() else None), image.stat()
     if seen is None or (seen.st_size, seen.st_mtime_ns) != (wanted.st_size, wanted.st_mtime_ns):
@@ -66,7 +66,7 @@ def ensure_base_volume(image: Path) -> None:
 
 
 def ensure_servers(site: Site) -> None:
-    """Define the servers that are missing, each with an empty disk; one that is there stays as it is."""
+    """Define the missing servers, each with an empty disk; leave existing ones unchanged."""
     with connection() as libvirtd:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
         for server in site.plan.servers:
@@ -77,19 +77,19 @@ def ensure_servers(site: Site) -> None:
 
 
 def power_states() -> dict[str, str]:
-    """On or Off of every domain: the servers, and what the program made."""
+    """Return On or Off by domain: of the servers, and of the program's own VM."""
     with connection() as libvirtd:
         return {domain.name(): "On" if domain.isActive() else "Off" for domain in libvirtd.listAllDomains()}
 
 
 @contextmanager
 def connection() -> Iterator[libvirt.virConnect]:
-    """A connection to the lab's libvirtd.
+    """Yield a connection to the lab's libvirtd.
 
     Raises:
-        LabError: libvirtd refused something that was asked of it.
+        LabError: libvirtd is not reachable, or refused a call.
     """
-    libvirt.registerErrorHandler(lambda *_: None, None)  # else the library prints each error to stderr
+    libvirt.registerErrorHandler(lambda *_: None, None)  # the default handler prints each error to stderr
     try:
         opened = libvirt.open(LIBVIRT_URI)
         try:
@@ -119,7 +119,7 @@ def _prepare_folders() -> None:
 
 
 def _cache() -> Path:
-    """QEMU's capabilities, probed once: libvirt checks by itself whether they still fit the binary."""
+    """Return the folder that keeps QEMU's capabilities between runs; libvirt itself detects outdated ones."""
     folder = cache_dir() / "lab" / "libvirt"
     folder.mkdir(parents=True, exist_ok=True)
     return folder

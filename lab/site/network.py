@@ -1,4 +1,4 @@
-"""The site's network: one namespace without a way out, two bridges, DHCP and DNS."""
+"""The site's network: an isolated namespace, two bridges, DHCP and DNS."""
 
 import contextlib
 from ipaddress import IPv4Address, IPv4Interface
@@ -17,7 +17,7 @@ dnsmasq = Daemon("dnsmasq")
 
 
 def provisioner_address(plan: Intent) -> IPv4Interface:
-    """The provisioner's own address on the machines' network: the first one."""
+    """Return the provisioner's address on the machine network: the first one."""
     network = plan.machine_networks[0]
     return IPv4Interface(f"{network[1]}/{network.prefixlen}")
 
@@ -25,7 +25,7 @@ def provisioner_address(plan: Intent) -> IPv4Interface:
 def ensure_network(site: Site) -> None:
     """Make the namespace, the bridges `baremetal` and `provisioning`, and the namespace's resolv.conf."""
     if not namespace_exists():
-        # What is left of a namespace whose mount is gone would be in the way.
+        # The remains of a namespace whose mount is gone would prevent a new one.
         with contextlib.suppress(LabError):
             run("ip", "netns", "delete", NAMESPACE)
         run("ip", "netns", "add", NAMESPACE)
@@ -39,7 +39,7 @@ def ensure_network(site: Site) -> None:
 
 
 def namespace_exists() -> bool:
-    """Whether the namespace is there and usable."""
+    """Whether the namespace exists and is usable."""
     try:
         _ip("link", "show", "lo")
     except LabError:
@@ -48,11 +48,11 @@ def namespace_exists() -> bool:
 
 
 def remove_network() -> None:
-    """End every process in the namespace (servers, and whatever was started by `exec`), then remove it."""
+    """End every process in the namespace (servers, and processes started with `exec`), then remove it."""
     if not namespace_exists():
         return
     mine = ancestors()
-    for _ in range(_ROUNDS):  # one that is being ended may start another
+    for _ in range(_ROUNDS):  # a process may start another one while it ends
         found = {int(pid) for pid in run("ip", "netns", "pids", NAMESPACE).split()} - mine
         for pid in found:
             end_process(pid)
@@ -63,7 +63,7 @@ def remove_network() -> None:
 
 
 def ensure_dnsmasq(plan: Intent) -> None:
-    """Run DHCP and DNS as the installer's documentation wants them; restart them where the plan changed."""
+    """Run DHCP and DNS as the installer's documentation requires; restart them if the plan changed."""
     config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(plan)
     unchanged = config.exists() and config.read_text() == wanted
     if dnsmasq.pid and unchanged:

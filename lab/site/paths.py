@@ -1,4 +1,4 @@
-"""Where the lab keeps what it needs while it is up. Everything but LOG goes away with it."""
+"""Paths of the lab's files. `down` removes all of them except LOG."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ NAMESPACE = "okd-lab"
 ROOT = Path("/var/lib/okd-lab")
 LIBVIRT = ROOT / "libvirt"
 POOL = ROOT / "pool"
-DISKS = ROOT / "disks"  # outside the pool: what is left in the pool is what the program left there
+DISKS = ROOT / "disks"  # outside the pool, so that all volumes in the pool are the program's
 CONSOLE = ROOT / "console"
 BMC = ROOT / "bmc"
 DNS = ROOT / "dns"
@@ -19,6 +19,6 @@ FILES = Path(__file__).parent / "files"
 
 LIBVIRT_URI = f"qemu+unix:///system?socket={LIBVIRT}/run/libvirt-sock"
 POOL_NAME = "default"
-# The BMC's own store: the emulator never deletes the media that it was given (sushy-tools 2.2.0).
+# A pool of its own: the emulator never deletes inserted media (sushy-tools 2.2.0).
 BMC_POOL, BMC_POOL_NAME = BMC / "media", "bmc-media"
 BASE_VOLUME = "okd-lab-base.qcow2"

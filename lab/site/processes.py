@@ -1,4 +1,4 @@
-"""Daemons of the lab: each is known by process id and start time, so that a reused id is never taken for one."""
+"""Daemons of the lab, each identified by process id and start time, so that a reused id is never mistaken for one."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ class Daemon:
 
     @property
     def pid(self) -> int | None:
-        """Process id while it runs."""
+        """Process id; None if the daemon does not run."""
         try:
             pid, start = (int(word) for word in self.record.read_text().split())
         except (OSError, ValueError):
@@ -52,7 +52,7 @@ class Daemon:
     ) -> None:
         """Start `command` in the namespace, behind `wrapper`; its output is appended to its log."""
         self.record.unlink(missing_ok=True)
-        # The process writes its own record before it becomes the daemon: none gets lost when the lab is killed.
+        # The process writes its own record before it becomes the daemon, so none is lost if the lab is killed.
         words = ["ip", "netns", "exec", NAMESPACE, FILES / "recorded-exec.sh", self.record, *wrapper, *command]
         with self.log.open("ab") as log:
             process = subprocess.Popen(
@@ -63,14 +63,14 @@ class Daemon:
                 env={**os.environ, **(env or {})},
                 start_new_session=True,
             )
-        # What became of it is read from /proc, also by later runs; without this, Python warns about the child.
+        # This and later runs read its fate from /proc. Without a return code, Python warns about a running child.
         process.returncode = 0
 
     def await_ready(self, is_ready: Callable[[], bool], deadline_s: float) -> None:
-        """Wait until it serves.
+        """Wait until the daemon serves.
 
         Raises:
-            LabError: It ended, or does not serve by the deadline; the message carries the end of its log.
+            LabError: It ended, or does not serve by the deadline; the message contains the end of its log.
         """
         until = time.monotonic() + deadline_s
         started = time.monotonic() + 2.0  # by then it has written its record
@@ -82,7 +82,7 @@ class Daemon:
             time.sleep(_POLL_S)
 
     def stop(self) -> None:
-        """End it: SIGTERM, and SIGKILL when it does not follow."""
+        """End the daemon with SIGTERM, or SIGKILL if it ignores that."""
         if pid := self.pid:
             end_process(pid)
         self.record.unlink(missing_ok=True)
@@ -94,10 +94,10 @@ class Daemon:
 
 
 def end_process(pid: int) -> None:
-    """End a process that the lab started; nothing happens when its id went to another one meanwhile.
+    """End a process that the lab started; do nothing if another process has its id meanwhile.
 
     Raises:
-        LabError: It is still there after SIGKILL.
+        LabError: It still runs after SIGKILL.
     """
     start = _start_time(pid)
     if start is None:
@@ -111,11 +111,11 @@ def end_process(pid: int) -> None:
             time.sleep(_POLL_S)
         if _start_time(pid) != start:
             return
-    raise LabError(f"process {pid} is still there {_KILL_S:g} s after SIGKILL")
+    raise LabError(f"process {pid} still runs {_KILL_S:g} s after SIGKILL")
 
 
 def ancestors() -> set[int]:
-    """Ids of this process and of those it descends from."""
+    """Return the ids of this process and its ancestors."""
     found, pid = set[int](), os.getpid()
     while pid > 0 and pid not in found:
         found.add(pid)
@@ -125,13 +125,13 @@ def ancestors() -> set[int]:
 
 
 def _start_time(pid: int) -> int | None:
-    """Start time of a live process in clock ticks since boot; a zombie has ended, it only waits for its parent."""
+    """Return the start time of a live process in clock ticks since boot. A zombie counts as ended."""
     fields = _stat_fields(pid)
     return int(fields[19]) if fields and fields[0] not in "ZX" else None
 
 
 def _stat_fields(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat from the state on; the name before it may hold anything."""
+    """Return the fields of /proc/PID/stat from the state on; the name before it may contain any character."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Time, as a protocol: tests drive a fake one, real waits notice when the engine is gone."""
+"""The clock, as a protocol: tests drive a fake one; a wait on the real one ends when the Pulumi engine is gone."""
 
 import socket
 import sys
@@ -16,7 +16,7 @@ class Clock(Protocol):
     """A monotonic clock."""
 
     def now(self) -> float:
-        """Seconds since some fixed moment."""
+        """Return the seconds since some fixed moment."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -29,7 +29,10 @@ class Clock(Protocol):
 
 
 def engine_address() -> tuple[str, int] | None:
-    """Where the engine listens that started this plugin process: its last argument; None in other processes."""
+    """Return the address of the Pulumi engine that started this plugin process; None in any other process.
+
+    The engine passes it as the last argument.
+    """
     host, _, port = sys.argv[-1].rpartition(":")
     return (host, int(port)) if host and port.isdigit() else None
 
@@ -38,18 +41,18 @@ def engine_address() -> tuple[str, int] | None:
 class SystemClock:
     """The machine's clock.
 
-    A provider process outlives a killed engine (seen alive an hour later, 2026-11), so every wait checks whether
-    the engine still listens.
+    A provider process outlives a killed engine (seen alive an hour later, 2026-11), so every wait checks that the
+    engine still listens.
     """
 
     engine: Callable[[], tuple[str, int] | None] = engine_address
 
     def now(self) -> float:
-        """Seconds of the monotonic clock."""
+        """Return the seconds of the monotonic clock."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait in slices."""
+        """Wait in slices of `SLICE_S`, and check the engine before each."""
         until = time.monotonic() + seconds
         while True:
             if not self._engine_listens():
@@ -65,7 +68,7 @@ class SystemClock:
         try:
             socket.create_connection(address, timeout=SLICE_S).close()
         except TimeoutError:
-            return True  # a busy machine, not a closed port
+            return True  # the machine is busy; a closed port refuses at once
         except OSError:
             return False
         return True

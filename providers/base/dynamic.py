@@ -1,4 +1,4 @@
-"""What all resources and their providers share: typed inputs, stateless, one clean line per error."""
+"""The base of all resources and providers: typed inputs, no state in the process, one line per error."""
 
 import re
 import sys
@@ -34,31 +34,31 @@ O = TypeVar("O", bound=Outs)  # noqa: E741  (outputs, beside S for the inputs)
 
 
 class Provider(ResourceProvider, Generic[S, O]):
-    """Base of the providers. Subclasses fill in the underscored methods; none of them may have attributes.
+    """Base of the providers. A subclass implements the underscored methods, and its instances have no attributes.
 
-    What an instance holds would land in the state file, and breaks Pulumi at about the 978th resource.
+    Pulumi pickles the instance into the state file, and breaks at about the 978th resource that has attributes.
     """
 
     serialize_as_secret_always = False  # safe only while instances carry no attributes
     spec: ClassVar[type[Spec]]
     outs: ClassVar[type[Outs]]
     replace_on: ClassVar[tuple[str, ...]] = ()
-    """Inputs whose change means another thing."""
+    """Inputs whose change replaces the resource."""
     input_only: ClassVar[tuple[str, ...]] = ()
-    """Inputs that are not repeated among the outputs: large secrets, which nobody reads back."""
+    """Inputs that the outputs do not repeat: large secrets, which nothing reads back."""
     outputs_are_inputs: ClassVar[bool] = False
-    """True: what `_read` finds counts as an input, so that the next `up` corrects drift."""
+    """If true, `_read` writes its findings to the inputs as well, so that the next `up` corrects drift."""
 
     def __init_subclass__(cls) -> None:
         cls.spec, cls.outs = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
 
     def configure(self, _req: ConfigureRequest) -> None:
-        """Called once in each provider process, before all else."""
+        """Set the process up; Pulumi calls this once in each provider process, before all else."""
         workers.widen()
         start_trace()
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
-        """Judge the inputs, without I/O. What a preview cannot know yet is left out, and judged later."""
+        """Judge the inputs, without I/O. Values that a preview cannot know yet are judged during `up`."""
         unknown = frozenset(key for key, value in news.items() if _is_unknown(value))
         try:
             spec: S = self.spec.model_validate(_known(news))  # type: ignore[assignment]
@@ -69,24 +69,24 @@ class Provider(ResourceProvider, Generic[S, O]):
         return CheckResult(news, [failure for failure in failures if failure.property not in unknown])
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
-        """Let the engine compare the inputs itself: its per-property diff is what previews show."""
+        """Leave the comparison to the Pulumi engine, so that previews show its diff of each property."""
         replaces = [key for key in self.replace_on if _olds.get(key) != _news.get(key)]
         return DiffResult(changes=None, replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Props) -> CreateResult:
-        """Make it so, or adopt what exists."""
+        """Create the resource, or adopt what an earlier run made."""
         with _one_line_errors():
             name, outs = self._create(self._spec_of(props))
             return CreateResult(name, self._echoed(props, outs))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
-        """Make the new inputs so."""
+        """Bring the resource to its new inputs."""
         with _one_line_errors():
             outs = self._update(self._spec_of(_olds), self.outs_of(_olds), self._spec_of(_news))
             return UpdateResult(self._echoed(_news, outs))
 
     def read(self, id_: str, props: Props) -> ReadResult:
-        """Look, for `pulumi refresh`."""
+        """Return the resource as found now, for `pulumi refresh`."""
         with _one_line_errors():
             outs = self._read(self._spec_of(props), self.outs_of(props))
             if outs is None:
@@ -95,31 +95,31 @@ class Provider(ResourceProvider, Generic[S, O]):
             return ReadResult(id_, found, inputs=dict(found) if self.outputs_are_inputs else None)
 
     def delete(self, _id: str, _props: Props) -> None:
-        """End it; a missing thing is a success."""
+        """Delete the resource; if it is missing already, that is a success."""
         with _one_line_errors():
             self._delete(self._spec_of(_props), self.outs_of(_props))
 
     def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
-        """What is wrong with the inputs; `where` begins with an input's name. `old`: those of the state."""
+        """Yield the faults of `new`; `where` begins with an input's name. `old`: the inputs in the state, if any."""
         yield from ()
 
     def _create(self, spec: S) -> tuple[str, O]:
-        """The id, and the outputs."""
+        """Create it, and return its id and outputs."""
         raise NotImplementedError
 
     def _update(self, old: S, outs: O, new: S) -> O:
-        """The outputs; `outs` has those of before."""
+        """Update it from `old`, with outputs `outs`, and return its new outputs."""
         raise NotImplementedError
 
     def _read(self, spec: S, outs: O) -> O | None:
-        """The outputs as found now; None: it is gone."""
+        """Return the outputs as found now, or None if it is gone."""
         return outs
 
     def _delete(self, spec: S, outs: O) -> None:
-        """End it."""
+        """Delete it."""
 
     def known_spec(self, props: Props) -> S | None:
-        """Inputs, as far as a preview knows them; None: there are none yet, or they do not suffice."""
+        """Return the inputs that a preview knows, or None if they do not make up a spec."""
         try:
             return self.spec.model_validate(_known(props))  # type: ignore[return-value]
         except ValidationError:
@@ -132,17 +132,17 @@ class Provider(ResourceProvider, Generic[S, O]):
             raise ConfigError(shape_faults(error, self.spec)) from None
 
     def outs_of(self, props: Props) -> O:
-        """Outputs, of any age."""
+        """Return the outputs of a state, which may be older than this release."""
         given = {key: value for key, value in props.items() if value is not None}
         return self.outs.model_validate(given)  # type: ignore[return-value]
 
     def _echoed(self, props: Props, outs: O) -> Props:
-        """The outputs behind their inputs, of which a later diff, update or delete sees nothing else."""
+        """Return inputs and outputs together: a later diff, update or delete receives nothing else."""
         return {key: value for key, value in props.items() if key not in self.input_only} | outs.props()
 
 
 class BaremetalResource(Resource):
-    """Face of a resource: its inputs are a `Spec`, its outputs are annotated."""
+    """Base of the resource classes: the inputs are a `Spec`, the outputs are annotated attributes."""
 
     def __init__(
         self,
@@ -152,21 +152,21 @@ class BaremetalResource(Resource):
         opts: pulumi.ResourceOptions | None = None,
         **later: pulumi.Input[Any],
     ) -> None:
-        """Declare it.
+        """Declare the resource.
 
         Args:
             provider: Its provider.
-            name: In the stack.
+            name: Its name in the stack.
             spec: Its inputs.
-            opts: Pulumi's.
-            later: Inputs that other resources give, by name, in place of the spec's.
+            opts: Pulumi's options.
+            later: Inputs by name that replace those of the spec; other resources provide their values.
         """
         outputs = dict.fromkeys(type(provider).outs.model_fields)
         super().__init__(provider, name, {**inputs_of(spec), **later, **outputs}, opts)
 
 
 def inputs_of(spec: Spec) -> dict[str, pulumi.Input[Any]]:
-    """The fields of a spec as Pulumi takes them; one that holds a secret is secret as a whole."""
+    """Return the fields of a spec as Pulumi takes them; a field that holds a secret is secret as a whole."""
     values = {name: getattr(spec, name) for name in type(spec).model_fields}
     return {
         name: pulumi.Output.secret(_plain(value)) if _holds_secret(value) else _plain(value)
@@ -175,7 +175,7 @@ def inputs_of(spec: Spec) -> dict[str, pulumi.Input[Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Of the types that JSON has, secrets opened."""
+    """Return the value in JSON's types, with secrets in plain text."""
     match value:
         case SecretStr():
             return value.get_secret_value()
@@ -206,19 +206,19 @@ def _holds_secret(value: Any) -> bool:
 
 
 def _bare(props: Props) -> Props:
-    """Without the pickled provider, and without what is not set: Pulumi hands nulls to `create`."""
+    """Return the properties without the pickled provider and without nulls, which Pulumi passes to `create`."""
     return {key: value for key, value in props.items() if key != "__provider" and value is not None}
 
 
 def _failure(fault: Fault) -> CheckFailure:
-    """A fault at the input that it is in; the reason has the rest of its place."""
+    """Report a fault at its input; the reason holds the rest of its place."""
     key = re.split(r"[.\[]", fault.where, maxsplit=1)[0]
     rest = fault.where.removeprefix(key).removeprefix(".")
     return CheckFailure(key, str(replace(fault, where=rest)))
 
 
 def _is_unknown(value: object) -> bool:
-    """Whether a preview cannot know a value, or a part of it."""
+    """Whether a preview cannot know the value or a part of it."""
     if isinstance(value, dict):
         return any(map(_is_unknown, value.values()))
     if isinstance(value, list):
@@ -227,7 +227,7 @@ def _is_unknown(value: object) -> bool:
 
 
 def _known(props: Props) -> Props:
-    """What a preview knows: of a mapping, the members that are known as a whole."""
+    """Return the properties that a preview knows; a mapping keeps only its wholly known members."""
     found = {}
     for key, value in _bare(props).items():
         if isinstance(value, dict):
@@ -239,7 +239,7 @@ def _known(props: Props) -> Props:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """Pulumi shows the operator a traceback; for our own errors only the message is worth showing."""
+    """Hide the traceback of this program's own errors: Pulumi would print it, and the message suffices."""
     try:
         yield
     except OkdBaremetalError as error:

@@ -1,23 +1,23 @@
-"""Every fault that an operator reads, and every error that carries one.
+"""The fault, which is the form of every message to the operator, and the errors that carry faults.
 
 OkdBaremetalError              root: one fault or several
 ├── ConfigError                install-config, options or a command's input cannot be used; nothing was touched
 ├── PayloadError               a file of the payload must not reach a machine
 ├── AssetError                 a rendered file must not reach a machine
-├── BootMediaError             no base image, no tool, or one of them refuses
+├── BootMediaError             a base image or tool is missing, or fails
 ├── PreflightError             the provisioner or its network lacks what `up` needs, one line per finding
-├── SegmentError               the layer-2 segment cannot be asked from this machine
-├── BmcError                   a BMC answered something unusable
-│   ├── BmcAuthError           credentials refused; never tried again, accounts lock
-│   ├── BmcIdentityError       another machine than the one consented to; nothing was changed
-│   ├── BmcTransientError      worth another try within the deadline
-│   └── BmcTimeoutError        deadline spent; what was asked may still happen
-├── HypervisorError            libvirt is not reachable, or refuses
-├── ProvisioningError          at least one host of a role was not installed; the next `up` tries those again
-├── VipError                   the wrong machine holds a VIP, or none
-│   └── HandoffUnsafeError     the API VIP was not let go, or was taken back; the bootstrap VM was kept
+├── SegmentError               this machine cannot probe the layer-2 segment
+├── BmcError                   a BMC gave an unusable answer
+│   ├── BmcAuthError           the BMC refused the login; never retried, because accounts lock
+│   ├── BmcIdentityError       the BMC is that of a machine without consent; nothing was changed
+│   ├── BmcTransientError      the request may succeed if it is retried within the deadline
+│   └── BmcTimeoutError        the deadline has passed; the BMC may still do what was requested
+├── HypervisorError            libvirt is unreachable, or refuses
+├── ProvisioningError          at least one host of a role was not installed; the next `up` retries it
+├── VipError                   the wrong machine holds a VIP, or none does
+│   └── HandoffUnsafeError     the API VIP was not released, or was taken back; the bootstrap VM was kept
 ├── BusyError                  another run works on the same thing
-└── EngineGoneError            the Pulumi engine that asked for this is gone; work stopped between two steps
+└── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
 
 from collections.abc import Iterable
@@ -27,17 +27,17 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with one thing; never with a secret in it."""
+    """An error in one thing. It never contains a secret."""
 
     where: str
-    """Host, URL, file or field: `platform.baremetal.hosts[0].bmc.address`; empty: `what` names it."""
+    """Host, URL, file or field, as `platform.baremetal.hosts[0].bmc.address`; empty if `what` names it."""
     what: str
     """What was seen against what was wanted."""
     fix: str = ""
-    """What to do about it; empty: `what` leaves no doubt."""
+    """What the operator can do; empty if `what` makes that plain."""
 
     def within(self, place: str) -> Self:
-        """The same fault, seen from outside: `place` is the file or section that `where` is in."""
+        """Return the same fault with `place`, the file or section that contains `where`, before it."""
         return replace(self, where=f"{place}: {self.where}" if self.where else place)
 
     def __str__(self) -> str:
@@ -46,17 +46,17 @@ class Fault:
 
 
 def one_line(text: str) -> str:
-    """A text that may hold line breaks, or escapes for the terminal, as one line that holds neither."""
+    """Return the text as one line, with line breaks and terminal escapes spelled out."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 class OkdBaremetalError(Exception):
-    """Root: for the operator, without a traceback.
+    """Root of the errors that an operator reads, without a traceback.
 
     Args:
         what: What was seen against what was wanted.
-        where: Host, URL, file and field.
-        fix: What to do.
+        where: Host, URL, file or field.
+        fix: What the operator can do.
     """
 
     def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
@@ -65,12 +65,12 @@ class OkdBaremetalError(Exception):
 
     @property
     def fault(self) -> Fault:
-        """The first one."""
+        """The first fault."""
         return self.faults[0]
 
 
 class ConfigError(OkdBaremetalError):
-    """Raised before anything is touched; one line per fault."""
+    """Install-config, options or a command's input cannot be used, one line per fault; nothing was touched."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
@@ -86,35 +86,35 @@ class AssetError(OkdBaremetalError):
 
 
 class BootMediaError(OkdBaremetalError):
-    """No base image, no tool, or one of them refuses."""
+    """A base image or tool is missing, or fails."""
 
 
 class PreflightError(OkdBaremetalError):
-    """The provisioner or its network lacks what `up` needs, one line per finding; what it names was left alone."""
+    """The provisioner or its network lacks what `up` needs, one line per finding; neither was changed."""
 
 
 class SegmentError(OkdBaremetalError):
-    """The layer-2 segment cannot be asked from this machine."""
+    """This machine cannot probe the layer-2 segment."""
 
 
 class BmcError(OkdBaremetalError):
-    """A BMC answered something unusable."""
+    """A BMC gave an unusable answer."""
 
 
 class BmcAuthError(BmcError):
-    """Credentials refused; never tried again, accounts lock."""
+    """The BMC refused the login; never retried, because accounts lock."""
 
 
 class BmcIdentityError(BmcError):
-    """Another machine than the one consented to; nothing was changed."""
+    """The BMC is that of a machine without consent; nothing was changed."""
 
 
 class BmcTransientError(BmcError):
-    """Worth another try within the deadline.
+    """The request may succeed if it is retried within the deadline.
 
     Args:
-        undone: What was asked for was certainly not done; else it may be done, or still happen.
-        retry_after_s: How long the BMC asks to be left alone.
+        undone: True if the BMC certainly did not act; otherwise it may have acted, or may still act.
+        retry_after_s: Seconds that the BMC asks the client to wait.
     """
 
     def __init__(
@@ -125,23 +125,23 @@ class BmcTransientError(BmcError):
 
 
 class BmcTimeoutError(BmcError):
-    """Deadline spent; what was asked may still happen."""
+    """The deadline has passed; the BMC may still do what was requested."""
 
 
 class HypervisorError(OkdBaremetalError):
-    """libvirt is not reachable, or refuses."""
+    """libvirt is unreachable, or refuses."""
 
 
 class ProvisioningError(OkdBaremetalError):
-    """At least one host of a role was not installed; the next `up` tries those again."""
+    """At least one host of a role was not installed; the next `up` retries it."""
 
 
 class VipError(OkdBaremetalError):
-    """The wrong machine holds a VIP, or none."""
+    """The wrong machine holds a VIP, or none does."""
 
 
 class HandoffUnsafeError(VipError):
-    """The API VIP was not let go, or was taken back; the bootstrap VM was kept."""
+    """The API VIP was not released, or was taken back; the bootstrap VM was kept."""
 
 
 class BusyError(OkdBaremetalError):
@@ -149,4 +149,4 @@ class BusyError(OkdBaremetalError):
 
 
 class EngineGoneError(OkdBaremetalError):
-    """The Pulumi engine that asked for this is gone; work stopped between two steps."""
+    """The Pulumi engine that started this work is gone; it stopped between two steps."""

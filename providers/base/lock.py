@@ -1,4 +1,4 @@
-"""One worker per natural key, also across processes: a killed run's provider may live on for a moment."""
+"""Locks across processes: the provider of a killed run may still work on a server, VM or VIP for a moment."""
 
 import fcntl
 import hashlib
@@ -17,7 +17,7 @@ def held(key: str, *, deadline_s: float = 20, clock: Clock = SYSTEM_CLOCK) -> It
     """Hold the lock of `key` (a BMC system, a domain, a VIP).
 
     Raises:
-        BusyError: Somebody held it longer than `deadline_s`.
+        BusyError: Another process held it for longer than `deadline_s`.
     """
     folder = Path(tempfile.gettempdir()) / f"okd-baremetal-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Files on no disk, for secrets that a program or a library takes from files alone."""
+"""Files in memory, for secrets that a program or library accepts only as files; they never reach a disk."""
 
 import os
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from typing import IO
 
 @contextmanager
 def in_memory(content: bytes = b"") -> Iterator[IO[bytes]]:
-    """A file that holds `content`, and is gone after the block."""
+    """Yield a file that holds `content` and is gone after the block."""
     with open(os.memfd_create("okd-baremetal"), "w+b", buffering=0) as file:
         file.write(content)
         yield file
 
 
 def path_of(file: IO[bytes]) -> Path:
-    """Path of a file without a name, for who has it open."""
+    """Return a path to a file without a name, valid in this process while the file is open."""
     return Path(f"/proc/self/fd/{file.fileno()}")

@@ -1,4 +1,4 @@
-"""The plugin process that providers run in: the engine that started it, and lines into the engine's log."""
+"""Lines from a provider's process to the log of the Pulumi engine."""
 
 import sys
 from collections.abc import Mapping
@@ -13,12 +13,15 @@ from providers.base.progress import Report
 
 
 def row(urn: str) -> Report:
-    """A reporter into the Info column of the resource `urn`."""
+    """Return a reporter that writes to the Info column of the resource `urn`."""
     return _reporter(urn, "INFO", ephemeral=True)
 
 
 def rows(urn: str, urns: Mapping[str, str], name: str) -> Report:
-    """A reporter into the row that `urns` has for `name`; else lines with that name in the row of `urn`."""
+    """Return a reporter that writes to the row that `urns` has for `name`.
+
+    Without one, it writes lines that begin with `name` to the row of `urn`.
+    """
     if own := urns.get(name):
         return row(own)
     report = row(urn)
@@ -26,17 +29,17 @@ def rows(urn: str, urns: Mapping[str, str], name: str) -> Report:
 
 
 def notes(urn: str) -> Report:
-    """A reporter of lines that stay below the resources when the run has ended, in a `preview --diff` too."""
+    """Return a reporter of lines that stay visible below the resources after the run, also in a `preview --diff`."""
     return _reporter(urn, "INFO", ephemeral=False)
 
 
 def warnings(urn: str) -> Report:
-    """A reporter of warnings that stay below the resources when the run has ended."""
+    """Return a reporter of warnings that stay visible below the resources after the run."""
     return _reporter(urn, "WARNING", ephemeral=False)
 
 
 def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
-    """Into the engine's log; where no engine listens (tests, other hosts) the line goes to standard error."""
+    """Return a reporter that writes to the engine's log; without an engine (in tests), to standard error."""
     name = urn.rsplit("::", 1)[-1]
     address = engine_address()
     if address is None:
@@ -49,7 +52,7 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
         try:
             stub.Log(request, timeout=2)
         except grpc.RpcError:
-            # Progress is a courtesy: work goes on without it.
+            # Losing a line of progress must not stop the work.
             return
 
     return report
@@ -57,5 +60,5 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
 
 @cache
 def _engine(address: tuple[str, int]) -> Any:
-    """The engine's log; all resources of a plugin share one connection."""
+    """Return the engine's log; all resources of a plugin share one connection."""
     return engine_pb2_grpc.EngineStub(grpc.insecure_channel(f"{address[0]}:{address[1]}"))

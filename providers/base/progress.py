@@ -1,6 +1,6 @@
-"""What is reported of a resource while it is worked on."""
+"""Progress of a resource while a provider works on it."""
 
 from collections.abc import Callable
 
 Report = Callable[[str], None]
-"""Takes one line: what is done now, with time spent and left."""
+"""Takes one line: the current step, with the time spent and the time left."""

@@ -1,4 +1,4 @@
-"""From what pydantic refuses to the faults that an operator reads: where each is, what is wrong, what to do."""
+"""Translates pydantic's errors into faults."""
 
 import difflib
 from typing import Any
@@ -17,18 +17,18 @@ WANTED = {
     "model_type": ("a mapping is wanted", "write `key: value` below it"),
     "missing": ("Field required", "add it"),
 }
-"""What is wrong, and the fix, by pydantic's type of error; of other types, its own words leave no doubt."""
+"""`what` and `fix` of a fault by pydantic's type of error; for other types, pydantic's own message is clear."""
 FIX = "fix"
-"""Where a validator of ours, in the context of its `PydanticCustomError`, has the fix."""
+"""Key of the fix in the context of a `PydanticCustomError` that one of this program's validators raises."""
 
 
 def dotted(location: Location) -> str:
-    """`("hosts", 0, "name")` as `hosts[0].name`."""
+    """Return `("hosts", 0, "name")` as `hosts[0].name`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
 
 
 def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
-    """What pydantic refused, without the values."""
+    """Return pydantic's errors as faults, without the values, which may be secret."""
     found = []
     for each in error.errors(include_input=False, include_url=False):
         message = str(each["msg"]).removeprefix("Value error, ")
@@ -42,7 +42,7 @@ def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
 
 
 def meant(model: type[BaseModel], location: Location) -> Location | None:
-    """The key of the same section that an unknown one was probably meant to be."""
+    """Return the location of the known key that an unknown key of the same section resembles, or None."""
     key = _closest(str(location[-1]), _keys(_section(model, location)))
     return (*location[:-1], key) if key else None
 
@@ -65,7 +65,7 @@ def _keys(section: type[BaseModel]) -> set[str]:
 
 
 def _section(model: type[BaseModel], location: Location) -> type[BaseModel]:
-    """The innermost model around a location."""
+    """Return the innermost model around a location."""
     for part in location[:-1]:
         fields = {field.alias or name: field for name, field in model.model_fields.items()}
         if part in fields:

@@ -1,4 +1,4 @@
-"""What a resource is asked for and what it answers, as frozen models: a provider parses both and indexes neither."""
+"""Base models of a resource's inputs and outputs."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Model(BaseModel):
-    """The base of all models: frozen, and what does not fit is reported without its value, which may be a secret."""
+    """Base of all models: frozen, and its errors leave out the values, which may be secret."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
@@ -14,21 +14,21 @@ class Model(BaseModel):
 class Spec(Model):
     """Inputs of a resource.
 
-    A field that comes later has a default: a state of before it must still be read. What may hold a secret is a
-    `SecretStr`.
+    A field that a later release adds has a default, because an older state must still be readable. A field that may
+    hold a secret is a `SecretStr`.
     """
 
     model_config = ConfigDict(extra="ignore")
 
     urn: str = ""
-    """Of the resource itself, so that its progress reaches its row."""
+    """URN of the resource itself, in whose row its progress is shown."""
 
 
 class Outs(Model):
-    """Outputs of a resource beside its inputs, with a default each: an older state may lack any of them."""
+    """Outputs of a resource beside its inputs. Each has a default, because an older state may lack it."""
 
     model_config = ConfigDict(extra="ignore")
 
     def props(self) -> dict[str, Any]:
-        """As the state has them."""
+        """Return the outputs in the form of the state."""
         return self.model_dump(mode="json")

@@ -1,6 +1,6 @@
-"""A trace of everything that goes over a wire, for a report about a BMC or a libvirt that behaves otherwise.
+"""The trace: `OKD_BAREMETAL_TRACE=<file> pulumi up` writes every request, answer and libvirt call, secrets masked.
 
-`OKD_BAREMETAL_TRACE=<file> pulumi up` has every request, answer and libvirt call written there, secrets masked.
+It belongs in a report about a BMC or a libvirt that deviates.
 """
 
 import logging
@@ -8,13 +8,13 @@ import os
 
 VARIABLE = "OKD_BAREMETAL_TRACE"
 TRACED = ("wires",)
-"""Loggers, by the packages that write them."""
+"""Names of the traced loggers: the packages that write to them."""
 FORMAT = "%(asctime)s %(threadName)s %(name)s %(message)s"
 OWNER_ALONE = 0o600
 
 
 def start_trace() -> None:
-    """Begin to write where the environment names a file; a second call changes nothing."""
+    """Start the trace if the environment names a file; a second call changes nothing."""
     path = os.environ.get(VARIABLE)
     if not path or any(logging.getLogger(name).handlers for name in TRACED):
         return

@@ -1,4 +1,4 @@
-"""What a judgement of the provisioner, or of its network, ends in."""
+"""The verdict of a preflight."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from providers.base.progress import Report
 
 @dataclass(frozen=True)
 class Caution:
-    """Something that `up` can live with."""
+    """A finding that does not stop `up`."""
 
     fault: Fault
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Something that could not be probed, and why."""
+    """Something that the preflight could not probe, and why."""
 
     what: str
 
@@ -25,43 +25,43 @@ Note = Fault | Caution | Unseen
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was seen."""
+    """The findings of a preflight."""
 
     notes: tuple[Note, ...]
 
     @property
     def faults(self) -> list[Fault]:
-        """What `up` would fail on."""
+        """Findings on which `up` would fail."""
         return [note for note in self.notes if isinstance(note, Fault)]
 
     @property
     def warnings(self) -> list[str]:
-        """What `up` can live with."""
+        """Findings that do not stop `up`, one line each."""
         return [str(note.fault) for note in self.notes if isinstance(note, Caution)]
 
     @property
     def unseen(self) -> list[str]:
-        """What was not probed."""
+        """Things that the preflight could not probe, one line each."""
         return [note.what for note in self.notes if isinstance(note, Unseen)]
 
     def lines(self) -> list[str]:
-        """One line per fault, warning and unseen thing, in this order."""
+        """Return one line per fault, warning and unprobed thing, in this order."""
         faults = [str(fault) for fault in self.faults]
         warnings = [f"warning: {line}" for line in self.warnings]
         return [*faults, *warnings, *(f"not probed: {line}" for line in self.unseen)]
 
     def refuse(self, subject: str = "this host", left_alone: str = "nothing was touched") -> None:
-        """End here when `up` would fail.
+        """End the run if there are faults.
 
         Raises:
-            PreflightError: With all of the report.
+            PreflightError: `up` would fail; the message has one line per finding.
         """
         if count := len(self.faults):
             head = f"{subject} is not ready, {count} {'finding' if count == 1 else 'findings'}; {left_alone}"
             raise PreflightError("\n    ".join([head, *self.lines()]))
 
     def report(self, warn: Report, row: Report) -> None:
-        """What remains to be known of what is ready."""
+        """Report the warnings, and what the preflight could not probe, of a subject that is ready."""
         for line in self.warnings:
             warn(line)
         unseen = "; ".join(self.unseen)

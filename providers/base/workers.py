@@ -1,18 +1,18 @@
-"""More than four calls at a time into this provider process (docs/adr/0016)."""
+"""Lets the provider process serve more than four calls at once (docs/adr/0016)."""
 
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 WORKERS = 256
-"""Threads at most, each started when a call finds no idle one. How many calls come is the engine's `--parallel`."""
+"""Upper limit of threads; a call starts one if none is idle. The engine's `--parallel` limits the calls."""
 
 
 def widen() -> None:
     """Let the thread pool that runs this call grow to `WORKERS`.
 
-    `pulumi.dynamic` fixes it at four, and has no setting. The pool is reached by what its threads are started with,
-    and left as it is where that looks otherwise.
+    `pulumi.dynamic` fixes the limit at four and has no setting. This function reaches the pool through the arguments
+    of the current thread, and changes nothing if they are not those that `ThreadPoolExecutor` passes.
     """
     arguments = getattr(threading.current_thread(), "_args", ())
     reference = arguments[0] if arguments else None

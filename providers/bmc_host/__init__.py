@@ -1,1 +1,1 @@
-"""BmcHost: one server behind its BMC, pinned by the operator's consent."""
+"""`BmcHost`: one server behind its BMC, pinned by the operator's consent."""

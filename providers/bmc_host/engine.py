@@ -1,4 +1,4 @@
-"""What is done to one server: identify, record, switch off; in the end off again, and as it was found."""
+"""Steps for one server: identify it, record it as found, switch it off, and at the end restore it as found."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ class BmcHostEngine:
     """Steps for one host.
 
     Args:
-        host: Its name in the install-config.
-        consent: System UUID or serial of the one machine that may be wiped.
-        deadline_s: Time for each of the methods.
-        recorded: The machine that the state has; None: there is no record yet.
+        host: Name in the install-config.
+        consent: System UUID or serial of the one machine whose disk may be wiped.
+        deadline_s: Time for each method, in seconds.
+        recorded: The machine in the state; None if there is no record yet.
     """
 
     bmc: BmcClient
@@ -33,10 +33,10 @@ class BmcHostEngine:
     recorded: Identity | None = None
 
     def identify(self) -> Identity:
-        """Log in and compare; changes nothing.
+        """Log in, and compare the machine with record and consent; change nothing.
 
         Raises:
-            BmcIdentityError: Another machine answers; the message holds the command that consents to it.
+            BmcIdentityError: The BMC is that of another machine; the message has the command that consents to it.
         """
         seen = self._seen()
         self._compare_with_record(seen)
@@ -44,7 +44,7 @@ class BmcHostEngine:
         return seen
 
     def bmc_version(self) -> str:
-        """Firmware version of the BMC; empty if unreported or forbidden: informational only."""
+        """Return the firmware version of the BMC, informational only; empty if unreported or forbidden."""
         try:
             version = self._steps().value("the BMC's version", self.bmc.bmc_version, within_s=VERSION_S)
             return run_steps(version, self.clock)
@@ -52,14 +52,14 @@ class BmcHostEngine:
             return ""
 
     def is_replaced(self) -> bool:
-        """Whether the consent names the machine that answers, and that is not the recorded one."""
+        """Whether the BMC is that of a machine which the consent names and which is not the recorded one."""
         seen = self._seen()
         return self.recorded is not None and not same(self.recorded, seen) and seen.answers_to(self.consent)
 
     def take_over(self) -> tuple[Identity, AsFound]:
-        """Identify the host, record how it was found, and leave it Off without media.
+        """Identify the host, record it as found, and leave it Off without media.
 
-        Only for a host without a record: a running one is switched off, without asking its operating system.
+        Only for a host without a record: one that runs is switched off without asking its operating system.
         """
         identity = self.identify()
         found = self._find()
@@ -69,16 +69,16 @@ class BmcHostEngine:
         return identity, found
 
     def record(self) -> tuple[Identity, AsFound]:
-        """Identify the host and record how it is, changing nothing: it runs a cluster whose state was lost."""
+        """Identify the host and record it as found, changing nothing: it runs a cluster whose state was lost."""
         identity = self.identify()
         self.report(f"identified: {named(identity)}; left as it is")
         return identity, self._find()
 
     def look(self, found: AsFound) -> tuple[str, str]:
-        """What a refresh shows.
+        """Compare the host with `found`, for a refresh.
 
         Returns:
-            A line on power, media and boot override; and a line on what this program has not left so, or nothing.
+            A line on power, media and boot override; and a line on what someone else has changed, or an empty one.
         """
         now, power = self._find(), self.bmc.power()
         media, boot = now.media or "empty", _words(now.override)
@@ -89,7 +89,7 @@ class BmcHostEngine:
         return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
 
     def release(self, found: AsFound) -> None:
-        """End it: Off, without media, boot override as found. Not switched on again, found media not re-inserted."""
+        """Leave the host Off, without media, with its boot override as found. Media that were found stay out."""
         self.identify()
         steps = self._steps()
         run_steps(self._off(steps), self.clock)
@@ -97,7 +97,7 @@ class BmcHostEngine:
         self.report("off, boot override as found")
 
     def _off(self, steps: Steps) -> Waits:
-        """Off first: an eject under a running live system breaks it."""
+        """Switch off, then eject: an eject under a running live system breaks it."""
         yield from steps.power(Power.OFF)
         yield from steps.no_media()
 
@@ -114,11 +114,11 @@ class BmcHostEngine:
         return run_steps(self._steps().value("an answer of the BMC", self.bmc.identity), self.clock)
 
     def _compare_with_record(self, seen: Identity) -> None:
-        """A record must not slip from one machine to another, whichever of the two a changed address leads to."""
+        """Keep the record with its machine: a changed BMC address may lead to another one."""
         if self.recorded is None or same(self.recorded, seen):
             return
         what = f"the record is of {named(self.recorded)}; the BMC is that of {named(seen)}"
-        fix = f"correct its address; or, if that machine shall take its place, {self._naming(seen)}"
+        fix = f"correct its address; or, if that machine replaces it, {self._naming(seen)}"
         raise self._another(what, fix)
 
     def _compare_with_consent(self, seen: Identity) -> None:
@@ -126,21 +126,21 @@ class BmcHostEngine:
             what = f"consent names {self.consent}, the BMC is that of {named(seen)}"
             raise self._another(what, f"if that machine's disk may be wiped, {self._naming(seen)}")
         if is_shared(self.consent):
-            what = f"consent names {self.consent}, which many boards report of themselves; this one is {named(seen)}"
+            what = f"consent names {self.consent}, which many machines share; this one is {named(seen)}"
             raise self._another(what, f"if its disk may be wiped, {self._naming(seen)}")
 
     def _naming(self, seen: Identity) -> str:
         if value := usable(seen):
             kind = "UUID" if value == seen.uuid else "serial"
             return f"name its {kind}: {consent_command(self.host, value)}"
-        return "set a serial number in its firmware first: neither that nor the UUID is its own"
+        return "set a serial number in its firmware first: neither its serial nor its UUID is unique"
 
     def _another(self, what: str, fix: str) -> BmcIdentityError:
         return BmcIdentityError(f"{what}; nothing was changed", where=f"{self.host} ({self.bmc.url})", fix=fix)
 
 
 def consent_command(host: str, value: str) -> str:
-    """The command that consents to one machine."""
+    """Return the command that consents to one machine."""
     path = f'consent["{host}"]' if "." in host else f"consent.{host}"
     return f"pulumi config set --path '{path}' {value}"
 

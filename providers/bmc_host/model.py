@@ -1,4 +1,4 @@
-"""One server behind its BMC: what is wanted of it, and what it reports."""
+"""Inputs and outputs of `BmcHost`."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -20,15 +20,15 @@ class BmcHostSpec(Spec):
     bmc: BmcAccess
     password: SecretStr
     consent: str
-    """System UUID or serial of the machine whose disk may be wiped; empty fails the preview."""
+    """System UUID or serial of the one machine whose disk may be wiped; an empty one fails the preview."""
     deadline_s: float = 300
-    """Time for the BMC to answer and to reach a state, in seconds."""
+    """Time for each step of the BMC, in seconds."""
     running: bool = False
-    """True: create records the server and leaves it running (a cluster whose state was lost)."""
+    """If true, create records the server and leaves it running: it belongs to a cluster whose state was lost."""
 
     @classmethod
     def of(cls, plan: "ClusterPlan", server: "Server") -> Self:
-        """One server of a plan."""
+        """Build the spec of one server of a plan."""
         options = plan.options
         return cls(
             host=server.name,
@@ -41,11 +41,11 @@ class BmcHostSpec(Spec):
 
 
 class AsFound(Outs):
-    """How a server was found."""
+    """The boot override and media of a server before this program changed anything."""
 
     override: BootOverride = BootOverride()
     media: str = ""
-    """The image in its virtual CD drive; empty: none."""
+    """URL of the image in its virtual CD drive; empty if none."""
 
 
 class BmcHostOuts(Outs):
@@ -58,9 +58,8 @@ class BmcHostOuts(Outs):
     bios_version: str = ""
     bmc_version: str = ""
     found: AsFound = AsFound()
-    """As found before anything was changed."""
 
     @property
     def identity(self) -> Identity:
-        """The machine that the state has."""
+        """The machine in the state."""
         return Identity(self.uuid, self.serial, self.model, self.manufacturer)

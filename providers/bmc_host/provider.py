@@ -1,4 +1,4 @@
-"""RPC shell of `BmcHost`."""
+"""Pulumi's calls for `BmcHost`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +15,11 @@ from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import named, usable
 
-READ_DEADLINE_S = 30.0  # of a refresh: an unreachable BMC must not hold up the others
+READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
 
 
 class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
-    """Create takes a server over, update logs in and compares, read looks, delete leaves it off."""
+    """Create takes a server over, update compares it with the record, read probes it, delete leaves it off."""
 
     replace_on: ClassVar[tuple[str, ...]] = ("host",)
 
@@ -42,7 +42,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         with _engine(new, outs.identity) as engine:
             if new.consent != old.consent and engine.is_replaced():
                 before = named(outs.identity)
-                plugin.warnings(new.urn)(f"in the place of {before}, which is left as it is: switch it off")
+                plugin.warnings(new.urn)(f"replaces {before}, which is left as it is. Fix: switch that server off")
                 identity, found = replace(engine, recorded=None).take_over()
             else:
                 identity, found = engine.identify(), outs.found
@@ -54,14 +54,14 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         try:
             with _engine(quick, outs.identity) as engine:
                 now = _outs(engine, engine.identify(), found)
-                # Power and media change as the cluster is installed: shown, and kept out of the state.
+                # Power and media change during an installation: show them, but keep them out of the state.
                 line, changed = engine.look(found)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
-            warn(f"kept as it was known: {error}")
+            warn(f"kept the recorded values: {error}")
             return outs
         plugin.row(spec.urn)(line)
         if changed:
-            warn(f"not as it was left: {changed}")
+            warn(f"changed by someone else: {changed}")
         return now
 
     def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:

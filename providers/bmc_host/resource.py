@@ -1,4 +1,4 @@
-"""Face of `BmcHost`."""
+"""The class of `BmcHost` in the graph."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ class BmcHost(BaremetalResource, module="baremetal", name="BmcHost"):
     """One server behind its BMC, pinned by the operator's consent."""
 
     uuid: pulumi.Output[str]
-    """SMBIOS UUID as the BMC reports it, lower case; stable across reinstalls."""
+    """System UUID as the BMC reports it, in lower case; a reinstallation keeps it."""
     serial: pulumi.Output[str]
     """Serial number as the BMC reports it."""
     model: pulumi.Output[str]
@@ -32,6 +32,6 @@ class BmcHost(BaremetalResource, module="baremetal", name="BmcHost"):
     ) -> None:
         super().__init__(BmcHostProvider(), name, spec, opts, **later)
         if not spec.bmc.verify:
-            # From the program and not from `check`, so that it comes once in every preview and in every `up`.
-            what = "any certificate is taken for that of its BMC (disableCertificateVerification)"
+            # Here rather than in `check`, so that every preview and every `up` shows it once.
+            what = "any certificate is accepted from its BMC (disableCertificateVerification)"
             pulumi.warn(f"{what}. Fix: pin it with the stack option bmc_trust.{spec.host}", self)

@@ -1,1 +1,1 @@
-"""The bootstrap VM."""
+"""`BootstrapVm`: the libvirt machine that starts a cluster."""

@@ -1,4 +1,4 @@
-"""Decisions about the bootstrap VM: what may be adopted, built, rebuilt and removed."""
+"""Decides when the bootstrap VM may be adopted, built, rebuilt or removed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from wires.libvirt.shutdown import stop
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the VM's network shows."""
+    """Probes of the VM's network."""
 
     vip: str
     vip_macs: Callable[[], frozenset[str]]
     answering_node: Callable[[], str | None]
-    """Address of a control-plane node whose API port answers."""
+    """Returns the address of a control-plane node whose API port answers, or None."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class BootstrapVmEngine:
     report: Report
 
     def ensure(self, vm: BootstrapVmSpec, ignition: Callable[[], bytes], surroundings: Surroundings) -> None:
-        """Have the VM running as specified: adopt it, build it, or build it again.
+        """Have the VM running as specified: adopt, build or rebuild it.
 
         Args:
             vm: The VM.
-            ignition: Gives the composed config; asked only when a VM is built.
+            ignition: Returns the composed Ignition config; called only to build the VM.
             surroundings: Probed before anything is built.
 
         Raises:
-            HypervisorError: Somebody else's domain, somebody else's VIP, another base image, or a control plane that
-                would lose its bootstrap. Nothing was touched.
+            HypervisorError: The domain has another owner, another machine answers the VIP, the base image differs,
+                or a control plane would lose its bootstrap. Nothing was touched.
         """
         found = self._own(vm)
         if found and found.build == vm.build:
@@ -52,21 +52,21 @@ class BootstrapVmEngine:
         if found and (node := surroundings.answering_node()):
             what = f"its configuration has changed, and {node} of the control plane answers already"
             raise HypervisorError(what, where=vm.name, fix="revert the change, or `pulumi destroy` first")
-        # What can be missing is looked for before the VM that exists is ended.
+        # Fetch what may be missing before ending the existing VM.
         base, config = self._base(vm), ignition()
         if found:
             self._end(vm)
         self._build(vm, base, config)
 
     def remove(self, vm: BootstrapVmSpec, surroundings: Surroundings) -> None:
-        """End the VM and its volumes; what is missing is a success.
+        """Remove the VM and its volumes; if they are missing already, that is a success.
 
         Raises:
-            HypervisorError: It is somebody else's, or a control plane would lose its VIP: the handoff would have
-                moved that, and ended the VM.
+            HypervisorError: The domain has another owner, or the VM still holds the API VIP while a control plane
+                answers. A completed handoff moves the VIP and ends the VM.
         """
         found = self._own(vm)
-        # `--continue-on-error` deletes what is declared no more, also where the handoff was skipped (Pulumi 3.259).
+        # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (Pulumi 3.259).
         if found and found.running and vm.mac in surroundings.vip_macs() and (node := surroundings.answering_node()):
             what = f"it holds the API VIP, and {node} of the control plane answers already"
             fix = "run `pulumi up` without --continue-on-error, or `pulumi destroy`"
@@ -91,7 +91,10 @@ class BootstrapVmEngine:
         return found
 
     def _base(self, vm: BootstrapVmSpec) -> str:
-        """Path of the base volume. It may be new in this run, or on another host: nobody has read it before."""
+        """Return the path of the base volume, its digest compared.
+
+        The preflight may not have read it: it may be on another host, or made by this run.
+        """
         path = self.hypervisor.volume_path(vm.pool, vm.base_volume)
         if vm.base_sha256:
             self.report("comparing the base volume's digest")
@@ -99,7 +102,7 @@ class BootstrapVmEngine:
             if seen != vm.base_sha256:
                 where, fix = (
                     f"base volume {vm.base_volume} of pool {vm.pool}",
-                    "put the right image there, or its digest",
+                    "put the right image there, or correct bootstrap.base_sha256",
                 )
                 raise HypervisorError(f"sha256 is {seen}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
@@ -107,7 +110,7 @@ class BootstrapVmEngine:
     def _refuse_foreign_vip(self, vm: BootstrapVmSpec, surroundings: Surroundings) -> None:
         if others := surroundings.vip_macs() - {vm.mac}:
             what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {vm.mac}"
-            fix = "leave a cluster in production there, it cannot go back to a bootstrap; else free the address"
+            fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
             raise HypervisorError(what, where=f"API VIP {surroundings.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:

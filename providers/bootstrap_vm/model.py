@@ -1,4 +1,4 @@
-"""The bootstrap VM as it shall be."""
+"""Inputs and outputs of `BootstrapVm`."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ BUILT_FROM = {
     *("owner", "pool", "base_volume", "bridge", "network", "mac", "disk_gib", "memory_mib", "vcpus", "emulated"),
     "ignition_sha256",
 }
-"""Inputs that a running VM cannot take over."""
+"""Inputs whose change needs a new VM."""
 
 
 @dataclass(frozen=True)
 class VmBase:
-    """What the VM is built on."""
+    """The libvirt objects that the VM is built on."""
 
     pool: str
     volume: str
-    """The volume of the pool that its disk is laid over."""
+    """Volume of the pool that the VM's disk is an overlay of."""
     sha256: str
-    """Of that volume; empty: it is not compared."""
+    """Digest of that volume; if empty, it is not compared."""
     network: str
-    """libvirt network over the bridge of the VM; empty: the bridge itself."""
+    """libvirt network over the VM's bridge; if empty, the VM uses the bridge directly."""
 
 
 class BootstrapVmSpec(Spec):
@@ -38,15 +38,15 @@ class BootstrapVmSpec(Spec):
 
     name: str
     owner: str
-    """`<project>/<stack>`: the mark in libvirt's metadata without which a domain is not ours."""
+    """`<project>/<stack>`, as the domain's metadata in libvirt records it."""
     libvirt_uri: str
     pool: str
     base_volume: str
     base_sha256: str = ""
-    """Empty: not compared."""
+    """Digest of the base volume; if empty, it is not compared."""
     bridge: str
     network: str = ""
-    """libvirt network over that bridge; empty: the bridge directly."""
+    """libvirt network over that bridge; if empty, the VM uses the bridge directly."""
     mac: str
     disk_gib: int = 32
     memory_mib: int
@@ -54,20 +54,20 @@ class BootstrapVmSpec(Spec):
     emulated: bool
     vip: str
     nodes: tuple[str, ...]
-    """Addresses of the control plane: while none of them answers, the VM may be built again."""
+    """Addresses of the control plane; the VM may be rebuilt while none of them answers."""
     stack: str
     payload_sha256: str
     ignition_sha256: str
-    """Of the composed Ignition config."""
+    """Digest of the composed Ignition config."""
     ours: SecretStr
-    """Our part of it; secret, since what is composed of it is."""
+    """This program's part of the Ignition config; secret, because the composed config is."""
     deadline_s: float
-    """For the graceful end."""
+    """Time for a graceful shutdown, in seconds."""
     running: bool = True
 
     @classmethod
     def of(cls, plan: "ClusterPlan", files: Files, base: VmBase, owner: str, stack: str) -> Self:
-        """The bootstrap VM of a plan, with its rendered files."""
+        """Build the spec of a plan's bootstrap VM, with its rendered files."""
         options, ours = plan.options, own_config(files)
         return cls(
             name=plan.bootstrap.name,
@@ -94,12 +94,12 @@ class BootstrapVmSpec(Spec):
 
     @property
     def build(self) -> str:
-        """Digest of everything that a running VM cannot take over."""
+        """Digest of the inputs whose change needs a new VM."""
         return hashlib.sha256(self.model_dump_json(include=BUILT_FROM).encode()).hexdigest()
 
 
 class BootstrapVmOuts(Outs):
-    """What was seen of it."""
+    """The VM as libvirt reports it."""
 
     running: bool = True
-    """False after `pulumi refresh` when somebody turned it off."""
+    """False if `pulumi refresh` found it switched off."""

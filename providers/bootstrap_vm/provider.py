@@ -1,4 +1,4 @@
-"""RPC shell of `BootstrapVm`."""
+"""Pulumi's calls for `BootstrapVm`."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ from wires.segment.neighbours import macs_on
 
 
 class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
-    """Builds, adopts and removes the VM; an Ignition change rebuilds it while no control plane answers."""
+    """Builds, adopts and removes the VM; rebuilds it for a changed Ignition config while no control plane answers."""
 
     replace_on = ("name", "libvirt_uri", "pool")
     outputs_are_inputs = True

@@ -1,4 +1,4 @@
-"""`BootstrapVm`: domain, overlay disk and Ignition volume of the machine that starts a cluster."""
+"""The class of `BootstrapVm` in the graph."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from providers.bootstrap_vm.provider import BootstrapVmProvider
 
 
 class BootstrapVm(BaremetalResource, module="baremetal", name="BootstrapVm"):
-    """The bootstrap VM, started and running."""
+    """The running bootstrap VM: its domain, overlay disk and Ignition volume."""
 
     running: pulumi.Output[bool]
-    """False after `pulumi refresh` when somebody turned it off."""
+    """False if `pulumi refresh` found it switched off."""
 
     def __init__(
         self, name: str, spec: BootstrapVmSpec, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]

@@ -1,1 +1,1 @@
-"""HostProvisioning: installs all hosts of one role, concurrently, by virtual media."""
+"""`HostProvisioning`: installs all hosts of one role, concurrently, by virtual media."""

@@ -1,15 +1,17 @@
-"""How one host gets from Off to an installed system that answers, by evidence and not by memory.
+"""Brings one host from Off to an installed system that answers.
 
-| power, virtual CD | what it shows | what is done |
+The engine decides from what the BMC shows, and remembers nothing of earlier runs:
+
+| power, virtual CD | meaning | action |
 |---|---|---|
-| Off, whatever | left so by `BmcHost`, or a run ended before or after the installation | install, perhaps again |
-| On, an ISO of ours | a run ended in the middle of the installation | ForceOff, then as Off |
-| On, empty | runs from its disk | adopt it as soon as it answers; nothing is sent but reads |
-| On, empty, wanted anew | the operator asked for it | ForceOff, then as Off |
-| On, somebody's image | not understood | fail; nothing is changed |
+| Off, any | `BmcHost` left it so, or a run ended before or after the installation | install, perhaps again |
+| On, a boot ISO of this program | a run ended during the installation | ForceOff, then as Off |
+| On, empty | the host runs from its disk | adopt it as soon as it answers; send only reads |
+| On, empty, to be reinstalled | the operator asked for a reinstallation | ForceOff, then as Off |
+| On, another image | unknown | fail; change nothing |
 
-What is in the drive is ejected, also an ISO of ours: a BMC may name an image that it has dropped.
-The media are ejected before a disk is ever booted: a host that has once run from its disk is never installed again.
+The engine ejects whatever is in the drive, even the right boot ISO: a BMC may name an image that it has dropped.
+It ejects the media before the host first boots from disk: a host that is On with an empty drive runs from its disk.
 """
 
 import math
@@ -26,34 +28,34 @@ from wires.redfish.bmc import CD, HDD, BmcClient, Power
 from wires.redfish.steps import Steps, Waits
 
 HEARTBEAT_S = 10.0
-INSERT_S = 300.0  # a BMC that downloads the whole ISO at the insert does so within its own HTTP time-out
+INSERT_S = 300.0  # a BMC that downloads the whole ISO on insertion does so within its own HTTP time-out
 UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD
-UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off that much later has booted and finished
+UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off this much later has booted and finished
 ADOPTED = ""
 ADOPTING = "adopting: it runs from its disk"
 
 
 class BootIsos(Protocol):
-    """Where boot ISOs come from."""
+    """Makes and serves boot ISOs."""
 
     def publish(self, host: str) -> str | None:
-        """Have the host's ISO made and served; its URL, or None: not yet."""
+        """Have the host's ISO made and served; return its URL, or None while it is being made."""
         ...
 
     def is_ours(self, url: str, host: str) -> bool:
-        """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
+        """Whether the image at `url` is an ISO that this or an earlier run made for `host`."""
         ...
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of it; None: unknown here."""
+        """Return the bytes sent of the ISO at `url`; None if unknown."""
         ...
 
     def progress(self, url: str) -> str:
-        """Which reader has read how much of it; empty: none yet, or unknown."""
+        """Return who has read how much of the ISO at `url`; empty if nobody has, or if unknown."""
         ...
 
     def digest(self, host: str) -> str:
-        """SHA-256 of the ISO that was published for `host`."""
+        """Return the SHA-256 of the ISO that was published for `host`."""
         ...
 
 
@@ -62,10 +64,10 @@ class Target:
     """One host to install.
 
     Args:
-        name: In the install-config.
-        uuid: System UUID that must answer; empty takes any.
-        address: Where the installed system answers.
-        anew: Install even what runs from its disk.
+        name: Name in the install-config.
+        uuid: Identity that the BMC must report, a UUID or serial; if empty, any machine is accepted.
+        address: Address at which the installed system answers.
+        anew: Reinstall the host even if it runs from its disk.
     """
 
     name: str
@@ -80,10 +82,10 @@ IsUp = Callable[[Target], bool]
 
 @dataclass(frozen=True)
 class World:
-    """What a host's installation works with.
+    """Everything outside the engine that an installation uses.
 
     Args:
-        guard: A lock on the server, held for the whole work.
+        guard: Lock on the server, held during the whole installation.
     """
 
     bmc: BmcClient
@@ -96,28 +98,29 @@ class World:
 
 @dataclass
 class Installation:
-    """One host's way. `run` is driven to its end; then `iso_sha256` and `seconds` say what was done."""
+    """The installation of one host. After `run` has ended, `iso_sha256` and `seconds` describe it."""
 
     host: Target
     world: World
     deadline_s: float
     heartbeat_s: float = HEARTBEAT_S
-    """From one line of progress to the next."""
+    """Seconds between two lines of progress."""
     iso_sha256: str = ADOPTED
+    """Digest of the boot ISO; empty if the host was adopted."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Per step, rounded to 0.1 s."""
+    """Seconds spent in each step, rounded to 0.1."""
     _step: str = "BMC"
     _step_at: float = 0.0
     _reported_at: float = 0.0
     _until: float = 0.0
     _url: str = ""
-    """Of the ISO that is being read."""
+    """URL of the ISO that is being read; empty if none."""
 
     def run(self) -> Waits:
         """Install the host, or adopt it.
 
         Raises:
-            OkdBaremetalError: It did not get there; the message names host, step and time spent.
+            OkdBaremetalError: The host was not installed; the message names its BMC.
         """
         clock = self.world.clock
         self._until = clock.now() + self.deadline_s
@@ -163,7 +166,7 @@ class Installation:
             fix = "eject that, or switch the server off, then run `pulumi up` again"
             raise BmcError(what, where=self.world.bmc.url, fix=fix)
         if power is Power.ON:
-            self._enter("stopping what runs" if media is None else "stopping an interrupted installation")
+            self._enter("stopping the running system" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
         self._enter("media")
         publish = partial(self.world.media.publish, self.host.name)
@@ -172,17 +175,17 @@ class Installation:
         yield from steps.no_media()
         yield from self._insert(steps, url)
         yield self.world.bmc.settle_s
-        # A run that was killed right after its last On may take effect only now; it must not count as ours.
+        # The last On of a killed run may take effect only now; it must not count as this run's.
         yield from steps.power(Power.OFF)
         yield from steps.override(CD)
-        # A BMC that restarted meanwhile has dropped the image.
+        # Insert again: a BMC that has restarted meanwhile has dropped the image.
         yield from self._insert(steps, url)
         self._enter("starting the installer")
         yield from self._start(steps, url)
         self._enter("installing from ISO")
         what = "power Off (the sign that the installation is done)"
         self._url = url
-        yield from steps.look(what, self._is_done(url), within_s=math.inf)
+        yield from steps.wait_until(what, self._is_done(url), within_s=math.inf)
         self._url = ""
 
     def _insert(self, steps: Steps, url: str) -> Waits:
@@ -196,7 +199,7 @@ class Installation:
             raise self._never_fetched(url, INSERT_S, error.fault.what) from None
 
     def _start(self, steps: Steps, url: str) -> Waits:
-        """Until it is on, or was: an installation may end while its BMC is away."""
+        """Switch on, and wait until the host is on or has been: it may finish while its BMC is unreachable."""
         clock, media, bmc = self.world.clock, self.world.media, self.world.bmc
         asked, before = math.inf, 0
 
@@ -225,18 +228,18 @@ class Installation:
     def _boot_from_disk(self, steps: Steps) -> Waits:
         self._enter("ejecting")
         yield from steps.no_media()
-        # Once: the permanent boot order stays the operator's. Where Cd, Once was used up this changes nothing that
-        # matters; where Once is kept for good (sushy-tools) the CD would be booted again.
+        # Hdd, Once leaves the permanent boot order to the operator. It matters where a BMC keeps Cd, Once after the
+        # boot (sushy-tools): without it, the host would boot the CD again.
         yield from steps.override(HDD)
         self._enter("starting from disk")
         yield from steps.power(Power.ON)
 
     def _wait_until_up(self, steps: Steps) -> Waits:
         is_up = partial(self.world.is_up, self.host)
-        yield from steps.look(f"an answer of {self.host.address}", is_up, within_s=math.inf)
+        yield from steps.wait_until(f"an answer of {self.host.address}", is_up, within_s=math.inf)
 
     def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        server = "/".join(url.split("/")[:3])  # what follows is as good as a password
+        server = "/".join(url.split("/")[:3])  # without the path, which is as good as a password
         what = f"the BMC never fetched the boot ISO from {server} within {within_s:g} s: {why}"
         fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
         return ProvisioningError(what, where=self.world.bmc.url, fix=fix)
@@ -246,7 +249,7 @@ class Installation:
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
         fix = "look at the server's console, then run `pulumi up` again"
         if self._step == ADOPTING:
-            fix = "if it does not run this cluster, switch it off, then run `pulumi up` again: it is installed then"
+            fix = "if it does not run this cluster, switch it off, then run `pulumi up` again, which installs it"
         return BmcTimeoutError(text, where=self.world.bmc.url, fix=fix)
 
     def _enter(self, step: str) -> None:

@@ -1,4 +1,4 @@
-"""Boot ISOs of a role's hosts, made when the first host needs one."""
+"""Makes the boot ISOs of a role's hosts, each when its host needs it."""
 
 import os
 import threading
@@ -18,11 +18,11 @@ from providers.base.progress import Report
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a host's ISO is made from.
+    """The contents of the boot ISOs of a role.
 
     Args:
-        ours: Our Ignition by host, secret.
-        keyfiles: NetworkManager's, text by file name, of the hosts that have a `networkConfig`; secret.
+        ours: This program's part of each host's Ignition config, by host; secret.
+        keyfiles: Text by file name, by host, for hosts with a `networkConfig`; secret.
         devices: Root device by host.
     """
 
@@ -37,37 +37,37 @@ class Recipe:
 
     @cached_property
     def payload(self) -> bytes:
-        """The role's Ignition from the payload."""
+        """The role's Ignition config in the payload."""
         return read_payload(self.stack, self.payload_name, self.payload_sha256)
 
 
 class ImageServer(Protocol):
-    """Where the BMCs fetch them."""
+    """Server from which the BMCs fetch boot ISOs."""
 
     def publish(self, host: str, iso: Iso) -> str:
-        """Have the ISO there for `host`; its URL."""
+        """Have the ISO served for `host`, and return its URL."""
         ...
 
     def is_ours(self, url: str, host: str) -> bool:
-        """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
+        """Whether `url` is that of an ISO which this or an earlier run made for `host`, whatever its digest."""
         ...
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of the ISO at `url`; None: unknown here."""
+        """Return the bytes sent of the ISO at `url`; None if unknown."""
         ...
 
     def progress(self, url: str) -> str:
-        """Which reader has read how much of the ISO at `url`; empty: none yet, or unknown."""
+        """Return who has read how much of the ISO at `url`; empty if nobody has, or if unknown."""
         ...
 
 
 HOSTS_PER_MAKER, MAKERS = 100, 4
-"""A maker has a copy of the base, which is not worth its while for few hosts."""
+"""Each maker copies the base ISO, which pays off only for many hosts."""
 
 
 @dataclass
 class IsoMedia:
-    """Makes them and has them served; `engine.BootIsos` is its protocol."""
+    """Makes boot ISOs and has them served; implements `engine.BootIsos`."""
 
     server: ImageServer
     recipe: Recipe
@@ -78,7 +78,7 @@ class IsoMedia:
     _own: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
-        # The tool takes 60 ms per host: threads of its own, or a fleet's calls to BMCs would stand in line behind it.
+        # The tool takes 60 ms per host. It has its own threads, so that calls to BMCs do not queue behind it.
         makers = min(MAKERS, os.cpu_count() or 1, 1 + len(self.recipe.devices) // HOSTS_PER_MAKER)
         self._makers_pool = ThreadPoolExecutor(makers)
         self._first = threading.Lock()
@@ -92,10 +92,10 @@ class IsoMedia:
             maker.close()
 
     def publish(self, host: str) -> str | None:
-        """Have the host's ISO made and served; its URL, or None: not yet.
+        """Have the host's ISO made and served; return its URL, or None while it is being made.
 
         Raises:
-            OkdBaremetalError: No base ISO, no tool, no payload, or one of them refused; or it cannot be served.
+            OkdBaremetalError: Base ISO, tool or payload are missing or unusable, or the ISO cannot be served.
         """
         if host not in self._orders:
             self._orders[host] = self._makers_pool.submit(self._make, host)
@@ -113,11 +113,11 @@ class IsoMedia:
         return self.server.publish(host, made)
 
     def _maker(self) -> IsoMaker:
-        """This thread's."""
+        """Return the maker of this thread."""
         recipe = self.recipe
         if not hasattr(self._own, "maker"):
             tool = find_coreos_installer()
-            with self._first:  # downloads, the others find it in the cache
+            with self._first:  # the first thread downloads the base ISO, the others find it in the cache
                 base = ensure_base(recipe.base_sha256, recipe.base_url, self.report)
             self._own.maker = IsoMaker(base, recipe.base_sha256, tool)
             self._makers.append(self._own.maker)
@@ -125,17 +125,17 @@ class IsoMedia:
         return maker
 
     def is_ours(self, url: str, host: str) -> bool:
-        """Whether the image at `url` is an ISO of this or of an earlier run for `host`."""
+        """Whether the image at `url` is an ISO that this or an earlier run made for `host`."""
         return self.server.is_ours(url, host)
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of it; None: unknown here."""
+        """Return the bytes sent of the ISO at `url`; None if unknown."""
         return self.server.sent(url)
 
     def progress(self, url: str) -> str:
-        """Which reader has read how much of it; empty: none yet, or unknown."""
+        """Return who has read how much of the ISO at `url`; empty if nobody has, or if unknown."""
         return self.server.progress(url)
 
     def digest(self, host: str) -> str:
-        """SHA-256 of the ISO that was published for `host`."""
+        """Return the SHA-256 of the ISO that was published for `host`."""
         return self._digests[host]

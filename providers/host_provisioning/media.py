@@ -1,6 +1,6 @@
-"""HTTP server for boot ISOs: base plus patches, with Range, counting what each reader was sent of each path.
+"""HTTP server for boot ISOs: serves base plus patches, supports Range, counts the bytes sent to each reader.
 
-A thread per reader: 1000 of them at once take less memory and less time than the ISOs take to send.
+Each reader has a thread. Even for 1000 readers, the threads cost little beside sending the ISOs.
 """
 
 import errno
@@ -18,9 +18,9 @@ from typing import IO, Any, Self
 from boot_media.iso import Iso, place_pattern
 from providers.base.errors import ProvisioningError
 
-CHUNK = 1024 * 1024  # of one system call
-IDLE_S = 120  # a BMC that reads nothing for so long has gone
-READERS = 1024  # that may wait to be let in: a whole fleet begins to read at once
+CHUNK = 1024 * 1024  # bytes per system call
+IDLE_S = 120  # a BMC that reads nothing for this long has gone
+READERS = 1024  # connections that may wait to be accepted: all BMCs begin to read at once
 MB = 1_000_000
 RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 Span = tuple[int, int]
@@ -28,12 +28,10 @@ Span = tuple[int, int]
 
 
 def span_of(header: str | None, size: int) -> Span | None:
-    """What a Range header asks for of `size` bytes.
+    """Return the span of `size` bytes that a Range header requests, or None if it cannot be satisfied.
 
-    A header that is no single byte range is ignored, as RFC 9110 section 14.2 allows.
-
-    Returns:
-        The span, or None where it cannot be satisfied.
+    Without a header the span is everything. A header that is not a single byte range counts as none, as RFC 9110
+    section 14.2 allows.
     """
     match = _range(header)
     if match is None:
@@ -51,7 +49,7 @@ def _range(header: str | None) -> re.Match[str] | None:
 
 
 def pieces(iso: Iso, span: Span) -> Iterator[Span | bytes]:
-    """The span in order: bytes of a patch as they are, and spans of the base."""
+    """Yield the pieces of a span in order: bytes of a patch, or a span of the base ISO."""
     at, end = span
     for offset, content in iso.patches:
         stop = offset + len(content)
@@ -67,13 +65,13 @@ def pieces(iso: Iso, span: Span) -> Iterator[Span | bytes]:
 
 
 class MediaServer:
-    """Serves published ISOs under `/<digest>/<host>.iso` from the first publication on until it is closed.
+    """Serves published ISOs as `/<digest>/<host>.iso`, from the first publication until it is closed.
 
-    The digest covers the host's Ignition, so the path cannot be guessed without it.
+    The digest covers the host's Ignition config, so nobody can guess the path without it.
 
     Args:
         address: Address of this machine that BMCs reach.
-        port: TCP port; 0 takes a free one.
+        port: TCP port; 0 picks a free one.
     """
 
     def __init__(self, address: str, port: int) -> None:
@@ -90,10 +88,10 @@ class MediaServer:
         self.close()
 
     def publish(self, host: str, iso: Iso) -> str:
-        """Serve `iso` for `host`; its URL.
+        """Serve `iso` for `host`, and return its URL.
 
         Raises:
-            ProvisioningError: The address or port cannot be had.
+            ProvisioningError: The server cannot listen on the address or port.
         """
         path = f"/{iso.place(host)}"
         with self._lock:
@@ -103,16 +101,16 @@ class MediaServer:
         return f"http://{self.address}:{self.port}{path}"
 
     def is_ours(self, url: str, host: str) -> bool:
-        """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
+        """Whether `url` is that of an ISO which this or an earlier run made for `host`, whatever its digest."""
         return bool(re.fullmatch(rf"http://{re.escape(self.address)}(:\d+)?/{place_pattern(host)}", url))
 
     def sent(self, url: str) -> int:
-        """Bytes sent of the ISO at `url`, headers not counted, and what was sent twice counted twice."""
+        """Return the bytes sent of the ISO at `url`, without headers; repeated bytes count again."""
         with self._lock:
             return self._sent[_path(url)].total()
 
     def progress(self, url: str) -> str:
-        """Which reader has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty: nobody."""
+        """Return who has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty if nobody."""
         path = _path(url)
         with self._lock:
             return ", ".join(
@@ -129,12 +127,12 @@ class MediaServer:
             server.server_close()
 
     def find(self, path: str) -> Iso | None:
-        """The ISO published at `path`."""
+        """Return the ISO published at `path`, or None."""
         with self._lock:
             return self._published.get(path)
 
     def count(self, path: str, reader: str, sent: int) -> None:
-        """Add to what `reader` was sent of `path`."""
+        """Add `sent` bytes to those that `reader` was sent of `path`."""
         with self._lock:
             self._sent[path][reader] += sent
 
@@ -163,7 +161,7 @@ class _HttpServer(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is its own affair; the counters say what it got."""
+        """Ignore a client that went away; the counters have what it received."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -172,18 +170,18 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "okd-baremetal"
     sys_version = ""
     timeout = IDLE_S
-    disable_nagle_algorithm = True  # else the body of a small range waits for the reader's delayed ACK of the header
+    disable_nagle_algorithm = True  # otherwise a small body waits for the reader's delayed ACK of the header
 
     def do_GET(self) -> None:
-        """Send the ISO, or the part of it that is asked for."""
+        """Send the ISO, or the requested part of it."""
         self._answer(with_body=True)
 
     def do_HEAD(self) -> None:
-        """Send what a GET would say about the ISO."""
+        """Send the headers that a GET would."""
         self._answer(with_body=False)
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing: standard error is the operator's screen, and the path is as good as a password."""
+        """Log nothing: standard error is the operator's screen, and the path is as good as a password."""
 
     def _answer(self, *, with_body: bool) -> None:
         iso = self.server.media.find(self.path)
@@ -211,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
                     self._send(base, piece)
 
     def _send(self, base: IO[bytes], piece: Span | bytes) -> None:
-        """Send it, counting every byte that went out, also to a reader that then goes away."""
+        """Send a piece and count every byte that was sent, even to a reader that goes away in the middle."""
         at, end = (0, len(piece)) if isinstance(piece, bytes) else piece
         writable = select.poll()
         writable.register(self.connection, select.POLLOUT)

@@ -1,4 +1,4 @@
-"""One role's rollout: what is wanted of each host, and what is recorded of it."""
+"""Inputs and outputs of `HostProvisioning`."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -20,27 +20,27 @@ class HostSpec(Model):
     """One host to install."""
 
     bmc: BmcAccess
-    """Its CA is empty where that of all holds."""
+    """If its CA is empty, `HostProvisioningSpec.ca` applies."""
     address: str
-    """Where the installed system answers."""
+    """Address at which the installed system answers."""
     root_device: str
-    """Disk that is wiped, as `/dev/…`."""
+    """Disk that the installation wipes, as `/dev/…`."""
 
 
 class MachineId(Model):
-    """Who answers behind a host's BMC, as `BmcHost` found it."""
+    """The machine behind a host's BMC, as `BmcHost` found it."""
 
     uuid: str = ""
     serial: str = ""
 
     @property
     def identity(self) -> Identity:
-        """For comparisons."""
+        """The same, for comparison with what a BMC reports."""
         return Identity(self.uuid, self.serial)
 
     @property
     def own(self) -> str:
-        """What is this machine's alone, lower case: its UUID, else its serial number; empty: neither is."""
+        """The machine's unique UUID, else its unique serial number, in lower case; empty if neither is unique."""
         return usable(self.identity).lower()
 
 
@@ -53,42 +53,42 @@ class HostProvisioningSpec(Spec):
     role: Role
     hosts: dict[str, HostSpec]
     identities: dict[str, MachineId] = {}
-    """By host; what is missing is not compared."""
+    """By host; the identity of a host that is missing here is not compared."""
     passwords: dict[str, SecretStr]
-    """Of the BMCs, by host."""
+    """Passwords of the BMCs, by host."""
     ca: str = ""
-    """PEM of the CA that signed the BMCs' certificates; empty: the system's CAs."""
+    """PEM of the CA that signed the BMCs' certificates; if empty, the system's CAs apply."""
     media_address: str = ""
-    """Address of this machine that the BMCs reach; boot ISOs are served there while hosts are installed."""
+    """Address of this machine that the BMCs reach; it serves the boot ISOs while hosts are installed."""
     media_port: int
     media_url: str = ""
-    """In place of these: of the folder of a web server that has the boot ISOs."""
+    """URL of a folder on a web server that has the boot ISOs; replaces address and port."""
     base_iso_sha256: str
     base_iso_url: str = ""
-    """Where to get the base ISO when the cache does not have it."""
+    """URL to download the base ISO from if it is not in the cache."""
     ignition_sha256: dict[str, str]
-    """Digest of each host's composed Ignition: what a preview shows of it."""
+    """Digest of each host's composed Ignition config, for previews to show."""
     ours: dict[str, SecretStr] = {}
-    """Our part of each host's Ignition, as JSON text. Only an input: the outputs do not repeat it."""
+    """This program's part of each host's Ignition config, as JSON text. Only an input; the outputs omit it."""
     keyfiles: dict[str, dict[str, SecretStr]] = {}
-    """NetworkManager's keyfiles by host and file name, for the boot ISO; `ours` has them as well. Only an input."""
+    """Keyfiles by host and file name, for the boot ISO; `ours` contains them as well. Only an input."""
     payload_sha256: str
     """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
     reinstall: dict[str, str] = {}
-    """By host, serial or UUID: a line that is new since the last successful `up` has that host installed anew."""
+    """Serial or UUID by host. A line that is new since the last successful `up` reinstalls its host."""
     unicast: bool = False
-    """True: the hosts list each other as VRRP peers for good, so none can be added once some are installed."""
+    """If true, each host has a fixed list of its VRRP peers, so no host can be added once some are installed."""
     stack: str
     api_name: str
     """DNS name of the API, for TLS probes by address."""
     deadline_s: float = 3600
-    """Time for each host, in seconds."""
+    """Time for the installation of each host, in seconds."""
     rows: dict[str, str] = {}
-    """URN by host, in whose row its progress is shown; where none is given, in this resource's."""
+    """By host, URN of the resource in whose row its progress is shown; without one, it is this resource."""
 
     @classmethod
     def of(cls, plan: "ClusterPlan", role: Role, rendered: "Rendered", stack: str) -> Self:
-        """The servers of one role of a plan, with their rendered files."""
+        """Build the spec of one role's servers of a plan, with their rendered files."""
         options, servers = plan.options, plan.of(role)
         payload = getattr(options.payload, role.pool)
         ours = {server.name: own_config(rendered.of(server)) for server in servers}
@@ -119,7 +119,7 @@ class HostProvisioningSpec(Spec):
         )
 
     def identity_of(self, name: str) -> MachineId:
-        """Who answers behind a host's BMC."""
+        """Return the machine behind a host's BMC."""
         return self.identities.get(name, UNIDENTIFIED)
 
 
@@ -132,22 +132,21 @@ def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:
 
 
 class InstallationRecord(Model):
-    """What is known of an installed host."""
+    """Record of an installed host."""
 
     uuid: str
-    """What is the machine's alone, see `MachineId.own`."""
+    """Identity of the machine, see `MachineId.own`."""
     iso_sha256: str
-    """Empty: found installed, adopted."""
+    """Digest of the boot ISO; empty if the host was found installed and adopted."""
     at: str
-    """In UTC."""
+    """Time of the record, in UTC."""
 
 
 class HostProvisioningOuts(Outs):
-    """The installation of one role's hosts."""
+    """The installation of one role's hosts; each output is by host."""
 
     installed: dict[str, InstallationRecord] = {}
-    """By host."""
     steps: dict[str, dict[str, float]] = {}
-    """By host: seconds spent in each step."""
+    """Seconds spent in each step."""
     requests: dict[str, int] = {}
-    """By host: requests sent to its BMC."""
+    """Number of requests sent to the BMC."""

@@ -1,4 +1,4 @@
-"""RPC shell of `HostProvisioning`."""
+"""Pulumi's calls for `HostProvisioning`."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -32,12 +32,12 @@ NEIGHBOUR_S = 1.0
 
 
 class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOuts]):
-    """Create and update install the hosts without a record; a host with one is never touched again."""
+    """Create and update install the hosts without a record; a host with one is touched only by `reinstall`."""
 
     input_only: ClassVar[tuple[str, ...]] = ("ours", "keyfiles")
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
-        """Say in the preview whose disk the change wipes, and whom it leaves alone."""
+        """Name in the preview the hosts whose disks the change wipes, and those that it leaves alone."""
         old, new = self.known_spec(_olds), self.known_spec(_news)
         if old and new:
             for line in records.notes(old, self.outs_of(_olds), new):
@@ -56,22 +56,22 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
         return _provision(new, outs, records.named_anew(old, new))
 
     def _read(self, spec: HostProvisioningSpec, outs: HostProvisioningOuts) -> HostProvisioningOuts | None:
-        """Warn of what is installed and does not run; `BmcHost` cannot know that it should."""
+        """Warn of installed hosts that are off; `BmcHost` does not know that they should run."""
         installed = [name for name in spec.hosts if name in outs.installed]
         with ThreadPoolExecutor(THREADS) as pool:
             powers = list(pool.map(partial(_power, spec), installed))
         if off := [name for name, power in zip(installed, powers, strict=True) if power is Power.OFF]:
-            plugin.warnings(spec.urn)(f"installed, and off: {', '.join(off)}")
+            plugin.warnings(spec.urn)(f"installed, but off: {', '.join(off)}")
         return outs
 
 
 def _provision(
     spec: HostProvisioningSpec, outs: HostProvisioningOuts, again: Mapping[str, str]
 ) -> HostProvisioningOuts:
-    """Install what has no record, and anew what `again` names.
+    """Install the hosts without a record, and reinstall those that `again` names.
 
     Raises:
-        ProvisioningError: At least one host failed; the others are found installed by the next run.
+        ProvisioningError: At least one host failed; the next run finds the others installed.
     """
     installed = records.still_installed(outs.installed, spec)
     anew = {name: who for name, who in again.items() if name in installed}
@@ -122,10 +122,10 @@ def _installation(
     bmc = _bmc(spec, name)
     report = plugin.rows(spec.urn, spec.rows, name)
     world = World(bmc, SYSTEM_CLOCK, media, is_up, report, lock.held(bmc.url))
-    # The disk of a host that runs is wiped for the machine alone that the operator names.
+    # A host that runs is wiped only if it is the machine that `reinstall` names.
     uuid = anew.get(name, spec.identity_of(name).own)
     target = Target(name, uuid, spec.hosts[name].address, anew=name in anew)
-    # A thousand servers report as much as a hundred.
+    # Above 100 hosts, each reports less often, so that the total stays the same.
     return Installation(target, world, spec.deadline_s, max(HEARTBEAT_S, len(spec.hosts) / 10))
 
 
@@ -137,7 +137,7 @@ def _bmc(spec: HostProvisioningSpec, name: str) -> BmcClient:
 
 
 def _power(spec: HostProvisioningSpec, name: str) -> Power | None:
-    """None: it cannot be seen, which the host's own refresh reports."""
+    """Return the host's power state, or None if it cannot be read; the refresh of its `BmcHost` reports why."""
     bmc = _bmc(spec, name)
     try:
         with lock.held(bmc.url):

@@ -1,4 +1,4 @@
-"""Which hosts an update installs, which it leaves alone, and what it refuses: decided from the records alone."""
+"""Decides from inputs and records which hosts an update installs, leaves alone or refuses."""
 
 from collections.abc import Iterator, Mapping, Set
 
@@ -10,33 +10,33 @@ INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_a
 
 
 def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
-    """What is wrong with the inputs."""
+    """Yield the faults of the inputs."""
     for key in ("passwords", "ours", "ignition_sha256"):
         if missing := sorted(new.hosts.keys() - getattr(new, key).keys()):
-            yield Fault(key, f"nothing for {', '.join(missing)}", "give one for each host")
+            yield Fault(key, f"missing for {', '.join(missing)}", "give one for each host")
     if old and old.hosts and new.unicast:
         for name in sorted(new.hosts.keys() - old.hosts.keys()):
-            what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP"
+            what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP"
             yield Fault("hosts", what, "remove it")
     for name, who in named_anew(old, new).items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):
             what = f"reinstall.{name} names {who}, the host is {named(identity)}"
-            yield Fault("reinstall", what, "name what is its own, or remove the line")
+            yield Fault("reinstall", what, "name its own serial or UUID, or remove the line")
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
-    """Whose disk an update wipes, and whom it leaves alone, for the preview."""
+    """Yield a line on the hosts whose disks an update wipes, and one on those that it leaves alone."""
     anew = sorted(outs.installed.keys() & named_anew(old, new).keys())
     kept = sorted(outs.installed.keys() - anew)
     if anew:
-        yield f"installed anew, its disk wiped, as `reinstall` says: {', '.join(anew)}"
+        yield f"reinstalled, disk wiped, as `reinstall` requests: {', '.join(anew)}"
     if kept and any(getattr(old, key) != getattr(new, key) for key in INTO_THE_ISO):
         yield f"installed already, and not touched by this change: {', '.join(kept)}"
 
 
 def named_anew(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> dict[str, str]:
-    """Lines of `reinstall` that are new since the last `up` that succeeded: only these mean something."""
+    """Return the lines of `reinstall` that are new since the last successful `up`; only these have an effect."""
     before = old.reinstall if old else {}
     return {name: who for name, who in new.reinstall.items() if before.get(name) != who}
 
@@ -44,7 +44,7 @@ def named_anew(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> d
 def still_installed(
     recorded: Mapping[str, InstallationRecord], spec: HostProvisioningSpec
 ) -> dict[str, InstallationRecord]:
-    """The records that hold: of hosts that are still wanted and still the same machine."""
+    """Return the valid records: those of hosts that are still wanted and still the same machine."""
     return {
         name: record
         for name, record in recorded.items()
@@ -53,14 +53,16 @@ def still_installed(
 
 
 def summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception], done: Set[str]) -> ProvisioningError:
-    """The error of an update in which hosts failed.
+    """Return the error of an update in which hosts failed.
 
-    It leaves no record: what `reinstall` has done already it would do again, so `done` is named.
+    A failed update leaves no record, so the next would repeat every reinstallation. The message therefore names the
+    hosts in `done`, which are reinstalled already.
     """
     lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
     count = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts"
-    what = f"{count} did not get there:{lines}\nHosts that are not named here run"
-    fix = "run `pulumi up` again, which goes on with those that are"
+    what = f"{count} were not installed:{lines}\nAll others run"
+    fix = "run `pulumi up` again, which retries those hosts"
     if done:
-        fix += f". Before it, take out of `reinstall` what was reinstalled already: {', '.join(sorted(done))}"
+        names = ", ".join(sorted(done))
+        fix += f". Before that, remove from `reinstall` the hosts that are reinstalled already: {names}"
     return ProvisioningError(what, fix=fix)

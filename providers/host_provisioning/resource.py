@@ -1,4 +1,4 @@
-"""Face of `HostProvisioning`."""
+"""The class of `HostProvisioning` in the graph."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from providers.host_provisioning.provider import HostProvisioningProvider
 
 
 class HostProvisioning(BaremetalResource, module="baremetal", name="HostProvisioning"):
-    """The installation of one role's hosts. Installed once: a changed input applies to hosts installed later."""
+    """The installation of one role's hosts. A changed input applies only to hosts that are installed later."""
 
     installed: pulumi.Output[dict[str, dict[str, str]]]
-    """By host: `uuid`, `iso_sha256` (empty: found installed, adopted) and `at`, in UTC."""
+    """By host: `uuid`, `iso_sha256` (empty if found installed and adopted) and `at`, in UTC."""
     steps: pulumi.Output[dict[str, dict[str, Any]]]
     """By host: seconds spent in each step."""
     requests: pulumi.Output[dict[str, int]]
-    """By host: requests sent to its BMC."""
+    """By host: number of requests sent to its BMC."""
 
     def __init__(
         self,

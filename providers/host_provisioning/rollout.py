@@ -1,4 +1,4 @@
-"""All hosts of a role at once: asyncio owns the waits, a bounded pool of threads makes the calls."""
+"""Installs all hosts of a role at once: asyncio does the waiting, a bounded pool of threads makes the calls."""
 
 import asyncio
 import resource
@@ -10,8 +10,10 @@ from providers.base.errors import EngineGoneError, OkdBaremetalError
 from providers.host_provisioning.engine import Installation
 from wires.redfish.steps import Waits, jittered
 
-THREADS = 256  # a call holds one as long as its BMC takes; 200 kept 1000 BMCs of 50 to 300 ms busy (measured 2026-11)
-LOOKS_PER_S = 300.0  # a look is 2 ms of CPU, and one process has one core
+THREADS = (
+    256  # a call holds a thread until its BMC answers; 200 kept 1000 BMCs of 50 to 300 ms busy (measured 2026-11)
+)
+LOOKS_PER_S = 300.0  # one request takes 2 ms of CPU, and one process has one core
 WATCH_S = 0.5
 
 Pause = Callable[[float], Awaitable[None]]
@@ -26,7 +28,7 @@ def roll_out(
         The error of each host that failed.
 
     Raises:
-        EngineGoneError: Nobody waits for the result any more; every host stops after the request under way.
+        EngineGoneError: The Pulumi engine is gone; every host stops after its current request.
     """
     ways = {name: installation.run() for name, installation in hosts.items()}
     allow_open_files()
@@ -39,7 +41,7 @@ def roll_out(
 
 
 def allow_open_files() -> None:
-    """Raise this process' limit of open files, 1024 by custom, as far as it may: a host has up to five."""
+    """Raise this process's limit of open files, usually 1024, to its maximum: a host needs up to five."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
@@ -80,7 +82,7 @@ async def _one(way: Waits, pool: ThreadPoolExecutor, pause: Pause) -> OkdBaremet
 
 
 async def _watch(clock: Clock) -> None:
-    """Fail as soon as the clock notices that the engine is gone."""
+    """Fail as soon as the clock notices that the Pulumi engine is gone."""
     while True:
         clock.sleep(0)
         await asyncio.sleep(WATCH_S)

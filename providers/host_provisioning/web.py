@@ -1,4 +1,4 @@
-"""Boot ISOs on a web server of the operator's, for BMCs that cannot reach the provisioner."""
+"""Boot ISOs on the operator's own web server, for BMCs that cannot reach the provisioner."""
 
 import http.client
 import re
@@ -12,21 +12,21 @@ ANSWER_S = 30.0
 
 
 class WebServer:
-    """Asked whether it has what `okd-baremetal isos` wrote; what it sends, and to which reader, is unknown here.
+    """Checks that a web server has the ISOs that `okd-baremetal isos` wrote. It cannot count what the server sends.
 
     Args:
-        url: Of the folder that has `<digest>/<host>.iso`.
-        stack: Whose ISOs they are.
+        url: URL of the folder that contains `<digest>/<host>.iso`.
+        stack: Name of the stack, for the fix.
     """
 
     def __init__(self, url: str, stack: str) -> None:
         self.url, self.stack = url.rstrip("/"), stack
 
     def publish(self, host: str, iso: Iso) -> str:
-        """See that the server has `iso`; its URL.
+        """Check that the server has `iso`, and return its URL.
 
         Raises:
-            ProvisioningError: It does not, or has another one; with the command that makes it.
+            ProvisioningError: It has none or another one; the message has the command that makes it.
         """
         url = f"{self.url}/{iso.place(host)}"
         try:
@@ -43,20 +43,20 @@ class WebServer:
         raise ProvisioningError(what, where=url, fix=fix)
 
     def is_ours(self, url: str, host: str) -> bool:
-        """Whether `url` is an ISO of this or of an earlier run for `host`, whatever its digest."""
+        """Whether `url` is that of an ISO which this or an earlier run made for `host`, whatever its digest."""
         return bool(re.fullmatch(rf"{re.escape(self.url)}/{place_pattern(host)}", url))
 
     def sent(self, url: str) -> int | None:
-        """Bytes sent of the ISO at `url`: unknown here."""
+        """Return None: the bytes sent by this server are unknown."""
         return None
 
     def progress(self, url: str) -> str:
-        """Which reader has read how much of it: unknown here."""
+        """Return an empty line: the readers of this server are unknown."""
         return ""
 
 
 def _length(url: str) -> str | None:
-    """What a HEAD says of it."""
+    """Return the Content-Length that the server answers to a HEAD."""
     asked = urllib.request.Request(url, method="HEAD")  # noqa: S310  (http or https: judged with the options)
     with urllib.request.urlopen(asked, timeout=ANSWER_S) as answer:  # noqa: S310
         length: str | None = answer.headers.get("Content-Length")

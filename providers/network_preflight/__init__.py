@@ -1,1 +1,1 @@
-"""Nobody else on the segment has the VIPs or their router ids, and the names lead to them."""
+"""`NetworkPreflight`: VIPs and VRIDs are free on the segment, and DNS resolves the cluster's names to the VIPs."""

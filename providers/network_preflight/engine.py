@@ -1,4 +1,4 @@
-"""Judgement of the segment before a VIP is claimed or moved: who has it, who has its router id, where names lead."""
+"""Judges the network before a VIP is claimed or moved: who answers it, who advertises its VRID, and what DNS says."""
 
 from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
@@ -12,13 +12,13 @@ from wires.segment.macs import described
 from wires.segment.vrrp import Advert
 
 BELOW_APPS = "preflight.apps"
-"""A name that nobody has written down: only a wildcard answers it."""
+"""A name without a record of its own: only a wildcard record answers it."""
 SUGGESTED = 3
 RECORD = {4: "A", 6: "AAAA"}
 
 
 def judge(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Verdict:
-    """Probe everything, whatever is found on the way."""
+    """Probe and judge everything, even after a finding."""
     claims = (spec.api, spec.ingress)
     notes = [note for claim in claims for vip in claim.vips for note in _vip(spec, claim, vip, probe)]
     return Verdict((*notes, *_router_ids(spec, claims, probe), *_names(spec, probe)))
@@ -37,12 +37,12 @@ def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkPr
             spec.severity.vip,
             what,
             f"answered by {seen}, wanted nobody but {', '.join(claim.holders)}",
-            "end that machine, or take the address from it; the switch knows the port of its MAC",
+            "switch that machine off, or remove the address from it; the switch shows the port of its MAC",
         )
 
 
 def _strangers(claim: VipClaim, macs: frozenset[str], probe: NetworkProbe) -> frozenset[str]:
-    """Those that are no MAC of a machine that may hold the VIP."""
+    """Return the MACs that belong to no machine that may hold the VIP."""
     left = macs - frozenset(claim.macs)
     families = {ip_address(vip).version for vip in claim.vips}
     for address in (address for addresses in claim.holders.values() for address in addresses):
@@ -64,7 +64,7 @@ def _router_ids(spec: NetworkPreflightSpec, claims: Sequence[VipClaim], probe: N
 
 
 def _foreign(claim: VipClaim, adverts: Collection[Advert], probe: NetworkProbe) -> list[Advert]:
-    """Adverts of its router id by others; in another family, the same id is another virtual router."""
+    """Return other machines' adverts of the claim's VRID; in another family, the same VRID is another router."""
     families = {ip_address(vip).version for vip in claim.vips}
     own = {address for addresses in claim.holders.values() for address in addresses}
     found = [
@@ -74,7 +74,7 @@ def _foreign(claim: VipClaim, adverts: Collection[Advert], probe: NetworkProbe) 
         and ip_address(advert.source).version in families
         and advert.source not in own
     ]
-    # By IPv6 multicast a machine speaks from its link-local address, which nothing of the plan names.
+    # Over IPv6 multicast, a machine advertises from its link-local address, which the plan does not know.
     strangers = _strangers(claim, frozenset(advert.mac for advert in found), probe)
     return [advert for advert in found if advert.mac in strangers]
 
@@ -89,7 +89,7 @@ def _clash(advert: Advert) -> str:
 
 def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int]) -> str:
     if spec.phase is Phase.PRODUCTION:
-        return "have the other cluster take another one: the machines of this one keep theirs"
+        return "give the other cluster another VRID: the installed machines of this one keep theirs"
     first, *more = map(str, free_router_ids(taken)[:SUGGESTED])
     return f"`pulumi config set --path vrids.{claim.option} {first}` (nobody advertises {', '.join(more)} either)"
 
@@ -109,7 +109,7 @@ def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
                     spec.severity.dns,
                     f"{name}.{spec.domain}",
                     f"the resolver of this machine answers {answer}, wanted {vip} alone",
-                    f"write in the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
+                    f"add to the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
                 )
 
 

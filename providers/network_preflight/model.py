@@ -1,4 +1,4 @@
-"""What is wanted of the network, and how it is probed."""
+"""Inputs of `NetworkPreflight`, and the protocol of its probes."""
 
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol, Self
@@ -13,23 +13,24 @@ if TYPE_CHECKING:
 
 
 class VipClaim(Model):
-    """A VIP, and which machines of the cluster may have it."""
+    """A VIP, and the machines of the cluster that may hold it."""
 
     what: str
-    """For people: API VIP, Ingress VIP."""
+    """Name in messages: API VIP or Ingress VIP."""
     option: str
-    """Its key in `vrids`."""
+    """Key of its VRID in the option `vrids`."""
     vips: tuple[str, ...]
-    """One per family."""
+    """One address per family."""
     router_id: int
+    """Its VRID."""
     holders: dict[str, tuple[str, ...]]
     """Addresses of each machine that may hold it, by name."""
     macs: tuple[str, ...] = ()
-    """Of those of them whose MAC is known beforehand."""
+    """MACs of those machines, as far as the plan knows them."""
 
     @classmethod
     def of(cls, what: str, option: str, vip: "Vip", holders: Iterable["Machine"], macs: tuple[str, ...] = ()) -> Self:
-        """The claim of a planned VIP."""
+        """Build the claim of a planned VIP."""
         return cls(
             what=what,
             option=option,
@@ -41,18 +42,18 @@ class VipClaim(Model):
 
 
 class NetworkPreflightSpec(Spec):
-    """What is wanted of the network; a changed input has it probed again."""
+    """The VIPs and names of a cluster; a changed input repeats the probes."""
 
     phase: Phase
     domain: str
-    """The cluster's."""
+    """Domain of the cluster."""
     api: VipClaim
     ingress: VipClaim
     severity: NetworkFindings
 
     @classmethod
     def of(cls, plan: "ClusterPlan") -> Self:
-        """What a plan wants."""
+        """Build the spec of a plan."""
         first = (plan.bootstrap, *plan.control_plane)
         return cls(
             phase=plan.options.phase,
@@ -64,28 +65,28 @@ class NetworkPreflightSpec(Spec):
 
 
 class NetworkProbe(Protocol):
-    """What the judgement asks of the world; nothing is changed."""
+    """Probes of the network; they change nothing."""
 
     def macs_of(self, address: str) -> frozenset[str]:
-        """MACs that answer an address.
+        """Return the MACs that answer an address.
 
         Raises:
-            SegmentError: It cannot be asked from here.
+            SegmentError: This machine cannot probe its segment.
         """
         ...
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
-        """What VRRP advertises on the networks of these addresses.
+        """Return the VRRP adverts on the segments of these addresses.
 
         Raises:
-            SegmentError: It cannot be received here.
+            SegmentError: This machine cannot receive VRRP there.
         """
         ...
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
-        """Addresses of a name, of IP version 4 or 6, as this machine's resolver has them.
+        """Return the addresses of a name, of IP version 4 or 6, that this machine's resolver answers.
 
         Raises:
-            OSError: It has none.
+            OSError: The resolver has none.
         """
         ...

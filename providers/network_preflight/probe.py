@@ -1,4 +1,4 @@
-"""Probes the segment and the resolver for the preflight. Nothing is changed."""
+"""Probes the segment and the resolver from this machine, and changes nothing."""
 
 import socket
 from collections.abc import Collection
@@ -10,7 +10,7 @@ from wires.segment.neighbours import answering_macs, interface_to
 from wires.segment.vrrp import Advert
 
 LISTEN_S = 4.0
-"""Four adverts of a master that speaks each second, as nearly all do; a backup waits as long before it takes over."""
+"""Time for four adverts at VRRP's default of one per second; a backup waits about as long before it takes over."""
 QUESTIONS = 3
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 
@@ -22,7 +22,7 @@ class LocalNetworkProbe:
     report: Report
 
     def macs_of(self, address: str) -> frozenset[str]:
-        """See `NetworkProbe`; asks more than once, as RFC 5227 does: a lost answer would make a stranger."""
+        """See `NetworkProbe`; asks several times, as RFC 5227 does, because a lost answer would hide a machine."""
         interface = interface_to(address)
         return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
 
@@ -33,6 +33,6 @@ class LocalNetworkProbe:
         return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
-        """See `NetworkProbe`; one family at a time, or of /etc/hosts the first line alone would count."""
+        """See `NetworkProbe`; asks for one family: for both, only the first line of /etc/hosts would count."""
         found = socket.getaddrinfo(name, None, FAMILY[version], socket.SOCK_STREAM)
         return frozenset(str(each[4][0]) for each in found)

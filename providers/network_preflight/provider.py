@@ -1,4 +1,4 @@
-"""RPC shell of `NetworkPreflight`."""
+"""Pulumi's calls for `NetworkPreflight`."""
 
 from providers.base.dynamic import Provider
 from providers.base.plugin import row, warnings
@@ -10,14 +10,14 @@ from providers.network_preflight.probe import LocalNetworkProbe
 
 
 class NetworkPreflightOuts(Outs):
-    """What was found."""
+    """Findings of the preflight."""
 
     warnings: list[str] = []
     unseen: list[str] = []
 
 
 class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOuts]):
-    """Probes and judges; owns nothing."""
+    """Create and update probe and judge, read probes and warns, delete does nothing."""
 
     def _create(self, spec: NetworkPreflightSpec) -> tuple[str, NetworkPreflightOuts]:
         return "network", _judged(spec)

@@ -1,4 +1,4 @@
-"""`NetworkPreflight`: no VIP of ours is anybody else's."""
+"""The class of `NetworkPreflight` in the graph."""
 
 from typing import Any
 
@@ -10,11 +10,12 @@ from providers.network_preflight.provider import NetworkPreflightProvider
 
 
 class NetworkPreflight(BaremetalResource, module="baremetal", name="NetworkPreflight"):
-    """What was found of the network; everything that claims or moves a VIP comes later."""
+    """Findings on the network; everything that claims or moves a VIP runs later."""
 
     warnings: pulumi.Output[list[str]]
+    """Findings that did not stop `up`, one line each."""
     unseen: pulumi.Output[list[str]]
-    """What could not be probed, and why."""
+    """Things that the preflight could not probe, and why."""
 
     def __init__(
         self,

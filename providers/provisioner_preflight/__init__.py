@@ -1,1 +1,1 @@
-"""What the provisioner must have before anything starts."""
+"""`ProvisionerPreflight`: the provisioner has everything that `up` needs."""

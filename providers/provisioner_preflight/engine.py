@@ -1,4 +1,4 @@
-"""Judgement of the provisioner: everything that `up` would fail on later, at once, each with what fixes it."""
+"""Judges the provisioner: reports at once everything on which `up` would fail later, each with its fix."""
 
 import errno
 import shlex
@@ -18,17 +18,18 @@ from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 
 HOW_TO = "docs/how-to/prepare-a-provisioner.md"
 GIB = 1024**3
-IGNITION_ROOM = 16 * 1024**2  # bytes; a bootstrap's config has 0.3 to 1.4 MB
-OLDEST_LIBVIRT = (9, 0, 0)  # the oldest that this program was tried with
-# Debian 12, QEMU 7.2, systemd in 256 MiB on one of two cores, from power on to multi-user: n=5 and n=2, 2026.
+IGNITION_ROOM = 16 * 1024**2  # bytes; the Ignition config of a bootstrap VM has 0.3 to 1.4 MB
+OLDEST_LIBVIRT = (9, 0, 0)  # the oldest version that this program was tested with
+# Measured with Debian 12, QEMU 7.2, systemd in 256 MiB on one of two cores, from power on to multi-user: n=5 and n=2,
+# 2026.
 EMULATION_COSTS = "a small system took 6 s to boot on two cores, 28 s beside five others; a real one was not tried"
 
 
 def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verdict, HostFacts | None]:
-    """Probe everything that the phase needs, whatever is found on the way.
+    """Probe and judge everything that the phase needs, even after a finding.
 
     Returns:
-        The verdict, and what libvirt reports; None: it was not asked, or did not answer.
+        The verdict, and libvirt's report of its host; None if the phase needs no libvirt, or libvirt did not answer.
     """
     facts, notes = None, list[Note]()
     if spec.phase is Phase.BOOTSTRAP:
@@ -44,7 +45,7 @@ def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verd
 
 
 def dotted(version: tuple[int, int, int]) -> str:
-    """`9.0.0`."""
+    """Return a version as `9.0.0`."""
     return ".".join(map(str, version))
 
 
@@ -57,13 +58,13 @@ def _no_libvirt(spec: ProvisionerPreflightSpec, error: HypervisorError) -> Itera
         )
     yield Fault(error.fault.where, error.fault.what, fix)
     things = "KVM" if spec.manage else f"KVM, pool {spec.pool}, base volume {spec.base_volume}"
-    yield Unseen(f"{things}: libvirt knows of them")
+    yield Unseen(f"{things}: only libvirt can report them")
 
 
 def _host(spec: ProvisionerPreflightSpec, facts: HostFacts) -> Iterator[Note]:
     if facts.version < OLDEST_LIBVIRT:
         seen, oldest = dotted(facts.version), dotted(OLDEST_LIBVIRT)
-        what = f"{seen} is older than {oldest}, the oldest that this program was tried with"
+        what = f"{seen} is older than {oldest}, the oldest that this program was tested with"
         yield Caution(Fault("libvirt", what))
     if spec.emulated:
         there = "though this host has KVM" if facts.kvm else "without KVM"
@@ -71,7 +72,7 @@ def _host(spec: ProvisionerPreflightSpec, facts: HostFacts) -> Iterator[Note]:
     elif not facts.kvm:
         yield Fault(
             "KVM",
-            "libvirt offers none for x86-64 guests, and the bootstrap VM wants it",
+            "libvirt offers none for x86-64 guests, but the bootstrap VM needs it",
             "`modprobe kvm_intel` or `modprobe kvm_amd` (virtualization must be on in the firmware), then restart "
             "libvirt; for a rehearsal `pulumi config set --path bootstrap.emulated true`",
         )
@@ -79,7 +80,7 @@ def _host(spec: ProvisionerPreflightSpec, facts: HostFacts) -> Iterator[Note]:
 
 def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool | None) -> Iterator[Note]:
     if spec.manage:
-        yield Unseen(f"room in pool {spec.pool}: this run makes it (provisioner.manage)")
+        yield Unseen(f"room in pool {spec.pool}: this run creates it (provisioner.manage)")
         return
     if pool is None:
         yield Fault(
@@ -94,7 +95,7 @@ def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool
         yield from _room(spec, pool)
         yield from _base_volume(spec, probe, pool)
         return
-    yield Unseen(f"base volume {spec.base_volume} and room: they are in pool {spec.pool}")
+    yield Unseen(f"base volume {spec.base_volume} and room: both are in pool {spec.pool}")
 
 
 def _room(spec: ProvisionerPreflightSpec, pool: Pool) -> Iterator[Note]:
@@ -105,7 +106,7 @@ def _room(spec: ProvisionerPreflightSpec, pool: Pool) -> Iterator[Note]:
             f"pool {spec.pool}",
             f"{free / GIB:.2f} GiB free, {wanted / GIB:.2f} GiB wanted: bootstrap.disk_gib is {spec.disk_gib}, "
             "and Ignition",
-            f"free room where `df -h {pool.path}` shows it{_on_host(spec)}, or lower bootstrap.disk_gib",
+            f"free space on the file system of {pool.path}{_on_host(spec)}, or lower bootstrap.disk_gib",
         )
 
 
@@ -130,7 +131,7 @@ def _fits(spec: ProvisionerPreflightSpec, where: str, volume: Volume) -> Iterato
     if volume.format != "qcow2":
         yield Fault(
             where,
-            f"libvirt takes it for {volume.format or 'nothing it knows'}, a qcow2 is wanted",
+            f"libvirt reports its format as {volume.format or 'unknown'}, wanted qcow2",
             f"unpack it (`unxz`, `gunzip`), or `qemu-img convert -O qcow2`; `qemu-img info {volume.path}` shows it",
         )
     elif volume.capacity > spec.disk_gib * GIB:
@@ -180,7 +181,7 @@ def _coreos_installer(probe: ProvisionerProbe) -> Iterator[Note]:
         fix = "`tools/coreos-installer`, or reinstall its package"
         yield Fault(where, f"{found.path} cannot be run", fix)
     elif found.version != COREOS_INSTALLER_VERSION:
-        what = f"version {found.version} at {found.path}: this program was tried with {COREOS_INSTALLER_VERSION}"
+        what = f"version {found.version} at {found.path}: this program was tested with {COREOS_INSTALLER_VERSION}"
         yield Caution(Fault(where, what))
 
 
@@ -220,13 +221,13 @@ def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
             fix = f"`ss -ltnp 'sport = :{port}'` shows by whom: end it, or set media.port to another one"
             yield Fault(f"media.port {port}", f"taken on {address}", fix)
         else:
-            what = f"cannot be had on {address} ({error.strerror})"
+            what = f"cannot be opened on {address} ({error.strerror})"
             yield Fault(f"media.port {port}", what, "run as root, or set media.port to one from 1024 on")
 
 
 def _payload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
     contents, faults = dict[str, bytes](), list[Fault]()
-    # In production bootstrap.ign is of no use: it may be gone, and its certificates last for a day.
+    # Phase production does not use bootstrap.ign; it may be gone, and its certificates expire after a day.
     names = ("bootstrap", "master", "worker") if spec.phase is Phase.BOOTSTRAP else ("master", "worker")
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""What is wanted of the provisioner, and how it is probed."""
+"""Inputs of `ProvisionerPreflight`, and the protocol of its probes."""
 
 from datetime import datetime
 from pathlib import Path
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class ProvisionerPreflightSpec(Spec):
-    """What is wanted of the provisioner; a changed input has it probed again."""
+    """Needs of a cluster on the provisioner; a changed input repeats the probes."""
 
     phase: Phase
-    """In `production` nothing of the VM is needed any more."""
+    """In `production` the bootstrap VM, and all that it needs, is not probed."""
     stack: str
     payload: PayloadDigests
     domain: str
-    """The cluster's."""
+    """Domain of the cluster."""
     libvirt_uri: str
     bridges: dict[str, str]
-    """Bridge by the key of platform.baremetal that names it."""
+    """Bridges by their keys in platform.baremetal."""
     vm: str
-    """Name of the bootstrap VM: the room that its own volumes take counts as free."""
+    """Name of the bootstrap VM; the space of its existing volumes counts as free."""
     emulated: bool
     pool: str
     base_volume: str
     base_sha256: str
-    """Of the base volume; empty: not compared."""
+    """Digest of the base volume; if empty, it is not compared."""
     disk_gib: int
     manage: bool
-    """True: pool and base volume are made later in the same run, of `image_source`."""
+    """If true, the same run creates pool and base volume later, from `image_source`."""
     image_source: str
     image_sha256: str
     media_address: str
@@ -44,7 +44,7 @@ class ProvisionerPreflightSpec(Spec):
 
     @classmethod
     def of(cls, plan: "ClusterPlan", stack: str) -> Self:
-        """What a plan wants."""
+        """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}
         return cls(
@@ -71,13 +71,13 @@ class ProvisionerPreflightSpec(Spec):
 
 
 class Bridge(Model):
-    """A network interface that shall be a bridge."""
+    """A network interface that ought to be a bridge."""
 
     is_bridge: bool
     up: bool
-    """Switched on."""
+    """Whether the interface is administratively up."""
     linked: bool
-    """At least one port has a link."""
+    """Whether at least one port has a link."""
 
 
 class Tool(Model):
@@ -85,72 +85,72 @@ class Tool(Model):
 
     path: Path
     version: str
-    """Empty: it cannot be run."""
+    """Empty if the program does not run."""
 
 
 class ProvisionerProbe(Protocol):
-    """What the judgement asks of the world; nothing is changed."""
+    """Probes of the provisioner; they change nothing."""
 
     def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
-        """What libvirt reports of its host.
+        """Return what libvirt reports of its host, with the pool and these volumes of it.
 
         Raises:
-            HypervisorError: Not reachable, silent, or it refuses.
+            HypervisorError: libvirt is unreachable, does not answer, or refuses.
         """
         ...
 
     def bridge(self, name: str) -> Bridge | None:
-        """An interface of this host."""
+        """Return an interface of this host, or None if it is missing."""
         ...
 
     def read(self, path: Path) -> None:
-        """Read a byte of a file of this host.
+        """Read one byte of a file, to prove that it is readable.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The file is unreadable.
         """
         ...
 
     def sha256(self, path: Path) -> str:
-        """Digest of a file of this host.
+        """Return the digest of a file.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The file is unreadable.
         """
         ...
 
     def base_iso(self, sha256: str) -> Path:
-        """Where the cache has the base ISO, when it has it."""
+        """Return the path of the base ISO in the cache, whether or not it exists."""
         ...
 
     def coreos_installer(self) -> Tool | None:
-        """The tool; None: there is none."""
+        """Return coreos-installer, or None if it is missing."""
         ...
 
     def payload(self, stack: str, name: str, sha256: str) -> bytes:
-        """A file of the stack's payload.
+        """Return a file of the stack's payload.
 
         Raises:
-            PayloadError: Missing, or another one.
+            PayloadError: The file is missing, or has another digest.
         """
         ...
 
     def kubeconfig(self, stack: str) -> Kubeconfig | None:
-        """The one beside a stack's payload.
+        """Return the kubeconfig beside the stack's payload, or None if it is missing.
 
         Raises:
-            PayloadError: It is of no use.
+            PayloadError: The kubeconfig is unusable.
         """
         ...
 
     def now(self) -> datetime:
-        """The time, with its zone."""
+        """Return the time, with its zone."""
         ...
 
     def listen(self, address: str, port: int) -> None:
-        """Take a TCP port for a moment.
+        """Listen on a TCP port for a moment.
 
         Raises:
-            OSError: It cannot be had.
+            OSError: The port is taken, or the address is not of this host.
         """
         ...

@@ -1,4 +1,4 @@
-"""Probes this host for the preflight: sockets, /sys, files, the tool, libvirt. Nothing is changed."""
+"""Probes this host (sockets, /sys, files, coreos-installer, libvirt), and changes nothing."""
 
 import hashlib
 import os
@@ -27,12 +27,12 @@ TOOL_S = 10
 
 @dataclass(frozen=True)
 class LocalProbe:
-    """`ProvisionerProbe` of the machine that this process runs on."""
+    """`ProvisionerProbe` of this machine."""
 
     report: Report
     interfaces: Path = Path("/sys/class/net")
     libvirt_s: float = 20
-    """How long libvirt may be silent: its library would wait for good."""
+    """Seconds to wait for libvirt, whose library would wait forever."""
 
     def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
         """See `ProvisionerProbe`."""
@@ -44,7 +44,7 @@ class LocalProbe:
             except Exception as error:
                 answer.set_exception(error)
 
-        # A daemon, since no call of the library can be ended from outside.
+        # A daemon thread, because nothing can end a call of the library from outside.
         threading.Thread(target=ask, daemon=True).start()
         try:
             return answer.result(self.libvirt_s)
@@ -59,7 +59,7 @@ class LocalProbe:
             flags = int((folder / "flags").read_text(), 16)
         except OSError:
             return None
-        # Not the bridge's own state: it stays "unknown" where ports forward at once.
+        # Ask the ports: the bridge's own state stays "unknown" if its ports forward at once.
         linked = any(self._has_link(port.name) for port in folder.glob("brif/*"))
         return Bridge(is_bridge=(folder / "bridge").is_dir(), up=bool(flags & IFF_UP), linked=linked)
 
@@ -69,7 +69,7 @@ class LocalProbe:
             file.read(1)
 
     def sha256(self, path: Path) -> str:
-        """See `ProvisionerProbe`; remembered for as long as the file is the same one, with the same time."""
+        """See `ProvisionerProbe`; cached by the file's inode, size and modification time."""
         seen = path.stat()
         remembered = cache_dir() / "digests" / f"{seen.st_dev}-{seen.st_ino}-{seen.st_size}-{seen.st_mtime_ns}"
         with path.open("rb") as file:
@@ -120,5 +120,5 @@ class LocalProbe:
     def _has_link(self, interface: str) -> bool:
         try:
             return (self.interfaces / interface / "carrier").read_text().strip() == "1"
-        except OSError:  # it is down
+        except OSError:  # the kernel refuses to read the carrier of an interface that is down
             return False

@@ -1,4 +1,4 @@
-"""RPC shell of `ProvisionerPreflight`."""
+"""Pulumi's calls for `ProvisionerPreflight`."""
 
 from providers.base.dynamic import Provider
 from providers.base.plugin import row, warnings
@@ -9,7 +9,7 @@ from providers.provisioner_preflight.probe import LocalProbe
 
 
 class ProvisionerPreflightOuts(Outs):
-    """What was found."""
+    """Findings of the preflight."""
 
     libvirt_version: str | None = None
     kvm: bool | None = None
@@ -18,7 +18,7 @@ class ProvisionerPreflightOuts(Outs):
 
 
 class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, ProvisionerPreflightOuts]):
-    """Probes and judges; owns nothing."""
+    """Create and update probe and judge, read probes and warns, delete does nothing."""
 
     def _create(self, spec: ProvisionerPreflightSpec) -> tuple[str, ProvisionerPreflightOuts]:
         return "provisioner", _judged(spec)

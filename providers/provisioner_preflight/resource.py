@@ -1,4 +1,4 @@
-"""`ProvisionerPreflight`: the provisioner has what `up` needs; everything that works on it comes later."""
+"""The class of `ProvisionerPreflight` in the graph."""
 
 from typing import Any
 
@@ -10,15 +10,16 @@ from providers.provisioner_preflight.provider import ProvisionerPreflightProvide
 
 
 class ProvisionerPreflight(BaremetalResource, module="baremetal", name="ProvisionerPreflight"):
-    """What was found of the provisioner."""
+    """Findings on the provisioner; everything that works on it runs later."""
 
     libvirt_version: pulumi.Output[str | None]
-    """None where the phase needs no libvirt."""
+    """None if the phase needs no libvirt."""
     kvm: pulumi.Output[bool | None]
-    """Whether the bootstrap VM's host has KVM."""
+    """Whether the bootstrap VM's host has KVM; None if the phase needs no libvirt."""
     warnings: pulumi.Output[list[str]]
+    """Findings that did not stop `up`, one line each."""
     unseen: pulumi.Output[list[str]]
-    """What could not be probed, and why."""
+    """Things that the preflight could not probe, and why."""
 
     def __init__(
         self,

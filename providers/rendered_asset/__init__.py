@@ -1,1 +1,1 @@
-"""One rendered file: judged by its reader, shown line by line in previews."""
+"""`RenderedAsset`: one rendered file, judged by its reader and shown line by line in previews."""

@@ -1,4 +1,4 @@
-"""One rendered file, and what is known of it."""
+"""Inputs and outputs of `RenderedAsset`."""
 
 from pydantic import Field, SecretStr
 
@@ -11,18 +11,19 @@ class RenderedAssetSpec(Spec):
 
     path: str
     mode: str
-    """In octal."""
+    """Permissions, in octal."""
     reader: Reader
     text: str | SecretStr = Field(repr=False)
-    """From a state it comes as `str`, secret or not."""
+    """`SecretStr` if the file is secret; always `str` when read from a state."""
 
     @property
     def plain(self) -> str:
-        """The text, secret or not."""
+        """The text in plain, secret or not."""
         return self.text.get_secret_value() if isinstance(self.text, SecretStr) else self.text
 
 
 class RenderedAssetOuts(Outs):
-    """What is known of it."""
+    """Outputs of a rendered file."""
 
     sha256: str = ""
+    """SHA-256 of the text, in hex."""

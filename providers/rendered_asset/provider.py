@@ -1,4 +1,4 @@
-"""RPC shell of `RenderedAsset`."""
+"""Pulumi's calls for `RenderedAsset`."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from providers.rendered_asset.readers import lint
 
 
 class RenderedAssetProvider(Provider[RenderedAssetSpec, RenderedAssetOuts]):
-    """Judges a file by its real reader where that is installed; owns no file."""
+    """Has a file judged by its real reader, if that is installed; writes no file."""
 
     def _create(self, spec: RenderedAssetSpec) -> tuple[str, RenderedAssetOuts]:
         return spec.path, _judged(spec)

@@ -1,6 +1,6 @@
-"""Whether the real reader of a file would take it, where that reader is installed.
+"""Has rendered files judged by their real readers, if those are installed on this machine.
 
-A run asks about each file alone (`lint`); `okd-baremetal render --check` about a whole tree (`ask_readers`).
+`pulumi up` judges each file alone (`lint`); `okd-baremetal render --check` judges a whole tree (`ask_readers`).
 """
 
 import os
@@ -18,33 +18,36 @@ from assets.file import Folders, Reader, RenderedFile
 from boot_media.tools import cache_dir
 from providers.base.errors import AssetError, Fault
 
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # readers live in sbin, which users lack
+PATH = (
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # readers are in sbin, which a user's PATH lacks
+)
 IFF_LOOPBACK, IFF_MULTICAST = 0x8, 0x1000
 COMMANDS: dict[Reader, tuple[str, ...]] = {
     Reader.KEEPALIVED: ("keepalived", "--config-test", "--use-file"),
     Reader.HAPROXY: ("haproxy", "-c", "-f"),
     Reader.BASH: ("bash", "-n"),
 }
-"""Readers that judge a file without the machine it is for; nft wants root, systemd and CoreDNS a running machine."""
+"""Readers that judge a file on any machine; nft needs root, systemd and CoreDNS a running machine."""
 PROGRAM = re.compile(r"^Exec\w+=[-@:+!]*/(\S+)", re.M)
-FILE = "/FILE"  # for a reader that wants to open a file of that content itself
+FILE = "/FILE"  # in a command, stands for a temporary file, for a reader that does not read its standard input
 NO_OTHER_CONFIG = (f"--config={FILE}", *(f"--{name}-dir=/nonexistent" for name in ("config", "system-config")))
 NO_NETWORK = "it wants root, or user namespaces"
-OWN_NETWORK = ("unshare", "--map-root-user", "--net")  # nft asks the kernel, as root of a network
+OWN_NETWORK = ("unshare", "--map-root-user", "--net")  # nft asks the kernel, and must be root of its network
 PRIVATE = 0o600
 FIX = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
 
 
 @dataclass(frozen=True)
 class ReaderVerdict:
-    """What one reader answered."""
+    """The verdict of one reader."""
 
     reader: str
     judged: int = 0
+    """Number of files that it judged."""
     refusals: tuple[Fault, ...] = ()
-    """One per file that it does not take."""
+    """One fault per file that it refuses."""
     not_run: str = ""
-    """Why it was not asked; empty: it was."""
+    """Why the reader did not run; empty if it did."""
 
     def __str__(self) -> str:
         good = f"{self.judged - len(self.refusals)} of {self.judged} good"
@@ -52,13 +55,13 @@ class ReaderVerdict:
 
 
 def lint(file: RenderedFile) -> bool:
-    """Judge one file.
+    """Have one file judged by its reader.
 
     Returns:
-        Whether its reader is installed, and was asked.
+        Whether the reader ran.
 
     Raises:
-        AssetError: The reader refuses it; its first words are in the message.
+        AssetError: The reader refuses the file; the message begins with the reader's own words.
     """
     command = COMMANDS.get(file.reader)
     if command is None or shutil.which(command[0], path=PATH) is None:
@@ -78,10 +81,10 @@ def lint(file: RenderedFile) -> bool:
 
 
 def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[ReaderVerdict]:
-    """Ask every real reader of this machine.
+    """Have all files judged by every reader that this machine has.
 
     Args:
-        folders: As `assets.render.Rendered.folders` has them.
+        folders: Rendered files, as `assets.render.Rendered.folders` holds them.
         ignitions: Ignition configs by path.
     """
     return [
@@ -98,13 +101,13 @@ def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Reader
 
 
 def lay_out(root: Path, files: Iterable[RenderedFile]) -> None:
-    """Write files below `root` as a machine has them below `/`."""
+    """Write files below `root` at the paths that they have on a machine."""
     for file in files:
         write_private(root / file.path.removeprefix("/"), file.mode, file.text.encode())
 
 
 def write_private(path: Path, mode: int, content: bytes) -> None:
-    """Write a file that at no moment more may read than its mode allows."""
+    """Write a file that is never more readable than `mode` allows, not even while it is being written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(PRIVATE)
     path.write_bytes(content)
@@ -112,7 +115,7 @@ def write_private(path: Path, mode: int, content: bytes) -> None:
 
 
 def _keepalived_for_any_machine(text: str) -> str:
-    """Keepalived looks for the interface and for the scripts; on this machine they have other names."""
+    """Replace interface and scripts, which keepalived looks up, with ones that this machine has."""
     return re.sub(r'script ".*"', 'script "/bin/true"', re.sub("@INTERFACE:.*@", _vrrp_interface() or "", text))
 
 
@@ -120,7 +123,7 @@ FOR_ANY_MACHINE: dict[Reader, Callable[[str], str]] = {Reader.KEEPALIVED: _keepa
 
 
 def _vrrp_interface() -> str | None:
-    """An interface of this machine that keepalived accepts: multicast, no loopback."""
+    """Return an interface of this machine that keepalived accepts (multicast, not loopback), or None."""
     for folder in sorted(Path("/sys/class/net").iterdir()):
         flags = folder / "flags"
         if flags.exists() and int(flags.read_text(), 16) & (IFF_MULTICAST | IFF_LOOPBACK) == IFF_MULTICAST:
@@ -154,13 +157,13 @@ def _linted(reader: Reader, folders: Folders) -> ReaderVerdict:
 
 
 def _dhclient(texts: Mapping[str, bytes]) -> ReaderVerdict:
-    """It complains of lines, and ends well all the same; where it has no interface it does nothing else."""
+    """Ask dhclient, which exits with 0 even if it complains of a line; without an interface it does nothing else."""
     quietly = ("-4", "-n", "-d", "-cf", FILE, "-lf", "/dev/null", "-pf", "/dev/null")
     return _asked("dhclient", texts, *quietly, within=OWN_NETWORK, complaint=rb" line \d+: ")
 
 
 def _coredns(texts: Mapping[str, bytes]) -> ReaderVerdict:
-    """It judges a Corefile only by serving it: in a network of its own, and then it is ended."""
+    """Ask CoreDNS, which judges a Corefile only by serving it: start it in its own network, then kill it."""
     program = _find("coredns")
     if not_run := _cannot(program, OWN_NETWORK):
         return ReaderVerdict("coredns", not_run=not_run)
@@ -169,7 +172,10 @@ def _coredns(texts: Mapping[str, bytes]) -> ReaderVerdict:
 
 
 def _unserved(path: str, program: str, text: bytes) -> Fault | None:
-    """Why a Corefile is not served. The site's servers are in a file of the machine's."""
+    """Return why CoreDNS does not serve a Corefile, or None if it does.
+
+    Replace the path of the site's DNS servers, a file that only the target machine has.
+    """
     command = [*OWN_NETWORK, program, "-conf", "stdin"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT) as process:  # noqa: S603
         assert process.stdin is not None  # noqa: S101  (pipes were asked for)
@@ -186,7 +192,7 @@ def _unserved(path: str, program: str, text: bytes) -> Fault | None:
 
 
 def _systemd(folders: Folders) -> ReaderVerdict:
-    """Each unit, where the files are that it starts."""
+    """Ask systemd about each unit, in a tree that has the files which the unit starts."""
     name = "systemd-analyze"
     program, answers = _find(name), list[Fault | None]()
     if not_run := _cannot(program):
@@ -202,7 +208,7 @@ def _systemd(folders: Folders) -> ReaderVerdict:
 
 
 def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
-    """Empty programs in place of those of the machine's image: systemd asks only that they can be executed."""
+    """Create empty programs in place of those in the machine's image: systemd only checks that they can run."""
     for unit in units:
         for program in PROGRAM.findall(unit.text):
             (root / program).parent.mkdir(parents=True, exist_ok=True)
@@ -212,7 +218,7 @@ def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
 def _asked(
     name: str, contents: Mapping[str, bytes], *options: str, within: Sequence[str] = (), complaint: bytes = b""
 ) -> ReaderVerdict:
-    """Ask a reader that judges its standard input, or one file."""
+    """Ask a reader that judges its standard input or one file."""
     program = _find(name)
     if not_run := _cannot(program, within):
         return ReaderVerdict(name, not_run=not_run)
@@ -222,13 +228,13 @@ def _asked(
 
 
 def _find(name: str) -> str:
-    """From PATH, from sbin, or what the lab built; empty: it is nowhere."""
+    """Return the program's path from PATH, from sbin or from the lab's builds; empty if it is missing."""
     places = (os.environ.get("PATH", ""), PATH, str(cache_dir() / "bin"))
     return shutil.which(name, path=os.pathsep.join(places)) or ""
 
 
 def _cannot(program: str, within: Sequence[str] = ()) -> str:
-    """Why a reader cannot be asked; empty: it can."""
+    """Return why a reader cannot run; empty if it can."""
     if not program:
         return "not installed"
     return NO_NETWORK if within and _refusal("", [*within, "true"]) else ""
@@ -237,7 +243,7 @@ def _cannot(program: str, within: Sequence[str] = ()) -> str:
 def _refusal(
     path: str, command: Sequence[str], content: bytes = b"", complaint: bytes = b"", *, hide: str = "\0"
 ) -> Fault | None:
-    """Why a reader refuses, by its end or by a complaint; None: it does not."""
+    """Run a reader, and return its refusal (an exit code other than 0, or a complaint), or None."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()

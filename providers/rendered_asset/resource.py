@@ -1,4 +1,4 @@
-"""`RenderedAsset`: its text is an input, so that a preview shows the lines that change."""
+"""The class of `RenderedAsset` in the graph; its text is an input, so that a preview shows the changed lines."""
 
 import pulumi
 from pydantic import SecretStr
@@ -10,7 +10,7 @@ from providers.rendered_asset.provider import RenderedAssetProvider
 
 
 class RenderedAsset(BaremetalResource, module="baremetal", name="RenderedAsset"):
-    """One file as a machine will see it; its text is a secret of the stack where the file is one."""
+    """One file as a machine will read it; the text of a secret file is a secret of the stack."""
 
     sha256: pulumi.Output[str]
     """SHA-256 of the text, in hex."""

@@ -1,1 +1,1 @@
-"""Who holds the API VIP, and its move from the bootstrap to the control plane."""
+"""`VipHandoff`: the holder of the API VIP, and the VIP's move from the bootstrap VM to the control plane."""

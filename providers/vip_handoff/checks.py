@@ -1,4 +1,4 @@
-"""What is checked in each state of the handoff: a check answers what is missing, or None."""
+"""The checks of the handoff's states; each returns what is missing, or None."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
 from wires.segment.holder import Seen, holder_of
 
 NOBODY, NO_ONE_MACHINE = "nobody", "no one machine"
-"""Who holds the VIPs, where it is no machine of the cluster alone."""
+"""Names in place of a holder: no machine answers the VIPs; several machines or a stranger do."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class Checks:
     spec: VipHandoffSpec
     probe: ClusterProbe
     signal: Signal | None
-    """None: the payload has none, or nothing to ask it with."""
+    """None if there is no kubeconfig."""
     note: Callable[[str], None]
-    """Takes the holder of the VIPs, each time that they are probed."""
+    """Called with the holder of the VIPs after each probe of them."""
 
     def vips_served(self) -> str | None:
         """One known machine answers the VIPs, with API and config server behind them."""
@@ -55,7 +55,7 @@ class Checks:
         return f"{holder} holds it; {problem}" if problem else None
 
     def payload_complete(self) -> str | None:
-        """As in *soak*; and where the payload has its `auth/kubeconfig`, OKD reports that its bootstrap may go."""
+        """As in *soak*; with a kubeconfig in the payload, OKD also reports that its bootstrap is complete."""
         missing = self.control_plane_serves()
         return self.signal(self.spec.vips[0]) if self.signal and not missing else missing
 
@@ -64,7 +64,7 @@ class Checks:
         return self._held_by([self.spec.bootstrap_name])
 
     def census(self) -> tuple[Seen, str | None]:
-        """MACs that answer each VIP, and the machine that alone answers all; None: nobody, several, or a stranger."""
+        """Return the MACs that answer each VIP, and the one machine of the cluster that answers all, or None."""
         seen = self.probe.vip_macs()
         holder = self._holder(seen)
         self.note(holder or (NO_ONE_MACHINE if any(seen) else NOBODY))
@@ -93,7 +93,7 @@ class Checks:
 
 
 def holder_in(spec: VipHandoffSpec, seen: Seen, macs_of: Callable[[str], frozenset[str]]) -> str | None:
-    """Name of the machine of the cluster that alone answers all VIPs; the bootstrap is known by its MAC."""
+    """Return the one machine of the cluster that answers all VIPs, or None. The bootstrap is known by its MAC."""
     if set(seen) == {frozenset({spec.bootstrap_mac})}:
         return spec.bootstrap_name
     return holder_of(seen, spec.nodes, macs_of)

@@ -1,4 +1,4 @@
-"""The handoff of the API VIPs: runs from state to state as the table in states.py says."""
+"""Runs the handoff of the API VIPs, from state to state, by the table in states.py."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -28,9 +28,14 @@ NOT_ASKED = "not asked: no kubeconfig"
 
 
 def phase_faults(old: Phase | None, new: VipHandoffSpec) -> Iterator[Fault]:
-    """The phase goes one way. `old`: that of the state; None: there is none yet."""
+    """Yield a fault if the phase goes backwards, or begins with production.
+
+    Args:
+        old: Phase in the state; None for a new stack.
+        new: Inputs of this run.
+    """
     if old is Phase.PRODUCTION and new.phase is Phase.BOOTSTRAP:
-        what = "production is behind you: there is no way back to bootstrap"
+        what = "a cluster in production cannot go back to bootstrap"
         yield Fault("phase", what, "set it to production again")
     if old is None and new.phase is Phase.PRODUCTION and not new.import_production:
         fix = "start with phase bootstrap, or (its state was lost) set import_production"
@@ -39,30 +44,30 @@ def phase_faults(old: Phase | None, new: VipHandoffSpec) -> Iterator[Fault]:
 
 @dataclass
 class HandoffEngine:
-    """One proof, or one move, of the API VIPs."""
+    """One proof of the API VIPs' holder, or one move of the VIPs."""
 
     spec: VipHandoffSpec
     probe: ClusterProbe
     guest: BootstrapGuest
     signal: Signal | None
-    """None: there is no kubeconfig to ask the payload with."""
+    """None if there is no kubeconfig."""
     client: Callable[[], AbstractContextManager[MeasuringClient]]
     clock: Clock
     report: Report
     timeline: list[dict[str, Any]] = field(default_factory=list)
-    """States so far, each with the second it began at."""
+    """States so far, each with the second at which it began."""
     holders: list[dict[str, Any]] = field(default_factory=list)
-    """Who was seen to hold the VIPs so far, each with the second it was first seen at."""
+    """Holders of the VIPs so far, each with the second at which it was first seen."""
     _faults: list[OkdBaremetalError] = field(default_factory=list)
     _beat: float = 0.0
     _started: float = 0.0
 
     def reach(self, old: Phase, outs: VipHandoffOuts) -> VipHandoffOuts:
-        """Bring the VIPs to where the wanted phase has them.
+        """Bring the VIPs to the machine that holds them in the wanted phase.
 
         Args:
-            old: The phase of the state.
-            outs: The outputs of before: what describes an earlier move stays.
+            old: Phase in the state.
+            outs: Outputs in the state; those that describe an earlier move are kept.
 
         Raises:
             HandoffUnsafeError: See `prove_bootstrap`, `prove_control_plane` and `move`.
@@ -75,28 +80,28 @@ class HandoffEngine:
         return self.move()
 
     def prove_bootstrap(self) -> VipHandoffOuts:
-        """Phase `bootstrap`: the VIPs are answered by the bootstrap VM, with API and config server behind them.
+        """Prove, in phase `bootstrap`, that the bootstrap VM answers the VIPs, with API and config server.
 
-        A control plane that took them by itself is right as well: a payload may tear the bootstrap's API down.
+        A control plane that took the VIPs by itself is accepted too: a payload may end the bootstrap's API.
 
         Raises:
-            HandoffUnsafeError: Not so within `bootstrap_s`.
+            HandoffUnsafeError: No machine did so within `bootstrap_s`.
         """
         return self._run(State.PROVE)
 
     def prove_control_plane(self) -> VipHandoffOuts:
-        """Phase `production`, VIPs moved long ago: a control-plane node answers them.
+        """Prove, in phase `production` after the move, that a control-plane node answers the VIPs.
 
         Raises:
-            HandoffUnsafeError: Not so within `deadline_s`.
+            HandoffUnsafeError: No node did so within `deadline_s`.
         """
         return self._run(State.CONFIRM)
 
     def move(self) -> VipHandoffOuts:
-        """Move the VIPs from the bootstrap to the control plane, or leave everything as it was.
+        """Move the VIPs from the bootstrap VM to the control plane, and end the VM.
 
         Raises:
-            HandoffUnsafeError: Refused, nothing touched; or taken back. The VM was kept.
+            HandoffUnsafeError: The move was refused, was taken back, or stopped; see `ENDS`. The VM was kept.
         """
         return self._run(State.GATE)
 
@@ -123,7 +128,7 @@ class HandoffEngine:
         self.report(state)
 
     def _leave(self, state: State, row: Row) -> State:
-        """Do and check what the row says; the next state."""
+        """Do and check what the row says, and return the next state."""
         checks = self._checks()
         try:
             if row.does:
@@ -139,13 +144,13 @@ class HandoffEngine:
         return moved or row.success
 
     def _moved(self, row: Row, checks: Checks) -> State | None:
-        """Where it leads that the VIPs have moved already; None: they have not."""
+        """Return the next state if the control plane holds the VIPs already, or None."""
         if row.moved is None or checks.control_plane_holds() is not None:
             return None
         return row.resumed if was_released(self.guest) else row.moved
 
     def _missing(self, state: State, row: Row, checks: Checks) -> str | None:
-        """Poll until nothing has been missing for long enough; by the deadline, what was missing last."""
+        """Poll until nothing has been missing for long enough; return what was missing last at the deadline."""
         if not row.check:
             return None
         since: float | None = None
@@ -187,7 +192,7 @@ class HandoffEngine:
         first, *later = self._faults
         outcome = ENDS[end]
         if later:
-            outcome = "giving it back failed: " + "; ".join(error.fault.what for error in later)
+            outcome = "returning the VIP failed: " + "; ".join(error.fault.what for error in later)
         error = HandoffUnsafeError(f"{first.fault.what}; {outcome}", where=self.spec.where, fix=first.fault.fix)
         error.__cause__ = first
         return error
@@ -213,5 +218,5 @@ class HandoffEngine:
 
 
 def seconds_per_state(timeline: list[dict[str, Any]]) -> dict[str, float]:
-    """How long each state of a timeline took; its last is the end."""
+    """Return the seconds that each state of a timeline took; the last entry only marks the end."""
     return {entry["state"]: round(after["at_s"] - entry["at_s"], 2) for entry, after in pairwise(timeline)}

@@ -1,4 +1,4 @@
-"""What the handoff moves, and what it is moved by."""
+"""Inputs and outputs of `VipHandoff`, and the protocols of what its engine works with."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -11,26 +11,26 @@ if TYPE_CHECKING:
 
 
 class VipHandoffSpec(Spec):
-    """Who may hold the API VIPs, and how long each step may take; times are in seconds.
+    """The API VIPs, the machines that may hold them, and the time for each step, in seconds.
 
-    Between the phases these differ in `phase` alone.
+    Only `phase` differs between the phases.
     """
 
     phase: Phase
     import_production: bool = False
     vips: tuple[str, ...]
-    """One, or one of each family: they move together."""
+    """One, or one of each family; they move together."""
     domain: str
     bootstrap_name: str
     bootstrap_mac: str
     nodes: dict[str, str]
     """Address of each control-plane node, by name."""
     min_ready: int
-    """How many of them must be ready before the VIPs are let go."""
+    """Number of nodes that must be ready before the bootstrap VM releases the VIPs."""
     libvirt_uri: str
     stack: str
     payload_sha256: str
-    """Of master.ign, which carries the CA of the config server."""
+    """Digest of master.ign, which contains the CA of the config server."""
     stable_s: float
     soak_s: float
     deadline_s: float
@@ -39,7 +39,7 @@ class VipHandoffSpec(Spec):
 
     @classmethod
     def of(cls, plan: "ClusterPlan", stack: str) -> Self:
-        """The API VIPs of a plan."""
+        """Build the spec of a plan's API VIPs."""
         options = plan.options
         return cls(
             phase=options.phase,
@@ -62,58 +62,58 @@ class VipHandoffSpec(Spec):
 
     @property
     def where(self) -> str:
-        """For messages."""
+        """Place of a fault, for messages."""
         return f"API VIP {' and '.join(self.vips)}"
 
 
 class VipHandoffOuts(Outs):
-    """Who holds the API VIPs. What describes the move is empty in phase `bootstrap`, and stays after it."""
+    """The holder of the API VIPs, and the last move: the outputs that describe it are empty before it."""
 
     holder: str | None = None
-    """Name of the one machine that answers all VIPs; None: nobody, several, or a stranger (seen by a refresh)."""
+    """Name of the one machine that answers all VIPs; None if a refresh saw none, several, or a stranger."""
     mac: str | None = None
-    """Its MAC."""
+    """MAC of the holder."""
     macs: list[str] = []
-    """Every MAC that answers them."""
+    """Every MAC that answers the VIPs."""
     unproven: str | None = None
-    """What could not be seen of who answers them, and why; None: all was seen."""
+    """What this machine could not see of the machines that answer the VIPs, and why; None if it saw all."""
     completion: str | None = None
-    """What the payload itself reported before the VM was let go: `complete`, or why it was not asked."""
+    """What OKD reported before the VM was ended: `complete`, or why it was not asked."""
     gap_ms: int | None = None
     """Longest time between two successive connects through a VIP during the move, in ms."""
     gap_at_s: float | None = None
-    """The second that it began at."""
+    """Second of the move at which that gap began."""
     probes_sent: int = 0
-    """TCP connects and HTTPS requests through the VIPs during the move."""
+    """Number of TCP connects and HTTPS requests through the VIPs during the move."""
     probes_failed: int = 0
-    """Those that failed, after one immediate retry where the connection was broken in flight."""
+    """Number of those that failed, after one immediate retry if the connection was broken in flight."""
     seconds: dict[str, float] = {}
-    """How long each state took."""
+    """Seconds that each state took."""
     timeline: list[dict[str, Any]] = []
-    """States of the last move: `state`, and `at_s`, the second it began at."""
+    """States of the last move: `state`, and `at_s`, the second at which it began."""
     holders: list[dict[str, Any]] = []
-    """Who was seen to hold the VIPs meanwhile: `holder`, and `at_s`, the second it was first seen at."""
+    """Holders of the VIPs during the last move: `holder`, and `at_s`, the second at which it was first seen."""
     clients: dict[str, Any] = {}
-    """What clients of the VIPs met during the move, counted; `problems` has the first few in words."""
+    """Counts of what clients of the VIPs met during the move; `problems` has the first few in words."""
 
 
 HOLDING = ("holder", "mac", "macs", "unproven")
-"""Outputs of who holds the VIPs now; the others describe the move."""
+"""Outputs that describe the present holder; the others describe the move."""
 
 
 class ClusterProbe(Protocol):
-    """What can be seen of the cluster from the provisioner."""
+    """Probes of the cluster, from the provisioner."""
 
     def vip_macs(self) -> tuple[frozenset[str], ...]:
-        """MACs that answer each API VIP, in their order."""
+        """Return the MACs that answer each API VIP, in the VIPs' order."""
         ...
 
     def macs_of(self, address: str) -> frozenset[str]:
-        """MACs that answer an address."""
+        """Return the MACs that answer an address."""
         ...
 
     def problem(self, address: str) -> str | None:
-        """Why the API behind an address is not ready; None: it is."""
+        """Return why the API behind an address is not ready; None if it is."""
         ...
 
     def serves_config(self, address: str) -> bool:
@@ -125,25 +125,25 @@ class BootstrapGuest(Protocol):
     """The bootstrap VM."""
 
     def send(self, word: str) -> str:
-        """Send `release`, `hold` or `status` on the channel; the answer."""
+        """Send `release`, `hold` or `status` to the VM, and return its answer."""
         ...
 
     def stop(self) -> None:
-        """Shut the VM down, by deadline."""
+        """Shut the VM down, and cut its power after a deadline."""
         ...
 
 
 class MeasuringClient(Protocol):
-    """A client of the VIPs."""
+    """A client that measures the VIPs."""
 
     def figures(self, started: float) -> dict[str, Any]:
-        """What it met so far: `gap_ms`, `gap_at_s`, `probes_sent`, `probes_failed`, `clients`.
+        """Return the outputs `gap_ms`, `gap_at_s`, `probes_sent`, `probes_failed` and `clients` so far.
 
         Args:
-            started: When the handoff began, by the clock of both; `gap_at_s` counts from then.
+            started: Start of the handoff, on the same monotonic clock; `gap_at_s` counts from it.
         """
         ...
 
 
 Signal = Callable[[str], str | None]
-"""What the payload itself still waits for before its bootstrap may end, asked at an address; None: nothing."""
+"""Asks OKD through an address; returns what its bootstrap still lacks, or None if the bootstrap may end."""

@@ -1,4 +1,4 @@
-"""What OKD reports of its own bootstrap: both things that `openshift-install wait-for bootstrap-complete` awaits."""
+"""Asks OKD for both conditions that `openshift-install wait-for bootstrap-complete` waits for."""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -14,13 +14,13 @@ R = TypeVar("R", bound=Model)
 
 
 class KubernetesReader(Protocol):
-    """An API that is asked at an address, see `wires.api.kubernetes.KubeApi`."""
+    """Reads the Kubernetes API through an address; `wires.api.kubernetes.KubeApi` implements it."""
 
     def get(self, address: str, path: str, model: type[R]) -> R | None:
-        """One resource; None: there is none.
+        """Return one resource, or None if it is missing.
 
         Raises:
-            OSError: It cannot be asked.
+            OSError: The API is unreachable, or refuses.
         """
         ...
 
@@ -44,26 +44,26 @@ class _Etcd(Model):
 
 @dataclass(frozen=True)
 class Okd:
-    """Asked at an address, by the kubeconfig's client certificate."""
+    """OKD's own report on its bootstrap."""
 
     api: KubernetesReader
 
     def missing(self, address: str) -> str | None:
-        """A `Signal`: the bootstrap's work is done, and etcd's quorum does without its member."""
+        """Return what the bootstrap still lacks: it completes its work, then etcd removes its member. A `Signal`."""
         try:
             return self._works(address) or self._is_member(address)
         except OSError as error:
             return f"OKD cannot be asked through {address}: {type(error).__name__}: {error}"
 
     def _works(self, address: str) -> str | None:
-        """The bootstrap writes the ConfigMap last of all."""
+        """Read the ConfigMap that the bootstrap writes last of all."""
         found = self.api.get(address, CONFIG_MAP, _ConfigMap)
-        seen = "not there" if found is None else f"status {found.data.get('status')!r}"
+        seen = "missing" if found is None else f"status {found.data.get('status')!r}"
         wanted = found is not None and found.data.get("status") == "complete"
         return None if wanted else f"ConfigMap kube-system/bootstrap: {seen}, wanted status 'complete'"
 
     def _is_member(self, address: str) -> str | None:
         found = self.api.get(address, ETCD, _Etcd)
         conditions = {each.type: each.status for each in found.status.conditions} if found else {}
-        seen = conditions.get(REMOVED, "not there")
+        seen = conditions.get(REMOVED, "missing")
         return None if seen == "True" else f"etcd's condition {REMOVED}: {seen}, wanted True"

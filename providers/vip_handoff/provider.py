@@ -1,4 +1,4 @@
-"""RPC shell of `VipHandoff`."""
+"""Pulumi's calls for `VipHandoff`."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +22,7 @@ from wires.segment.neighbours import macs_at, unproven
 
 
 class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
-    """Proves the VIP's holder in phase `bootstrap`, moves it on the way to `production`, owns nothing."""
+    """Create proves the VIPs' holder, update moves the VIPs once in phase `production`, read probes the holder."""
 
     def _faults(self, old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fault]:
         yield from phase_faults(old.phase if old else None, new)
@@ -34,22 +34,22 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
         return _reached(old.phase, outs, new)
 
     def _delete(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> None:
-        """In phase `bootstrap` the cluster is ended: nobody shall take the VIP, so that the VM may be deleted."""
+        """Stop the VM in phase `bootstrap`: `BootstrapVm` refuses to delete one that holds a live cluster's VIP."""
         if spec.phase is Phase.BOOTSTRAP:
             _guest(spec).stop()
 
     def _read(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> VipHandoffOuts:
-        # A refresh needs no payload at hand: it asks the segment alone.
+        # A refresh probes only the segment, and so needs no payload.
         warn = warnings(spec.urn)
         try:
             seen = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)
             holder = holder_in(spec, seen, macs_at)
         except OkdBaremetalError as error:
-            warn(f"{spec.where}: not seen, kept what was known: {error}")
+            warn(f"{spec.where}: could not be probed; kept the recorded holder: {error}")
             return outs
         macs = sorted(frozenset[str]().union(*seen))
         if not macs:
-            warn(f"{spec.where}: nobody answers it now; kept what was known")
+            warn(f"{spec.where}: nobody answers it now; kept the recorded holder")
             return outs
         row(spec.urn)(f"{spec.where}: held by {holder or 'no one machine'}, {len(macs)} MACs answer")
         return outs.model_copy(update={"holder": holder, "mac": macs[0] if holder else None, "macs": macs})

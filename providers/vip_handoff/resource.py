@@ -1,4 +1,4 @@
-"""`VipHandoff`: it owns nothing, and stands for who holds the API VIP."""
+"""The class of `VipHandoff` in the graph."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ FOR_PEOPLE = tuple(name for name in VipHandoffOuts.model_fields if name != "macs
 
 
 class VipHandoff(BaremetalResource, module="baremetal", name="VipHandoff"):
-    """The API VIPs' holder, and how they moved; `VipHandoffOuts` has what each output means."""
+    """The holder of the API VIPs, and how they moved; `VipHandoffOuts` documents each output."""
 
     holder: pulumi.Output[str | None]
     mac: pulumi.Output[str | None]
@@ -34,5 +34,5 @@ class VipHandoff(BaremetalResource, module="baremetal", name="VipHandoff"):
         super().__init__(VipHandoffProvider(), name, spec, opts, **later)
 
     def summary(self) -> dict[str, pulumi.Output[Any]]:
-        """What people want to know of the move."""
+        """Return the outputs that an operator wants to read."""
         return {name: getattr(self, name) for name in FOR_PEOPLE}

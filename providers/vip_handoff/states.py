@@ -1,4 +1,4 @@
-"""The states of the handoff, in one table: the engine runs from it, docs/explanation/handoff.md shows it."""
+"""The table of the handoff's states: the engine runs from it, docs/explanation/handoff.md shows it."""
 
 import re
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from providers.base.errors import HandoffUnsafeError, OkdBaremetalError
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import BootstrapGuest, VipHandoffSpec
 
-MOVE_S = 30.0  # VRRP needs up to 3 adverts and a skew, 3.8 s; the rest is for machines under load
+MOVE_S = 30.0  # VRRP needs up to 3 adverts and a skew, 3.8 s; the rest is a margin for machines under load
 BACK_S = 30.0
-SOAKS = 4  # a break starts the soak anew; after so many times its length the VIPs go back
+SOAKS = 4  # a break restarts the soak; after this many times its length, the VIPs go back
 ANSWER = re.compile(rf"({HELD}|{RELEASED}) vip=(yes|no) api=(yes|no)")
 
 
 class State(StrEnum):
-    """Of the handoff; those without a row in `TABLE` are its ends."""
+    """A state of the handoff; the states without a row in `TABLE` are its ends."""
 
     PROVE = "prove"
     CONFIRM = "confirm"
@@ -36,7 +36,7 @@ class State(StrEnum):
 
 
 ENDS = {
-    State.DONE: "who holds the VIP is proven",
+    State.DONE: "the holder of the VIP is proven",
     State.REFUSED: "VIP and VM are untouched",
     State.RETURNED: "the VIP is on the bootstrap again, nothing was lost",
     State.LEFT: "the VIP was left where it is, and the VM runs on",
@@ -49,7 +49,7 @@ class Time:
 
     of: Callable[[VipHandoffSpec], float]
     name: str
-    """For the document: the option in code style, or the seconds; `-`: none."""
+    """Text in the documented table: the option in code style, or the seconds; `-` if there is no time."""
 
 
 NO_TIME = Time(lambda _: 0, "-")
@@ -67,29 +67,30 @@ class Row:
     """One state."""
 
     does: Callable[[BootstrapGuest], None] | None = None
-    """Once, at the beginning."""
+    """Action on entry."""
     check: Callable[[Checks], str | None] | None = None
-    """Again and again after that; None: nothing is missing."""
+    """Check, repeated after the action; returns what is missing, or None."""
     steady: Time = NO_TIME
-    """For so long without a break nothing must be missing."""
+    """Time for which the check must pass without a break."""
     within: Time = NO_TIME
-    """The deadline of it."""
+    """Deadline of the check."""
     success: State
+    """Next state when the check has passed."""
     moved: State | None = None
-    """Where success leads when the control plane took the VIPs by itself."""
+    """Next state after success if the control plane took the VIPs by itself."""
     resumed: State | None = None
-    """Where success leads when it has them by the `release` of a run that was ended."""
+    """Next state after success if the control plane holds the VIPs because an earlier run sent `release`."""
     failure: State = State.REFUSED
-    """Where an error leads."""
+    """Next state after an error."""
     late: State = State.REFUSED
-    """Where the deadline leads."""
+    """Next state after the deadline."""
     measured: bool = False
-    """Whether a client measures meanwhile."""
+    """Whether a client measures the VIPs during this state."""
     fix: str = ""
 
 
 def _ask(guest: BootstrapGuest) -> None:
-    """Sends `status`: a bootstrap that does not answer could not be asked to take the VIPs back."""
+    """Sends `status`: a bootstrap that does not answer could not take the VIPs back on request either."""
     _answered(guest, Word.STATUS, HELD, RELEASED)
 
 
@@ -109,7 +110,7 @@ def _let_go(guest: BootstrapGuest) -> None:
 
 
 def was_released(guest: BootstrapGuest) -> bool:
-    """Whether the bootstrap has let go because it was asked to; a guest that is gone was not."""
+    """Whether the bootstrap has released the VIPs on request; False if it does not answer."""
     try:
         return _answered(guest, Word.STATUS, HELD, RELEASED).startswith(RELEASED)
     except OkdBaremetalError:

@@ -1,4 +1,4 @@
-"""What the handoff works with on this machine: the segment, the bootstrap VM by libvirt, clients of the VIPs."""
+"""Connects the handoff to the wires: the segment, the bootstrap VM over libvirt, and clients of the VIPs."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +19,7 @@ from wires.segment.neighbours import macs_at
 
 @dataclass(frozen=True)
 class LocalClusterProbe:
-    """`ClusterProbe`, from this machine."""
+    """`ClusterProbe` from this machine."""
 
     vips: tuple[str, ...]
     api: Api
@@ -43,12 +43,12 @@ class LocalClusterProbe:
 
 @dataclass(frozen=True)
 class LibvirtGuest:
-    """`BootstrapGuest`, over libvirt."""
+    """`BootstrapGuest` over libvirt."""
 
     uri: str
     name: str
     deadline_s: float
-    """For its graceful end."""
+    """Time for a graceful shutdown, in seconds."""
     report: Report
 
     def send(self, word: str) -> str:
@@ -64,7 +64,7 @@ class LibvirtGuest:
 
 @dataclass(frozen=True)
 class VipClients:
-    """`MeasuringClient`: one client per VIP."""
+    """`MeasuringClient` of all VIPs, with one client each."""
 
     clients: tuple[VipClient, ...]
 
@@ -93,7 +93,7 @@ class VipClients:
 
 @contextmanager
 def measuring(vips: tuple[str, ...], api: Api) -> Iterator[VipClients]:
-    """Clients of all VIPs at work."""
+    """Run a client of each VIP during the block."""
     with ExitStack() as stack:
         yield VipClients(
             tuple(

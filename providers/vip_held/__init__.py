@@ -1,1 +1,1 @@
-"""The Ingress VIP is held by exactly one compute server."""
+"""`VipHeld`: exactly one server holds the Ingress VIP."""

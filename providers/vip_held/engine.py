@@ -1,4 +1,4 @@
-"""Whether exactly one of the machines that may hold a VIP does."""
+"""Proves that exactly one of the machines that may hold a VIP does."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ POLL_S = 0.5
 
 @dataclass(frozen=True)
 class VipHeldEngine:
-    """Probes until it is so."""
+    """Probes of one VIP."""
 
     vip: str
     nodes: Mapping[str, str]
@@ -23,15 +23,15 @@ class VipHeldEngine:
     report: Report
 
     def holder(self) -> tuple[str | None, list[str]]:
-        """The one holder, and every MAC that answers."""
+        """Return the one machine that holds the VIP, or None, and every MAC that answers it."""
         macs = self.macs_of(self.vip)
         return holder_of([macs], self.nodes, self.macs_of), sorted(macs)
 
     def prove(self, *, deadline_s: float) -> tuple[str, list[str]]:
-        """Wait until one machine holds it.
+        """Wait until exactly one machine holds the VIP, and return it and every MAC that answers.
 
         Raises:
-            VipError: Not so within `deadline_s` seconds.
+            VipError: No machine, several, or a stranger held it after `deadline_s` seconds.
         """
         until = self.clock.now() + deadline_s
         reported = None

@@ -1,4 +1,4 @@
-"""Who may hold a VIP, and who does."""
+"""Inputs and outputs of `VipHeld`."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -19,7 +19,7 @@ class VipHeldSpec(Spec):
 
     @classmethod
     def of(cls, plan: "ClusterPlan", vip: Address) -> Self:
-        """An Ingress VIP of a plan."""
+        """Build the spec of an Ingress VIP of a plan."""
         holders = plan.of(plan.ingress_role)
         return cls(
             vip=str(vip),
@@ -29,7 +29,7 @@ class VipHeldSpec(Spec):
 
 
 class VipHeldOuts(Outs):
-    """Its holder."""
+    """The holder of the VIP, and what answers it."""
 
     holder: str | None = None
     macs: list[str] = []

@@ -1,4 +1,4 @@
-"""RPC shell of `VipHeld`."""
+"""Pulumi's calls for `VipHeld`."""
 
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
@@ -10,7 +10,7 @@ from wires.segment.neighbours import macs_at, unproven
 
 
 class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
-    """Proves the holder; owns nothing."""
+    """Create and update prove the holder, read probes it, delete does nothing."""
 
     def _create(self, spec: VipHeldSpec) -> tuple[str, VipHeldOuts]:
         return spec.vip, _proven(spec)
@@ -23,10 +23,10 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
         try:
             holder, macs = _engine(spec).holder()
         except OkdBaremetalError as error:
-            warn(f"VIP {spec.vip}: not seen, kept what was known: {error}")
+            warn(f"VIP {spec.vip}: could not be probed; kept the recorded holder: {error}")
             return outs
         if not macs:
-            warn(f"VIP {spec.vip}: nobody answers it now; kept what was known")
+            warn(f"VIP {spec.vip}: nobody answers it now; kept the recorded holder")
             return outs
         return VipHeldOuts(holder=holder, macs=macs, unproven=outs.unproven)
 

@@ -1,4 +1,4 @@
-"""`VipHeld`: the Ingress VIP is held by exactly one server."""
+"""The class of `VipHeld` in the graph."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class VipHeld(BaremetalResource, module="baremetal", name="VipHeld"):
     macs: pulumi.Output[list[str]]
     """Every MAC that answers it."""
     unproven: pulumi.Output[str | None]
-    """What could not be seen of who answers it, and why; None: all was seen."""
+    """What this machine could not see of the machines that answer the VIP, and why; None if it saw all."""
 
     def __init__(
         self, name: str, spec: VipHeldSpec, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]

@@ -1,4 +1,4 @@
-"""One server and its BMC in memory, moved by a fake clock: firmware, installer, disk and all."""
+"""One server and its BMC in memory, with a fake clock: firmware, installer and disk."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,24 +14,24 @@ class FakeBmc:
     """Implements `wires.redfish.bmc.BmcClient`, without a Redfish service.
 
     Args:
-        sticky: `Once` stays for good, as in sushy-tools; else it is used up at the next power-on.
-        change_s: How long a power request takes.
-        fault: Called with the name of each request before it is done; may raise.
-        lost: Called after each write was done; may raise.
+        sticky: Whether `Once` remains set, as in sushy-tools; otherwise the next power-on clears it.
+        change_s: Seconds until a power request takes effect.
+        fault: Called with the name of each request before it takes effect; may raise.
+        lost: Called after each write has taken effect; may raise.
     """
 
     clock: FakeClock
     state: Power = Power.OFF
     image: str | None = None
     disk: str | None = None
-    """ISO that the disk was installed from."""
+    """The ISO from which the disk was installed."""
     override: BootOverride = field(default_factory=lambda: BootOverride("Hdd", "Continuous", "UEFI"))
     sticky: bool = True
     change_s: float = 3.0
     install_s: float = 60.0
     boot_s: float = 20.0
     answers: bool = True
-    """Whether what is booted from disk answers."""
+    """Whether the system on the disk answers once booted."""
     machine: Identity = field(default_factory=lambda: Identity(UUID, "SN-1", "R650", "Dell", "1.2"))
     settle_s: float = 0
     url: str = "https://bmc/redfish/v1/Systems/1"
@@ -93,17 +93,17 @@ class FakeBmc:
         self.closed += 1
 
     def is_up(self) -> bool:
-        """Whether the installed system answers; no request to the BMC."""
+        """Whether the installed system answers; not counted as a request to the BMC."""
         self._settle()
         return self.answers and self._up_at is not None and self.clock.now() >= self._up_at
 
     def run_from_disk(self, disk: str = "installed before") -> "FakeBmc":
-        """Have it run from its disk already."""
+        """Make the server run from its disk."""
         self.state, self.disk, self._up_at = Power.ON, disk, self.clock.now()
         return self
 
     def run_from_media(self, url: str) -> "FakeBmc":
-        """Have it in the middle of an installation."""
+        """Put the server into the middle of an installation."""
         self.image, self.override = url, BootOverride("Cd", "Continuous", "UEFI")
         self._switch_on()
         return self

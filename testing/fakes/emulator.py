@@ -1,6 +1,6 @@
-"""sushy-tools' emulator in this process, with TLS and passwords, and guests that install themselves.
+"""sushy-tools' emulator in this process, with TLS, passwords and fake guests that install themselves.
 
-One per process: the emulator keeps its state in its module.
+Only one per process, since the emulator keeps its state in its module.
 """
 
 import http.server
@@ -43,10 +43,10 @@ class PromptDriver(FakeDriver):  # type: ignore[misc]
 
 @dataclass
 class FakeGuest:
-    """What runs on the emulated servers.
+    """The software on the emulated servers.
 
-    Booted from virtual CD it is the installer: it writes the disk and switches the server off by the emulator's
-    driver after a few reads. Booted from a written disk it is the installed system, and answers /readyz.
+    A server that boots from virtual CD runs the installer, which writes the disk and, after a few reads of the BMC,
+    switches the server off through the emulator's driver. One that boots from a written disk answers /readyz.
     """
 
     systems: Any
@@ -54,10 +54,10 @@ class FakeGuest:
     installs: Counter[str] = field(default_factory=Counter)
     disks: set[str] = field(default_factory=set)
     patience: threading.Event = field(default_factory=threading.Event)
-    """Cleared, the installers go on for ever."""
+    """If cleared, the installers never end."""
 
     def seen(self, uuid: str) -> None:
-        """The BMC was asked for the system."""
+        """Count a read of the system at its BMC; after READS of them the installer ends."""
         if self._from_cd(uuid):
             self.reads[uuid] += 1
             if self.reads[uuid] % READS == 0 and self.patience.is_set():
@@ -89,16 +89,16 @@ class Emulator:
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
     """Properties that a server reports in place of the emulator's, by system UUID."""
     meeting: threading.Barrier | None = None
-    """Where there is one, the first read of each server is answered when all are asked."""
+    """If set, holds back the answer to each server's first read until all servers have been read."""
     met: set[str] = field(default_factory=set)
 
     @property
     def writes(self) -> list[str]:
-        """Requests that are no GET, each as `METHOD path`."""
+        """Requests other than GET, each as `METHOD path`."""
         return [line for line in self.requests if not line.startswith("GET ")]
 
     def reset(self) -> None:
-        """Have every server run something of somebody's, without media."""
+        """Make every server run somebody else's system, without media."""
         for uuid in self.guest.systems.systems:
             emulator.app.vmedia.eject_image(uuid, "Cd")
             self.guest.systems.set_boot_image(uuid, "Cd")
@@ -118,24 +118,24 @@ class Emulator:
 
     @contextmanager
     def another_port(self) -> Iterator[int]:
-        """Be there at a second port, in the network of this thread."""
+        """Listen on a second port, in this thread's network namespace."""
         with ExitStack() as stack:
             server = make_server("127.0.0.1", 0, emulator.app, threaded=True, ssl_context=self.context)
             _serve(stack, server)
             yield server.port
 
     def writes_to(self, uuid: str, since: int = 0) -> list[str]:
-        """What was changed at one server, the first `since` of all writes left out: the action, or Boot."""
+        """Return the writes to one server after the first `since` of all writes: each the action's name, or Boot."""
         mine = [line for line in self.writes[since:] if uuid in line]
         return [line.rsplit(".", 1)[-1] if "Actions" in line else "Boot" for line in mine]
 
 
 @contextmanager
 def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
-    """Run it.
+    """Run the emulator.
 
     Args:
-        folder: For its state.
+        folder: Folder for its state.
         machines: Loopback address of the installed system by system UUID.
     """
     authority = Authority.create("lab-bmc-ca")
@@ -162,7 +162,7 @@ def running(folder: Path, machines: dict[str, str]) -> Iterator[Emulator]:
         emulator.app.configure(extra_config=options)
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         app = emulator.app
-        # Each makes its table when it is first used; two requests that do so at once find the database locked.
+        # Each creates its table on first use; two concurrent first uses would find the database locked.
         _ = app.managers, app.chassis, app.indicators, app.vmedia
         guest = FakeGuest(app.systems)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -183,7 +183,7 @@ def _serve(stack: ExitStack, server: Any) -> None:
 
 
 def _watch(bmc: Emulator) -> None:
-    """Note every request, and let the guests know."""
+    """Record every request, and report reads of systems to the guests."""
 
     def note() -> None:
         bmc.requests.append(f"{flask.request.method} {flask.request.path}")
@@ -227,5 +227,5 @@ def _api(guest: FakeGuest, uuid: str, address: str, context: ssl.SSLContext) -> 
 
 
 def pointer(authority: Authority) -> bytes:
-    """A payload's master.ign."""
+    """Return a payload's master.ign."""
     return Config(certificate_authorities=(Resource.inline(authority.pem),)).to_json().encode()

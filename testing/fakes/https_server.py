@@ -1,4 +1,4 @@
-"""A real HTTPS server on loopback whose answer a test chooses."""
+"""A real HTTPS server on loopback with an answer that the test chooses."""
 
 import socket
 import ssl
@@ -11,7 +11,7 @@ UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 
 
 class HttpsServer:
-    """Answers every request with the same bytes; no bytes: it sends nothing and keeps the connection open."""
+    """Answers every request with the same bytes; if there are none, keeps the connection open without an answer."""
 
     def __init__(self, listener: socket.socket, context: ssl.SSLContext, answer: bytes) -> None:
         self.port: int = listener.getsockname()[1]
@@ -22,7 +22,7 @@ class HttpsServer:
         context.sni_callback = lambda _socket, name, _context: self.names.append(name or "")
 
     def serve(self) -> None:
-        """Until the listener is closed."""
+        """Serve until the listener is closed."""
         while True:
             try:
                 plain, _ = self._listener.accept()
@@ -39,7 +39,7 @@ class HttpsServer:
                 plain.close()  # the client refused our certificate
 
     def close(self) -> None:
-        """End what is open."""
+        """Close the listener and all connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for wire in self._kept:
@@ -50,7 +50,7 @@ class HttpsServer:
 def https_server(
     certificate: str, answer: bytes = OK, address: str = "127.0.0.1", client_ca: str = ""
 ) -> Iterator[HttpsServer]:
-    """Serve on a free port of an address of loopback; with a `client_ca` (PEM), only clients that it has signed."""
+    """Serve on a free port of a loopback address; with `client_ca` (PEM), only to clients with its certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     if client_ca:

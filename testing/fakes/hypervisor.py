@@ -1,4 +1,4 @@
-"""libvirt in memory: domains that obey their power button, or do not."""
+"""libvirt in memory, with domains that may ignore their power button."""
 
 import hashlib
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ BASE = "base.qcow2"
 
 @dataclass(frozen=True)
 class Overlay:
-    """A thin disk that was asked for."""
+    """A requested thin disk."""
 
     base: str
     """Path of the volume below it."""
@@ -24,9 +24,9 @@ class FakeHypervisor:
     """Implements `wires.libvirt.hypervisor.Hypervisor`.
 
     Args:
-        clock: The test's.
-        shuts_down_s: How long a guest takes after its power button was pressed; None: it ignores it.
-        presses_missed: How many presses a guest misses first.
+        clock: The test's clock.
+        shuts_down_s: Seconds that a guest takes to shut down after its power button; None if it ignores the button.
+        presses_missed: Number of presses that a guest misses at first.
     """
 
     clock: FakeClock
@@ -34,7 +34,7 @@ class FakeHypervisor:
     presses_missed: int = 0
     domains: dict[str, Found] = field(default_factory=dict)
     defined: dict[str, DomainSpec] = field(default_factory=dict)
-    """As which each domain was defined last."""
+    """The last definition of each domain."""
     volumes: dict[str, bytes | Overlay] = field(default_factory=lambda: {BASE: b""})
     calls: list[str] = field(default_factory=list)
     _off_at: dict[str, float] = field(default_factory=dict)

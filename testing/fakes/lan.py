@@ -1,4 +1,4 @@
-"""The cluster as the provisioner sees it, moved by a fake clock: who answers, what is ready, what was sent."""
+"""The cluster as the provisioner sees it, with a fake clock: answering MACs, readiness, words on the channel."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ PROPS: dict[str, Any] = {
     "bootstrap_s": 300.0,
     "shutdown_s": 5.0,
 }
-"""As the engine of Pulumi hands them in: numbers are floats."""
+"""As Pulumi's engine passes them: numbers are floats."""
 
 
 def spec_with(**changes: Any) -> VipHandoffSpec:
@@ -48,19 +48,19 @@ class FakeLan:
     """The `ClusterProbe`, `BootstrapGuest`, `MeasuringClient` and, as `missing`, the `Signal` of the handoff's model.
 
     Args:
-        clock: The test's.
-        macs: Who answers the VIP, from the second (of the test) that is named.
-        outages: By address (or `config` + address): seconds between which it does not answer.
-        second_macs: The same for a second VIP; empty: there is no second VIP.
-        moves_s: How long after `release` a node answers the VIP.
-        backs_s: How long after `hold` the bootstrap does.
-        completes_s: From which second on the payload reports that its bootstrap may end.
-        silent_s: From which second on the channel is dead.
-        blind_s: From which second on the segment cannot be asked.
+        clock: The test's clock.
+        macs: The MACs that answer the VIP, each set with the second of the test from which it does.
+        outages: Address (or `config` + address), and the seconds between which it does not answer.
+        second_macs: As `macs`, for a second VIP; empty if there is none.
+        moves_s: Seconds from `release` until a node answers the VIP.
+        backs_s: Seconds from `hold` until the bootstrap answers the VIP.
+        completes_s: The second from which the payload reports that its bootstrap may end.
+        silent_s: The second from which the channel is dead.
+        blind_s: The second from which the segment cannot be probed.
         stuck: Whether the VM cannot be stopped.
-        answers: What the guest answers instead, by word; None: the channel is dead.
-        taker: Who answers the VIP after a `release`.
-        state: How the guest's answers begin.
+        answers: Answers of the guest that replace the usual ones, by word; None for a dead channel.
+        taker: The MAC that answers the VIP after a `release`.
+        state: The first word of the guest's answers.
     """
 
     clock: FakeClock
@@ -80,7 +80,7 @@ class FakeLan:
     """Words on the channel."""
     stopped_at: list[float] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
-    """Words, the end of the VM, and the client's begin and end, in turn."""
+    """Words, the end of the VM, and the client's start and end, in order."""
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class FakeLan:
 
     @property
     def second(self) -> float:
-        """Since the test began."""
+        """Seconds since the test began."""
         return self.clock.now() - self.started
 
     def vip_macs(self) -> tuple[frozenset[str], ...]:

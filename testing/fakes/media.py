@@ -14,7 +14,7 @@ class FakeMedia:
     published: list[str] = field(default_factory=list)
 
     makes: int = 1
-    """How often it answers that an ISO is not made yet."""
+    """Number of calls that answer that the ISO is not made yet."""
 
     def publish(self, host: str) -> str | None:
         if self.makes:
@@ -39,5 +39,5 @@ class FakeMedia:
         return self.revision
 
     def fetch(self, url: str) -> None:
-        """What a BMC does that downloads at the insert."""
+        """Read the ISO, as a BMC that downloads it at the insert."""
         self.read[url] = 1

@@ -1,4 +1,4 @@
-"""A provisioner on which all is well, until a test changes it."""
+"""A provisioner without faults, for tests to change."""
 
 import errno
 import os
@@ -62,13 +62,13 @@ class World:
     host: HostFacts | HypervisorError = HOST
     bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": AT_WORK})
     files: dict[str, str | int] = field(default_factory=lambda: {BASE: "b0", ISO: "d3", IMAGE: "e4"})
-    """Digest by path, or the errno that reading it gives."""
+    """Digest by path, or the errno of a read."""
     tool: Tool | None = field(default_factory=lambda: Tool(path=Path("/bin/tool"), version=COREOS_INSTALLER_VERSION))
     port: int = 0
-    """The errno that listening gives."""
+    """The errno of listening; 0 for success."""
     contents: dict[str, bytes] = field(default_factory=payloads.payload)
     beside: Kubeconfig | PayloadError | None = None
-    """The kubeconfig beside them."""
+    """The kubeconfig beside the payload's files."""
     time: datetime = payloads.NOW
     asked: list[tuple[str, str | None, frozenset[str]]] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""A pseudo-terminal in place of the bootstrap's virtio-serial port."""
+"""A pseudo-terminal that stands in for the bootstrap's virtio-serial port."""
 
 import os
 import pty
@@ -14,17 +14,17 @@ ANSWER_S = 10
 
 @dataclass(frozen=True)
 class VirtioPort:
-    """The provisioner's end."""
+    """The provisioner's end of the port."""
 
     master: int
     name: str
-    """What the guest opens in place of `PORT`."""
+    """The device that the guest opens in place of `PORT`."""
 
     def send(self, word: str) -> str:
-        """Send a word; the answer.
+        """Send a word, and return the answer.
 
         Raises:
-            TimeoutError: There is none.
+            TimeoutError: No answer within ANSWER_S.
         """
         os.write(self.master, f"{word}\n".encode())
         answer = b""
@@ -37,7 +37,7 @@ class VirtioPort:
 
 @contextmanager
 def virtio_port() -> Iterator[VirtioPort]:
-    """A port that passes bytes on as they are."""
+    """Open a port that passes bytes on unchanged."""
     master, port = pty.openpty()
     subprocess.run(["stty", "-F", os.ttyname(port), "raw", "-echo"], check=True)
     try:

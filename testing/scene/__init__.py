@@ -1,1 +1,1 @@
-"""Machines of a cluster in network namespaces, with the real keepalived, haproxy and CoreDNS."""
+"""Machines of a cluster in network namespaces, with real keepalived, haproxy and CoreDNS."""

@@ -1,4 +1,4 @@
-"""A segment on which real kernels answer for addresses, and nothing else runs."""
+"""A segment with machines that only answer for addresses, with real kernels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -21,7 +21,7 @@ DOMAIN = "okd.lab.test"
 
 @dataclass
 class Cluster:
-    """The machines of a cluster; nothing runs on them until a test starts it."""
+    """The machines of a cluster; no program runs on them until a test starts it."""
 
     plan: ClusterPlan
     bootstrap: Machine
@@ -29,7 +29,7 @@ class Cluster:
     certificate: str
     bootstrap_mac: str
     answer_ms: int
-    """How long an API server takes to answer."""
+    """Time that an API server takes to answer."""
     bootstrap_keepalived: subprocess.Popen[bytes] = field(init=False)
 
     @property
@@ -41,7 +41,7 @@ class Cluster:
         self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
 
     def restart_bootstrap(self) -> None:
-        """As a reboot of the VM does: keepalived ends, and /run is empty."""
+        """Restart keepalived with an empty /run, as a reboot of the VM does."""
         self.bootstrap.stop_keepalived(self.bootstrap_keepalived)
         for left in (self.bootstrap.folder / "run/okd-baremetal").iterdir():
             left.unlink()
@@ -55,12 +55,12 @@ class Cluster:
         node.start_keepalived([address for vip in self.plan.vips_of(Role.CONTROL_PLANE) for address in vip.addresses])
 
     def holders(self) -> set[str]:
-        """Names of the machines that hold the API VIP, of either family."""
+        """Return the names of the machines that hold the API VIP of any family."""
         everybody = {self.bootstrap.name: self.bootstrap, **self.nodes}
         return {name for name, each in everybody.items() for vip in self.vips if each.holds(vip)}
 
     def until_held_by(self, *names: str) -> float:
-        """Seconds until one of them alone holds it, in all families; fails if it never comes to that."""
+        """Wait until only one of these machines holds the VIPs of all families; return the seconds."""
 
         def held() -> bool:
             found = self.holders()
@@ -69,7 +69,7 @@ class Cluster:
         return until(f"the VIP on {' or '.join(names)} alone", held)
 
     def until_healthy(self, *names: str) -> None:
-        """Until keepalived of each node has all that its checks can give."""
+        """Wait until keepalived of each node has the priority of a healthy node."""
         numbers = self.plan.api.priorities
         ranks = [server.name for server in self.plan.control_plane]
         for name in names:
@@ -88,7 +88,7 @@ class Cluster:
 
 @contextmanager
 def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0) -> Iterator[Cluster]:
-    """The machines of the plan of this name, see `testing.clusters`."""
+    """Make the machines of a cluster of `testing.clusters`."""
     plan = clusters.plan(name)
     shared = render_role(plan, Role.CONTROL_PLANE)
     with ExitStack() as stack:
@@ -103,7 +103,7 @@ def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0)
 
 @contextmanager
 def connects_of_a_client(vip: Address) -> Iterator[Attempts]:
-    """What the connects of a client meet, one each 20 ms, from its first success to one after the block."""
+    """Count a client's connects, one every 20 ms, from a first success before the block to one after it."""
     ready = Endpoint(6443, "/readyz", f"api.{DOMAIN}", authority("test-ca").pem)
     with VipClient(partial(connect_problem, str(vip), 6443), partial(ready.problem, str(vip))) as client:
         _until_one_more(client.connects)

@@ -1,4 +1,4 @@
-"""A fault that is about to be met while the VIP moves, and the ends that it may have."""
+"""A cluster for faults during a handoff, and assertions of how the handoff ends."""
 
 import json
 import os
@@ -30,7 +30,7 @@ Measured = Callable[[str], None]
 
 @dataclass
 class Scene:
-    """A cluster whose VIP is about to move, and a fault about to be met."""
+    """A cluster before its handoff."""
 
     cluster: Cluster
     handoff: LiveHandoff
@@ -46,7 +46,7 @@ class Scene:
         return str(self.cluster.vips[0])
 
     def start(self, *healthy: str) -> None:
-        """All machines; the API runs on the nodes that are named, and their keepalived has all that it can have."""
+        """Start all machines, the API only on the named nodes, and wait until those are healthy."""
         self.cluster.start_bootstrap()
         self.cluster.until_held_by("okd-bootstrap")
         for name in NODES:
@@ -54,7 +54,7 @@ class Scene:
         self.cluster.until_healthy(*healthy)
 
     def serves_the_signal(self, *, status: str, removed: str) -> None:
-        """The API serves both parts of OKD's signal, and there is a kubeconfig to ask it with."""
+        """Serve both parts of OKD's signal, and give the handoff a kubeconfig to read them."""
         folder = self.cluster.bootstrap.folder.parent
         etcd = {"conditions": [{"type": REMOVED, "status": removed}]}
         for path, resource in ((CONFIG_MAP, {"data": {"status": status}}), (ETCD, {"status": etcd})):
@@ -63,13 +63,13 @@ class Scene:
             file.with_suffix(".new").write_text(json.dumps(resource))
             file.with_suffix(".new").rename(file)
         write_kubeconfig(folder / "payload")
-        # An absolute path is no stack's name, and stays itself where it is joined to those of all stacks.
+        # An absolute path as the stack's name: joined to the folder of all stacks, it remains unchanged.
         kubeconfig = read_kubeconfig(str(folder))
         assert kubeconfig
         self.handoff.signal = Okd(KubeApi.by(kubeconfig, DOMAIN)).missing
 
     def fails(self, *words: str) -> str:
-        """The error of a move that fails and keeps the VM; it has these words."""
+        """Assert that the move fails with these words and keeps the VM; return the error."""
         with pytest.raises(HandoffUnsafeError) as caught:
             self.handoff.move()
         error = str(caught.value)
@@ -78,12 +78,12 @@ class Scene:
         return error
 
     def refused(self, *words: str) -> None:
-        """A move is refused: an error with these words, and nothing was moved."""
+        """Assert that the move is refused with these words, and nothing was moved."""
         self.handoff.deadline_s = 6
         self.fails(*words, "VIP and VM are untouched")
 
     def done(self, sent: list[str] | None) -> VipHandoffOuts:
-        """The outcome of a move that is made, with these words to the guest (None: whichever)."""
+        """Assert that the move succeeds after sending these words (None for any); return its outputs."""
         outs = self.handoff.move()
         assert outs.holder in NODES, outs
         assert sent is None or self.handoff.sent == sent
@@ -92,7 +92,7 @@ class Scene:
         return outs
 
     def move_killed(self, line: str) -> None:
-        """Make a move in a process of its own, and kill it when it has reported a line that begins so."""
+        """Move in a child process, and kill that when it has reported a line with this beginning."""
         reached, reach = os.pipe()
         with warnings.catch_warnings(action="ignore"):  # from Python 3.12 on: a fork may meet locks of other threads
             mover = os.fork()
@@ -115,20 +115,20 @@ class Scene:
         assert reported, f"the move ended without the line {line!r}"
 
     def returned(self, sent: list[str], *words: str) -> None:
-        """A move is taken back after these words to the guest: an error with these words."""
+        """Assert that the move fails with `words` and is undone, after `sent` and `hold` were sent."""
         self.fails(*words)
         assert self.handoff.sent == [*sent, "hold"]
         assert self.cluster.bootstrap.holds(self.cluster.vips[0])
 
 
 def filtered(machine: Machine, rule: str) -> None:
-    """A filter on what comes in."""
+    """Filter a machine's incoming packets."""
     hook = "type filter hook input priority 0;"
     machine.run("nft", f"table inet broken {{ chain input {{ {hook} iifname eth0 {rule}; }}; }}")
 
 
 def behind_an_uplink(machines: list[Machine]) -> None:
-    """Put machines on a switch of their own, which a cable joins to the provisioner's bridge."""
+    """Put machines on a separate switch, connected to the provisioner's bridge by a cable."""
     ip("link add switch type bridge")
     ip("link add uplink type veth peer name downlink")
     for command in ("switch up", f"uplink master {BRIDGE} up", "downlink master switch up"):

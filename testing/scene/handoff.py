@@ -1,6 +1,6 @@
-"""The real handoff engine over machines in network namespaces: real probes, the real script on the guest's side.
+"""The real handoff engine over machines in network namespaces, with real probes and the guest's real script.
 
-Two things are not real: the virtio channel is a pseudo-terminal, and a machine's power button ends its namespaces.
+Two parts are stand-ins: the virtio channel is a pseudo-terminal, and a machine's power button ends its namespaces.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,11 +32,11 @@ class LiveHandoff:
     sent: list[str] = field(default_factory=list)
     """Words on the channel."""
     when: dict[str, Callable[[], object]] = field(default_factory=dict)
-    """What to do when a line of progress begins with the key, once."""
+    """Called once, when a line of progress begins with the key."""
     deadline_s: float = 60
     soak_s: float = SOAK_S
     states: list[str] = field(default_factory=list)
-    """Those of the last move."""
+    """States of the last move."""
     stopped: bool = False
 
     def send(self, word: str) -> str:

@@ -1,7 +1,7 @@
 """Machines in network namespaces, on one bridge, with our rendered files: real keepalived, haproxy, nft and CoreDNS.
 
-Two things are not real: Python answers for the API server and the config server (`stand_in_api.py`), and the virtio
-channel is a pseudo-terminal.
+Two parts are stand-ins: `stand_in_api.py` answers for the API server and the config server, and the virtio channel is
+a pseudo-terminal.
 """
 
 import re
@@ -26,7 +26,7 @@ BRIDGE = "baremetal"
 DEADLINE_S = 60
 API = Path(__file__).with_name("stand_in_api.py")
 RESOURCES = "resources"
-"""Beside the machines' folders: what all their APIs serve."""
+"""Folder beside those of the machines, with the files that all their APIs serve."""
 INSIDE = """set -euo pipefail
 mount --bind "$1/etc" /etc; mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
 mount --bind "$1/lib" /var/lib
@@ -42,13 +42,13 @@ class Machine:
     folder: Path
     process: subprocess.Popen[bytes]
     pid: int
-    """Of its first process, seen from here."""
+    """Process id of its first process, in this namespace."""
     addresses: tuple[Address, ...]
     running: ExitStack = field(default_factory=ExitStack)
-    """Ends what was started on it."""
+    """Ends the programs that were started on it."""
 
     def start(self, name: str, *command: str | Path) -> subprocess.Popen[bytes]:
-        """Start something that runs on; its output goes to a file of that name."""
+        """Start a program in the background, with its output in `<name>.log`."""
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 [*self._enter(), *map(str, command)], stdout=log, stderr=log, env={"PATH": SBIN}
@@ -58,14 +58,14 @@ class Machine:
         return process
 
     def run(self, *command: str | Path) -> str:
-        """Run something to its good end; what it prints."""
+        """Run a command that must succeed, and return its output."""
         words = [*self._enter(), *map(str, command)]
         run = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": SBIN})
         assert run.returncode == 0, f"{self.name}: {' '.join(map(str, command))}: {run.stderr}"
         return run.stdout
 
     def log(self, name: str) -> str:
-        """What something printed so far."""
+        """Return the output of a program so far."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def start_keepalived(self, vips: Sequence[Address]) -> subprocess.Popen[bytes]:
@@ -79,47 +79,47 @@ class Machine:
         keepalived.wait()
 
     def kill(self, pattern: str) -> None:
-        """End what runs on it under a command line, all at once: keepalived's child tidies up after its parent."""
+        """Kill all processes that match, at once: otherwise keepalived's child would clean up after its parent."""
         pids = self.run("pgrep", "-f", pattern).split()
         for signal in ("STOP", "KILL"):
             self.run("kill", f"-{signal}", *pids)
 
     @property
     def mac(self) -> str:
-        """Of its one interface."""
+        """MAC of its only interface."""
         return self.run("ip", "-o", "link", "show", "eth0").split("link/ether ")[1].split()[0]
 
     def freeze(self, program: str) -> None:
-        """Its connections are taken, and nothing is answered any more."""
+        """Freeze a program: the kernel still accepts its connections, but nothing is answered."""
         self.run("bash", "-c", f"kill -STOP $(pgrep -x {program})")
 
     def start_haproxy(self) -> None:
-        """As its unit does, for fewer clients: a unit may open more files than a test."""
+        """Start haproxy as its unit does, but for fewer clients: a test may open fewer files than a unit."""
         config = self.folder / "etc/okd-baremetal/haproxy.cfg"
         config.write_text(config.read_text().replace("maxconn 4", "maxconn "))
         self.start("haproxy", "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg")
         self.run("nft", "-f", "/etc/okd-baremetal/haproxy.nft")
 
     def start_api(self, certificate: str, answer_ms: int = 0) -> None:
-        """The one that answers for the API server and the config server."""
+        """Start the stand-in for the API server and the config server."""
         self.start("api", sys.executable, API, certificate, str(answer_ms), self.folder.parent / RESOURCES)
 
     def holds(self, vip: Address) -> bool:
-        """Whether it answers for a VIP: one on lo answers nobody."""
+        """Whether it answers a VIP; it does not if it has the VIP only on lo."""
         listed = self.run("ip", "-o", "address", "show", "to", str(vip)).splitlines()
         return any(line.split()[1] != "lo" for line in listed)
 
     def has_on_lo(self, vip: Address) -> bool:
-        """Whether its loopback has a VIP, from where it serves connections that were on their way."""
+        """Whether it has a VIP on lo, which serves connections that still arrive."""
         return bool(self.run("ip", "-o", "address", "show", "dev", "lo", "to", str(vip)))
 
     def priorities(self) -> list[int]:
-        """The priorities that its keepalived has taken, in turn."""
+        """Return the priorities that its keepalived has had, in order."""
         changes = re.findall(r"effective priority from \d+ to (\d+)", self.log("keepalived"))
         return [int(priority) for priority in changes]
 
     def die(self) -> None:
-        """As when its power fails."""
+        """End the machine at once, as a power failure does."""
         self.process.kill()
         self.process.wait()
         self.running.close()
@@ -130,7 +130,7 @@ class Machine:
 
 @contextmanager
 def bridge(networks: Sequence[Network]) -> Iterator[None]:
-    """The bridge; the test is on it with the first address of each network, as the provisioner is."""
+    """Make the bridge, and give the test the provisioner's place: the first address of each network."""
     ip(f"link add {BRIDGE} type bridge")
     ip(f"link set {BRIDGE} up")
     for network in networks:
@@ -143,10 +143,10 @@ def bridge(networks: Sequence[Network]) -> Iterator[None]:
 def machine(
     folder: Path, plan: Intent, which: Server | BootstrapHost, files: Sequence[RenderedFile]
 ) -> Iterator[Machine]:
-    """A machine on the bridge of this network, with its files; nothing runs on it yet."""
+    """Make a machine on the bridge of this network, with its files; no program runs on it yet."""
     folder = folder / which.name
     _lay_out(folder, files)
-    # A run of the tests that is killed would leave its machines behind: each dies with the thread that made it.
+    # Each machine dies with the thread that made it, so that a killed test run leaves none behind.
     command = ["setpriv", "--pdeathsig", "KILL", "unshare", *ALONE, "bash", "-c", INSIDE, "bash", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
         assert process.stdout
@@ -189,7 +189,7 @@ def _plug_in(made: Machine, networks: Sequence[Network]) -> None:
 
 @contextmanager
 def vip_channel(bootstrap: Machine) -> Iterator[Callable[[str], str]]:
-    """The guest's end of the channel at work; gives what sends a word and returns the answer."""
+    """Run the guest's end of the channel; yield a function that sends a word and returns the answer."""
     with virtio_port() as port:
         script = bootstrap.folder / "bin/okd-vip-channel.sh"
         script.write_text(script.read_text().replace(PORT, port.name))
@@ -198,7 +198,7 @@ def vip_channel(bootstrap: Machine) -> Iterator[Callable[[str], str]]:
 
 
 def until(what: str, true: Callable[[], bool], deadline_s: float = DEADLINE_S) -> float:
-    """Poll until something is true; the seconds it took."""
+    """Poll until `true` returns True; return the seconds."""
     started = time.monotonic()
     while not true():
         assert time.monotonic() - started < deadline_s, f"not within {deadline_s:.0f} s: {what}"

@@ -1,6 +1,6 @@
-"""Stands in for the API server and the config server of one machine: 200 on /readyz and /healthz, by TLS.
+"""Stand in for the API server and the config server of one machine: answer 200 on /readyz and /healthz, over TLS.
 
-A client with a certificate of the CA in CERTIFICATE may read the files in RESOURCES, each by its path there.
+A client with a certificate of the CA in CERTIFICATE can also read the files below RESOURCES by their paths.
 
 USAGE: stand_in_api.py CERTIFICATE ANSWER_MS RESOURCES
 """

@@ -1,4 +1,4 @@
-"""A machine of somebody else on the segment, with a real keepalived of its own."""
+"""A foreign machine on the segment, with its own real keepalived."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ class Router:
     version: int = 2
     interval_s: float = 1
     peers: Sequence[str] = ()
-    """None: multicast."""
+    """Addresses for unicast; empty for multicast."""
 
     def config(self) -> str:
         """keepalived.conf."""
@@ -43,7 +43,7 @@ class Router:
 
 @contextmanager
 def stranger(bridge: str, address: str, router: Router, folder: Path, mac: str = MAC) -> Iterator[None]:
-    """It is there, and its keepalived was started; it speaks some seconds later."""
+    """Put the machine on the segment and start its keepalived, which sends its first advert some seconds later."""
     config, log = folder / "stranger.conf", folder / "stranger.log"
     config.write_text(router.config())
     with neighbour(bridge, "stranger", mac, address) as inside, log.open("wb") as output:

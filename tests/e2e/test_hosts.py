@@ -1,4 +1,4 @@
-"""The real Pulumi engine, our providers, and sushy-tools' emulator with its fake driver, over loopback."""
+"""The real Pulumi engine, this program's providers, and sushy-tools' emulator with its fake driver, over loopback."""
 
 import hashlib
 import re
@@ -19,9 +19,9 @@ from testing.project import COMMAND_S, MACHINES, NAMES, ROLE, Project, free_port
 THIRD = "33333333-3333-4333-8333-333333333333"
 CROWD = {f"44444444-4444-4444-8444-{number:012}": f"127.0.77.{100 + number}" for number in range(12)}
 INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Reset"]
-"""What is written to a server that runs: Off, then media, Cd, On; and when that is done: eject, Hdd, On."""
+"""Writes to a server that was running: Off, media, Cd, On; after the installation: eject, Hdd, On."""
 INTERRUPTED = ["Reset", "EjectMedia", "InsertMedia", "Reset", "EjectMedia", "Boot", "Reset"]
-"""The same to one that an earlier run has booted from media."""
+"""Writes to a server that an earlier run booted from media."""
 LAN = "192.0.2"
 SECRETS = ("content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile", "Authorization", "Basic ")
 
@@ -48,7 +48,7 @@ def eventually(is_so: Callable[[], bool], within_s: float = 30) -> None:
 
 
 @pytest.mark.slow
-def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
+def test_hosts_are_installed_refreshed_and_destroyed(project: Project, bmc: Emulator) -> None:
     first = len(bmc.writes)
     bmc.guest.systems.set_boot_device(NAMES["okd-master-1"], "Pxe")
     shown = project.pulumi("up", "--yes", "--skip-preview")
@@ -64,11 +64,11 @@ def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
     for _ in range(2):
         refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
         assert re.search("okd-master-0 .*power On; virtual CD empty; boot override Hdd Continuous", refreshed)
-        assert "not as it was left" not in refreshed
+        assert "changed by someone else" not in refreshed
     bmc.guest.systems.set_power_state(NAMES["okd-master-1"], "ForceOff")
     refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     assert re.search("okd-master-1 .*power Off; virtual CD empty", refreshed)
-    assert "installed, and off: okd-master-1\n" in refreshed
+    assert "installed, but off: okd-master-1\n" in refreshed
     assert bmc.writes_to(NAMES["okd-master-1"], first) == INSTALLED
 
     shown += project.pulumi("destroy", "--yes", "--skip-preview")
@@ -80,7 +80,7 @@ def test_hosts_live_from_up_to_destroy(project: Project, bmc: Emulator) -> None:
 
 
 def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:
-    """Which inputs and which outputs of a resource are stored as a ciphertext."""
+    """Return the names of the inputs and outputs of a resource that are stored as ciphertext."""
     return {
         part: {name for name, value in state[part].items() if isinstance(value, dict) and "ciphertext" in value}
         for part in ("inputs", "outputs")
@@ -88,7 +88,7 @@ def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:
 
 
 @pytest.mark.slow
-def test_the_state_has_the_files_of_a_host_once_and_nothing_changes_for_that(project: Project) -> None:
+def test_the_state_stores_the_files_of_a_host_once_and_repeated_runs_change_nothing(project: Project) -> None:
     def stored_once() -> None:
         state = project.state("control-plane")
         assert secrets_of(state) == {"inputs": {"passwords", "ours", "keyfiles"}, "outputs": {"passwords"}}
@@ -110,7 +110,7 @@ def test_the_state_has_the_files_of_a_host_once_and_nothing_changes_for_that(pro
 
 
 @pytest.mark.slow
-def test_a_killed_run_lets_go_and_the_next_one_takes_over(project: Project, bmc: Emulator) -> None:
+def test_the_run_after_a_killed_one_completes_the_installation(project: Project, bmc: Emulator) -> None:
     bmc.guest.patience.clear()
     with project.start("up", "--yes", "--skip-preview") as killed:
         eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
@@ -118,7 +118,7 @@ def test_a_killed_run_lets_go_and_the_next_one_takes_over(project: Project, bmc:
     project.pulumi("cancel", "--yes")
     before = len(bmc.writes)
     with project.start("up", "--yes", "--skip-preview") as second:
-        # The installers were running: each is switched off and on again.
+        # The installers were running, so each server is switched off and on again.
         eventually(lambda: len(bmc.writes) >= before + 2 * len(NAMES))
         bmc.guest.patience.set()
         assert second.wait(COMMAND_S) == 0
@@ -130,7 +130,7 @@ def test_a_killed_run_lets_go_and_the_next_one_takes_over(project: Project, bmc:
     project.pulumi("destroy", "--yes", "--skip-preview")
 
 
-def test_nobody_is_touched_before_all_agree(project: Project, bmc: Emulator) -> None:
+def test_no_host_is_written_to_before_every_consent_matches(project: Project, bmc: Emulator) -> None:
     first = len(bmc.writes)
     name, uuid = list(NAMES.items())[1]
     project.site["hosts"][name]["consent"] = "SN-OF-ANOTHER"
@@ -158,7 +158,7 @@ def test_a_missing_consent_fails_the_preview_without_a_bmc(project: Project, bmc
     ],
     ids=["untrusted", "another-fingerprint", "wrong-password"],
 )
-def test_what_an_operator_can_set_wrong_is_reported_at_once(
+def test_a_wrong_trust_option_or_password_is_reported_at_once(
     project: Project, change: dict[str, Any], message: str
 ) -> None:
     project.site["hosts"] = {"okd-master-0": {**project.site["hosts"]["okd-master-0"], **change}}
@@ -182,7 +182,7 @@ def test_a_bmc_is_trusted_by_the_options_of_its_own_host(
     host = project.site["hosts"]["okd-master-0"]
     host["trust"] = {**trust, **({"fingerprint": pin} if "fingerprint" in trust else {})}
     project.site |= {"hosts": {"okd-master-0": host}, "roles": {}}
-    warning = "any certificate is taken for that of its BMC"
+    warning = "any certificate is accepted from its BMC"
     for words in (["preview"], ["preview", "--diff"], ["up", "--yes", "--skip-preview"]):
         stays = project.pulumi(*words).rpartition("Diagnostics:")[2]  # a row repeats what is below in full
         assert stays.count(warning) == (0 if "fingerprint" in trust else 1)
@@ -193,8 +193,10 @@ def roles(project: Project) -> dict[str, Any]:
     return found
 
 
-def never_again(project: Project, bmc: Emulator, role: str, third: dict[str, Any], port: int) -> None:
-    """Change all that may change, at hosts that are installed; then add one."""
+def change_the_role_then_add_a_host(
+    project: Project, bmc: Emulator, role: str, third: dict[str, Any], port: int
+) -> None:
+    """Change everything that may change on installed hosts; then add a host."""
     project.pulumi("up", "--yes", "--skip-preview")
     first, asked = len(bmc.writes), len(bmc.requests)
     roles(project)[role] = {
@@ -234,13 +236,13 @@ def test_installed_control_plane_is_never_written_to_again(project: Project, bmc
     made = [host_of(bmc.address(uuid), uuid, address) for uuid, address in MACHINES.items()]
     project.site["hosts"] = {"okd-0": made[0], "okd-1": made[1]}
     with bmc.another_port() as port:
-        never_again(project, bmc, "control-plane", made[2], port)
+        change_the_role_then_add_a_host(project, bmc, "control-plane", made[2], port)
 
 
 @needs_root
 @pytest.mark.slow
 def test_installed_compute_is_never_written_to_again(project: Project, bmc: Emulator) -> None:
-    """On a segment of its own, where a real kernel answers ARP for the installed systems."""
+    """Use a segment of its own, on which a real kernel answers ARP for the installed systems."""
 
     def inside() -> None:
         ip("link add lan type bridge")
@@ -256,13 +258,13 @@ def test_installed_compute_is_never_written_to_again(project: Project, bmc: Emul
             project.site["hosts"] = {"okd-0": made[0], "okd-1": made[1]}
             project.site["roles"] = {"compute": ROLE}
             with bmc.another_port() as other:
-                never_again(project, bmc, "compute", made[2], other)
+                change_the_role_then_add_a_host(project, bmc, "compute", made[2], other)
 
     in_own_network(inside)
 
 
 @pytest.mark.slow
-def test_one_host_is_installed_anew_and_no_other(project: Project, bmc: Emulator) -> None:
+def test_reinstall_wipes_the_named_host_alone_and_once(project: Project, bmc: Emulator) -> None:
     again, other = NAMES.values()
     bmc.labels[again] = {"SerialNumber": "SN-1"}
     project.pulumi("up", "--yes", "--skip-preview")
@@ -272,10 +274,10 @@ def test_one_host_is_installed_anew_and_no_other(project: Project, bmc: Emulator
     assert bmc.requests[asked:] == []
 
     project.site["reinstall"] = {"okd-master-0": again}
-    note = "installed anew, its disk wiped, as `reinstall` says: okd-master-0"
+    note = "reinstalled, disk wiped, as `reinstall` requests: okd-master-0"
     assert note in project.pulumi("preview")
     assert bmc.requests[asked:] == []
-    for _ in range(2):  # left in, the line means nothing
+    for _ in range(2):  # a line that stays has no further effect
         project.pulumi("up", "--yes", "--skip-preview")
         assert (bmc.writes_to(again, first), bmc.writes_to(other, first)) == (INSTALLED, [])
     assert bmc.guest.installs == {again: 2, other: 1}
@@ -315,29 +317,29 @@ def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project
     assert bmc.writes[first:] == []
 
     project.site["hosts"]["okd-master-0"]["consent"] = "SN-2"
-    assert "which is left as it is: switch it off" in project.pulumi("up", "--yes", "--skip-preview")
+    assert "which is left as it is. Fix: switch that server off" in project.pulumi("up", "--yes", "--skip-preview")
     assert project.outputs("okd-master-0")["uuid"] == THIRD
     project.pulumi("preview", "--expect-no-changes")
 
 
 @pytest.mark.slow
-def test_a_refresh_warns_of_what_somebody_has_changed(project: Project, bmc: Emulator) -> None:
+def test_a_refresh_warns_of_a_changed_boot_override(project: Project, bmc: Emulator) -> None:
     project.site |= {"roles": {}, "hosts": {"okd-master-0": project.site["hosts"]["okd-master-0"]}}
     project.pulumi("up", "--yes", "--skip-preview")
     first, uuid = len(bmc.writes), NAMES["okd-master-0"]
     bmc.guest.systems.set_boot_device(uuid, "Pxe")
     text = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
-    assert "not as it was left: boot override Pxe Continuous, found Hdd Continuous" in text
+    assert "changed by someone else: boot override Pxe Continuous, found Hdd Continuous" in text
     assert bmc.writes[first:] == []
 
 
-def test_more_servers_than_four_are_asked_at_once(project: Project, bmc: Emulator) -> None:
-    """The BMCs answer nobody before all are asked: with four at a time that would be never."""
+def test_twelve_bmcs_are_asked_at_once(project: Project, bmc: Emulator) -> None:
+    """No BMC answers until all twelve are asked, so four calls at a time would never end."""
     bmc.meeting = threading.Barrier(len(CROWD))
     with ExitStack() as ports:
         project.site |= {"roles": {}, "hosts": {}}
         for number, (uuid, address) in enumerate(CROWD.items()):
-            port = ports.enter_context(bmc.another_port())  # a BMC is asked one thing at a time
+            port = ports.enter_context(bmc.another_port())  # a BMC gets one request at a time
             project.site["hosts"][f"okd-{number}"] = host_of(bmc.address(uuid, port), uuid, address)
         project.pulumi("up", "--yes", "--skip-preview", "--parallel", str(len(CROWD)))
     assert not bmc.meeting.broken

@@ -20,7 +20,7 @@ MANAGED = {
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """Of a project with the stack `rehearsal`, its provisioner managed; no site outside this machine is reached."""
+    """The environment of a project with the stack `rehearsal`, a managed provisioner, and no outside network."""
     copy_program(tmp_path / "program")
     config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options(**MANAGED).items()}
     (tmp_path / "program/stacks/Pulumi.rehearsal.yaml").write_text(yaml.safe_dump({"config": config}))
@@ -43,7 +43,7 @@ def env(tmp_path: Path) -> dict[str, str]:
         ),
     ],
 )
-def test_a_missing_plugin_is_one_line_that_names_it(
+def test_a_missing_plugin_is_reported_by_name_without_a_traceback(
     tmp_path: Path, env: dict[str, str], more: dict[str, str], line: str
 ) -> None:
     def pulumi(*words: str) -> subprocess.CompletedProcess[str]:

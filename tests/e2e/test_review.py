@@ -1,4 +1,4 @@
-"""What an operator reads before `up`: a change of one input is the few lines of the few files that it touches."""
+"""What a preview shows before `up`: a change of one input is a few lines in the files that it touches."""
 
 import copy
 import os
@@ -14,7 +14,7 @@ from testing.previews import INSTALL_CONFIG, Lines, Project, Review, settled
 
 OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
 PULL_SECRET = "cmVoZWFyc2FsOm9ubHk="
-OUR_FILES = "data:;base64,"  # how they begin in an Ignition
+OUR_FILES = "data:;base64,"  # the prefix of a file's content in an Ignition config
 
 MASTERS, WORKERS = ("okd-master-0", "okd-master-1", "okd-master-2"), ("okd-worker-0", "okd-worker-1")
 PREFLIGHT = "update ProvisionerPreflight okd-preflight"
@@ -28,7 +28,7 @@ COMPUTE = "update HostProvisioning okd-compute"
 
 @dataclass(frozen=True)
 class Change:
-    """One input changed, and all that a preview then shows."""
+    """A change of one input, and everything that a preview then shows."""
 
     make: Callable[[Project], None]
     others: dict[str, set[str]]
@@ -59,7 +59,7 @@ def everywhere(name: str) -> list[str]:
 
 
 def digests(*hosts: str) -> set[str]:
-    """Of the hosts' Ignitions; our part of those is a secret."""
+    """Return the digests of the hosts' Ignition configs, with `ours`, the secret part of those."""
     return {"ours", *(f'ignition_sha256["{host}"]' for host in hosts)}
 
 
@@ -95,18 +95,18 @@ USAGE = ("PORT PATH", "PORT PAGE")
 
 
 def service(vip: tuple[str, str]) -> Lines:
-    """What is of a VIP in the unit that starts keepalived."""
+    """Return the lines about a VIP in the unit that starts keepalived."""
     unit = f"Description=okd-baremetal: keepalived for {vip[0]}"
     return swapped(*vip, unit, f"ExecStartPre=/usr/local/bin/okd-keepalived.sh 60 {vip[0]}")
 
 
 def claim(vip: tuple[str, str]) -> Lines:
-    """What is of a VIP in keepalived.conf."""
+    """Return the lines about a VIP in keepalived.conf."""
     return swapped(*vip, f"interface @INTERFACE:{vip[0]}@", f"{vip[0]}/32 label vip")
 
 
 def resolver(old: str, new: str) -> Lines:
-    """What the unit of CoreDNS has of the machine's network and domain."""
+    """Return the lines about the machine's network and domain in the unit of CoreDNS."""
     return swapped(old, new, "ExecStartPost=/usr/local/bin/okd-resolver.sh 192.168.111.5 okd.lab.test")
 
 
@@ -290,14 +290,14 @@ CHANGES = {
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ThreadPoolExecutor]:
-    """A preview is seconds of work for one core, and each has a folder of its own."""
+    """Previews run side by side: each keeps one core busy for seconds, in a folder of its own."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield pool
 
 
 @pytest.fixture(scope="module")
 def stacks(pool: ThreadPoolExecutor, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Project]:
-    """By phase. A stack without a history may be in production when its state was lost."""
+    """The stacks by phase; the one in `production` is imported, as after a lost state."""
     folder = tmp_path_factory.mktemp("stacks")
     made = {
         phase: pool.submit(
@@ -312,7 +312,7 @@ def stacks(pool: ThreadPoolExecutor, tmp_path_factory: pytest.TempPathFactory) -
 def reviews(
     pool: ThreadPoolExecutor, stacks: dict[str, Project], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Future[Review]]:
-    """Of all changes, by name."""
+    """The previews of all changes, by name."""
     folder = tmp_path_factory.mktemp("changed")
 
     def review(name: str, change: Change) -> Review:
@@ -336,7 +336,7 @@ def test_a_preview_shows_what_an_input_changes_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_the_state_has_the_secrets_that_no_preview_shows(stacks: dict[str, Project]) -> None:
+def test_the_state_stores_the_secrets_encrypted(stacks: dict[str, Project]) -> None:
     for project in stacks.values():
         opened, closed = project.pulumi("stack", "export", "--show-secrets"), project.pulumi("stack", "export")
         for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, OUR_FILES):
@@ -345,7 +345,7 @@ def test_the_state_has_the_secrets_that_no_preview_shows(stacks: dict[str, Proje
 
 
 @pytest.mark.slow
-def test_an_operator_reads_lines(stacks: dict[str, Project], tmp_path: Path) -> None:
+def test_a_preview_shows_a_text_change_line_by_line(stacks: dict[str, Project], tmp_path: Path) -> None:
     project = stacks["bootstrap"].copy(tmp_path / "changed")
     CHANGES["weight"].make(project)
     shown, _, _ = project.pulumi("preview", "--diff").partition("--outputs:--")

@@ -27,7 +27,7 @@ for name, opts in below.items():
 
 
 @pytest.mark.slow
-def test_every_urn_among_the_inputs_is_the_engine_s_also_below_a_foreign_component(tmp_path: Path) -> None:
+def test_each_urn_input_is_the_engines_urn_also_below_a_foreign_component(tmp_path: Path) -> None:
     project = fresh(tmp_path)
     (project.program / "__main__.py").write_text(THREE_CLUSTERS)
     planned = [step["newState"] for step in json.loads(project.pulumi("preview", "--json"))["steps"]]

@@ -45,7 +45,7 @@ def struct(**fields: object) -> struct_pb2.Struct:
 
 @contextmanager
 def started() -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
-    """A process of its own, in the environment of this one."""
+    """Start the plugin process in the environment of this one."""
     command = [sys.executable, "-u", "-m", "pulumi.dynamic", "127.0.0.1:0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -77,7 +77,7 @@ def test_a_provider_is_stored_as_a_reference(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-def test_a_provider_has_nothing_that_would_land_in_the_state(name: str) -> None:
+def test_a_provider_has_no_attributes_to_store_in_the_state(name: str) -> None:
     provider = provider_class(name)()
     assert vars(provider) == {}
     assert provider.serialize_as_secret_always is False
@@ -117,7 +117,7 @@ def test_eight_calls_at_once_are_answered(plugin: provider_pb2_grpc.ResourceProv
     assert [[failure.property for failure in answer.failures] for answer in answers] == [["consent"]] * 8
 
 
-def test_what_a_preview_does_not_know_yet_is_no_failure(plugin: provider_pb2_grpc.ResourceProviderStub) -> None:
+def test_an_input_unknown_in_a_preview_is_no_failure(plugin: provider_pb2_grpc.ResourceProviderStub) -> None:
     news = bmc_host(bmc={**BMC, "address": UNKNOWN}, consent=UNKNOWN)
     answer = plugin.Check(provider_pb2.CheckRequest(news=news, olds=struct()), timeout=RPC_S)
     assert list(answer.failures) == []
@@ -148,7 +148,7 @@ def test_an_error_is_one_line_without_a_traceback(
     assert len([line for line in text.splitlines() if line.startswith("  File")]) == 0
 
 
-def test_a_process_that_shall_trace_writes_what_goes_over_a_wire(
+def test_the_process_writes_requests_and_answers_to_the_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = tmp_path / "trace.log"

@@ -40,13 +40,13 @@ PROVIDERS: dict[str, type[ResourceProvider]] = {
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 
-# One for all runs: tests before may have ended the thread's own, as asyncio.run does.
+# One loop for all runs: earlier tests may have closed the thread's own, as asyncio.run does.
 LOOP = asyncio.new_event_loop()
 
 
 @dataclass(frozen=True)
 class Declared:
-    """One resource that is no component."""
+    """One resource other than a component."""
 
     token: str
     kind: str
@@ -54,22 +54,22 @@ class Declared:
     urn: str
     parent: str
     inputs: dict[str, Any]
-    """As the provider gets them, secrets opened."""
+    """As the provider gets them, secrets unwrapped."""
     secrets: frozenset[str]
     """Names of the inputs that are secret as a whole."""
     after: frozenset[str]
-    """URNs of what it depends on, by whatever way."""
+    """URNs of the resources it depends on, by its options or by its inputs."""
     protect: bool
     provider: str
     """URN and id of an explicit provider."""
     ignores: frozenset[str]
-    """Inputs whose change is nobody's business."""
+    """Inputs whose changes are ignored."""
     goes_first: bool
-    """Whether the old one is deleted before a new one is made in its place."""
+    """Whether the old resource is deleted before its replacement is created."""
 
 
 class Monitor(mocks.MockMonitor):
-    """Keeps what the mocks leave out: dependencies, secrets, protection; and names resources as the engine does."""
+    """Records what the mocks leave out: dependencies, secrets, protection; names resources as the engine does."""
 
     def __init__(self, mock: mocks.Mocks) -> None:
         super().__init__(mock)
@@ -78,7 +78,7 @@ class Monitor(mocks.MockMonitor):
         self.urns: list[str] = []
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        """With the types of all parents but the stack; the mocks would write that of the next one alone."""
+        """Build a URN with the types of all parents but the stack; the mocks would use the nearest parent's alone."""
         chain = parent.split("::")[2] if parent else STACK_TYPE
         kind = type_ if chain == STACK_TYPE else f"{chain}${type_}"
         return f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::{kind}::{name}"
@@ -112,7 +112,7 @@ class Monitor(mocks.MockMonitor):
 
 
 class Checks(mocks.Mocks):
-    """Creates what its provider's `check` takes."""
+    """Creates every resource, and collects the failures that its provider's `check` returns."""
 
     def __init__(self, olds: dict[str, dict[str, Any]]) -> None:
         self.olds = olds
@@ -151,12 +151,12 @@ class Graph:
         return each
 
     def after(self, resource: Declared) -> set[str]:
-        """Names of what a resource depends on directly."""
+        """Return the names of the resources that a resource depends on directly."""
         names = {each.urn: each.name for each in self.resources.values()}
         return {names[urn] for urn in resource.after}
 
     def long_after(self, resource: Declared) -> set[str]:
-        """Names of what a resource depends on, by whatever detour."""
+        """Return the names of the resources that a resource depends on, directly or through others."""
         direct = self.after(resource)
         return direct.union(*(self.long_after(self.resources[name]) for name in direct))
 
@@ -208,7 +208,7 @@ def _text(value: Any) -> str:
 
 
 def _open(value: Any) -> Any:
-    """Without the marks of secrets."""
+    """Unwrap the secrets at every depth."""
     if rpc.is_rpc_secret(value):
         return _open(rpc.unwrap_rpc_secret(value))
     if isinstance(value, dict):

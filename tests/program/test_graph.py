@@ -1,4 +1,4 @@
-"""Both phases of the rehearsal's stack: what is declared, in which order, what is secret, what is protected."""
+"""Both phases of the rehearsal's stack: its resources, their order, and which are secret or protected."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module", name="graphs")
 def both_phases() -> dict[str, Graph]:
-    """One run per phase; the second one upon the state that the first one left."""
+    """One run per phase; `production` starts from the state that `bootstrap` left."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         bootstrap = run()
@@ -62,7 +62,7 @@ def test_phase_bootstrap_declares_the_vm_and_installs_the_control_plane_alone(bo
         ("production", {"okd-control-plane": 13, "okd-compute": 12, "okd-hosts": 3}),
     ],
 )
-def test_every_file_of_every_machine_is_declared_once_as_it_was_accepted(
+def test_every_rendered_file_is_declared_once_with_its_golden_content(
     graphs: dict[str, Graph], phase: str, counts: dict[str, int]
 ) -> None:
     found = assets(graphs[phase])
@@ -115,9 +115,7 @@ def test_edges_of_phase_production(production: Graph) -> None:
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_the_preflight_comes_once_and_before_everything_that_touches_the_world(
-    graphs: dict[str, Graph], phase: str
-) -> None:
+def test_everything_but_rendered_files_waits_for_the_one_preflight(graphs: dict[str, Graph], phase: str) -> None:
     graph = graphs[phase]
     assert (graph.one("ProvisionerPreflight").name, graph.after(graph.one("ProvisionerPreflight"))) == (
         PREFLIGHT,
@@ -128,7 +126,7 @@ def test_the_preflight_comes_once_and_before_everything_that_touches_the_world(
     assert {name for name in others if PREFLIGHT not in graph.long_after(graph.resources[name])} == set()
 
 
-def test_the_preflight_probes_for_what_the_vm_and_the_rollout_are_given(bootstrap: Graph) -> None:
+def test_the_preflight_probes_the_inputs_of_the_vm_and_the_rollout(bootstrap: Graph) -> None:
     seen, vm = bootstrap.one("ProvisionerPreflight").inputs, bootstrap.one("BootstrapVm").inputs
     rollout = bootstrap.one("HostProvisioning").inputs
     assert seen["bridges"] == {"externalBridge": vm["bridge"]}
@@ -142,14 +140,12 @@ def test_the_preflight_probes_for_what_the_vm_and_the_rollout_are_given(bootstra
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_the_network_is_probed_once_what_ran_on_the_servers_before_is_off(
-    graphs: dict[str, Graph], phase: str
-) -> None:
+def test_the_network_preflight_waits_until_every_server_is_taken_over(graphs: dict[str, Graph], phase: str) -> None:
     graph = graphs[phase]
     assert graph.after(graph.one("NetworkPreflight")) == {PREFLIGHT} | CONTROL_PLANE | COMPUTE
 
 
-def test_the_network_preflight_probes_for_what_the_vip_s_holders_are_given(production: Graph) -> None:
+def test_the_network_preflight_probes_the_inputs_of_the_handoff_and_the_ingress(production: Graph) -> None:
     seen, handoff = production.one("NetworkPreflight").inputs, production.one("VipHandoff").inputs
     api, ingress = seen["api"], seen["ingress"]
     assert (api["vips"], api["macs"]) == (["192.168.111.5"], [handoff["bootstrap_mac"]])
@@ -163,16 +159,16 @@ def test_the_network_preflight_probes_for_what_the_vip_s_holders_are_given(produ
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_no_resource_waits_for_its_siblings(graphs: dict[str, Graph], phase: str) -> None:
+def test_servers_and_rendered_files_do_not_wait_for_each_other(graphs: dict[str, Graph], phase: str) -> None:
     graph = graphs[phase]
     for host in graph.of("BmcHost"):
-        assert not graph.after(host) & (CONTROL_PLANE | COMPUTE), "servers are asked side by side"
+        assert not graph.after(host) & (CONTROL_PLANE | COMPUTE), "servers are asked in parallel"
     for asset in graph.of("RenderedAsset"):
         assert graph.after(asset) == set()
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_every_check_takes_its_inputs(graphs: dict[str, Graph], phase: str) -> None:
+def test_every_provider_accepts_its_inputs(graphs: dict[str, Graph], phase: str) -> None:
     assert graphs[phase].refused == []
 
 
@@ -193,7 +189,7 @@ def test_passwords_and_ignition_are_secret(graphs: dict[str, Graph], phase: str)
         assert host.inputs["password"] == PASSWORD
 
 
-def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
+def test_a_password_from_the_options_is_secret() -> None:
     graph = run(bmc_credentials={"okd-master-0": {"username": "root", "password": "hunter2"}})
     first = graph.resources["okd-okd-master-0"].inputs
     assert (first["bmc"]["username"], first["password"]) == ("root", "hunter2")
@@ -205,14 +201,14 @@ def test_a_password_of_the_options_is_as_secret_as_one_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_no_input_names_a_path_of_this_machine(graphs: dict[str, Graph], phase: str) -> None:
+def test_no_input_holds_a_path_of_this_machine(graphs: dict[str, Graph], phase: str) -> None:
     for each in graphs[phase].resources.values():
         assert str(ROOT) not in repr(each.inputs), each.name
         assert str(Path.home()) + "/" not in repr({**each.inputs, "ours": ""}), each.name
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_the_urn_that_progress_goes_to_is_the_resources_own(graphs: dict[str, Graph], phase: str) -> None:
+def test_the_urn_input_is_the_resources_own_urn(graphs: dict[str, Graph], phase: str) -> None:
     knowing = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
     assert len(knowing) == {"bootstrap": 10, "production": 11}[phase]
     for each in knowing:
@@ -246,11 +242,11 @@ def test_each_role_is_installed_with_its_own_payload_and_machines(production: Gr
     assert handoff["min_ready"] == 3
 
 
-def test_the_gate_wants_as_many_nodes_as_the_stack_has_it() -> None:
+def test_the_handoff_takes_min_ready_from_the_options() -> None:
     assert run(handoff={"min_ready": 2}).one("VipHandoff").inputs["min_ready"] == 2
 
 
-def test_each_host_is_installed_as_the_machine_that_was_identified(bootstrap: Graph) -> None:
+def test_the_rollout_gets_the_identity_that_each_server_reported(bootstrap: Graph) -> None:
     assert bootstrap.one("HostProvisioning").inputs["identities"] == {
         name: {"uuid": f"uuid-of-okd-{name}", "serial": f"serial-of-okd-{name}"} for name in MASTERS
     }
@@ -268,7 +264,7 @@ def test_the_options_of_one_bmc_reach_both_resources_that_log_in_to_it() -> None
     }
     defaults: dict[str, object] = {"fingerprint": "", "session": False, "verify": True}
     for name, own in wanted.items():
-        # A rollout has the CA of all its hosts once, and in a host what is that host's alone.
+        # A rollout has the common CA once; a host of it has only a CA of its own.
         for bmc, ca in ((graph.resources[f"okd-{name}"].inputs["bmc"], "a PEM"), (targets[name]["bmc"], "")):
             assert {key: bmc[key] for key in ("ca", *defaults)} == {"ca": ca, **defaults, **own}
     assert graph.one("HostProvisioning").inputs["ca"] == "a PEM"
@@ -281,7 +277,7 @@ def test_each_role_gets_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
     assert graph.refused == []
 
 
-def test_a_host_s_consent_is_its_own(bootstrap: Graph) -> None:
+def test_each_server_gets_its_own_consent(bootstrap: Graph) -> None:
     consents = {each.inputs["host"]: each.inputs["consent"] for each in bootstrap.of("BmcHost")}
     assert consents == plans.CONSENT
 
@@ -310,7 +306,7 @@ def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph
         assert (graph.exports["phase"], graph.exports["api"]) == (phase, "https://api.okd.lab.test:6443")
 
 
-def test_a_changed_byte_of_a_file_changes_that_file_and_the_digests_of_what_has_it(bootstrap: Graph) -> None:
+def test_a_changed_address_changes_only_the_files_and_digests_that_hold_it(bootstrap: Graph) -> None:
     def differs(one: Declared, other: Declared) -> set[str]:
         return {key for key in one.inputs if one.inputs[key] != other.inputs.get(key)}
 

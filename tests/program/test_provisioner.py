@@ -53,7 +53,7 @@ def of_libvirt(graph: Graph) -> set[str]:
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_what_is_there_is_taken_without_pulumi_libvirt(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
+def test_an_unmanaged_provisioner_works_without_pulumi_libvirt(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
     monkeypatch.setitem(sys.modules, "pulumi_libvirt", None)
     graph = run(phase=phase, import_production=True, bootstrap={**NAMED, "base_sha256": "ab" * 32})
     assert of_libvirt(graph) == set()
@@ -64,7 +64,7 @@ def test_what_is_there_is_taken_without_pulumi_libvirt(monkeypatch: pytest.Monke
         }  # fmt: skip
 
 
-def test_the_vm_gets_what_is_made(bootstrap: Graph) -> None:
+def test_the_vm_uses_the_managed_pool_volume_and_network(bootstrap: Graph) -> None:
     assert of_libvirt(bootstrap) == LIBVIRT
     vm = bootstrap.one("BootstrapVm")
     assert (vm.inputs["pool"], vm.inputs["base_volume"], vm.inputs["network"]) == ("okd", VOLUME, "baremetal")
@@ -88,28 +88,28 @@ def test_the_tokens_and_inputs_are_those_of_the_plugin(graphs: dict[str, Graph],
     }
 
 
-def test_libvirt_is_not_even_connected_to_before_the_preflight(bootstrap: Graph) -> None:
+def test_the_libvirt_provider_waits_for_the_preflight(bootstrap: Graph) -> None:
     provider = bootstrap.resources[PROVIDER]
     assert bootstrap.after(provider) == {"okd-preflight"}
     for name in LIBVIRT - {PROVIDER}:
         assert bootstrap.resources[name].provider.startswith(f"{provider.urn}::"), name
 
 
-def test_the_vm_comes_after_what_it_is_built_on(bootstrap: Graph) -> None:
+def test_the_vm_depends_on_its_pool_volume_and_network(bootstrap: Graph) -> None:
     assert bootstrap.after(bootstrap.resources[VOLUME]) >= {POOL}
     assert bootstrap.after(bootstrap.one("BootstrapVm")) >= {POOL, VOLUME, NETWORK}
 
 
-def test_two_of_one_name_are_never_in_libvirt(bootstrap: Graph) -> None:
+def test_libvirt_objects_are_deleted_before_they_are_replaced(bootstrap: Graph) -> None:
     assert {name for name in LIBVIRT if bootstrap.resources[name].goes_first} == LIBVIRT - {PROVIDER}
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_every_check_takes_its_inputs(graphs: dict[str, Graph], phase: str) -> None:
+def test_every_provider_accepts_its_inputs(graphs: dict[str, Graph], phase: str) -> None:
     assert graphs[phase].refused == []
 
 
-def test_what_the_vm_was_built_on_outlives_it(bootstrap: Graph, production: Graph) -> None:
+def test_the_libvirt_objects_outlive_the_vm(bootstrap: Graph, production: Graph) -> None:
     assert production.of("BootstrapVm") == []
     assert of_libvirt(production) == LIBVIRT
     for name in LIBVIRT:
@@ -128,7 +128,7 @@ def test_the_same_image_from_elsewhere_is_the_same_volume(bootstrap: Graph) -> N
     assert changed.resources[VOLUME].ignores == {"source"}
 
 
-def test_nothing_else_imports_what_nobody_maintains() -> None:
+def test_only_the_provisioner_imports_pulumi_libvirt() -> None:
     roots = [ROOT / name for name in PROGRAM]
     files = [file for root in roots for file in ([root] if root.suffix else root.rglob("*.py"))]
     assert [file.name for file in files if "pulumi_libvirt" in file.read_text()] == ["provisioner.py"]

@@ -1,4 +1,4 @@
-"""What ends a run of the program before anything is declared, what a check refuses, what is warned of."""
+"""Inputs that end a run before anything is declared, that a `check` refuses, or that raise a warning."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def go_to(folder: Path, monkeypatch: pytest.MonkeyPatch, change: Change) -> None:
-    """Work in a folder that has nothing but the rehearsal's install-config, changed."""
+    """Work in a folder that holds only a changed install-config of the rehearsal."""
     config = plans.install_config()
     change(config)
     path = folder / FILE
@@ -31,7 +31,7 @@ def go_to(folder: Path, monkeypatch: pytest.MonkeyPatch, change: Change) -> None
     monkeypatch.chdir(folder)
 
 
-def test_a_certificate_that_nobody_checks_is_warned_of_once(
+def test_an_unverified_bmc_certificate_is_warned_of_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     go_to(tmp_path, monkeypatch, lambda c: bare(c)["hosts"][0]["bmc"].update(disableCertificateVerification=True))
@@ -39,7 +39,7 @@ def test_a_certificate_that_nobody_checks_is_warned_of_once(
     assert graph.resources["okd-okd-master-0"].inputs["bmc"]["verify"] is False
     (warning,) = [record.message for record in caplog.records if "any certificate" in record.message]
     assert warning == (
-        "any certificate is taken for that of its BMC (disableCertificateVerification). "
+        "any certificate is accepted from its BMC (disableCertificateVerification). "
         "Fix: pin it with the stack option bmc_trust.okd-master-0"
     )
     caplog.clear()
@@ -48,18 +48,17 @@ def test_a_certificate_that_nobody_checks_is_warned_of_once(
     assert not [record for record in caplog.records if "any certificate" in record.message]
 
 
-def test_another_machine_than_the_host_is_not_reinstalled() -> None:
+def test_reinstall_refuses_the_serial_of_another_machine() -> None:
     (refused,) = run(reinstall={"okd-master-0": "serial-of-okd-okd-master-1"}).refused
     assert refused.startswith(
         f"{INSTALL_MASTERS}: reinstall: reinstall.okd-master-0 names serial-of-okd-okd-master-1, the host is"
     )
 
 
-def test_back_to_bootstrap_is_refused_by_a_check() -> None:
+def test_a_return_to_bootstrap_is_refused_by_a_check() -> None:
     (refused,) = run(run(phase="production", import_production=True)).refused
     assert refused == (
-        f"{HANDOFF}: phase: production is behind you: there is no way back to bootstrap. "
-        "Fix: set it to production again"
+        f"{HANDOFF}: phase: a cluster in production cannot go back to bootstrap. Fix: set it to production again"
     )
 
 
@@ -92,15 +91,13 @@ def test_a_lost_state_can_be_imported() -> None:
         pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: no IPv4 address", id="addresses"),
         pytest.param(
             {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
-            "config: bmc_credentials: in the clear, so it would be in the state as well. Fix: set each password with"
-            " `pulumi config set --secret --path 'bmc_credentials.<host>.password'`",
+            "config: bmc_credentials: in plain text, and would be so in the state as well. Fix: set each password "
+            "with `pulumi config set --secret --path 'bmc_credentials.<host>.password'`",
             id="password-in-the-clear",
         ),
     ],
 )
-def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
-    changes: dict[str, Any], line: str
-) -> None:
+def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[str, Any], line: str) -> None:
     with pytest.raises(pulumi.RunError) as caught:
         run(**changes)
     assert str(caught.value).startswith(line)
@@ -136,7 +133,7 @@ def test_an_input_that_cannot_be_used_ends_the_run_before_anything_is_declared(
         ),
     ],
 )
-def test_a_file_that_cannot_be_used_ends_the_run_before_anything_is_declared(
+def test_a_wrong_install_config_ends_the_run_before_anything_is_declared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, lines: list[str]
 ) -> None:
     go_to(tmp_path, monkeypatch, change)

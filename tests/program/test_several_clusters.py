@@ -1,4 +1,4 @@
-"""Several clusters in one program, also below somebody else's component: no name meets another one."""
+"""Several clusters in one program, also below a foreign component: no two names collide."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def plan(folder: Path, name: str, **options: Any) -> ClusterPlan:
     ]
 )
 def graph(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Graph:
-    """Two clusters at the top, and a third one below a component that knows nothing of ours."""
+    """The graph of two clusters at the top, and a third one below a foreign component."""
     monkeypatch.chdir(ROOT)
     plans = {name: plan(tmp_path, name, **request.param) for name in VIPS}
 
@@ -55,7 +55,7 @@ def of(graph: Graph, cluster: str) -> set[str]:
     return {name for name in graph.resources if name.startswith(f"{cluster}-")}
 
 
-def test_each_cluster_is_declared_in_full_and_takes_its_inputs(graph: Graph) -> None:
+def test_each_cluster_is_declared_in_full_and_accepts_its_inputs(graph: Graph) -> None:
     assert graph.refused == []
     assert sorted(graph.components).count("baremetal:cluster:Cluster") == 3
     per_cluster = {name: {each.removeprefix(name) for each in of(graph, name)} for name in VIPS}
@@ -69,7 +69,7 @@ def test_no_cluster_waits_for_another_one(graph: Graph) -> None:
         assert {other for name in mine for other in graph.after(graph.resources[name])} <= mine
 
 
-def test_every_urn_among_the_inputs_is_the_one_that_the_engine_gives(graph: Graph) -> None:
+def test_each_urn_input_is_the_engines_urn(graph: Graph) -> None:
     knowing = [each for each in graph.resources.values() if "urn" in each.inputs and each.kind != "RenderedAsset"]
     assert len(knowing) in (3 * 10, 3 * 11)
     for each in knowing:
@@ -82,7 +82,7 @@ def test_every_urn_among_the_inputs_is_the_one_that_the_engine_gives(graph: Grap
                 assert rollout.inputs["rows"] == {host: servers[f"{cluster}-{host}"] for host in hosts}
 
 
-def test_a_urn_begins_with_the_types_of_those_around_the_cluster(graph: Graph) -> None:
+def test_a_urn_begins_with_the_types_of_the_clusters_parents(graph: Graph) -> None:
     start, cluster = "urn:pulumi:rehearsal::okd-baremetal", "baremetal:cluster:Cluster"
     server = "baremetal:servers:Servers$pulumi-python:dynamic/baremetal:BmcHost"
     assert graph.resources["two-okd-master-0"].inputs["urn"] == f"{start}::{cluster}${server}::two-okd-master-0"

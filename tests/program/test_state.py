@@ -52,7 +52,7 @@ def test_todays_providers_read_the_recorded_state(phase: str) -> None:
         outs = provider.outs.model_validate(resource["outputs"])
         known = spec.model_fields_set | outs.model_fields_set
         left = (resource["inputs"].keys() | resource["outputs"].keys()) - known
-        assert left == set(), f"{resource['urn']}: nobody reads these any more"
+        assert left == set(), f"{resource['urn']}: no provider reads these any more"
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -74,4 +74,5 @@ def test_each_input_keeps_its_name(phase: str, declared: dict[str, Graph]) -> No
 @pytest.mark.parametrize("phase", PHASES)
 def test_each_component_keeps_its_type(phase: str, declared: dict[str, Graph]) -> None:
     wanted = sorted(each["type"] for each in recorded(phase) if not each["type"].startswith(DYNAMIC))
-    assert sorted(declared[phase].components) == wanted
+    # The stack itself is registered once per process, so only by the first of these runs.
+    assert sorted(each for each in declared[phase].components if each != "pulumi:pulumi:Stack") == wanted

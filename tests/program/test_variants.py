@@ -1,4 +1,4 @@
-"""What the program declares of clusters that are not like the rehearsal's."""
+"""The graphs of clusters that differ from the rehearsal's."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ MASTERS = set(plans.HOSTS[:3])
 
 @pytest.fixture
 def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the program for one of `clusters.VARIANTS`."""
+    """Run the program for one of `clusters.VARIANTS`."""
 
     def of(name: str, olds: Graph | None = None, **options: Any) -> Graph:
         variant, config = clusters.VARIANTS[name], plans.install_config()
@@ -43,7 +43,7 @@ def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) 
     assert not any(name.startswith("okd-compute") for name in production.resources)
 
 
-def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_probed_for(
+def test_a_dual_stack_cluster_proves_both_ingress_vips_and_probes_both_families(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -69,7 +69,7 @@ def test_in_a_dual_stack_cluster_both_ingress_vips_are_proven_and_both_of_each_p
     ("name", "unicast"),
     [("rehearsal", (True, False)), ("multicast", (False, False)), ("static", (True, True)), ("compact", (True,))],
 )
-def test_a_rollout_knows_whether_its_hosts_list_each_other(
+def test_a_rollout_knows_whether_its_hosts_are_unicast_peers(
     declared: Run, name: str, unicast: tuple[bool, ...]
 ) -> None:
     if name == "static" and not clusters.has_nmstatectl():
@@ -79,7 +79,7 @@ def test_a_rollout_knows_whether_its_hosts_list_each_other(
 
 
 @clusters.needs_nmstatectl
-def test_keyfiles_go_with_their_host_and_are_secret_where_a_secret_is(declared: Run) -> None:
+def test_each_host_gets_its_own_keyfiles_and_those_with_a_password_are_secret(declared: Run) -> None:
     graph = declared("static")
     assert "keyfiles" in graph.one("HostProvisioning").secrets
     keyfiles = graph.one("HostProvisioning").inputs["keyfiles"]

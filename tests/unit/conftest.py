@@ -7,6 +7,6 @@ import pytest
 
 @pytest.fixture
 def payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the payload of stack `prod` belongs, seen from the current folder; it does not exist yet."""
+    """The folder for the payload of stack `prod`, relative to the current one; it does not exist yet."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / "stacks" / "prod" / "payload"

@@ -21,7 +21,7 @@ BREACHES = {
     "stand-ins": ("components/cluster.py", "import testing.plans"),
     "kit": ("testing/plans.py", "import lab.shell"),
 }
-"""By contract, perhaps with what of it is broken: a file, and the line that breaks it."""
+"""By contract, perhaps with the part that is broken: a file, and the line that breaks it."""
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:

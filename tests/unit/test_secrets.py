@@ -1,4 +1,4 @@
-"""No model of the product shows what may be a secret: an error leaves its input out, and a repr its secret fields."""
+"""No model of the product shows a possible secret: errors omit their input, and reprs their secret fields."""
 
 import base64
 import importlib
@@ -33,11 +33,11 @@ OPEN = {
     ("ImageContentSource", "source"): "a repository",
     ("Proxy", "no_proxy"): "names of hosts",
 }
-"""Those that hold none, and why."""
+"""Fields with such a name that hold no secret, and why."""
 
 
 def models() -> list[type[BaseModel]]:
-    """Every model that is defined in the product."""
+    """Return every model that the product defines."""
     for package in PRODUCT:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             importlib.import_module(module.name)
@@ -56,12 +56,12 @@ IDS = [f"{each.__module__}.{each.__qualname__}" for each in MODELS]
 
 
 def keys(model: type[BaseModel]) -> dict[str, str]:
-    """Of each field, what a document has for it."""
+    """Return the key that a document uses for each field."""
     return {name: field.alias or name for name, field in model.model_fields.items()}
 
 
 def spoiled(model: type[BaseModel]) -> Iterator[Any]:
-    """Documents that do not fit, each with a canary at every field or in its place."""
+    """Yield invalid documents, each with a canary in every field or in place of the document."""
     yield CANARY
     yield [CANARY]
     everywhere = dict.fromkeys(keys(model).values(), CANARY)
@@ -73,7 +73,7 @@ def spoiled(model: type[BaseModel]) -> Iterator[Any]:
 
 
 def secret_fields(model: type[BaseModel]) -> Iterator[str]:
-    """Those that may hold a secret, by their type or by their name."""
+    """Yield the fields that may hold a secret, by their type or by their name."""
     for name, field in model.model_fields.items():
         types = set(_parts(field.annotation))
         by_type = bool(types & {SecretStr, SecretBytes})
@@ -83,7 +83,7 @@ def secret_fields(model: type[BaseModel]) -> Iterator[str]:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation is made of, but those inside of models, which are tested themselves."""
+    """Yield the types in an annotation; the types inside a model are tested with that model."""
     if not get_args(annotation):
         yield annotation
     for part in get_args(annotation):
@@ -91,7 +91,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def values(annotation: Any) -> Iterator[Any]:
-    """Values of a type that hold the canary."""
+    """Yield values of a type that hold the canary."""
     origin, arguments = getattr(annotation, "__origin__", None), get_args(annotation)
     if annotation is SecretStr:
         yield SecretStr(CANARY)
@@ -116,7 +116,7 @@ def test_there_are_models_and_all_have_one_base() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
-def test_an_error_has_nothing_of_its_input(model: type[BaseModel]) -> None:
+def test_an_error_shows_nothing_of_its_input(model: type[BaseModel]) -> None:
     shown = []
     for document in spoiled(model):
         try:
@@ -142,7 +142,7 @@ def test_a_secret_field_is_in_no_repr(model: type[BaseModel], field: str) -> Non
 
 
 @clusters.needs_nmstatectl
-def test_nothing_that_is_made_of_a_plan_shows_its_passwords(tmp_path: Path) -> None:
+def test_no_spec_made_from_a_plan_shows_its_passwords(tmp_path: Path) -> None:
     static, login = clusters.VARIANTS["static"], {"username": "root", "password": CANARY}
     plan = Files(tmp_path).plan(static.change, **static.options, bmc_credentials={"okd-master-0": login})
     assert plan.control_plane[0].bmc.password.get_secret_value() == CANARY

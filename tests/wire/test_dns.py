@@ -1,4 +1,4 @@
-"""The rendered Corefile, served by real CoreDNS and asked over the wire; and each machine as its own resolver."""
+"""The rendered Corefile, served by real CoreDNS and queried over UDP; and each machine as its own resolver."""
 
 import subprocess
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ pytestmark = [
 
 @contextmanager
 def resolver(plan: Intent, role: Role | None, folder: Path) -> Iterator[Machine]:
-    """A machine of a role (None: the bootstrap) with CoreDNS as its unit starts it, and the site's beside it."""
+    """Run a machine of a role (None: the bootstrap) with CoreDNS as its unit starts it, and the site's DNS server."""
     which, files = (plan.of(role)[0], render_role(plan, role)) if role else (plan.bootstrap, render_bootstrap(plan))
     (folder / "site").write_text(SITE)
     site = plan.machine_networks[0]
@@ -62,7 +62,7 @@ def resolver(plan: Intent, role: Role | None, folder: Path) -> Iterator[Machine]
 
 
 def asked(address: str, name: str, kind: str) -> tuple[str, set[str]]:
-    """Code and addresses of an answer."""
+    """Query for a name, and return the code and addresses of the answer."""
     answer = dns.query.udp(dns.message.make_query(name, kind), address, timeout=10)
     found = {str(each) for rrset in answer.answer for each in rrset}
     return dns.rcode.to_text(answer.rcode()), found
@@ -70,7 +70,7 @@ def asked(address: str, name: str, kind: str) -> tuple[str, set[str]]:
 
 @pytest.mark.parametrize("role", [None, *Role], ids=["bootstrap", *Role])
 @pytest.mark.parametrize(("name", "families"), [("rehearsal", FOUR), ("ipv6", SIX), ("dual-stack", BOTH)])
-def test_it_answers_the_clusters_names_and_forwards_the_rest(
+def test_coredns_answers_the_clusters_names_and_forwards_the_rest(
     name: str, families: dict[str, str | None], role: Role | None, tmp_path: Path
 ) -> None:
     plan = clusters.plan(name)

@@ -1,4 +1,4 @@
-"""Faults while the VIP moves: the rows of the table in docs/explanation/handoff.md, each met for real."""
+"""Faults while the VIP moves: each row of the table in docs/explanation/handoff.md, on real keepalived."""
 
 import os
 import re
@@ -23,11 +23,11 @@ from testing.scene.machine import BRIDGE, until
 pytestmark = needs_root
 STRANGER = "0a:00:00:00:00:01"
 LO_FREE_S = 25
-"""So long after the release at most the bootstrap's lo has the VIP: its script takes it off after 15 s."""
+"""Limit for the VIP to leave the bootstrap's lo after the release; its script removes it after 15 s."""
 
 
 def moved(scene: Scene) -> VipHandoffOuts:
-    """The outcome of a move without a fault."""
+    """Move the VIP without a fault, and return the outcome."""
     scene.start(*NODES)
     outs = scene.done(RELEASED)
     assert outs.probes_failed == 0, outs.clients
@@ -62,12 +62,12 @@ def never_ready(scene: Scene) -> None:
 
 def holder_dies_in_soak(scene: Scene) -> None:
     scene.start(*NODES)
-    # VRRP takes 4 s of it, and haproxy there up to 12 s to see that a member is gone.
+    # VRRP takes 4 s to move the VIP; haproxy there takes up to 12 s to notice that a member is gone.
     scene.handoff.soak_s = 6
     scene.handoff.when["soak: as wanted"] = scene.cluster.nodes["okd-master-0"].die
     outs = scene.done(RELEASED)
     assert outs.holder == "okd-master-1"
-    assert outs.seconds["soak"] > scene.handoff.soak_s + 3, "the soak began anew"
+    assert outs.seconds["soak"] > scene.handoff.soak_s + 3, "the soak restarted"
     scene.measured(f"the holder dies in the soak: gap {outs.gap_ms} ms, {outs.seconds}")
 
 
@@ -155,7 +155,7 @@ def own_api_ends_in_soak(scene: Scene) -> None:
         until("its rank without an API", lambda: bootstrap.priorities()[-1:] == [30])
 
     scene.handoff.when |= {"soak": partial(bootstrap.kill, "stand_in_api.py"), "back": has_seen_it}
-    scene.fails("giving it back failed: at back: answered by okd-master-0")
+    scene.fails("returning the VIP failed: at back: answered by okd-master-0")
     assert scene.handoff.sent == [*RELEASED, "hold"]
     assert scene.cluster.holders() == {"okd-master-0"}
 
@@ -185,8 +185,8 @@ def own_link_drops(scene: Scene) -> None:
     scene.handoff.when["soak"] = drop
     outs = scene.done(RELEASED)
     assert outs.gap_ms is not None
-    assert outs.gap_ms > 2500, "the client has met it"
-    assert outs.seconds["soak"] > scene.handoff.soak_s + 2.5, "the soak began anew"
+    assert outs.gap_ms > 2500, "the client has met the outage"
+    assert outs.seconds["soak"] > scene.handoff.soak_s + 2.5, "the soak restarted"
 
 
 def preempt(scene: Scene) -> None:
@@ -213,7 +213,7 @@ def payload_completes_late(scene: Scene) -> None:
 
     scene.handoff.when["await: etcd's condition EtcdBootstrapMemberRemoved: False"] = complete
     assert scene.done(RELEASED).completion == "complete"
-    assert not scene.handoff.when, "it was asked, and waited for"
+    assert not scene.handoff.when, "the signal was asked for, and waited for"
 
 
 def payload_never_complete(scene: Scene) -> None:
@@ -229,7 +229,7 @@ def payload_never_complete(scene: Scene) -> None:
     scene.fails("at await: ConfigMap kube-system/bootstrap: status 'progressing', wanted")
     assert scene.handoff.sent == RELEASED
     assert scene.cluster.holders() == {"okd-master-0"}
-    assert on_lo == [True], "connections on their way are still taken"
+    assert on_lo == [True], "connections in flight are still accepted"
     until("no VIP on lo", lambda: not bootstrap.has_on_lo(vip), began[0] + LO_FREE_S - time.monotonic())
 
 
@@ -260,7 +260,7 @@ def killed_before_let_go(scene: Scene) -> None:
 def killed_after_let_go(scene: Scene) -> None:
     scene.start(*NODES)
     vm = scene.cluster.bootstrap.process
-    # The process that is killed is no parent of the VM's, so that its Popen cannot end it there.
+    # The killed process is not the VM's parent, so its Popen cannot end the VM.
     scene.handoff.when["let go"] = partial(os.kill, vm.pid, signal.SIGKILL)
     scene.move_killed("done")
     assert vm.wait(5) == -signal.SIGKILL
@@ -286,9 +286,9 @@ def killed_in_back(scene: Scene) -> None:
 
 
 def killed(scene: Scene, line: str, status: str) -> None:
-    """Two moves, of which the first is killed when it has reported this line, and the second is made.
+    """Kill a move once it has reported `line`, then complete a second one.
 
-    Between them the guest's `status` is like that.
+    Between the two, the guest's answer to `status` matches the pattern `status`.
     """
     scene.start(*NODES)
     scene.move_killed(line)
@@ -335,7 +335,7 @@ CLUSTERS = {"multicast-filtered": "multicast", **{name: name for name in ("ipv6"
 FAULTS = {row["row"].strip("`"): row["end"] for row in table("explanation/handoff.md", "row")}
 
 
-def test_the_documents_rows_are_the_tests() -> None:
+def test_each_row_of_the_document_has_a_scene() -> None:
     assert list(FAULTS) == list(SCENES)
 
 

@@ -1,4 +1,4 @@
-"""The network preflight on a segment with our real keepalived, and with somebody else's."""
+"""The network preflight on a segment with the cluster's own real keepalived, and with a stranger's."""
 
 from pathlib import Path
 
@@ -18,15 +18,15 @@ pytestmark = needs_root
 
 
 def seen(name: str) -> Verdict:
-    """As `up` sees it; other tests are about DNS."""
+    """Return the verdict of `up`; other tests cover DNS."""
     verdict = judge(NetworkPreflightSpec.of(clusters.plan(name)), LocalNetworkProbe(lambda _: None))
     assert verdict.unseen == []
     return verdict
 
 
 @pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast"])
-def test_our_own_machines_are_no_finding(name: str, tmp_path: Path, certificate: str) -> None:
-    """The bootstrap holds the VIP, and each family's adverts are received and known for ours."""
+def test_the_clusters_own_machines_are_no_fault(name: str, tmp_path: Path, certificate: str) -> None:
+    """The bootstrap holds the VIP; the adverts of each family are received and recognized."""
 
     def scenario() -> None:
         with cluster_of(name, tmp_path, certificate) as cluster:
@@ -40,7 +40,7 @@ def test_our_own_machines_are_no_finding(name: str, tmp_path: Path, certificate:
 
 
 @pytest.mark.parametrize(("name", "vip"), [("rehearsal", "192.168.111.5/24"), ("ipv6", "fd2e::5/64")])
-def test_a_foreign_machine_that_answers_the_vip_is_found(name: str, vip: str) -> None:
+def test_a_foreign_machine_that_answers_the_vip_is_a_fault(name: str, vip: str) -> None:
     def scenario() -> None:
         with bridge(clusters.plan(name).machine_networks), neighbour(BRIDGE, "stranger", MAC, vip):
             (fault,) = seen(name).faults
@@ -57,7 +57,7 @@ def test_a_foreign_machine_that_answers_the_vip_is_found(name: str, vip: str) ->
         pytest.param("ipv6", "fd2e::99/64", Router(67, "fd2e::77/64", version=3), "fe80::ff:fe00:99", id="ipv6"),
     ],
 )
-def test_a_foreign_cluster_on_our_router_id_is_found(
+def test_a_foreign_cluster_with_the_same_vrid_is_a_fault(
     name: str, address: str, router: Router, source: str, tmp_path: Path
 ) -> None:
     def scenario() -> None:

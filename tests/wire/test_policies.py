@@ -1,4 +1,4 @@
-"""Which machine holds the API VIP when: files of a bootstrap and three control-plane nodes, by real keepalived."""
+"""Which machine holds the API VIP: rendered files of a bootstrap and three nodes, run by real keepalived."""
 
 import time
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from wires.api.client import Attempts
 pytestmark = needs_root
 Measured = Callable[[str], None]
 LO_FREE_S = 25
-"""So long after the release at most the bootstrap's lo has the VIP: its script takes it off after 15 s."""
+"""Limit for the VIP to leave the bootstrap's lo after the release; its script removes it after 15 s."""
 
 
 @pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast", "compact"])
-def test_release_moves_the_vip_when_the_bootstrap_lets_go_and_not_before(
+def test_policy_release_moves_the_vip_only_after_the_bootstrap_releases_it(
     name: str, tmp_path: Path, certificate: str, measured: Measured
 ) -> None:
     def scenario() -> None:
@@ -34,7 +34,7 @@ def test_release_moves_the_vip_when_the_bootstrap_lets_go_and_not_before(
                 assert send("status") == "held vip=yes api=yes"
                 began = time.monotonic()
                 assert send("release").startswith("released ")
-                assert vips_on_lo(cluster) == [*cluster.vips], "connections on their way are still taken"
+                assert vips_on_lo(cluster) == [*cluster.vips], "connections in flight are still accepted"
                 moved_s = cluster.until_held_by("okd-master-0")
                 assert send("status") == "released vip=no api=yes"
                 cluster.restart_bootstrap()
@@ -53,11 +53,11 @@ def test_release_moves_the_vip_when_the_bootstrap_lets_go_and_not_before(
 
 
 def vips_on_lo(cluster: Cluster) -> list[Address]:
-    """Those that the bootstrap's loopback has."""
+    """Return the VIPs on the bootstrap's loopback."""
     return [vip for vip in cluster.vips if cluster.bootstrap.has_on_lo(vip)]
 
 
-def test_preempt_moves_the_vip_to_the_first_node_that_serves(
+def test_policy_preempt_moves_the_vip_to_the_first_node_that_serves(
     tmp_path: Path, certificate: str, measured: Measured
 ) -> None:
     def scenario() -> None:
@@ -87,7 +87,7 @@ def test_preempt_moves_the_vip_to_the_first_node_that_serves(
     in_own_network(scenario)
 
 
-def test_checks_that_get_no_answer_fail_in_time(tmp_path: Path, certificate: str) -> None:
+def test_checks_of_a_frozen_haproxy_fail_in_time(tmp_path: Path, certificate: str) -> None:
     def scenario() -> None:
         with cluster_of("rehearsal", tmp_path, certificate) as cluster:
             cluster.start_node("okd-master-1")

@@ -1,4 +1,4 @@
-"""Which machine advertises: the adverts of a real keepalived are received."""
+"""The adverts of a real keepalived are received."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -44,7 +44,9 @@ PEER = "192.0.2.98"
         ),
     ],
 )
-def test_a_real_keepalived_is_received(address: str, router: Router, advert: Advert, tmp_path: Path) -> None:
+def test_the_adverts_of_a_real_keepalived_are_received(
+    address: str, router: Router, advert: Advert, tmp_path: Path
+) -> None:
     def scenario() -> None:
         ip("link add baremetal type bridge")
         ip("link set baremetal up")
@@ -64,7 +66,7 @@ def test_a_real_keepalived_is_received(address: str, router: Router, advert: Adv
     in_own_network(scenario)
 
 
-def test_on_a_quiet_segment_nothing_is_received() -> None:
+def test_a_quiet_segment_has_no_adverts() -> None:
     def scenario() -> None:
         ip("link add baremetal type bridge")
         ip("link set baremetal up")

@@ -1,1 +1,1 @@
-"""The API of a cluster, by address: HTTPS, Kubernetes, and a client that measures."""
+"""The wire to a cluster's API at a given address: HTTPS, Kubernetes, and a client that measures interruptions."""

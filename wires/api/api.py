@@ -1,4 +1,4 @@
-"""The API and the config server of a cluster, as its clients see them."""
+"""Readiness of a cluster's API and config server, as their clients see it."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,24 @@ from wires.api.https import Endpoint
 
 @dataclass(frozen=True)
 class Api:
-    """What a control-plane address must answer, by the cluster's names and CA."""
+    """The API and config server of one cluster, which is recognized by its names and CA at any address."""
 
     domain: str
+    """The cluster's domain: `okd.example.com`."""
     ca_pem: str
+    """PEM of the CAs that sign its certificates."""
 
     def problem(self, address: str) -> str | None:
-        """Why the API behind an address is not ready; None: it is."""
+        """Return why the API at an address is not ready. None: it is ready."""
         return self._ready.problem(address)
 
     def is_ready(self, address: str) -> bool:
-        """Whether the API behind an address is ready."""
+        """Return whether the API at an address is ready."""
         return self._ready.is_ready(address)
 
     def serves_config(self, address: str) -> bool:
-        """Whether a config server answers behind an address."""
-        # Its certificate is for the internal name alone.
+        """Return whether a config server answers at an address."""
+        # Its certificate is only for the internal name.
         return Endpoint(CONFIG_PORT, "/healthz", f"api-int.{self.domain}", self.ca_pem).is_ready(address)
 
     @property

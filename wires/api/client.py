@@ -1,4 +1,4 @@
-"""A client of the VIP during the handoff: what a user of the API would have attempts."""
+"""A client of the API VIP during the handoff, which measures what the API's users experience."""
 
 import threading
 import time
@@ -9,38 +9,39 @@ from typing import Self
 
 EVERY_S = 0.02
 PROBLEMS = 6
-# A connect is reset, and not refused, when one machine had accepted it and another gets its next packet: it was
-# open to the old holder when the VIP moved, and flows do not move with a VIP (1 of 429, emulated machines, 2026-11).
+"""Number of problems to keep."""
+# A connect is reset, not refused, if the old holder accepted it and the new one gets its next packet: connections do
+# not move with a VIP (1 of 429 connects, emulated machines, 2026-11).
 ACCEPTED_THEN_RESET = ConnectionResetError.__name__
 
 Attempt = Callable[[], str | None]
-"""Makes one attempt; what went wrong, or None."""
+"""Makes one attempt, and returns what went wrong, or None."""
 
 
 @dataclass
 class Attempts:
-    """What a series of attempts met."""
+    """The results of a series of attempts."""
 
     tried: int = 0
     failed: int = 0
-    """Attempts that failed, and whose immediate retry, where there is one, failed too."""
+    """Attempts that failed, together with their immediate retry, if there was one."""
     retried: int = 0
-    """Attempts broken in flight that succeeded on their immediate retry."""
+    """Attempts that failed, and succeeded on their immediate retry."""
     problems: list[str] = field(default_factory=list)
-    """What the first few attempts that failed met, retried ones too."""
+    """The first problems of failed attempts, including those that succeeded on their retry."""
     gap_ms: float = 0.0
     """Longest time between the ends of two successive successes."""
     gap_began: float = 0.0
-    """Second of the monotonic clock at which the first of the two ended."""
+    """Time of the monotonic clock, in seconds, at which the first of the two ended."""
     _last_success: float = field(default=0.0, repr=False)
 
     def remember(self, problem: str) -> None:
-        """Keep what an attempt met, unless there are enough."""
+        """Keep the problem of an attempt, up to `PROBLEMS` of them."""
         if len(self.problems) < PROBLEMS:
             self.problems.append(problem)
 
     def note(self, succeeded: bool, now: float) -> None:
-        """Count one attempt."""
+        """Count one attempt, which ended at `now`."""
         self.tried += 1
         if not succeeded:
             self.failed += 1
@@ -52,7 +53,7 @@ class Attempts:
 
 
 class VipClient:
-    """Attempts connections and requests side by side, one of each at a time, each 20 ms after the start of the last.
+    """Attempts connections and requests in parallel, one of each at a time, starting one every 20 ms if it can.
 
     Args:
         connect: Opens and closes a TCP connection.

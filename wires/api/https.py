@@ -1,4 +1,4 @@
-"""HTTPS to an address whose certificate is for a name, on a fresh connection each time."""
+"""HTTPS to an address whose certificate is for a name, with a new connection for each request."""
 
 import logging
 import socket
@@ -17,17 +17,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What is asked, whatever the address: the certificate must be for `server_name` and signed by the CA."""
+    """One HTTPS page, at any address. The certificate must be for `server_name` and signed by the CA."""
 
     port: int
     path: str
     server_name: str
     ca_pem: str
     timeout_s: float = 3
-    """Per step: connect, handshake, answer."""
+    """Limit of each step: connect, handshake, answer."""
 
     def problem(self, address: str) -> str | None:
-        """Why a GET is not answered with 200; None: it is."""
+        """Return why a GET does not get the answer 200. None: it does."""
         pool = pool_at(address, self.port, self.server_name, trusting(self.ca_pem), self.timeout_s)
         try:
             status, _ = get(pool, self.path)
@@ -36,21 +36,21 @@ class Endpoint:
         return None if status == HTTPStatus.OK else f"status {status}"
 
     def is_ready(self, address: str) -> bool:
-        """Whether a GET is answered with 200."""
+        """Return whether a GET gets the answer 200."""
         return self.problem(address) is None
 
 
 def pool_at(
     address: str, port: int, server_name: str, tls: ssl.SSLContext, timeout_s: float
 ) -> "HTTPSConnectionPool":
-    """Connections to `address` for the server of that name; one at a time, and nothing is sent twice.
+    """Return a pool of one connection to the server at `address`. It resends nothing.
 
     Args:
         address: IPv4 or IPv6.
         port: TCP port.
-        server_name: What the certificate must be for.
-        tls: Whom to trust, and perhaps who asks.
-        timeout_s: Per step: connect, handshake, answer.
+        server_name: The name that the certificate must be for.
+        tls: The trusted CAs and, if needed, the client's certificate.
+        timeout_s: Limit of each step: connect, handshake, answer.
     """
     from urllib3 import HTTPSConnectionPool  # noqa: PLC0415  (a preview connects to nothing)
 
@@ -67,10 +67,10 @@ def pool_at(
 
 
 def get(pool: "HTTPSConnectionPool", path: str) -> tuple[int, bytes]:
-    """Status and content of one GET; the connection ends with it.
+    """Send one GET, and return its status and content. The connection ends with it.
 
     Raises:
-        OSError: No connection, no TLS, no HTTP, or no answer in time.
+        OSError: The connection, TLS or HTTP failed, or no answer came in time.
     """
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
@@ -81,24 +81,24 @@ def get(pool: "HTTPSConnectionPool", path: str) -> tuple[int, bytes]:
         reason = os_error(error)
         _log.debug("%s: %s: %s", asked, type(reason).__name__, reason)
         raise reason from None
-    # What a cluster answers may hold secrets: no more than the status is traced.
+    # Trace only the status, because the answer may hold secrets.
     _log.debug("%s: status %d", asked, answer.status)
     return answer.status, answer.data
 
 
 def os_error(error: "HTTPError") -> OSError:
-    """What the operating system or TLS reported, out of what urllib3 wraps around it."""
+    """Return the error of the operating system or TLS that urllib3's exception wraps."""
     found: BaseException | None = error
     while found is not None:
         nested = (each for each in found.args if isinstance(each, BaseException))
         if isinstance(found, OSError):
             return found
         found = found.__cause__ or next(nested, None) or found.__context__
-    return ConnectionError(f"the answer is no HTTP ({type(error).__name__})")
+    return ConnectionError(f"the answer is not HTTP ({type(error).__name__})")
 
 
 def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | None:
-    """Why a TCP connection is not accepted; None: it is."""
+    """Return why a TCP connection is not accepted. None: it is accepted."""
     try:
         socket.create_connection((address, port), timeout=timeout_s).close()
     except OSError as error:
@@ -108,5 +108,5 @@ def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | N
 
 @lru_cache(maxsize=8)
 def trusting(ca_pem: str) -> ssl.SSLContext:
-    """A context that trusts these CAs alone."""
+    """Return a TLS context that trusts only these CAs."""
     return ssl.create_default_context(cadata=ca_pem)

@@ -1,1 +1,1 @@
-"""The wire to libvirt: `hypervisor` is the protocol, `connection` the library behind it."""
+"""The wire to libvirt: `hypervisor` is the protocol, `connection` implements it with the library."""

@@ -1,4 +1,4 @@
-"""`Hypervisor` by libvirt: every call of it in the trace, and every error of it as ours."""
+"""`Hypervisor` by libvirt. Each call is in the trace, and each error becomes a `HypervisorError`."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ from wires.libvirt import xml
 from wires.libvirt.hypervisor import DomainSpec, Found
 from wires.libvirt.xml import OWNER
 
-CHANNEL_ANSWER_S = 15.0  # an emulated guest under load took 1.6 s, real ones a few ms
+CHANNEL_ANSWER_S = 15.0  # an emulated guest under load took 1.6 s, a guest on KVM a few ms
 
 LOG = logging.getLogger(__name__)
 
@@ -119,20 +119,20 @@ class Libvirt:
         return answer.decode(errors="replace").strip().rsplit("\n", 1)[-1]
 
     def _made(self, pool: str, volume: str, volume_xml: str) -> libvirt.virStorageVol:
-        """A volume, made anew."""
+        """Make a volume, in place of any volume of that name."""
         self.delete_volume(pool, volume)
         with self._calling("createXML", f"volume {volume} of pool {pool}"):
             return self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
 
     def _refreshed(self, pool: str) -> libvirt.virStoragePool:
-        """A pool whose volumes libvirt has just listed anew."""
+        """Return a pool after libvirt has listed its volumes again."""
         with self._calling("refresh", f"pool {pool}"):
             storage = self._connection.storagePoolLookupByName(pool)
             storage.refresh()
             return storage
 
     def _mark(self, domain: libvirt.virDomain, name: str) -> tuple[str, str]:
-        """Owner and build of a domain; both are empty where somebody else made it."""
+        """Return the owner and build of a domain. Both are empty if this program did not make it."""
         with self._calling("metadata", f"domain {name}"):
             try:
                 text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, OWNER)
@@ -158,10 +158,10 @@ class Libvirt:
 
 @contextmanager
 def connected(uri: str) -> Iterator[Libvirt]:
-    """A connection to libvirt.
+    """Connect to libvirt for the duration of the block.
 
     Raises:
-        HypervisorError: Not reachable.
+        HypervisorError: libvirt is not reachable.
     """
     with opened(uri) as connection:
         yield Libvirt(connection, uri)
@@ -169,12 +169,12 @@ def connected(uri: str) -> Iterator[Libvirt]:
 
 @contextmanager
 def opened(uri: str) -> Iterator[libvirt.virConnect]:
-    """A bare connection of the library.
+    """Open a connection of the library itself, for the duration of the block.
 
     Raises:
-        HypervisorError: Not reachable.
+        HypervisorError: libvirt is not reachable.
     """
-    # libvirt prints each error to standard error by itself, and every one of them reaches the operator anyway.
+    # By default libvirt also prints each error to standard error. The operator gets them all as exceptions.
     libvirt.registerErrorHandler(lambda _context, _error: None, None)
     LOG.debug("%s: open connection", uri)
     try:
@@ -190,12 +190,12 @@ def opened(uri: str) -> Iterator[libvirt.virConnect]:
 
 @contextmanager
 def calling(uri: str, call: str, what: str) -> Iterator[None]:
-    """One call of libvirt: the trace has its name and its object, never what it carries; its errors become ours.
+    """Write a call of libvirt to the trace, without its data, and convert its errors.
 
     Args:
-        uri: libvirt's.
-        call: Name of the call, as the library has it.
-        what: The domain, volume, pool or channel that it is about.
+        uri: The URI of libvirt.
+        call: The library's name of the call.
+        what: The domain, volume, pool or channel that the call is about.
 
     Raises:
         HypervisorError: libvirt refuses.
@@ -223,7 +223,7 @@ def _fix_of(error: libvirt.libvirtError, what: str) -> str:
     if "bridge" in text.lower() or "Cannot get interface" in text:
         return "make the bridge that platform.baremetal.externalBridge names, and set it up"
     if CHANNEL in what:
-        return "look at the console of the VM: does okd-vip-channel.service run?"
+        return "check on the console of the VM whether okd-vip-channel.service runs"
     if error.get_error_code() in (libvirt.VIR_ERR_NO_STORAGE_POOL, libvirt.VIR_ERR_NO_STORAGE_VOL):
         return "make it, or correct bootstrap.pool and bootstrap.base_volume of the stack"
-    return "look at libvirt's log"
+    return "read libvirt's log"

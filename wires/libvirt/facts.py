@@ -1,4 +1,4 @@
-"""What libvirt reports of its host: version, KVM, a storage pool and some of its volumes."""
+"""Facts that libvirt reports of its host: version, KVM, a storage pool and some of its volumes."""
 
 from collections.abc import Collection
 from xml.etree import ElementTree
@@ -13,15 +13,15 @@ NO_KVM = (libvirt.VIR_ERR_INVALID_ARG, libvirt.VIR_ERR_CONFIG_UNSUPPORTED, libvi
 
 
 def host_facts(uri: str, pool: str | None, volumes: Collection[str]) -> HostFacts:
-    """Ask once.
+    """Read the facts of a host, on one connection.
 
     Args:
-        uri: libvirt's.
-        pool: Name of the pool to look at.
-        volumes: Names of its volumes to look at.
+        uri: The URI of libvirt.
+        pool: Name of the storage pool to include. None: no pool.
+        volumes: Names of the pool's volumes to include.
 
     Raises:
-        HypervisorError: Not reachable, or it refuses.
+        HypervisorError: libvirt is not reachable, or refuses.
     """
     with opened(uri) as connection:
         with calling(uri, "getLibVersion", "host"):
@@ -36,7 +36,7 @@ def host_facts(uri: str, pool: str | None, volumes: Collection[str]) -> HostFact
 
 
 def _offers_kvm(connection: libvirt.virConnect) -> bool:
-    """Asked for the one emulator: all capabilities would have libvirt start each one that is installed."""
+    """Ask only about x86-64: for all capabilities, libvirt would start each installed emulator."""
     try:
         connection.getDomainCapabilities(None, "x86_64", None, "kvm")
     except libvirt.libvirtError as error:

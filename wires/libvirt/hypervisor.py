@@ -1,4 +1,4 @@
-"""What the engines ask of a hypervisor; `connection` answers it by libvirt."""
+"""The protocol of a hypervisor, as engines use it, and its values. `connection` implements it with libvirt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ class Found:
     """A domain that exists."""
 
     owner: str
-    """`<project>/<stack>` of the program that made it; empty: somebody else did."""
+    """`<project>/<stack>` that made it. Empty if this program did not make it."""
     build: str
-    """Digest of what it was built from."""
+    """Digest of everything that it was built from."""
     running: bool
 
 
@@ -26,7 +26,7 @@ class DomainSpec:
     memory_mib: int
     vcpus: int
     emulated: bool
-    """By QEMU's emulation instead of KVM."""
+    """Whether QEMU emulates it, instead of KVM."""
     disk: str
     """Path of its disk, a qcow2."""
     ignition: str
@@ -34,37 +34,37 @@ class DomainSpec:
     mac: str
     bridge: str
     network: str = ""
-    """libvirt network over that bridge; empty: the bridge directly."""
+    """libvirt network over that bridge. Empty: the VM uses the bridge directly."""
 
 
 class Hypervisor(Protocol):
     """One host of virtual machines.
 
-    Every method raises `HypervisorError` where libvirt refuses.
+    Every method raises `HypervisorError` if libvirt refuses.
     """
 
     def find(self, name: str) -> Found | None:
-        """The domain `name`."""
+        """Find a domain. None: it does not exist."""
         ...
 
     def volume_path(self, pool: str, volume: str) -> str:
-        """Path of a volume that must exist."""
+        """Return the path of a volume, which must exist."""
         ...
 
     def volume_sha256(self, pool: str, volume: str) -> str:
-        """Digest of all bytes of a volume that must exist."""
+        """Return the digest of all bytes of a volume, which must exist."""
         ...
 
     def make_overlay(self, pool: str, volume: str, *, base: str, size_gib: int) -> str:
-        """Make a thin qcow2 over the volume at path `base` anew; its path."""
+        """Make a thin qcow2 over the volume at path `base`, replacing any volume of that name. Return its path."""
         ...
 
     def make_private(self, pool: str, volume: str, content: bytes) -> str:
-        """Make a volume anew that its owner alone may read; its path."""
+        """Make a volume that only its owner may read, replacing any volume of that name. Return its path."""
         ...
 
     def delete_volume(self, pool: str, volume: str) -> None:
-        """Delete a volume, or nothing."""
+        """Delete a volume, if it exists."""
         ...
 
     def define(self, domain: DomainSpec) -> None:
@@ -84,11 +84,11 @@ class Hypervisor(Protocol):
         ...
 
     def undefine(self, name: str) -> None:
-        """Forget a domain that is off."""
+        """Remove the definition of a domain that is off."""
         ...
 
     def ask(self, name: str, word: str) -> str:
-        """Send a word on the handoff's channel; the guest's answer."""
+        """Send a word on the handoff's channel, and return the guest's answer."""
         ...
 
 
@@ -98,23 +98,23 @@ class Volume:
 
     path: str
     format: str
-    """As the hypervisor found it: `qcow2`, `raw`, …"""
+    """The format that the hypervisor reports: `qcow2`, `raw`, …"""
     capacity: int
-    """What a guest sees."""
+    """Size that a guest sees."""
     allocation: int
-    """What it takes of the pool."""
+    """Space that it takes in the pool."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A storage pool; of an inactive one neither room nor volumes are known."""
+    """A storage pool. The free space and volumes of an inactive one are unknown."""
 
     active: bool
     path: str
     free: int
     """Bytes."""
     volumes: Mapping[str, Volume]
-    """Those that were asked for and exist, by name."""
+    """The requested volumes that exist, by name."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class HostFacts:
     """A host of virtual machines."""
 
     version: tuple[int, int, int]
-    """Of the libvirt that answers there."""
+    """Version of libvirt."""
     kvm: bool
-    """Whether it can run x86-64 guests by KVM."""
+    """Whether it can run x86-64 guests with KVM."""
     pool: Pool | None
-    """None: it does not exist, or was not asked for."""
+    """None: the pool does not exist, or was not requested."""

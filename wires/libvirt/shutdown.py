@@ -1,18 +1,18 @@
-"""Ending a virtual machine as gently as it allows."""
+"""Shutdown of a virtual machine: gracefully if the guest allows, else by force."""
 
 from providers.base.clock import Clock
 from providers.base.progress import Report
 from wires.libvirt.hypervisor import Hypervisor
 
 POLL_S = 0.5
-BUTTON_AGAIN_S = 10.0  # a guest that was busy when the button was pressed may have missed it
+BUTTON_AGAIN_S = 10.0  # a busy guest may miss the first press
 
 
 def stop(hypervisor: Hypervisor, name: str, *, deadline_s: float, clock: Clock, report: Report) -> bool:
     """Press the power button, wait up to `deadline_s` seconds, then cut the power.
 
     Returns:
-        Whether the guest shut down by itself. A domain that is off, or does not exist, did.
+        Whether the guest shut down by itself; True for a domain that is off or does not exist.
     """
     until = clock.now() + deadline_s
     press = clock.now()

@@ -1,4 +1,4 @@
-"""The XML that libvirt reads of a domain and of its volumes, built by a library, which escapes every value."""
+"""The XML of a domain and its volumes for libvirt. A library builds it, and escapes every value."""
 
 from collections.abc import Mapping
 from xml.etree import ElementTree
@@ -9,13 +9,13 @@ from wires.libvirt.hypervisor import DomainSpec
 
 OWNER = "urn:okd-baremetal:owner"
 FW_CFG = "opt/com.coreos/config"  # where Ignition's qemu platform reads its config
-EMULATION_CACHE_MIB = 128  # of QEMU's translations: six guests fit into 2.4 GB at equal speed (measured 2026-11)
+EMULATION_CACHE_MIB = 128  # QEMU's translation cache: six guests fit into 2.4 GB at equal speed (measured 2026-11)
 
 ElementTree.register_namespace("okd", OWNER)
 
 
 def overlay(name: str, *, base: str, size_gib: int) -> str:
-    """A thin qcow2 over the volume at path `base`."""
+    """Return the XML of a thin qcow2 volume over the volume at path `base`."""
     root = _element("volume", {"name": name})
     SubElement(root, "capacity", unit="GiB").text = str(size_gib)
     SubElement(SubElement(root, "target"), "format", type="qcow2")
@@ -26,7 +26,7 @@ def overlay(name: str, *, base: str, size_gib: int) -> str:
 
 
 def private(name: str, size: int) -> str:
-    """A volume of `size` bytes that its owner alone may read."""
+    """Return the XML of a volume of `size` bytes that only its owner may read."""
     root = _element("volume", {"name": name, "capacity": str(size)})
     target = SubElement(root, "target")
     SubElement(target, "format", type="raw")
@@ -35,7 +35,7 @@ def private(name: str, size: int) -> str:
 
 
 def domain(spec: DomainSpec) -> str:
-    """The bootstrap VM: one disk, one NIC, the handoff's channel, Ignition by fw_cfg, a console in a log."""
+    """Return the XML of the bootstrap VM: a disk, a NIC, the handoff's channel, Ignition in fw_cfg, a console log."""
     root = _element("domain", {"name": spec.name}, type="qemu" if spec.emulated else "kvm")
     SubElement(SubElement(root, "metadata"), f"{{{OWNER}}}vm", owner=spec.owner, build=spec.build)
     SubElement(root, "memory", unit="MiB").text = str(spec.memory_mib)

@@ -1,1 +1,1 @@
-"""The wire to a BMC: a protocol that engines depend on, its Redfish implementation, and the steps built on it."""
+"""The wire to a BMC: the protocol that engines use, its implementation over Redfish, and the steps built on it."""

@@ -1,4 +1,4 @@
-"""How one BMC is reached, and how long it may take."""
+"""Address, login and trust of one BMC, and the limits of its requests."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 
 class BmcAccess(Model):
-    """Address, login and trust of one BMC, all but the password."""
+    """Address, login and trust of one BMC, without the password."""
 
     model_config = ConfigDict(extra="ignore")
 
     address: str
-    """As the install-config has it: `redfish-virtualmedia+https://…/redfish/v1/Systems/<id>`."""
+    """As in the install-config: `redfish-virtualmedia+https://…/redfish/v1/Systems/<id>`."""
     username: str
     ca: str = ""
-    """PEM of the CA that signed the BMC's certificate; empty: the system's CAs."""
+    """PEM of the CA that signed the BMC's certificate. Empty: the system's CAs."""
     fingerprint: str = ""
-    """SHA-256 of that certificate, 64 hex digits; where given it alone is trusted, whoever signed it."""
+    """SHA-256 of that certificate, 64 hex digits. If set, only this certificate is trusted, with any signer."""
     verify: bool = True
-    """False trusts any certificate (`disableCertificateVerification` of the install-config)."""
+    """False: any certificate is trusted (`disableCertificateVerification` of the install-config)."""
     session: bool = False
-    """Log in by a Redfish session, for a BMC that refuses Basic; it is ended with the connection."""
+    """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
 
     @classmethod
     def of(cls, options: "Options", server: "Server", *, ca: str) -> Self:
-        """A planned server's BMC: by what the options say of that one, else with the CA of all."""
+        """Return the access to a planned server's BMC: the options' trust for that BMC, else `ca`."""
         login, trust = options.bmc_credentials.get(server.name), options.bmc_trust.get(server.name)
         return cls(
             address=server.bmc.address,
@@ -45,13 +45,13 @@ class BmcAccess(Model):
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one request.
+    """The limits of one request, in seconds and bytes.
 
     Args:
-        connect_s: TCP and TLS.
-        answer_s: From the first byte sent to the last byte received, however it trickles.
-        insert_s: The same for an insert, in which some BMCs download the whole image.
-        body_bytes: Of an answer.
+        connect_s: For TCP and TLS to connect.
+        answer_s: From the first byte sent to the last byte received, even if the answer trickles in.
+        insert_s: As `answer_s`, for an insert, during which some BMCs download the whole image.
+        body_bytes: Largest body of an answer.
     """
 
     connect_s: float = 10

@@ -1,4 +1,4 @@
-"""What the engines need of a BMC."""
+"""The protocol of a BMC, as engines use it, and its values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Power(StrEnum):
-    """What a BMC says about the power of its system."""
+    """The power state that a BMC reports for its system."""
 
     ON = "On"
     OFF = "Off"
@@ -15,7 +15,7 @@ class Power(StrEnum):
 
 @dataclass(frozen=True)
 class Identity:
-    """Who answers behind a BMC; empty where it does not say."""
+    """The identity of the machine behind a BMC. A field is empty if the BMC does not report it."""
 
     uuid: str
     """SMBIOS UUID, lower case."""
@@ -25,20 +25,20 @@ class Identity:
     bios_version: str = ""
 
     def answers_to(self, name: str) -> bool:
-        """Whether `name` is this machine's system UUID or serial number, in any case."""
+        """Return whether `name` is this machine's system UUID or serial number, in upper or lower case."""
         word = name.strip().lower()
         return bool(word) and word in {self.uuid.lower(), self.serial.lower()}
 
 
 CD, HDD, ONCE = "Cd", "Hdd", "Once"
-"""Redfish's words for boot targets, and for how long an override holds."""
+"""Redfish's words for two boot targets, and for an override of one boot only."""
 SPELLINGS = {CD: (CD, "UsbCd")}
-"""Targets that mean the same, best first, where there are several: Supermicro's virtual CD is a UsbCd."""
+"""Equivalent boot targets, best first: Supermicro's virtual CD is a UsbCd."""
 
 
 @dataclass(frozen=True)
 class BootOverride:
-    """Redfish's BootSourceOverride{Target,Enabled,Mode}, in its own words; empty where unreported."""
+    """Redfish's BootSourceOverride{Target,Enabled,Mode}, in Redfish's words. A field is empty if unreported."""
 
     target: str = ""
     enabled: str = ""
@@ -46,62 +46,62 @@ class BootOverride:
 
 
 class BmcClient(Protocol):
-    """One system behind its BMC. Each call is one read or one request, none waits for an effect.
+    """One system behind its BMC. Each call reads or requests a change; none waits until a change takes effect.
 
-    Every method raises `BmcAuthError`, `BmcTransientError` or `BmcError`.
+    Every method may raise `BmcAuthError`, `BmcTransientError` or `BmcError`.
     """
 
     @property
     def url(self) -> str:
-        """Address of the system, without credentials."""
+        """URL of the system, without credentials."""
         ...
 
     @property
     def requests(self) -> int:
-        """Requests sent so far."""
+        """Number of requests sent so far."""
         ...
 
     @property
     def settle_s(self) -> float:
-        """From an insert until the host sees the drive."""
+        """Seconds from an insert until the host sees the drive."""
         ...
 
     def identity(self) -> Identity:
-        """Which machine it is."""
+        """Read the identity of the machine."""
         ...
 
     def bmc_version(self) -> str:
-        """Firmware version of the BMC itself; empty where it does not say."""
+        """Read the firmware version of the BMC itself. Empty if unreported."""
         ...
 
     def power(self) -> Power:
-        """Power, read now."""
+        """Read the power state."""
         ...
 
     def boot_override(self) -> BootOverride:
-        """Boot override, read now."""
+        """Read the boot override."""
         ...
 
     def media(self) -> str | None:
-        """URL of the image in the virtual CD drive, read now; None: the drive is empty."""
+        """Read the URL of the image in the virtual CD drive. None: the drive is empty."""
         ...
 
     def insert(self, url: str) -> None:
-        """Put an image into the virtual CD drive."""
+        """Insert an image into the virtual CD drive."""
         ...
 
     def eject(self) -> None:
-        """Empty the virtual CD drive. Success is not proven by the answer: read afterwards."""
+        """Empty the virtual CD drive. The answer does not prove success: read afterwards."""
         ...
 
     def set_override(self, target: str, enabled: str) -> None:
-        """Set the boot override; the boot mode stays as it is."""
+        """Set the boot override, and keep the boot mode."""
         ...
 
     def request_power(self, want: Power) -> None:
-        """Ask for On, or for Off without asking the operating system."""
+        """Request On, or Off without a shutdown of the operating system."""
         ...
 
     def close(self) -> None:
-        """Drop the connection."""
+        """End the session, if any, and close the connection."""
         ...

@@ -1,4 +1,4 @@
-"""sushy's connector, tuned: one origin, one connection, one request at a time, nothing sent twice."""
+"""sushy's connector with stricter rules: one origin, one connection, one request at a time, and no resends."""
 
 import logging
 import socket
@@ -29,17 +29,17 @@ from wires.redfish.tls import PlainSocket, time_limit, tls_context
 SESSIONS = "/redfish/v1/SessionService/Sessions"
 TOKEN = "X-Auth-Token"  # noqa: S105 (a header's name)
 CHUNK = 64 * 1024
-SINGLE_ATTEMPT = 1  # of sushy's `server_side_retries`: 0 would mean three, and POSTs are sent again as well
+SINGLE_ATTEMPT = 1  # for sushy's `server_side_retries`: 0 would mean three attempts, of POSTs too
 
 _turns: dict[str, threading.Lock] = {}
 _log = logging.getLogger(__name__)
 
-# sushy warns about what we turn into errors; without a handler Python would print that to the operator.
+# sushy logs a warning for what this program raises as an error. Without a handler, Python would print the warning.
 logging.getLogger("sushy").addHandler(logging.NullHandler())
 
 
 class BmcConnector(Connector):  # type: ignore[misc]
-    """HTTP to one BMC. Logs in with the first request; the session, where one is wanted, ends with `close`."""
+    """HTTP to one BMC. The first request logs in; `close` ends the session, if there is one."""
 
     def __init__(self, url: BmcUrl, access: BmcAccess, password: SecretStr, limits: Limits) -> None:
         super().__init__(
@@ -56,30 +56,30 @@ class BmcConnector(Connector):  # type: ignore[misc]
             self._login = lambda: {"UserName": access.username, "Password": password.get_secret_value()}
         self._token_path = ""
         session = self._session
-        # A link in a BMC's answer must not carry its password elsewhere: no other origin is mounted.
+        # Mount no other origin: a link in a BMC's answer must not carry the password to another server.
         session.adapters.clear()
         session.mount(f"{url.base.lower()}/", self.adapter)
-        session.trust_env = False  # proxies and ~/.netrc of the operator are not meant for BMCs
-        # sushy closes each connection; a handshake per request is what most of its time goes into.
+        session.trust_env = False  # the operator's proxies and ~/.netrc are not meant for BMCs
+        # sushy closes each connection, and spends most of its time in one handshake per request.
         session.headers["Connection"] = "keep-alive"
         if not access.session:
             self.set_http_basic_auth(access.username.encode(), password.get_secret_value().encode())
 
     def close_each(self) -> None:
-        """Use a connection per request from now on."""
+        """Open a new connection for each request from now on."""
         self._session.headers["Connection"] = "close"
 
     def close(self) -> None:
-        """End the session, and drop the connection."""
+        """End the session, and close the connection."""
         if self._token_path:
-            # A session that cannot be ended now is ended by the BMC; the work is done either way.
+            # If this fails, the BMC ends the session when it expires. The work is done either way.
             with suppress(sushy.exceptions.SushyError, BmcError):
                 self._once("DELETE", self._token_path)
             self._token_path = ""
         super().close()
 
     def _op(self, method: str, path: str = "", **kwargs: Any) -> Any:
-        """What sushy asks for."""
+        """Send a request of sushy's. Log in first if necessary, and again if the session has expired."""
         if self._login is None:
             return self._once(method, path, **kwargs)
         fresh = TOKEN not in self._session.headers
@@ -90,12 +90,12 @@ class BmcConnector(Connector):  # type: ignore[misc]
         except sushy.exceptions.AccessError as error:
             if fresh or error.status_code != HTTPStatus.UNAUTHORIZED:
                 raise
-        # The session has expired: what was refused for that was not done.
+        # The session has expired. The BMC did nothing, so the request may be sent again.
         self._log_in()
         return self._once(method, path, **kwargs)
 
     def _once(self, method: str, path: str, **kwargs: Any) -> Any:
-        """One request; sushy would send some again on its own, also ones that are no GET."""
+        """Send one request once. By itself, sushy would resend some, and not only GETs."""
         return super()._op(method, path, **{**kwargs, "server_side_retries_left": 0})
 
     def _log_in(self) -> None:
@@ -108,10 +108,10 @@ class BmcConnector(Connector):  # type: ignore[misc]
 
 
 class BmcAdapter(HTTPAdapter):
-    """An adapter with a ready context, a limit on the whole answer, and turns.
+    """An adapter that shares one TLS context, limits the whole answer, and sends one request at a time per BMC.
 
-    urllib3 would load the system's CAs for each new connection, also without verification: 20 ms of CPU per request
-    (measured 2026-11, sushy 5.14.0). It also counts what passes, and writes it to the trace, secrets masked.
+    urllib3 would load the system's CAs for each new connection, even without verification: 20 ms of CPU per request
+    (measured 2026-11, sushy 5.14.0). The adapter also counts requests, and writes them to the trace, secrets masked.
     """
 
     def __init__(self, base: str, access: BmcAccess, limits: Limits, mask: Mask) -> None:
@@ -120,17 +120,18 @@ class BmcAdapter(HTTPAdapter):
         self._tls: dict[str, Any] = {"ssl_context": context, "assert_fingerprint": pinned or None}
         self._base, self._limits, self.mask = base, limits, mask
         self._answer_s = limits.answer_s
-        self._turn = _turns.setdefault(base, threading.Lock())  # BMCs answer one at a time, or badly
+        self._turn = _turns.setdefault(base, threading.Lock())  # BMCs handle parallel requests badly
         self.sent = 0
-        self.only_looked = True
+        """Number of requests sent so far."""
+        self.only_read = True
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
-        """What the last answer asked for."""
+        """Seconds to wait, by the `Retry-After` of the last answer; 0 if it had none."""
         super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
 
     @contextmanager
     def patience(self, answer_s: float) -> Iterator[None]:
-        """Allow for slower answers."""
+        """Allow `answer_s` seconds for each answer in the block."""
         before, self._answer_s = self._answer_s, answer_s
         try:
             yield
@@ -138,12 +139,12 @@ class BmcAdapter(HTTPAdapter):
             self._answer_s = before
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
-        """Hand the context to the pool."""
+        """Give the TLS context to the pool."""
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._tls)
         self.poolmanager.pool_classes_by_scheme = {**self.poolmanager.pool_classes_by_scheme, "http": _PlainPool}
 
     def build_connection_pool_key_attributes(self, request: PreparedRequest, verify: Any, cert: Any = None) -> Any:
-        """Keep the context's own judgement: the `verify` of a request would replace it."""
+        """Keep the context's verification: the `verify` of a request would replace it."""
         host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
         return host, {}
 
@@ -151,7 +152,7 @@ class BmcAdapter(HTTPAdapter):
         """Keep the context's own CAs."""
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        """Wait for the turn, count, send, and read the whole answer."""
+        """Wait until no other request to this BMC is under way, send, and read the whole answer."""
         with self._turn, time_limit(self._answer_s):
             if not _log.isEnabledFor(logging.DEBUG):
                 return self._exchange(request, *args, **kwargs)
@@ -159,14 +160,14 @@ class BmcAdapter(HTTPAdapter):
 
     def _exchange(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         self.sent += 1
-        self.only_looked, self.retry_after_s = request.method == "GET", 0.0
+        self.only_read, self.retry_after_s = request.method == "GET", 0.0
         response = super().send(request, *args, **{**kwargs, "stream": True})
         response._content = self._body(response)
         self.retry_after_s = _seconds(response.headers.get("Retry-After", ""))
         return response
 
     def _traced(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
-        """Write the request and its answer to the trace; of their headers, nothing."""
+        """Write the request and its answer to the trace, without their headers."""
         asked, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
         _log.debug("%s", f"{asked} {self.mask.body(request.body)}".rstrip())
         try:
@@ -192,7 +193,7 @@ class BmcAdapter(HTTPAdapter):
 
 
 def _seconds(retry_after: str) -> float:
-    """What the header asks for: seconds or a date; 0 where it cannot be read."""
+    """Return the seconds that a `Retry-After` header asks for, as a number or a date; 0 if it cannot be read."""
     text = retry_after.strip()
     if text.isdigit():
         return float(text)
@@ -203,10 +204,10 @@ def _seconds(retry_after: str) -> float:
 
 
 class AnswerTooLongError(RequestException):
-    """No Redfish resource is that long."""
+    """An answer that is longer than any Redfish resource."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"its answer goes on after {limit // 1024:,} KiB")
+        super().__init__(f"its answer is longer than {limit // 1024:,} KiB")
 
 
 class _PlainConnection(HTTPConnection):

@@ -1,4 +1,4 @@
-"""The virtual CD drive of a system: newer firmware has it on the System, older on the Manager."""
+"""The virtual CD drives of a system. Newer firmware has them on the System, older firmware on the Manager."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,12 +10,12 @@ from wires.redfish.quirks import Quirks
 
 DISC = frozenset({VirtualMediaType.CD, VirtualMediaType.DVD})
 ENABLE = "AMIVirtualMedia.EnableRMedia"
-"""AMI's action; without it there are no drives at all (NVIDIA libredfish)."""
+"""AMI's action that switches virtual media on; before it, the BMC lists no drives (NVIDIA libredfish)."""
 UNAVAILABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.ResourceNotFoundError)
 
 
 def disc_drives(system: Any, managers: Sequence[Any], quirks: Quirks) -> list[Any]:
-    """The drives that take a disc which boots, the System's before the Managers'."""
+    """Return the drives that take a bootable disc, the System's before the Managers'."""
     found = {drive.path: drive for drives in _collections(system, managers) for drive in drives.get_members()}
     return [
         drive
@@ -25,14 +25,14 @@ def disc_drives(system: Any, managers: Sequence[Any], quirks: Quirks) -> list[An
 
 
 def image_in(drive: Any) -> str | None:
-    """URL of its image as read last; Supermicro keeps the name after an eject, so `Inserted` decides."""
+    """Return the URL of a drive's image, as last read. `Inserted` counts: Supermicro keeps the URL after an eject."""
     if drive.inserted is False or drive.connected_via is ConnectedVia.NOT_CONNECTED:
         return None
     return drive.image or drive.image_name or ("an unnamed image" if drive.inserted else None)
 
 
 def enabling_action(system: Any, managers: Sequence[Any]) -> str:
-    """Path of the action that makes the BMC show its drives; empty where it has none."""
+    """Return the path of the action that switches virtual media on. Empty if the BMC has none."""
     collections = [drives.json for drives in _collections(system, managers)]
     return next((path for json in (*collections, *(m.json for m in managers)) if (path := _target(json))), "")
 
@@ -46,7 +46,7 @@ def _collections(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
 
 
 def _target(value: Any) -> str:
-    """Where ENABLE is found, at any depth."""
+    """Return the target of the action `ENABLE`, which may be at any depth."""
     if not isinstance(value, dict):
         return ""
     for key, each in value.items():

@@ -1,4 +1,4 @@
-"""Which machine it is: what of an identity may be relied on, and what it is called in messages."""
+"""Comparison of machine identities, without the values that many machines share."""
 
 from wires.redfish.bmc import Identity
 
@@ -16,27 +16,27 @@ SHARED = frozenset(
         "to be filled by o.e.m.",
     }
 )
-"""What firmware of many boards says of all of them, lower case: nobody has filled it in."""
+"""Placeholders that the firmware of many boards reports instead of a UUID or serial number, in lower case."""
 
 
 def is_shared(value: str) -> bool:
-    """Whether many machines may report this UUID or serial number: a placeholder, one digit only, or nothing."""
+    """Return whether many machines may report this value: a placeholder, one repeated character, or nothing."""
     word = value.strip().lower()
     return word in SHARED or len({each for each in word if each.isalnum()}) <= 1
 
 
 def usable(identity: Identity) -> str:
-    """What is this machine's alone: its UUID, else its serial number; empty: neither is."""
+    """Return the machine's UUID, else its serial number. Empty if other machines may share both."""
     return next((value for value in (identity.uuid, identity.serial) if not is_shared(value)), "")
 
 
 def same(one: Identity, other: Identity) -> bool:
-    """Whether two reports are of one machine; what either shares with many is not compared."""
+    """Return whether two identities are of one machine. Values that many machines share are not compared."""
     pairs = ((one.uuid, other.uuid), (one.serial, other.serial))
     return all(left.lower() == right.lower() for left, right in pairs if not (is_shared(left) or is_shared(right)))
 
 
 def named(identity: Identity) -> str:
-    """For messages."""
+    """Return the identity in words, for messages."""
     kind = " ".join(word for word in (identity.manufacturer, identity.model) if word) or "a system"
     return f"{kind}, UUID {identity.uuid or 'unreported'}, serial {identity.serial or 'unreported'}"

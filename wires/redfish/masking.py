@@ -1,4 +1,4 @@
-"""What of a BMC's traffic may be shown, in a trace or an error: no password, no token, no path of a boot ISO."""
+"""Masking of a BMC's traffic for traces and errors: no password, no token, no path of a boot ISO."""
 
 import json
 import re
@@ -11,43 +11,43 @@ from providers.base.errors import one_line
 MASK = "***"
 BODY_LENGTH = 2000
 SECRET_KEY = re.compile("password|passphrase|username|token|secret|credential|authorization|privatekey", re.I)
-"""Properties whose value is never shown, whatever it is."""
+"""Properties whose values are always masked."""
 QUOTED = re.compile(
     rf'("[^"\\]*(?:{SECRET_KEY.pattern})[^"\\]*"\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s",}}\]]+)', re.I | re.S
 )
-"""The same in what is not JSON; an answer that was cut off is none."""
+"""The same properties in text that is not valid JSON, such as an answer that was cut off."""
 URL = re.compile(r"([a-z][a-z0-9+.-]{0,30}:(?://|\\/\\/))(?:[^/\\\s\"'<>@]*@)?([^/\\\s\"'<>]*)([^\s\"'<>]*)", re.I)
-"""What follows the host of a boot ISO's URL is as good as a password. Of other URLs it is left out as well."""
+"""A URL in parts. The path of a boot ISO's URL is as good as a password, so all paths are masked."""
 DIGEST = re.compile(r"[0-9a-f]{64}", re.I)
-"""The part of that path which cannot be guessed, wherever a BMC repeats it."""
+"""The part of a boot ISO's path that cannot be guessed, which a BMC may also repeat outside a URL."""
 
 
 class Mask:
-    """Hides what is secret in the traffic of one BMC.
+    """Masks the secrets in the traffic of one BMC.
 
     Args:
-        secrets: Values that are hidden wherever they appear.
+        secrets: Values that are masked wherever they appear.
     """
 
     def __init__(self, *secrets: SecretStr) -> None:
         self._secrets = list(secrets)
 
     def learn(self, secret: SecretStr) -> None:
-        """Hide one more value from now on."""
+        """Mask one more value from now on."""
         self._secrets.append(secret)
 
     def body(self, content: bytes | str | None) -> str:
-        """The body of a request or of an answer, as one line of at most `BODY_LENGTH` characters."""
+        """Return the masked body of a request or answer, as one line of at most `BODY_LENGTH` characters."""
         text = content.decode(errors="replace") if isinstance(content, bytes) else content or ""
         try:
             masked = json.dumps(self._document(json.loads(text)), ensure_ascii=False)
         except (ValueError, RecursionError):
             masked = self.text(QUOTED.sub(rf'\g<1>"{MASK}"', text))
-        # This comes last: half a secret would not be found.
+        # Cut last, because a secret that is cut in half would not be recognized.
         return one_line(masked)[:BODY_LENGTH]
 
     def text(self, text: str) -> str:
-        """Any text, without what is secret."""
+        """Return the masked text."""
         for secret in self._secrets:
             if value := secret.get_secret_value():
                 text = text.replace(value, MASK).replace(json.dumps(value)[1:-1], MASK)

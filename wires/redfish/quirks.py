@@ -1,10 +1,11 @@
-"""What is known of BMCs beyond the standard, as data. No real BMC was used: each row names where it was read.
+"""The known deviations of vendors' BMCs from the standard, as data.
 
-What needs no row, since it is so everywhere or read from the BMC: a drive that refuses is passed over for the next
-one; a reset type is taken from those that are allowed; an eject of an empty drive is never sent; success is read,
-never believed. sushy itself adds TransferProtocolType, TransferMethod and empty credentials to an insert where they
-are asked for, inserts by PATCH where there is no action, sends `{}` with an eject, prefers the @Redfish.Settings
-resource, sends If-Match (then without), and takes UsbCd for Cd on Supermicro.
+No real BMC has been used: each row names its source. The program does the following for every BMC, so no row has it.
+It tries the next drive if one refuses, picks a reset type that the BMC allows, sends no eject to an empty drive, and
+reads the BMC to learn whether a change succeeded. sushy does more: if a BMC asks for them, it adds
+TransferProtocolType, TransferMethod and empty credentials to an insert; it inserts by PATCH if there is no action,
+sends `{}` with an eject, prefers the @Redfish.Settings resource, sends If-Match (then again without it), and replaces
+Cd by UsbCd on Supermicro.
 """
 
 import re
@@ -14,20 +15,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Quirks:
-    """One row; the first whose patterns match is taken, as a whole.
+    """One row. The first row whose patterns match applies, alone.
 
     Args:
-        vendor: For messages and documents.
+        vendor: Name of the BMC, for messages and documents.
         source: Where this was read.
-        manufacturer: Pattern on the System's Manufacturer, from its start, in any case.
-        bmc: Pattern on the BMC's "<Model> <FirmwareVersion>", from its start.
-        keep_alive: False: a connection that was used before breaks.
-        refusing_drives: Pattern on the Id of drives that take no image.
-        only_drive: Id of the one drive that boots; empty: any.
-        settle_s: From the insert until the host sees the drive.
-        sends_mode: The boot override is taken only with its mode; the mode that it has is sent.
-        boots_by_attributes: `Cd` means a physical drive; the virtual one is chosen by the BMC's own attributes.
-        unsupported: Why such a BMC cannot be used, and what to do.
+        manufacturer: Pattern that the start of the System's Manufacturer must match, in upper or lower case.
+        bmc: Pattern that the start of the BMC's "<Model> <FirmwareVersion>" must match.
+        keep_alive: Whether a connection can be used for several requests.
+        refusing_drives: Pattern of the Ids of drives that take no image.
+        only_drive: Id of the only drive that boots. Empty: all drives boot.
+        settle_s: Seconds from an insert until the host sees the drive.
+        sends_mode: Whether the BMC takes a boot override only together with its current mode.
+        boots_by_attributes: Whether `Cd` means a physical drive, and the BMC's own attributes choose the virtual one.
+        unsupported: Why this program cannot use such a BMC, and what to do. Empty if it can.
     """
 
     vendor: str
@@ -43,7 +44,7 @@ class Quirks:
     unsupported: str = ""
 
     def refuses(self, drive: str) -> bool:
-        """Whether the drive of that Id takes no image that boots."""
+        """Return whether the drive of this Id takes no bootable image."""
         if self.only_drive:
             return drive != self.only_drive
         return bool(self.refusing_drives and re.match(self.refusing_drives, drive))
@@ -97,11 +98,11 @@ TABLE = (
 
 
 def quirks_of(manufacturer: str, bmc: Callable[[], str]) -> Quirks:
-    """The row of a BMC; `GENERIC` where none matches.
+    """Return the row of a BMC, or `GENERIC` if none matches.
 
     Args:
-        manufacturer: As its System says.
-        bmc: Reads "<Model> <FirmwareVersion>" of its Manager; asked only where that decides.
+        manufacturer: The Manufacturer of its System.
+        bmc: Reads "<Model> <FirmwareVersion>" of its Manager. Called only if a row depends on it.
     """
     rows = [row for row in TABLE if re.match(f"(?:{row.manufacturer})", manufacturer, re.IGNORECASE)]
     kind = bmc() if any(row.bmc for row in rows) else ""

@@ -1,4 +1,4 @@
-"""What sushy and requests raise, as errors of ours: what it means, whether to try again, and no secret in it."""
+"""Conversion of the exceptions of sushy and requests: what each means, whether a retry may help, and no secrets."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -11,7 +11,7 @@ from wires.redfish.access import Limits
 from wires.redfish.connector import AnswerTooLongError, BmcAdapter
 
 NOT_NOW = frozenset({408, 409, 412, 423, 425, 428, 429, 503})
-"""Statuses of a BMC that did nothing, and may do it later."""
+"""Statuses with which a BMC refuses a request that it may accept later."""
 NOT_NOW_WORDS = (
     "InvalidOperationForSystemState",  # iLO, shortly after another power action
     "UnableToModifyDuringSystemPOST",  # iLO
@@ -23,35 +23,37 @@ BROKEN = "Connection reset"
 FIXES = {
     "expired": "renew it; or pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show",
     "mismatch": "have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256",
-    "ingerprint": "if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out who answers",
+    "ingerprint": "if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out what answers",
     "": "set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or pin bmc_trust.<host>.sha256",
 }
-"""What to do about a certificate, by a word of the reason."""
+"""The fix for a certificate that is not trusted, by a word of the reason."""
 
 
 @dataclass(frozen=True)
 class Refusals:
-    """Of one BMC, at `where`; `wire` knows what was sent last, and what of an answer may be shown."""
+    """The errors of one BMC."""
 
     where: str
+    """URL of the system."""
     limits: Limits
     wire: BmcAdapter
+    """Holds the kind of the last request, and the secrets to mask."""
 
     def of(self, error: Exception, attempt: str, *, known: bool) -> BmcError:
-        """Ours for `error`.
+        """Return the program's own error for `error`.
 
         Args:
-            error: From sushy, or from reading what it read.
-            attempt: What cannot be done, in words.
-            known: Whether the system was read before; a 404 is passing then.
+            error: Raised by sushy, or while its answer was read.
+            attempt: What was attempted, in words: `insert the boot ISO`.
+            known: Whether the system has been read before. If so, a 404 is temporary.
         """
         if isinstance(error, sushy.exceptions.HTTPError):
             return self._answered(error, f"cannot {attempt}: HTTP {error.status_code}", known=known)
         if isinstance(error, sushy.exceptions.ConnectionError):
             return self._unanswered(error.__context__, f"cannot {attempt}")
-        # sushy trusts the shape of what it reads; a BMC that is starting up answers anything.
+        # sushy does not validate answers, and a BMC that is starting up may answer anything.
         what = f"cannot {attempt}: the answer is not usable ({self._clean(error)})"
-        return BmcTransientError(what, where=self.where, undone=self.wire.only_looked)
+        return BmcTransientError(what, where=self.where, undone=self.wire.only_read)
 
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
         status = error.status_code
@@ -63,7 +65,7 @@ class Refusals:
         if status == HTTPStatus.NOT_FOUND and not known:
             fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
             return BmcError(what, where=self.where, fix=fix)
-        undone = self.wire.only_looked or status in NOT_NOW or any(word in str(error) for word in NOT_NOW_WORDS)
+        undone = self.wire.only_read or status in NOT_NOW or any(word in str(error) for word in NOT_NOW_WORDS)
         passing = status in (*NOT_NOW, HTTPStatus.NOT_FOUND) or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         if passing or any(word in str(error) for word in NOT_NOW_WORDS):
             return BmcTransientError(what, where=self.where, undone=undone, retry_after_s=self.wire.retry_after_s)
@@ -79,7 +81,7 @@ class Refusals:
             return BmcError(f"{what}: {cause}", where=self.where, fix=fix)
         timed_out = isinstance(cause, requests_errors.ConnectTimeout)
         unconnected = timed_out or any(words in str(cause) for words in UNCONNECTED)
-        undone = self.wire.only_looked or unconnected
+        undone = self.wire.only_read or unconnected
         return BmcTransientError(f"{what}: {self._reason(cause)}", where=self.where, undone=undone)
 
     def _reason(self, cause: BaseException | None) -> str:
@@ -87,18 +89,18 @@ class Refusals:
         if isinstance(cause, requests_errors.ConnectTimeout):
             return f"no connection within {self.limits.connect_s:g} s"
         if isinstance(cause, requests_errors.Timeout) or "timed out" in text.lower():
-            return f"no whole answer within {self.limits.answer_s:g} s"
+            return f"no complete answer within {self.limits.answer_s:g} s"
         if isinstance(cause, requests_errors.InvalidSchema):
             return "it points to another server"
         return next((words.lower() for words in (*UNCONNECTED, BROKEN) if words in text), "the connection broke")
 
     def _clean(self, text: object) -> str:
-        """One short line, without what is secret even if the BMC repeats it."""
+        """Return the text as one short line, with any secret that the BMC repeats masked."""
         return self.wire.mask.text(" ".join(str(text).split()))[:200]
 
 
 def _distrust(cause: BaseException) -> str:
-    """What is wrong with the certificate, by OpenSSL or urllib3; empty: nothing."""
+    """Return what OpenSSL or urllib3 reports about the certificate. Empty if the certificate is not the cause."""
     text = str(cause)
     if "Fingerprints did not match" in text:
         return text[text.index("Fingerprints") :].strip("')\"")

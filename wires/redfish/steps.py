@@ -1,7 +1,7 @@
-"""Level-triggered steps: read, return if already so, act, verify.
+"""Steps on a BMC: read the state, return if it is as wanted, else request the change and verify it.
 
-Each is a generator of seconds to wait before it goes on, so that whoever drives it owns the waits: a `for` loop with
-a clock, or asyncio for a thousand hosts. Between two yields at most one request is under way.
+Each step is a generator that yields the seconds to wait before it continues. Its caller does the waiting: a loop with
+a clock for one host, asyncio for a thousand. Between two yields, at most one request is under way.
 """
 
 import math
@@ -16,21 +16,21 @@ from wires.redfish.bmc import ONCE, SPELLINGS, BmcClient, Power
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
-"""Seconds to wait, one after the other."""
+"""A step, which yields the seconds of each wait."""
 
-STEP_S = 1500.0  # AMI's answers 503 for up to 20 minutes after its host's POST
+STEP_S = 1500.0  # AMI's BMC answers 503 for up to 20 minutes after its host's POST
 POLL_S = 1.0, 10.0
-"""Shortest and longest time between two reads."""
+"""Shortest and longest wait between two reads."""
 SPARSER = 0.05
-"""A read comes when that share of the step's time has passed: in a long wait there are fewer."""
+"""The wait as a share of the time since the step began: the longer a step takes, the fewer the reads."""
 BACK_OFF_S = 2.0, 30.0
-"""After the first transient error, and at most; doubled with each in a row."""
-EJECT_AGAIN_S = 5.0  # sushy tells no refused eject from an accepted one
-UNSURE_S = 60.0  # an answer that was lost may be that of a slow change; slower than any accepted change seen
+"""Wait after the first transient error, doubled with each further one in a row; and the longest such wait."""
+EJECT_AGAIN_S = 5.0  # sushy returns alike for a refused and an accepted eject
+UNSURE_S = 60.0  # after a lost answer, the change may still take effect; longer than any accepted change took so far
 
 
 def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
-    """Run steps to their end on the caller's thread; what they return."""
+    """Run steps to their end on the caller's thread, and return their result."""
     while True:
         try:
             seconds = next(waits)
@@ -42,16 +42,16 @@ def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
 
 @dataclass
 class _Asking:
-    """Whether a change may be asked for, and how long to wait.
+    """Whether a step may request its change now, and how long it waits.
 
-    What was refused is asked for again, and what may have been done when it should show by now. The caller reads
-    before each.
+    A refused request is due again at once. A request with an unknown result is due again after `UNSURE_S`, when its
+    effect should be visible. The caller reads the state before each request.
     """
 
     clock: Clock
     began: float
     again_s: float
-    """From an accepted request to the next one."""
+    """Seconds from an accepted request to the next one."""
     due_at: float = 0.0
     failures: int = 0
     wait_s: float = 0.0
@@ -83,20 +83,21 @@ class _Asking:
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps on one BMC; `until` is the moment on `clock` when the whole work must be done."""
+    """Steps on one BMC."""
 
     bmc: BmcClient
     clock: Clock
     until: float
+    """Deadline of all steps, as a time of `clock`."""
 
-    def look(self, what: str, read: Callable[[], bool], *, within_s: float = STEP_S) -> Waits:
-        """Wait until `read` says yes; transient errors of the BMC count as no."""
+    def wait_until(self, what: str, read: Callable[[], bool], *, within_s: float = STEP_S) -> Waits:
+        """Wait until `read` returns True. A transient error of the BMC counts as False."""
         yield from self.ensure(what, read, None, within_s=within_s)
 
     def value(
         self, what: str, read: Callable[[], T | None], *, within_s: float = STEP_S
     ) -> Generator[float, None, T]:
-        """The first answer of `read` that is not None."""
+        """Read until the result is not None, and return it."""
         seen: list[T] = []
 
         def has_read() -> bool:
@@ -105,7 +106,7 @@ class Steps:
                 seen.append(answer)
             return bool(seen)
 
-        yield from self.look(what, has_read, within_s=within_s)
+        yield from self.wait_until(what, has_read, within_s=within_s)
         return seen[0]
 
     def ensure(
@@ -117,18 +118,18 @@ class Steps:
         within_s: float = STEP_S,
         again_s: float = math.inf,
     ) -> Waits:
-        """Act until it is so, never twice without a read in between.
+        """Request a change until it has taken effect, with a read between any two requests.
 
         Args:
-            what: What is wanted, for the error.
-            is_so: Reads.
-            act: Asks for it; None only waits.
-            within_s: Time for it.
-            again_s: After that time, what was accepted and is not so is asked for again.
+            what: The wanted state, for the error.
+            is_so: Reads whether the BMC is in that state.
+            act: Requests the change. None: only wait.
+            within_s: Seconds for the step.
+            again_s: Seconds after which an accepted request without effect is sent again.
 
         Raises:
-            BmcTimeoutError: Not so in time.
-            BmcError: The BMC refuses for good.
+            BmcTimeoutError: The state was not reached in time.
+            BmcError: The BMC refuses permanently.
         """
         clock = self.clock
         until = min(self.until, clock.now() + within_s)
@@ -145,7 +146,7 @@ class Steps:
             yield min(asking.wait_s, max(0.0, until - clock.now()))
 
     def power(self, want: Power) -> Waits:
-        """Drive the power to `want`."""
+        """Switch the power to `want`."""
         bmc = self.bmc
         yield from self.ensure(f"power {want.value}", lambda: bmc.power() is want, lambda: bmc.request_power(want))
 
@@ -157,13 +158,13 @@ class Steps:
         )
 
     def media(self, url: str, *, within_s: float = STEP_S) -> Waits:
-        """Have `url` in the empty virtual CD drive."""
+        """Insert `url` into the virtual CD drive, which must be empty."""
         bmc = self.bmc
         what = "the boot ISO in the virtual CD drive"
         yield from self.ensure(what, lambda: bmc.media() == url, lambda: bmc.insert(url), within_s=within_s)
 
     def override(self, target: str, enabled: str = ONCE) -> Waits:
-        """Point the boot override at `target`; only the target is verified (sushy-tools reads Once as Continuous)."""
+        """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous."""
         wanted = SPELLINGS.get(target, (target,))
 
         def is_so() -> bool:
@@ -173,7 +174,7 @@ class Steps:
         yield from self.ensure(f"boot override {target}", is_so, lambda: self.bmc.set_override(target, enabled))
 
     def override_as_found(self, target: str, enabled: str) -> Waits:
-        """Restore a boot override; a BMC that reported none gets it disabled."""
+        """Restore a boot override. If the BMC reported none, disable it."""
         target, enabled = (target, enabled) if target and enabled else ("None", "Disabled")
         bmc = self.bmc
 
@@ -186,7 +187,7 @@ class Steps:
 
 
 def _made_so(is_so: Callable[[], bool], ask: Callable[[], None]) -> bool:
-    """Ask, and read; a refusal is none where it is so all the same."""
+    """Request the change, and return whether it has taken effect. A refusal counts only if it has not."""
     try:
         ask()
     except (BmcAuthError, BmcTransientError):
@@ -199,5 +200,5 @@ def _made_so(is_so: Callable[[], bool], ask: Callable[[], None]) -> bool:
 
 
 def jittered(seconds: float) -> float:
-    """About `seconds`, so that a fleet does not poll in step."""
+    """Return about `seconds`, so that many clusters do not poll at the same moments."""
     return seconds * random.uniform(0.8, 1.2)  # noqa: S311

@@ -1,4 +1,4 @@
-"""The wire: sushy, tuned. Its errors become ours here, and no secret is in any of them."""
+"""`BmcClient` by sushy. Its exceptions become this program's errors, without secrets."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,14 +26,14 @@ RESET = {
     Power.ON: (sushy.ResetType.ON, sushy.ResetType.FORCE_ON),
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
-"""What to ask for, best first. ForceRestart cannot be verified, and is unreliable on some servers."""
+"""Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
 FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
 VIRTUAL_CD = "VCD-DVD"
 
 
 class SushyBmc:
-    """One system behind a Redfish service. Nothing is sent before the first read. Not thread-safe: one at a time."""
+    """One system behind a Redfish service. Sends nothing before the first read. Not thread-safe."""
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_virtual_media_url(access.address)
@@ -47,20 +47,20 @@ class SushyBmc:
         self._quirks_seen: Quirks | None = None
         self._was_read = False
         self._drives: list[Any] = []
-        """Those that take a disc; the one in use is the first."""
+        """The drives that take a disc; the first is the one in use."""
 
     @property
     def requests(self) -> int:
-        """Requests sent so far."""
+        """Number of requests sent so far."""
         return self._http.adapter.sent
 
     @property
     def settle_s(self) -> float:
-        """From an insert until the host sees the drive."""
+        """Seconds from an insert until the host sees the drive."""
         return self._quirks.settle_s
 
     def identity(self) -> Identity:
-        """Who it is."""
+        """Read the identity of the machine."""
         system = self._system()
         return Identity(
             uuid=(system.uuid or "").lower(),
@@ -71,18 +71,18 @@ class SushyBmc:
         )
 
     def bmc_version(self) -> str:
-        """Firmware version of the BMC itself; empty where it does not say."""
+        """Read the firmware version of the BMC itself. Empty if unreported."""
         with self._our_errors("read the BMC's version"):
             return next((manager.firmware_version or "" for manager in self._managers), "")
 
     def power(self) -> Power:
-        """Power, read now; of all reads the most frequent, so that the rest of the System is not parsed."""
+        """Read the power state. Skips the rest of the System, because this is the most frequent read."""
         with self._our_errors("read the power"):
             system = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
             return POWER.get(system["PowerState"], Power.CHANGING)
 
     def boot_override(self) -> BootOverride:
-        """Boot override, read now."""
+        """Read the boot override."""
         boot = self._system().boot
         words = (boot.target, boot.enabled, boot.mode) if boot else ()
         seen = BootOverride(*(word.value if word else "" for word in words))
@@ -92,23 +92,23 @@ class SushyBmc:
         return seen
 
     def media(self) -> str | None:
-        """URL of the image in the virtual CD drive, read now; None: the drive is empty."""
-        with self._our_errors("look at the virtual CD"):
+        """Read the URL of the image in the virtual CD drive. None: the drive is empty."""
+        with self._our_errors("read the virtual CD"):
             if self._drives:
                 _reread(self._drives[0])
             else:
-                # The drive in use is the one with an image; sorting is stable, so else the first.
+                # The drive in use is the one with an image, else the first, because sorting is stable.
                 found = disc_drives(self._known(), self._managers, self._quirks)
                 self._drives = sorted(found, key=lambda drive: image_in(drive) is None)
             if self._drives:
                 return image_in(self._drives[0])
             if enabling_action(self._known(), self._managers):
                 return None
-        fix = "see whether virtual media needs a licence of the vendor"
+        fix = "find out whether the vendor wants a licence for virtual media"
         raise BmcError("no virtual CD drive", where=self.url, fix=fix)
 
     def insert(self, url: str) -> None:
-        """Put an image into the virtual CD drive; one that refuses is passed over for the next."""
+        """Insert an image into the virtual CD drive. If a drive refuses, try the next."""
         if not self._drives:
             self.media()
         with self._our_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
@@ -117,7 +117,7 @@ class SushyBmc:
                 self._forget_paths()
                 raise BmcTransientError("virtual media is being switched on", where=self.url, undone=True)
             if self._drives[0].image:
-                # AMI refuses an image that it still names, although it is out.
+                # After an eject, AMI still names the image, and refuses to insert it again.
                 self._drives[0].eject_media()
             self._insert(url)
 
@@ -139,7 +139,7 @@ class SushyBmc:
         raise refused
 
     def eject(self) -> None:
-        """Empty the virtual CD drive; sushy returns normally when a BMC refuses, so read afterwards."""
+        """Empty the virtual CD drive. Read afterwards: sushy returns normally even if the BMC refuses."""
         if not self._drives:
             self.media()
         with self._our_errors("eject the virtual CD"):
@@ -147,7 +147,7 @@ class SushyBmc:
                 drive.eject_media()
 
     def set_override(self, target: str, enabled: str) -> None:
-        """Set the boot override; the boot mode stays as it is (on iDRAC a change of it is a BIOS job)."""
+        """Set the boot override, and keep the boot mode: on iDRAC, a change of the mode is a BIOS job."""
         with self._our_errors(f"set the boot override to {target}"):
             system = self._known()
             if self._quirks.boots_by_attributes and target == CD:
@@ -162,17 +162,17 @@ class SushyBmc:
             )
 
     def request_power(self, want: Power) -> None:
-        """Ask for On, or for Off without asking the operating system."""
+        """Request On, or Off without a shutdown of the operating system."""
         with self._our_errors(f"switch power {want.value}"):
             system = self._known()
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
 
     def close(self) -> None:
-        """Log out, and drop the connection."""
+        """End the session, if any, and close the connection."""
         self._http.close()
 
     def _system(self) -> Any:
-        """The system, read now, by one request."""
+        """Read the system, with one request."""
         with self._our_errors("read the system"):
             if self._seen is None:
                 self._seen = System(self._http, self._path or self._only_system())
@@ -184,25 +184,25 @@ class SushyBmc:
             return self._seen
 
     def _known(self) -> Any:
-        """The system as read last."""
+        """Return the system as last read."""
         return self._seen if self._seen is not None else self._system()
 
     def _only_system(self) -> str:
-        """Path of the system, where the address names none."""
+        """Return the path of the BMC's only system, for an address that names none."""
         paths = SystemCollection(self._http, SYSTEMS).members_identities
         if len(paths) != 1:
             fix = f"end bmc.address with the one that is meant: {', '.join(paths)}" if paths else ""
             raise BmcError(f"it has {len(paths)} systems, and the address names none", where=self.url, fix=fix)
         return str(paths[0])
 
-    # No cached_property: before Python 3.12 all hosts of a fleet would wait for each other at its one lock.
+    # Not a cached_property: before Python 3.12 it has one lock, at which all hosts would wait for each other.
     @property
     def _managers(self) -> list[Any]:
         if not self._managers_seen:
             try:
                 self._managers_seen = list(self._known().managers)
             except sushy.exceptions.MissingAttributeError:
-                # Huawei 1288H links none (badfish's emulator of an iDRAC neither).
+                # Huawei's 1288H links no Manager, nor does badfish's emulator of an iDRAC.
                 self._managers_seen = list(ManagerCollection(self._http, MANAGERS).get_members())
         return self._managers_seen
 
@@ -229,7 +229,7 @@ class SushyBmc:
         self._http.patch(self._attributes, data={"Attributes": {FIRST_BOOT: VIRTUAL_CD, BOOT_ONCE: "Enabled"}})
 
     def _first(self, wanted: tuple[Any, ...], offered: set[Any], what: str) -> Any:
-        """The first wanted one that the BMC offers."""
+        """Return the first of the wanted values that the BMC offers."""
         for each in wanted:
             if each in offered:
                 return each
@@ -237,13 +237,13 @@ class SushyBmc:
         raise BmcError(f"{what} {wanted[0].value} is not offered; {listed} are", where=self.url)
 
     def _forget_paths(self) -> None:
-        """Find System, Managers and drives anew: after a restart of the BMC they may be others."""
+        """Forget the paths of System, Managers and drives, which may change when the BMC restarts."""
         self._seen, self._drives = None, []
         self._managers_seen = []
 
     @contextmanager
     def _our_errors(self, attempt: str) -> Iterator[None]:
-        """Turn what sushy and requests raise into our tree."""
+        """Convert the exceptions of sushy and requests into this program's errors."""
         try:
             yield
         except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
@@ -254,6 +254,6 @@ class SushyBmc:
 
 
 def _reread(resource: Any) -> None:
-    """One GET; sushy's plain `refresh()` reads every sub-resource that was ever touched as well."""
+    """Read a resource with one GET. sushy's plain `refresh()` also reads each sub-resource that was read before."""
     resource.invalidate()
     resource.refresh(force=False)

@@ -1,4 +1,4 @@
-"""Whom to trust, and sockets that keep a limit on a whole answer."""
+"""TLS contexts for BMCs, and sockets that limit the time of a whole answer."""
 
 import socket
 import ssl
@@ -16,11 +16,11 @@ _limit = threading.local()
 
 @lru_cache(maxsize=256)
 def tls_context(ca_pem: str, *, verify: bool) -> ssl.SSLContext:
-    """The context for BMCs' certificates, shared by all that trust alike: building one loads CAs for 20 ms.
+    """Return the TLS context for BMCs. It is shared, because to build one takes 20 ms, in which it loads CAs.
 
     Args:
-        ca_pem: PEM text of the CA that signed them; empty: the system's CAs.
-        verify: False trusts any certificate.
+        ca_pem: PEM text of the CA that signed the BMCs' certificates. Empty: the system's CAs.
+        verify: False: trust any certificate.
 
     Raises:
         BmcError: `ca_pem` holds no certificate.
@@ -39,7 +39,7 @@ def tls_context(ca_pem: str, *, verify: bool) -> ssl.SSLContext:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Have every read of this thread's sockets end at one moment, not each after a time-out of its own."""
+    """Limit all reads of this thread's sockets together to `seconds`, instead of each read on its own."""
     _limit.until = time.monotonic() + seconds
     try:
         yield
@@ -59,15 +59,15 @@ class _Limited(socket.socket):
 
 
 class TlsSocket(_Limited, ssl.SSLSocket):
-    """Of a limited answer."""
+    """A TLS socket that keeps the thread's `time_limit`."""
 
 
 class PlainSocket(_Limited):
-    """Of a limited answer."""
+    """A TCP socket that keeps the thread's `time_limit`."""
 
     @classmethod
     def over(cls, plain: socket.socket) -> "PlainSocket":
-        """Take a connected socket over."""
+        """Return a limited socket for the connection of `plain`, which is detached."""
         timeout = plain.gettimeout()
         limited = cls(fileno=plain.detach())
         limited.settimeout(timeout)

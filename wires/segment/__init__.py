@@ -1,1 +1,1 @@
-"""The layer-2 segment: who answers an address, who speaks VRRP, where routes lead."""
+"""The wire to the layer-2 segment: the machines that answer an address, VRRP's advertisements, and routes."""

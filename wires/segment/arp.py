@@ -1,4 +1,4 @@
-"""Who answers ARP for an IPv4 address."""
+"""Finds the machines that answer ARP for an IPv4 address."""
 
 import fcntl
 import socket
@@ -14,10 +14,10 @@ ETHERNET_IPV4 = struct.pack("!HHBB", 1, 0x0800, 6, 4)
 
 
 def answering_macs(interface: str, address: str, wait_s: float) -> frozenset[str]:
-    """MACs that answer one ARP request within `wait_s` seconds, `aa:bb:cc:dd:ee:ff`.
+    """Send one ARP request, and return the MACs that answer within `wait_s` seconds, as `aa:bb:cc:dd:ee:ff`.
 
     Raises:
-        SegmentError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface does not exist.
     """
     wanted = socket.inet_aton(address)
     with packets(interface, ETH_P_ARP, "ARP") as wire:
@@ -30,7 +30,7 @@ def _own_address(interface: str) -> bytes:
         try:
             return fcntl.ioctl(probe, SIOCGIFADDR, struct.pack("256s", interface.encode()))[20:24]
         except OSError:
-            return b"\0" * 4  # a bridge without an address asks as RFC 5227 probes do
+            return b"\0" * 4  # without an address, send a probe as in RFC 5227
 
 
 def _request(mac: bytes, own: bytes, wanted: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Which machine holds a VIP: the one rule that phase proofs, the handoff and a refresh share."""
+"""The rule for which machine holds a VIP, which the proofs of a phase, the handoff and a refresh share."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -7,12 +7,12 @@ Seen = Sequence[frozenset[str]]
 
 
 def holder_of(seen: Seen, nodes: Mapping[str, str], macs_of: Callable[[str], frozenset[str]]) -> str | None:
-    """Name of the machine that alone answers all VIPs; None: nobody, several, or a stranger.
+    """Return the name of the only machine that answers all VIPs. None: none, several or an unknown one answers.
 
     Args:
         seen: MACs that answer each VIP.
         nodes: Address of each machine that may hold them, by name.
-        macs_of: MACs that answer an address.
+        macs_of: Finds the MACs that answer an address.
     """
     macs = seen[0]
     if len(macs) != 1 or set(seen) != {macs}:

@@ -1,4 +1,4 @@
-"""Who answers neighbour solicitations for an IPv6 address (RFC 4861)."""
+"""Finds the machines that answer neighbour solicitations for an IPv6 address (RFC 4861)."""
 
 import socket
 import struct
@@ -12,18 +12,18 @@ SOURCE_MAC, TARGET_MAC = 1, 2
 UNSPECIFIED = bytes(16)
 ALL_NODES = "ff02::1"
 ETHERNET, IPV6, MESSAGE = 14, 40, 24
-"""Lengths of the headers, and of an advertisement without options."""
+"""Lengths of the two headers, and of an advertisement without options, in bytes."""
 
 
 def answering_macs(interface: str, address: str, wait_s: float) -> frozenset[str]:
-    """MACs that answer one neighbour solicitation within `wait_s` seconds, `aa:bb:cc:dd:ee:ff`.
+    """Send one neighbour solicitation, and return the MACs that answer within `wait_s` seconds, `aa:bb:cc:dd:ee:ff`.
 
     Raises:
-        SegmentError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface does not exist.
     """
     wanted = socket.inet_pton(socket.AF_INET6, address)
     with packets(interface, ETH_P_IPV6, "neighbour advertisement") as wire:
-        # Who is asked by nobody (the unspecified address) answers all nodes; an interface without IPv6 drops that.
+        # A solicitation from `::` is answered to all nodes, a group that an interface without IPv6 does not receive.
         let_through(wire, interface, ALL_MULTICAST)
         own = _own_address(socket.if_nametoindex(interface))
         wire.send(_solicitation(wire.getsockname()[4], own, wanted))
@@ -31,10 +31,9 @@ def answering_macs(interface: str, address: str, wait_s: float) -> frozenset[str
 
 
 def _own_address(index: int) -> bytes:
-    """What the kernel itself would ask from.
+    """Return the address that the kernel itself would solicit from, or `::` if it has none.
 
-    Not the unspecified address where that can be helped: the answer to that one refreshes everybody's neighbour
-    cache, and a census should change nothing.
+    An answer to `::` refreshes the neighbour cache of every machine, and a probe should change nothing.
     """
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
         try:
@@ -54,7 +53,7 @@ def _solicitation(mac: bytes, own: bytes, wanted: bytes) -> bytes:
 
 
 def _checksum(packet: bytes) -> int:
-    """Of an ICMPv6 message, with the pseudo-header of the packet it is in."""
+    """Return the checksum of a packet's ICMPv6 message and pseudo-header."""
     message = packet[IPV6:]
     return checksum(packet[8:IPV6] + struct.pack("!II", len(message), ICMPV6) + message)
 
@@ -65,7 +64,7 @@ def _answers(wire: socket.socket, wanted: bytes, wait_s: float) -> frozenset[str
 
 
 def _answering_mac(frame: bytes, wanted: bytes) -> bytes | None:
-    """Whose advertisement of the address a frame is; None: it is none, or no valid one (RFC 4861, 7.1.2)."""
+    """Return the MAC that a frame advertises for the address. None: not a valid advertisement (RFC 4861, 7.1.2)."""
     packet = frame[ETHERNET:][: IPV6 + int.from_bytes(frame[18:20])]  # short frames are padded
     message = packet[IPV6:]
     if packet[6:8] != bytes([ICMPV6, HOPS]) or len(message) < MESSAGE:

@@ -1,4 +1,4 @@
-"""Who answers an address on the segment: ARP for IPv4, neighbour discovery for IPv6."""
+"""Finds the machines that answer an address on the segment: by ARP for IPv4, by neighbour discovery for IPv6."""
 
 import socket
 from ipaddress import ip_address
@@ -10,31 +10,31 @@ from wires.segment.reached import reached_macs
 from wires.segment.routes import route_to
 
 UNPROVEN = (
-    "raw sockets are not permitted, so machines were known by whom a TCP connection reaches: that nobody else"
-    " answers a VIP was not proven. Run as root, or give the process CAP_NET_RAW"
+    "raw sockets are not permitted, so holders were found by TCP connections: a second machine that answers a VIP"
+    " would not be seen. Run as root, or give the process CAP_NET_RAW"
 )
 
 
 def answering_macs(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[str]:
-    """MACs that answer one question for an address of either family.
+    """Send one ARP request or neighbour solicitation, and return the MACs that answer.
 
     Args:
-        interface: Name of the interface that is on the address's network.
+        interface: Name of the interface on the address's network.
         address: IPv4 or IPv6.
-        wait_s: How long answers are waited for, in seconds.
+        wait_s: Seconds to wait for answers.
 
     Returns:
-        Each MAC as `aa:bb:cc:dd:ee:ff`; several where several machines have the address.
+        Each MAC as `aa:bb:cc:dd:ee:ff`; more than one if several machines have the address.
 
     Raises:
-        SegmentError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface does not exist.
     """
     ask = arp.answering_macs if ip_address(address).version == IPV4 else nd.answering_macs
     return ask(interface, address, wait_s)
 
 
 def unproven() -> str | None:
-    """What `macs_at` cannot see from this process; None: it sees all that answers."""
+    """Return what `macs_at` cannot see without raw sockets. None: it sees every machine that answers."""
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
     except PermissionError:
@@ -43,7 +43,7 @@ def unproven() -> str | None:
 
 
 def macs_at(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
-    """As `macs_on`, wherever the address is.
+    """Return the same as `macs_on`, on the interface that is on the address's network.
 
     Raises:
         SegmentError: This machine is not on that network, or the address is its own.
@@ -52,10 +52,10 @@ def macs_at(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
 
 
 def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[str]:
-    """MACs that answer an address: all of them, or where raw sockets are not permitted, the one that is reached.
+    """Return all MACs that answer an address or, if raw sockets are not permitted, the one that TCP reaches.
 
     Raises:
-        SegmentError: The interface is not there.
+        SegmentError: The interface does not exist.
     """
     if unproven():
         return reached_macs(interface, address, wait_s)
@@ -63,7 +63,7 @@ def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[s
 
 
 def interface_to(address: str) -> str:
-    """Name of the interface that is on the network of `address`.
+    """Return the name of the interface that is on the network of `address`.
 
     Raises:
         SegmentError: This machine is not on that network, or the address is its own.

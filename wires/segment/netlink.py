@@ -1,4 +1,4 @@
-"""Questions to the kernel about its network: rtnetlink(7). They need no permission."""
+"""Queries of the kernel's network tables over rtnetlink(7), which need no permission."""
 
 import os
 import socket
@@ -10,31 +10,31 @@ from ipaddress import ip_address
 from cluster.values.address import IPV4
 
 HEADER = struct.Struct("=IHHII")
-"""nlmsghdr: length, type, flags, sequence, port."""
+"""The struct nlmsghdr: length, type, flags, sequence, port."""
 ATTRIBUTE = struct.Struct("=HH")
-"""rtattr: length, type."""
+"""The struct rtattr: length, type."""
 NLM_F_REQUEST, NLMSG_ERROR = 1, 2
 
 
 def family_of(address: str) -> int:
-    """AF_INET or AF_INET6."""
+    """Return AF_INET or AF_INET6."""
     return socket.AF_INET if ip_address(address).version == IPV4 else socket.AF_INET6
 
 
 def ask(kind: int, head: bytes, attribute: int, address: str) -> bytes:
-    """What the kernel answers to one question about an address.
+    """Send one query about an address to the kernel, and return its answer.
 
     Args:
-        kind: RTM_GET….
-        head: The struct that belongs to it.
-        attribute: The one that has the address.
+        kind: Type of the message: RTM_GET….
+        head: The struct of that type.
+        attribute: Type of the attribute that holds the address.
         address: IPv4 or IPv6.
 
     Returns:
         The answer's struct and attributes.
 
     Raises:
-        OSError: It knows of none.
+        OSError: The kernel has no entry for the address.
     """
     wanted = ip_address(address).packed
     body = head + ATTRIBUTE.pack(ATTRIBUTE.size + len(wanted), attribute) + wanted
@@ -50,7 +50,7 @@ def ask(kind: int, head: bytes, attribute: int, address: str) -> bytes:
 
 
 def attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Type and value of each."""
+    """Yield the type and value of each attribute."""
     while data:
         length, kind = ATTRIBUTE.unpack_from(data)
         yield kind, data[ATTRIBUTE.size : length]

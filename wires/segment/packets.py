@@ -1,4 +1,4 @@
-"""Frames of one interface, as they are on the wire."""
+"""Raw Ethernet frames of one interface."""
 
 import socket
 import struct
@@ -10,44 +10,44 @@ from providers.base.errors import SegmentError
 
 SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1
 PROMISCUOUS, ALL_MULTICAST = 1, 2
-"""PACKET_MR_…: what an interface lets through beside what is its own."""
+"""PACKET_MR_…: frames that an interface receives besides its own."""
 QUEUED = 1000
-"""More than a queue of Linux's default size has; others come while it is emptied."""
+"""Most frames to read after the time is over: more than a queue of Linux's default size holds."""
 
 
 def let_through(wire: socket.socket, interface: str, what: int) -> None:
-    """Have an interface let more through, as long as the socket lives."""
+    """Have an interface receive more frames until the socket is closed."""
     request = struct.pack("iHH8s", socket.if_nametoindex(interface), what, 0, bytes(8))
     wire.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, request)
 
 
 @contextmanager
 def packets(interface: str, ethertype: int, what: str) -> Iterator[socket.socket]:
-    """A packet socket that sends and receives whole Ethernet frames of one type.
+    """Open a packet socket that sends and receives whole Ethernet frames of one type.
 
     Args:
         interface: Name of an interface of this machine.
         ethertype: ETH_P_….
-        what: What the frames are, for people.
+        what: Name of the frames, for messages.
 
     Raises:
-        SegmentError: Raw sockets are not permitted, or the interface is not there or down.
+        SegmentError: Raw sockets are not permitted, or the interface does not exist or is down.
     """
     try:
-        # Of no protocol until it is bound: else frames of other interfaces would be in its queue already.
+        # Without a protocol until it is bound: otherwise it would already queue frames of other interfaces.
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire:
             wire.bind((interface, ethertype))
             yield wire
     except PermissionError as error:
         fix = "run as root, or give the process CAP_NET_RAW"
-        what = f"raw sockets are not permitted, so nobody's {what} is seen"
+        what = f"raw sockets are not permitted, so no {what} can be seen"
         raise SegmentError(what, where=interface, fix=fix) from error
     except OSError as error:
         raise SegmentError(f"no {what} here: {error}", where=interface, fix="set the bridge up") from error
 
 
 def frames(wire: socket.socket, wait_s: float) -> Iterator[bytes]:
-    """What comes within `wait_s` seconds; on a busy machine some of it is still in the queue after them."""
+    """Yield the frames that arrive within `wait_s` seconds, including those that are still in the queue then."""
     until = time.monotonic() + wait_s
     late = 0
     while late < QUEUED:
@@ -61,7 +61,7 @@ def frames(wire: socket.socket, wait_s: float) -> Iterator[bytes]:
 
 
 def checksum(data: bytes) -> int:
-    """Internet checksum (RFC 1071); 0 over data that has its own right one in it."""
+    """Return the Internet checksum (RFC 1071). It is 0 for data that includes its own correct checksum."""
     total = sum(int.from_bytes(data[at : at + 2].ljust(2, b"\0")) for at in range(0, len(data), 2))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)

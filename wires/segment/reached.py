@@ -1,4 +1,4 @@
-"""Who is behind an address, seen without raw sockets: whom a TCP connection reaches. A second one is not seen."""
+"""Finds the machine behind an address by a TCP connection, without raw sockets. A second machine stays unseen."""
 
 import socket
 import struct
@@ -6,14 +6,17 @@ import struct
 from wires.segment import netlink
 
 DISCARD = 9
-"""A port on which nobody listens: what comes back is the kernel's refusal."""
+"""A port on which no program listens, so the kernel of the machine refuses the connection."""
 NEIGHBOUR = struct.Struct("=BxxxiHBB")
-"""ndmsg: family, interface, state, flags, type."""
+"""The struct ndmsg: family, interface, state, flags, type."""
 RTM_GETNEIGH, NDA_DST, NDA_LLADDR = 30, 1, 2
 
 
 def reached_macs(interface: str, address: str, wait_s: float) -> frozenset[str]:
-    """MAC of the machine that takes or refuses a connection within `wait_s` seconds, `aa:bb:cc:dd:ee:ff`; or none."""
+    """Return the MAC `aa:bb:cc:dd:ee:ff` of the machine that accepts or refuses a connection within `wait_s` seconds.
+
+    The set is empty if no machine does.
+    """
     try:
         socket.create_connection((address, DISCARD), timeout=wait_s).close()
     except ConnectionRefusedError:
@@ -24,11 +27,11 @@ def reached_macs(interface: str, address: str, wait_s: float) -> frozenset[str]:
 
 
 def _last_sent_to(interface: str, address: str) -> frozenset[str]:
-    """By the kernel's table of neighbours, which follows gratuitous answers as any client's does."""
+    """Return the MAC in the kernel's neighbour table, which follows gratuitous ARP as any client's table does."""
     try:
         head = NEIGHBOUR.pack(netlink.family_of(address), socket.if_nametoindex(interface), 0, 0, 0)
         body = netlink.ask(RTM_GETNEIGH, head, NDA_DST, address)
-    except OSError:  # none, or the interface has gone
+    except OSError:  # no entry, or the interface is gone
         return frozenset()
     mac = dict(netlink.attributes(body[NEIGHBOUR.size :])).get(NDA_LLADDR)
     return frozenset({mac.hex(":")} if mac else ())

@@ -1,4 +1,4 @@
-"""Which way the kernel would send to an address, of either family."""
+"""The kernel's route to an address, of either family."""
 
 import socket
 import struct
@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from wires.segment import netlink
 
 ROUTE = struct.Struct("=8BI")
-"""rtmsg: family, length of the destination in bits, …, type, flags."""
+"""The struct rtmsg: family, length of the destination in bits, …, type, flags."""
 RTM_GETROUTE = 26
 RTN_UNICAST = 1
 RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_VIA = 1, 4, 5, 18
@@ -21,21 +21,21 @@ class Route:
 
     interface: str
     unicast: bool
-    """False: to this machine itself, or to a group."""
+    """False: the address is this machine's own, or a group's."""
     gateway: str
-    """Empty: the address is on the interface's network."""
+    """Empty if the address is on the interface's network."""
 
 
 def route_to(address: str) -> Route:
-    """The route that a packet to `address` would take.
+    """Return the route that a packet to `address` would take.
 
     Raises:
-        OSError: There is none.
+        OSError: There is no route.
     """
     head = ROUTE.pack(netlink.family_of(address), ip_address(address).max_prefixlen, 0, 0, 0, 0, 0, 0, 0)
     body = netlink.ask(RTM_GETROUTE, head, RTA_DST, address)
     attributes = dict(netlink.attributes(body[ROUTE.size :]))
-    # RTA_VIA is a gateway of the other family, with its number before it.
+    # RTA_VIA is a gateway of the other family: two bytes with the number of the family, then the address.
     gateway = attributes.get(RTA_GATEWAY) or attributes.get(RTA_VIA, b"")[2:]
     return Route(
         interface=socket.if_indextoname(int.from_bytes(attributes[RTA_OIF], sys.byteorder)),

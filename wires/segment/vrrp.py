@@ -1,4 +1,4 @@
-"""Who advertises VRRP on the segment: a passive listener (version 2: RFC 3768; version 3: RFC 5798)."""
+"""A passive listener for VRRP advertisements on the segment (version 2: RFC 3768; version 3: RFC 5798)."""
 
 import ctypes
 import socket
@@ -10,15 +10,16 @@ from wires.segment.packets import PROMISCUOUS, frames, let_through, packets
 
 ETH_P_ALL, ETH_P_IP, ETH_P_IPV6 = 0x0003, 0x0800, 0x86DD
 VRRP = 112
-"""Protocol of IPv4, next header of IPv6."""
+"""Number of the protocol in an IPv4 header, and of the next header in IPv6."""
 ADVERTISEMENT = 1
 ETHERNET, IPV6, MESSAGE = 14, 40, 8
-"""Lengths of headers."""
+"""Lengths of the headers of Ethernet, IPv6 and VRRP, in bytes."""
 SO_ATTACH_FILTER = 26
 
 LOAD_HALF, LOAD_BYTE, IF_EQUAL, RETURN = 0x28, 0x30, 0x15, 0x06
 VRRP_ALONE = (
-    # Code, instructions to skip if equal, if not, operand. A bridge may be busy, and this sees all that it carries.
+    # Each instruction: code, instructions to skip if equal, if not equal, operand. The kernel filters, because the
+    # socket would else queue every frame of a busy bridge.
     (LOAD_HALF, 0, 0, 12),
     (IF_EQUAL, 0, 2, ETH_P_IP),
     (LOAD_BYTE, 0, 0, 23),
@@ -33,35 +34,35 @@ VRRP_ALONE = (
 
 @dataclass(frozen=True)
 class Advert:
-    """What a master says of one virtual router."""
+    """A master's advertisement of one virtual router."""
 
     version: int
     """2 or 3."""
     router_id: int
     priority: int
-    """0: it lets go."""
+    """0: the master gives the VIPs up."""
     interval_s: float
     source: str
-    """Its address; of IPv6 multicast always a link-local one."""
+    """Address of the master; with IPv6 multicast always a link-local one."""
     mac: str
-    """What it sent from, `aa:bb:cc:dd:ee:ff`."""
+    """MAC that sent it, `aa:bb:cc:dd:ee:ff`."""
     vips: tuple[str, ...]
 
 
 def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
-    """What is advertised on an interface within `wait_s` seconds, of both versions and families.
+    """Listen on an interface for adverts of both versions and families.
 
-    Adverts by unicast are heard where they pass the interface: on a bridge, those between its ports.
+    Unicast adverts are included if they pass the interface: on a bridge, those between its ports.
 
     Args:
         interface: Name of an interface of this machine.
-        wait_s: How long to listen, in seconds: a master speaks once per interval, mostly 1 s.
+        wait_s: Seconds to listen. A master advertises once per interval, usually 1 s.
 
     Returns:
-        Each different advert once, in the order of their first hearing.
+        Each distinct advert once, in order of arrival.
 
     Raises:
-        SegmentError: Raw sockets are not permitted, or the interface is not there.
+        SegmentError: Raw sockets are not permitted, or the interface does not exist.
     """
     with packets(interface, ETH_P_ALL, "VRRP") as wire:
         program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in VRRP_ALONE))
@@ -69,14 +70,14 @@ def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
             socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(VRRP_ALONE), ctypes.addressof(program))
         )
         let_through(wire, interface, PROMISCUOUS)
-        heard = (parse(frame) for frame in frames(wire, wait_s))
-        return tuple(dict.fromkeys(advert for advert in heard if advert))
+        found = (parse(frame) for frame in frames(wire, wait_s))
+        return tuple(dict.fromkeys(advert for advert in found if advert))
 
 
 def parse(frame: bytes) -> Advert | None:
-    """The advert in an Ethernet frame; None: there is none.
+    """Return the advert in an Ethernet frame. None: the frame has none.
 
-    Its checksum is not judged: whoever sends a wrong one holds the router id all the same.
+    The checksum is not verified, because a sender of a wrong checksum uses the router id all the same.
     """
     ethertype, packet = int.from_bytes(frame[12:ETHERNET]), frame[ETHERNET:]
     if ethertype == ETH_P_IP and packet[9:10] == bytes([VRRP]):

@@ -116,7 +116,7 @@ def _settings(config: InstallConfig) -> Iterator[Fault]:
 
 def _no_settings(path: str, settings: Any) -> Iterator[Fault]:
     if not isinstance(settings, dict):
-        yield Fault(path, "must be a mapping", "write {} or remove it")
+        yield Fault(path, "a mapping is wanted", "write {} or remove it")
         return
     for key in settings:
         yield Fault(f"{path}.{key}", f"unknown key: a pool of {BAREMETAL} has no settings", "remove it")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Put together the config that the control plane's nodes are given. It carries itself, so that they can serve it in turn:
-# hence a frame with two places for one packed config. USAGE: lab-config-server.sh
+# Write the config that this machine serves to the control plane. The config contains a copy of itself, so that each node
+# can serve it too: hence a frame with two places for one packed config. USAGE: lab-config-server.sh
 set -euo pipefail
 frame=$(</etc/lab/config/master.frame)
 packed=$(base64 --wrap=0 /etc/lab/config/master.ign.gz)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Promote this node's learner to a voting member once it has caught up. Exit 0 when it is one. USAGE: lab-etcd-promote.sh
+# Promote this node's learner to a voting member once it has caught up, then exit 0. USAGE: lab-etcd-promote.sh
 set -euo pipefail
 # shellcheck source=lab-etcd-api.sh
 source /usr/local/bin/lab-etcd-api.sh
@@ -10,7 +10,7 @@ while sleep 1; do
     all=$(members "$API") || continue
     mine=$(member_with "\"http://${address:?no address yet}:2380\"" <<<"$all") || continue
     is_learner "$mine" || break
-    # Refused until it has started and is in sync with the leader.
+    # etcd refuses until the learner has started and is in sync with the leader.
     post "$API" promote "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
 done
 say "${HOSTNAME} is a voting member"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Remove the bootstrap's member once its API has been unreachable for RETIRE_AFTER_S seconds without a break, and only
-# when all of the control plane is there to go on. Runs on each of its nodes: who comes late finds it done.
-# Exit 0 when the bootstrap is no member (any more). USAGE: lab-etcd-retire.sh
+# Remove the bootstrap's member once its API has been unreachable for RETIRE_AFTER_S seconds without a break, and only if
+# the whole control plane is ready. Each node runs this; the first one that can removes the member, and the others exit.
+# Exit 0 once the bootstrap is not a member. USAGE: lab-etcd-retire.sh
 set -euo pipefail
 # shellcheck source=lab-etcd-api.sh
 source /usr/local/bin/lab-etcd-api.sh
@@ -10,7 +10,7 @@ is_ready() { # URL
     curl --silent --fail --cacert /etc/lab/ca.crt --max-time 8 --output /dev/null "$1/readyz"
 }
 
-# Every node of the control plane is a started voter and ready: a majority of what remains when the bootstrap is gone.
+# Every node of the control plane is a started, ready voter, so a majority remains without the bootstrap.
 is_safe() { # MEMBERS
     local member count=0
     while read -r member; do
@@ -22,8 +22,8 @@ is_safe() { # MEMBERS
     ((count == CONTROL_PLANE))
 }
 
-# A bare connect, by the shell: a TLS client would take an emulated guest a quarter of its core, and an API that
-# answers "not ready" is still there.
+# A bare connect by the shell: a TLS client would use a quarter of an emulated guest's core, and an API that answers "not
+# ready" still counts as reachable.
 bootstrap_answers() {
     timeout 3 bash -c ": </dev/tcp/${BOOTSTRAP_ADDRESS}/6443" 2>/dev/null
 }
@@ -36,7 +36,7 @@ while bootstrap=$(member_with "\"name\":\"${BOOTSTRAP_NAME}\"" <<<"$all"); do
     if bootstrap_answers; then
         reached=$SECONDS
     elif ((SECONDS - reached > RETIRE_AFTER_S)); then
-        # Without a majority there is no answer: what is not known is no reason to remove anything.
+        # Without a majority there is no answer, and then it removes nothing.
         seen=$(members localhost) || continue
         all=$seen
         if bootstrap=$(member_with "\"name\":\"${BOOTSTRAP_NAME}\"" <<<"$all") && is_safe "$all"; then
@@ -45,4 +45,4 @@ while bootstrap=$(member_with "\"name\":\"${BOOTSTRAP_NAME}\"" <<<"$all"); do
         fi
     fi
 done
-say "the bootstrap is no member"
+say "the bootstrap is not a member"

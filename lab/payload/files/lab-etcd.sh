@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Become etcd, whose TLS client endpoint is this payload's API. `new` starts a cluster of one. `join` enters the one
-# behind api-int as a learner, as often as it takes; its /readyz is not ok before lab-etcd-promote.sh is done.
-# Who has data is a member already and just starts. USAGE: lab-etcd.sh new|join
+# Run etcd, whose TLS client endpoint is this payload's API. `new` starts a cluster of one. `join` joins the cluster behind
+# api-int as a learner, and retries until it succeeds; its /readyz fails until lab-etcd-promote.sh has finished. A node
+# with data is a member already and only starts. USAGE: lab-etcd.sh new|join
 set -euo pipefail
 # shellcheck source=lab-etcd-api.sh
 source /usr/local/bin/lab-etcd-api.sh
@@ -11,10 +11,10 @@ data=/var/lib/lab-etcd
 address=$(own_address)
 peer=http://${address:?no address yet}:2380
 
-# Prints name=URL of all members, this one included; fails when it has to be tried again.
+# Prints name=URL of all members, including this one; fails if the caller must retry.
 join() {
     local answer all mine member name
-    # Refused while another node is a learner, since etcd takes one at a time, and when this one was added before.
+    # etcd refuses while another node is a learner, since it allows one at a time, or if this one was added before.
     if answer=$(post "$API" add "{\"peerURLs\": [\"$peer\"], \"isLearner\": true}"); then
         all=$(members_of "$answer")
     else
@@ -40,9 +40,9 @@ if [[ $mode == join && ! -d $data/member ]]; then
 fi
 say "starting ${HOSTNAME} at ${address} with ${cluster}"
 
-# The times are for guests under emulation, where a second may pass without a turn on a core. The strict check would make
-# each member wait until the one before has been connected for 5 s: three joined in 12 s instead of 2 s (etcd 3.6.8,
-# 2026-11). It guards nothing here: a member that joins is a learner first, and lab-etcd-retire.sh looks for itself.
+# The times suit emulated guests, which may get no core for a second. The strict check would make each member wait until
+# the previous one has been connected for 5 s: three joined in 12 s instead of 2 s (etcd 3.6.8, 2026-11). It is not needed
+# here: a member that joins is a learner first, and lab-etcd-retire.sh has checks of its own.
 exec /usr/bin/etcd --name "$HOSTNAME" --data-dir "$data" --log-level error \
     --heartbeat-interval 500 --election-timeout 5000 --strict-reconfig-check=false \
     --listen-client-urls https://0.0.0.0:6443 --advertise-client-urls "https://${address}:6443" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Become COMMAND with libvirt's folders, and the user that its QEMU driver asks for, bound from STATE; the machine's own
-# stay untouched. The paths are compiled into libvirtd. Runs in a mount namespace of its own.
+# Run COMMAND with libvirt's folders, and the user that its QEMU driver requires, bound from STATE, since these paths are
+# compiled into libvirtd. A separate mount namespace leaves the machine's own folders untouched.
 # USAGE: unshare --mount --propagation private private-mounts.sh STATE CACHE COMMAND...
 set -euo pipefail
 state=${1:?STATE} cache=${2:?CACHE}

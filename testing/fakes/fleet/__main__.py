@@ -1,4 +1,4 @@
-"""A fleet in a process of its own: its options on the first line of stdin, and it ends with stdin."""
+"""Run a fleet in a separate process: it reads its options from the first line of stdin, and ends with stdin."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ def _ready(where: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-# Three sockets a host, and some.
+# Each host needs three sockets, and the fleet a few more.
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 # asyncio keeps a read buffer of 256 KiB for each TLS connection; no request of ours fills 16 KiB.

@@ -1,4 +1,4 @@
-"""One BMC on its address: a queue of one request at a time, its faults, what it counts; and the API of its server."""
+"""One BMC, which serves one request at a time, with its faults and counters; and the API of its server."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from testing.fakes.fleet.service import Service
 
 
 class Bmc:
-    """Takes the requests of all its connections in turn."""
+    """Serves the requests of all its connections in turn."""
 
     def __init__(self, machine: Machine, service: Service) -> None:
         self.machine, self.service = machine, service
@@ -33,13 +33,13 @@ class Bmc:
             connection.reset()
 
     def closed(self, connection: Connection) -> None:
-        """Its requests are open no more."""
+        """Forget the connection."""
         self.connections.discard(connection)
 
     def receive(self, connection: Connection, request: Request) -> None:
-        """Count it, and serve it when it is its turn."""
+        """Count the request, and queue it."""
         figures = self.machine.figures
-        # One copy of each line: a fleet receives the same few hundred thousand times.
+        # Keep one copy of each line: a fleet receives the same few lines a hundred thousand times.
         line, token = sys.intern(request.line), request.headers.get("x-auth-token", "")
         figures.received.append(Received(line, request.document, token))
         figures.peak = max(figures.peak, sum(held.unanswered for held in self.connections))
@@ -48,19 +48,19 @@ class Bmc:
             self._next()
 
     def reboot(self, fault: Fault) -> None:
-        """Go away, and come back as the fault has it."""
+        """Restart the BMC as the fault describes."""
         self.machine.restart_bmc(keeps=fault.keeps)
         self._resets = fault.connections
         self._starting = Fault("", "status", times=fault.requests, status=fault.status)
         self.drop()
 
     def drop(self) -> None:
-        """End its connections, each with an RST."""
+        """End all connections, each with an RST."""
         for connection in self.connections:
             connection.reset()
 
     def run(self, work: Coroutine[None, None, None]) -> None:
-        """Go on with an answer while others are served."""
+        """Continue an answer in the background, while others are served."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -77,7 +77,7 @@ class Bmc:
 
     def _serve(self) -> None:
         machine = self.machine
-        if machine.fetching and machine.pace.by_requests:  # that takes no request
+        if machine.fetching and machine.pace.by_requests:  # a fetch takes no request, so wait for its end
             machine.fetching.add_done_callback(lambda _: self._serve())
             return
         connection, request = self._waiting.popleft()

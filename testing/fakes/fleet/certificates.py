@@ -16,7 +16,7 @@ ELSEWHERE = IPv4Address("192.0.2.1")
 
 
 class Certificates:
-    """Issues by one authority per run."""
+    """Issues certificates of one CA per run."""
 
     def __init__(self) -> None:
         self._authority = Authority.create("fleet-ca")
@@ -27,7 +27,7 @@ class Certificates:
         return self._authority.pem
 
     def context(self, address: str, kind: str = "good") -> ssl.SSLContext:
-        """For the listeners of an address.
+        """Return the TLS context for the listeners of an address.
 
         Args:
             kind: `good`, `expired`, `other name` or `other authority`.
@@ -39,7 +39,7 @@ class Certificates:
 
 
 def _expired(authority: Authority, pair: Pair) -> Pair:
-    """The same, of last year."""
+    """Return the same certificate, expired last year."""
     good = x509.load_pem_x509_certificate(pair.certificate.encode())
     then = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=365)
     builder = (
@@ -59,7 +59,7 @@ def _expired(authority: Authority, pair: Pair) -> Pair:
 
 def _context(pair: Pair) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.NamedTemporaryFile("w") as file:  # the only way in is a file
+    with tempfile.NamedTemporaryFile("w") as file:  # Python's ssl loads certificates only from files
         file.write(pair.certificate + pair.key)
         file.flush()
         context.load_cert_chain(file.name)

@@ -1,4 +1,4 @@
-"""What a BMC does wrong, by script: which requests, how often, what comes instead."""
+"""Scripted faults of a BMC: which requests they affect, how often, and what the BMC does instead."""
 
 import asyncio
 import re
@@ -21,24 +21,24 @@ PAGE = b"<html><body>The service is starting</body></html>"
 
 @dataclass
 class Fault:
-    """One line of the script. The first that matches a request and is not used up is played.
+    """One line of the script. A request gets the first fault that matches and is not used up.
 
     Args:
-        match: Regular expression, searched for in `METHOD path`.
-        kind: A name of `KINDS`.
-        times: How many requests it is played on; FOR_EVER: all.
-        skip: How many matching requests pass before it begins.
-        applied: What is asked for is done first, and only its answer is lost or replaced.
-        status: Of `status`, and of what a BMC answers that starts up after `reboot`.
-        headers: Of `status`.
-        body: JSON document of `status`; None: a Redfish error.
-        text: Body of `status`, sent as it is, in place of a document; None: there is a document.
-        says: Of `says`: properties that replace those of the true answer.
-        url: Of `inserted`: what somebody else puts into the drive.
-        every_s: Of `drip`: between two bytes.
-        connections: Of `reboot`: how many are reset before it listens again.
-        requests: Of `reboot`: how many it answers with `status` then.
-        keeps: Of `reboot`: media and boot override outlive it.
+        match: Regular expression to search for in `METHOD path`.
+        kind: A name in `KINDS`.
+        times: Number of requests that it affects; FOR_EVER for all.
+        skip: Number of matching requests that pass before it begins.
+        applied: Whether the request takes effect first, so that only its answer is lost or replaced.
+        status: Status of the kind `status`, and of a BMC that starts up after `reboot`.
+        headers: Headers of `status`.
+        body: JSON document of `status`; None for a Redfish error.
+        text: Unchanged body of `status`, in place of a document; None for a document.
+        says: For `says`, properties that replace those of the true answer.
+        url: For `inserted`, the image that somebody else inserts.
+        every_s: For `drip`, seconds between two bytes.
+        connections: For `reboot`, number of connections to reset before it listens again.
+        requests: For `reboot`, number of requests that it then answers with `status`.
+        keeps: For `reboot`, whether media and boot override survive it.
     """
 
     match: str
@@ -62,7 +62,7 @@ class Fault:
             raise ValueError(f"no fault is called {self.kind}; there are {', '.join(KINDS)}")
 
     def strikes(self, line: str) -> bool:
-        """Whether this request gets it."""
+        """Whether the fault affects this request; counts it."""
         if not self.times or not re.search(self.match, line):
             return False
         if self.skip:
@@ -76,7 +76,7 @@ Play = Callable[[Fault, "Bmc", Connection, Request], None]
 
 
 def _document(bmc: "Bmc", request: Request, fault: Fault) -> bytes:
-    """Body of the true answer; a write is only done where the fault is `applied`."""
+    """Return the body of the true answer; carry out a write only if the fault is `applied`."""
     if request.method == "GET" or fault.applied:
         return bmc.service.answer(request).body() or b"{}"
     return b"{}"
@@ -215,4 +215,4 @@ KINDS: dict[str, Play] = {
     "logout": _logout,  # the BMC has forgotten its sessions
     "reboot": _reboot,  # the BMC starts again
 }
-"""What each does with a request."""
+"""The behaviour of each kind of fault."""

@@ -1,4 +1,4 @@
-"""How a BMC reads its medium: some pieces by Range, from its own address."""
+"""Read a medium as a BMC does: in pieces by Range, from the BMC's own address."""
 
 import asyncio
 import re
@@ -12,10 +12,10 @@ SPAN = re.compile(rb"content-range: bytes \d+-\d+/(\d+)", re.IGNORECASE)
 
 
 async def fetch(machine: Machine, url: str, address: str, pieces: int, piece_bytes: int) -> None:
-    """Read the first pieces of the medium, a connection each; what is read is counted as it comes.
+    """Read the first pieces of the medium, each over a new connection, and count the bytes as they arrive.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The medium cannot be read.
     """
     async with asyncio.timeout(LIMIT_S):
         for at in range(0, pieces * piece_bytes, piece_bytes):
@@ -24,7 +24,7 @@ async def fetch(machine: Machine, url: str, address: str, pieces: int, piece_byt
 
 
 async def _piece(machine: Machine, url: str, address: str, start: int, end: int) -> int:
-    """Read a span; returns where reading on makes no sense."""
+    """Read a span, and return the size of the medium, or the best guess of it."""
     where = urlsplit(url)
     reader, writer = await asyncio.open_connection(where.hostname, where.port or 80, local_addr=(address, 0))
     try:

@@ -1,4 +1,4 @@
-"""The client of a fleet, in a thread of this process or in a process of its own."""
+"""The client of a fake fleet, which runs in a thread of this process or in a separate process."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass
 class Total:
-    """What all hosts did, and what they cost."""
+    """Counters of all hosts, and their cost."""
 
     requests: int
     resets: Counter[str]
@@ -45,18 +45,18 @@ class Total:
     fetched: int
     connections: int
     connected: int
-    """Connections open now."""
+    """Open connections."""
     sessions: int
     running: int
     """Servers whose API is ready."""
     cpu_s: float
-    """Of the thread that plays the fleet."""
+    """CPU time of the fleet's thread."""
     peak_rss_mib: float
-    """Of its process."""
+    """Peak memory of its process."""
 
 
 class Fleet:
-    """A running fleet. Where hosts are named, none means all."""
+    """A running fleet. Methods that take several hosts affect all hosts if none is named."""
 
     def __init__(self, options: Options, control: int, block: int, port: int, ca: str) -> None:
         self.options, self.port, self.ca = options, port, ca
@@ -76,39 +76,39 @@ class Fleet:
         return f"redfish-virtualmedia+{self.base(host)}{vendor.system_path}"
 
     def figures(self, host: int = 0) -> Figures:
-        """What was counted at a host."""
+        """Return the counters of a host."""
         answer = self._ask("figures", host=host)
         received = [Received(**each) for each in answer["received"]]
         return Figures(**{**answer, "received": received, "resets": Counter(answer["resets"])})
 
     def state(self, host: int = 0) -> State:
-        """How a host is; that is no request to it."""
+        """Return the state of a host; not counted as a request to it."""
         return State(**self._ask("state", host=host))
 
     def total(self) -> Total:
-        """Of all hosts."""
+        """Return the counters of all hosts."""
         answer = self._ask("total")
         return Total(**{**answer, "resets": Counter(answer["resets"])})
 
     def fault(self, *faults: Fault, hosts: tuple[int, ...] = ()) -> None:
-        """Add to the script."""
+        """Add faults to the script."""
         self._ask("fault", hosts=self._hosts(hosts), faults=[asdict(fault) for fault in faults])
 
     def heal(self, *hosts: int) -> None:
-        """Drop the script."""
+        """Remove all faults."""
         self._ask("heal", hosts=self._hosts(hosts))
 
     def change(self, *hosts: int, **state: Any) -> None:
-        """Have hosts so at once.
+        """Change the state of hosts at once.
 
         Args:
-            state: As `Machine.change` has it; `listening`, False: connections are refused; `certificate`: a kind of
-                `Certificates.context`.
+            state: As in `Machine.change`; also `listening` (False to refuse connections), and `certificate`, a kind
+                of `Certificates.context`.
         """
         self._ask("change", hosts=self._hosts(hosts), state=state)
 
     def forget(self) -> None:
-        """Count from nothing."""
+        """Reset all counters."""
         self._ask("forget")
 
     def _hosts(self, hosts: tuple[int, ...]) -> list[int]:
@@ -129,7 +129,7 @@ class Fleet:
 
 @contextmanager
 def running(options: Options) -> Iterator[Fleet]:
-    """Play a fleet in a thread of this process."""
+    """Run a fleet in a thread of this process."""
     reader, writer = os.pipe()
     answers: SimpleQueue[dict[str, Any] | BaseException] = SimpleQueue()
 
@@ -154,7 +154,7 @@ def running(options: Options) -> Iterator[Fleet]:
 
 @contextmanager
 def running_apart(options: Options) -> Iterator[Fleet]:
-    """Play a fleet in a process of its own."""
+    """Run a fleet in a separate process."""
     command = [sys.executable, "-m", "testing.fakes.fleet"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None

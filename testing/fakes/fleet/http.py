@@ -1,4 +1,4 @@
-"""HTTP/1.1 as the fleet speaks it: requests in, answers out, nothing that a client of ours does not need."""
+"""The part of HTTP/1.1 that our clients need."""
 
 import asyncio
 import json
@@ -22,12 +22,12 @@ class Request:
 
     @property
     def line(self) -> str:
-        """As it is counted and matched."""
+        """`METHOD path`, by which requests are counted and matched."""
         return f"{self.method} {self.path}"
 
     @property
     def document(self) -> Any:
-        """The body as JSON; None where there is none, or no JSON."""
+        """The body as JSON; None if it is empty or not JSON."""
         try:
             return json.loads(self.body)
         except ValueError:
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
         """An answer on the wire.
 
         Args:
-            length: What Content-Length says; None: the truth.
+            length: Value of Content-Length; None for the true length.
         """
         size = len(body) if length is None else length
         given = {"Content-Length": size, "OData-Version": "4.0"}

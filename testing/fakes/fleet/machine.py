@@ -1,4 +1,4 @@
-"""One server and what its BMC knows of it."""
+"""One server, and the state that its BMC shows."""
 
 import asyncio
 import random
@@ -17,11 +17,11 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Pace:
-    """How long things take, each a range from which a host draws by its own seed.
+    """Durations, each a range from which a host draws with its own seed.
 
     Args:
-        by_requests: Time is the number of requests to this BMC or to the API of its server, and what takes N shows
-            in the answer after the next N; else it is seconds.
+        by_requests: Whether time is the number of requests to this BMC or its server's API: a change that takes N
+            shows in the answer after the next N. Otherwise time is in seconds.
         power: From a Reset to its effect.
         install: From the fetched medium to the power-off that ends an installation.
         boot: From power on to an API that is ready.
@@ -37,24 +37,24 @@ class Pace:
 
 @dataclass(slots=True)
 class Received:
-    """One request as it came, whatever was answered."""
+    """One received request, whatever the answer."""
 
     line: str
     """`METHOD path`."""
     body: Any = None
     """JSON document; None where there is none."""
     token: str = ""
-    """Of its session; empty: it came without one."""
+    """Token of its session; empty if it had none."""
 
 
 @dataclass
 class Figures:
-    """What was counted at one BMC."""
+    """The counters of one BMC."""
 
     received: list[Received] = field(default_factory=list)
     """Every request, in order."""
     resets: Counter[str] = field(default_factory=Counter)
-    """Done, by type."""
+    """Resets carried out, by type."""
     inserts: list[str] = field(default_factory=list)
     """URLs that were inserted through the BMC."""
     ejects: int = 0
@@ -65,7 +65,7 @@ class Figures:
     """Bytes read of media."""
     connections: int = 0
     peak: int = 0
-    """Most requests that were open at once."""
+    """Largest number of requests open at once."""
 
     @property
     def lines(self) -> list[str]:
@@ -90,7 +90,7 @@ class Figures:
 
 @dataclass
 class State:
-    """How one server is now."""
+    """The state of one server."""
 
     power: str = "Off"
     """On, Off, PoweringOn or PoweringOff."""
@@ -166,11 +166,11 @@ class Machine:
         self._requests = 0
         self._changed_at = float("-inf")
         self._life = 0
-        """Counts what cuts short whatever ran."""
+        """Incremented by each event that cancels pending changes."""
         self._due: list[tuple[float, Callable[[], None]]] = []
 
     def tick(self) -> None:
-        """A request came: what is due by now happens."""
+        """Count a request, and make the changes that are due."""
         self._requests += 1
         self._settle()
 

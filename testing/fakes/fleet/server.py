@@ -24,17 +24,17 @@ from testing.fakes.fleet.vendors import VENDORS
 
 API_PORT = 6443
 BLOCKS = range(9, 64)
-"""Second octets of loopback; each fleet of this machine takes the first that is free."""
+"""Second octets of loopback addresses; each fleet on this machine takes the first free one."""
 BACKLOG = 64
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a fleet is.
+    """Options of a fleet.
 
     Args:
-        vendors: Host i is of the kind `vendors[i % len(vendors)]`.
-        pieces: How many pieces of a medium a server reads, each by a Range request.
+        vendors: Names of vendors; host i has `vendors[i % len(vendors)]`.
+        pieces: Number of pieces of a medium that a server reads, each with a Range request.
     """
 
     hosts: int = 1
@@ -143,7 +143,7 @@ def _listener(address: str, port: int) -> socket.socket:
 
 
 class Control:
-    """Answers `POST /<method>` with the JSON of what that method returns; its arguments are the JSON body."""
+    """Answers `POST /<method>`: calls that method with the JSON body as arguments, and returns its result as JSON."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

@@ -1,4 +1,4 @@
-"""The Redfish service of one machine: who may ask, which resource is meant, what a write does."""
+"""The Redfish service of one machine: logins, routes, and the effect of writes."""
 
 import secrets
 from base64 import b64encode

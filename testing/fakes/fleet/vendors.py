@@ -1,7 +1,7 @@
-"""What sets the BMCs of the vendors apart, as data.
+"""Differences between vendors' BMCs, as data.
 
-Second-hand, from the public sources that section 5 of the project's Redfish facts lists: none was seen on a real BMC.
-Times are in requests or in seconds, as the fleet's pace has it.
+They come from public sources (see docs/explanation/servers.md); none was observed on a real BMC. Times are in
+requests or in seconds, as in the fleet's pace.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ DISC = ("CD", "DVD")
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a BMC says no."""
+    """The answer with which a BMC refuses a request."""
 
     status: int
     message_id: str
@@ -22,8 +22,8 @@ class Slot:
     """One virtual drive.
 
     Args:
-        action: Advertises InsertMedia and EjectMedia.
-        refuses: Status that answers every insert; 0: it takes media.
+        action: Whether it advertises InsertMedia and EjectMedia.
+        refuses: Status that answers every insert; 0 if it accepts media.
     """
 
     name: str
@@ -46,10 +46,10 @@ class Vendor:
         media_enabled: Whether the drives are listed before remote media are enabled by the OEM action.
         media_refused: Parameters of InsertMedia that are an error.
         insert_full: Answer to an insert into a full drive.
-        eject_empty: Answer to an eject of an empty drive; None: it says yes.
-        eject_needs_body: An eject without a body is answered 415.
-        eject_takes: How long `Inserted` stays true with the old URL.
-        image_stays: Image and ImageName are not cleared by an eject.
+        eject_empty: Answer to an eject of an empty drive; None for success.
+        eject_needs_body: Whether an eject without a body is answered 415.
+        eject_takes: Time for which `Inserted` stays true, with the old URL, after an eject.
+        image_stays: Whether an eject leaves Image and ImageName.
         cd_target: The override that boots the virtual CD.
         targets: Allowed values of the override.
         boot_in_settings: Boot can be written, and its allowed values read, in @Redfish.Settings alone.
@@ -89,7 +89,7 @@ class Vendor:
 
     @property
     def system_path(self) -> str:
-        """Path of the system that the BMC is there for."""
+        """Path of the server's system."""
         return f"/redfish/v1/Systems/{self.system}"
 
     @property

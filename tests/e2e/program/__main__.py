@@ -15,12 +15,12 @@ from wires.redfish.access import BmcAccess
 
 
 def urn(kind: str, name: str) -> str:
-    """URN of a resource without a parent, so that its progress is shown in its own row."""
+    """Return the URN of a resource without a parent, so that its progress appears in its own row."""
     return f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::pulumi-python:dynamic/baremetal:{kind}::{name}"
 
 
 def access(host: dict[str, Any], ca: str) -> BmcAccess:
-    """How its BMC is reached."""
+    """Return the access to a host's BMC."""
     return BmcAccess(**{"address": host["bmc_url"], "username": host["username"], "ca": ca, **host["trust"]})
 
 
@@ -66,7 +66,7 @@ for role, wanted in site["roles"].items():
             rows={name: urn("BmcHost", name) for name in mine},
             urn=urn("HostProvisioning", role),
         ),
-        # A host is installed after everybody has consented.
+        # A host is installed once the consent of every host is checked.
         pulumi.ResourceOptions(depends_on=list(servers.values())),
         identities={name: {"uuid": servers[name].uuid, "serial": servers[name].serial} for name in mine},
     )

@@ -1,4 +1,4 @@
-"""A machine with the scripts of ours."""
+"""A machine with the rendered scripts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The oracle of the priority policy: it judges what keepalived will read, not what that was rendered of."""
+"""The oracle of the priority policy: it judges the text that keepalived reads, not the plan behind it."""
 
 import re
 from collections.abc import Iterator, Mapping, Set
@@ -10,8 +10,8 @@ from assets.render import render
 from cluster.plan import Intent
 from cluster.values.vrrp import Policy
 
-LOWEST, HIGHEST = 1, 254  # keepalived clamps what weights make of a priority
-SERVES = "load_balancer"  # the check whose success means: this node has an API to offer
+LOWEST, HIGHEST = 1, 254  # keepalived clamps a priority after the weights are added
+SERVES = "load_balancer"  # the check that succeeds if this node can serve the API
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,15 @@ class Instance:
     scripts: dict[str, int]
     """Weight of each tracked check."""
     peers: frozenset[str] = frozenset()
-    """Empty: multicast."""
+    """Empty for multicast."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
-        """What is advertised: a positive weight counts while its check succeeds, a negative one while it fails."""
+        """Return the advertised priority: a check adds a positive weight on success, a negative one on failure."""
         votes = sum(weight for name, weight in self.scripts.items() if (weight < 0) == (name in failing))
         return min(max(self.priority + votes + extra, LOWEST), HIGHEST)
 
     def ever(self, extra: int = 0) -> set[int]:
-        """All that may be advertised, whatever fails."""
+        """Return every priority that may be advertised, whichever checks fail."""
         names = list(self.scripts)
         failures = chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))
         return {self.effective(set(failing), each) for failing in failures for each in {0, extra}}
@@ -40,10 +40,10 @@ def parse(text: str) -> dict[str, Instance]:
     """Read a keepalived.conf.
 
     Returns:
-        Its instances by name.
+        The instances by name.
 
     Raises:
-        ValueError: Something is not in it that each of ours has.
+        ValueError: A part that every rendered file has is missing.
     """
     return {
         name: _instance(text, f"vrrp_instance {name}") for name in re.findall(r"^vrrp_instance (\S+) {$", text, re.M)
@@ -51,7 +51,7 @@ def parse(text: str) -> dict[str, Instance]:
 
 
 def contradictions(intent: Intent) -> list[str]:
-    """What contradicts the policy of the API VIP in the rendered files of a cluster, each family by itself."""
+    """Return the contradictions to the policy of the API VIP in a cluster's rendered files, each family by itself."""
     rendered = render(intent)
     released = int(_value(_text(rendered.bootstrap, "okd-vip-channel.sh"), "echo(?= -)"))
     bootstrap = parse(_text(rendered.bootstrap, "keepalived.conf"))
@@ -68,17 +68,17 @@ def contradictions(intent: Intent) -> list[str]:
 def judge(
     policy: Policy, address: str, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]
 ) -> list[str]:
-    """What contradicts this: who holds the VIP follows from the policy in every state.
+    """Return the contradictions to the rule that the policy decides which machine holds the VIP in every state.
 
-    `release`: the bootstrap holds it until it is asked to let go. `preempt`: a node that serves, as soon as there is
-    one. Under both, once the bootstrap has let go, or its API is gone: a node that serves, else the bootstrap.
+    Under `release`, the bootstrap holds it until it is asked to let go; under `preempt`, until a node serves. Under
+    both, once the bootstrap has let go or has no API, a node that serves holds it, or else the bootstrap.
 
     Args:
-        policy: Of the VIP.
-        address: The bootstrap's own.
-        bootstrap: Its instance.
-        released: What is added to its priority once it has let go.
-        nodes: Those of the control plane, by address.
+        policy: The policy of the VIP.
+        address: The bootstrap's address.
+        bootstrap: The bootstrap's instance.
+        released: The number added to the bootstrap's priority once it has let go.
+        nodes: The instances of the control plane, by address.
     """
     return [
         *_ranks(policy, bootstrap, released, nodes),
@@ -115,7 +115,7 @@ def _ties(bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> 
 
 
 def _peers(machines: Mapping[str, Instance]) -> Iterator[str]:
-    """All by multicast, or everybody lists everybody else."""
+    """Check that all use multicast, or that every machine lists every other one."""
     if any(instance.peers for instance in machines.values()):
         for machine, instance in machines.items():
             if instance.peers != machines.keys() - {machine}:
@@ -131,7 +131,7 @@ def _instance(text: str, head: str) -> Instance:
 
 
 def _weight(script: str) -> str:
-    """A check without one takes its instance out, and adds nothing to a priority."""
+    """Return a check's weight; a check without one stops its instance, and adds nothing to a priority."""
     return _value(script, "weight") if "weight" in script else "0"
 
 

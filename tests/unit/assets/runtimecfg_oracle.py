@@ -1,4 +1,4 @@
-"""The oracle of our network scripts: which interface carries a VIP, as openshift/baremetal-runtimecfg chooses it.
+"""The oracle of the network scripts: which interface carries a VIP, as openshift/baremetal-runtimecfg chooses it.
 
 After pkg/config/net.go (a79e2ff2) and pkg/utils/addresses_linux.go (c78b7ed7). Two things are decided here that those
 leave open: interfaces are tried in the order of their indexes (there: of a Go map), and what a running machine has in
@@ -15,7 +15,7 @@ OVN_INTERNAL = ip_address("fd69::2")
 PRIVATE = [ip_network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")]
 EGRESS_LABEL = "eip"
 HOST_SUBNET = 64
-"""What an IPv6 address from DHCP, a /128, is taken to be in."""
+"""The network in which an IPv6 address from DHCP, a /128, is assumed to be."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class NodeAddress:
 
     interface: str
     index: int
-    """The interface's."""
+    """The index of its interface."""
     cidr: Interface
     label: str = ""
     deprecated: bool = False
-    """Its preferred lifetime is over."""
+    """Whether its preferred lifetime is over."""
 
     @property
     def address(self) -> Address:
-        """Without its prefix."""
+        """The address without its prefix."""
         return self.cidr.ip
 
 
@@ -41,14 +41,14 @@ class Route:
     """One route of a machine, as `ip route` lists it."""
 
     index: int
-    """Its interface's."""
+    """The index of its interface."""
     destination: Network | None
-    """None: the default route."""
+    """None for the default route."""
     gateway: Address | None = None
     priority: int = 0
     """The metric; the lowest wins."""
     advertised: bool = False
-    """True: learnt from a router's advertisement."""
+    """Whether it was learnt from a router's advertisement."""
 
 
 def vip_interface(

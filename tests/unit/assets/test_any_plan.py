@@ -1,4 +1,4 @@
-"""Whatever a valid cluster is like: it renders, every reader takes the files, and the oracle of the policy agrees."""
+"""Any valid cluster renders, every reader accepts its files, and the oracle of the policy agrees."""
 
 import tempfile
 from ipaddress import ip_network
@@ -38,7 +38,7 @@ POLICIES: tuple[Policy, ...] = ("release", "preempt")
 
 @st.composite
 def any_intent(draw: st.DrawFn, policies: tuple[Policy, ...] = POLICIES) -> Intent:
-    """A valid one: of any size, family, transport and runtime, at any addresses."""
+    """A valid intent of any size, family, transport and runtime, at any addresses."""
     families = draw(st.sampled_from([(4,), (6,), (4, 6), (6, 4)]))
     masters, workers = draw(st.sampled_from([3, 4, 5])), draw(st.integers(0, 4))
     names = draw(st.lists(NAMES, min_size=masters + workers, max_size=masters + workers, unique=True))
@@ -100,7 +100,7 @@ def test_no_two_roles_claim_a_vip_with_equal_priority(intent: Intent) -> None:
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(any_intent())
-def test_every_reader_takes_what_it_renders(intent: Intent) -> None:
+def test_every_reader_accepts_its_rendered_files(intent: Intent) -> None:
     rendered = render(intent)
     ours = {path: config.encode() for path, config in own_configs(intent, rendered).items()}
     assert [refusal for verdict in ask_readers(rendered.folders, ours) for refusal in verdict.refusals] == []

@@ -1,4 +1,4 @@
-"""Each port, path and word of the contract is written once: the machines' files have it from `assets/contract.py`."""
+"""Each port, path and word of the contract is written once: templates take them from `assets/contract.py`."""
 
 import re
 from pathlib import Path
@@ -20,16 +20,16 @@ CONSTANTS = {
 
 
 def bare(path: Path) -> str:
-    """What a file holds by itself, and not by an expression of its template."""
+    """Return a file's own text, without the expressions of its template."""
     return EXPRESSION.sub("", path.read_text())
 
 
 def repeated(text: str) -> set[str]:
-    """Constants of the contract that a text holds."""
+    """Return the constants of the contract that a text contains."""
     return {each for each in CONSTANTS if re.search(rf"(?<!\w){re.escape(each)}(?![\w-])", text)}
 
 
-def test_the_constants_are_those_that_a_machine_may_read() -> None:
+def test_the_contract_has_these_constants() -> None:
     assert {
         *("6443", "22623", "9445", "9444", "9454", "1936"),
         *("/etc/okd-baremetal", "/run/okd-baremetal", "/var/lib/okd-baremetal", "/usr/local/bin"),
@@ -60,10 +60,10 @@ def test_no_file_repeats_a_port_or_a_path(path: Path) -> None:
         pytest.param("94450 19445 /run/NetworkManager/resolv.conf /run/okd-baremetal-x", set(), id="others"),
     ],
 )
-def test_what_repeats_one_is_found(text: str, found: set[str]) -> None:
+def test_a_repeated_constant_is_found(text: str, found: set[str]) -> None:
     assert repeated(text) == found
 
 
-def test_the_channels_script_repeats_no_word() -> None:
+def test_the_script_of_the_channel_repeats_no_word() -> None:
     code = "\n".join(line for line in bare(CHANNEL_SCRIPT).splitlines() if not line.startswith("#"))
     assert {word for word in WORDS if re.search(rf"\b{word}\b", code)} == set()

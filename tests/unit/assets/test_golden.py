@@ -26,14 +26,14 @@ from testing.golden import (
 
 
 def rendered(name: str) -> dict[str, bytes]:
-    """A cluster's tree as it is rendered today."""
+    """Return a cluster's tree as it renders today."""
     folders = render(clusters.intent(name)).folders
     return {f"{folder}{file.path}": file.text.encode() for folder, files in folders.items() for file in files}
 
 
 @pytest.mark.golden
 @pytest.mark.parametrize("name", clusters.NAMES)
-def test_renders_are_the_accepted_ones_byte_for_byte(name: str, accept_golden: bool) -> None:
+def test_rendered_trees_equal_the_golden_ones_byte_for_byte(name: str, accept_golden: bool) -> None:
     today = rendered(name)
     if accept_golden:
         # Against today's rehearsal, so that no tree depends on which one is accepted first.
@@ -53,7 +53,7 @@ def test_a_golden_tree_repeats_nothing_of_the_rehearsals(name: str) -> None:
 
 
 @pytest.mark.golden
-def test_every_golden_tree_is_of_a_cluster(accept_golden: bool) -> None:
+def test_every_golden_tree_belongs_to_a_cluster(accept_golden: bool) -> None:
     for path in GOLDEN.iterdir() if accept_golden else ():
         if path.name not in clusters.VARIANTS:
             shutil.rmtree(path)
@@ -84,7 +84,7 @@ def test_a_tree_is_stored_as_its_difference_and_read_back_whole(tree: Tree, stor
 @pytest.mark.parametrize(
     ("stored", "lines"),
     [
-        pytest.param({"a": b"1"}, ["a is the one of rehearsal"], id="repeated"),
+        pytest.param({"a": b"1"}, ["a equals that of rehearsal"], id="repeated"),
         pytest.param(
             {"a": b"9", REMOVED: b"a\n"}, ["a is stored, and named in removed.txt"], id="stored-and-removed"
         ),
@@ -101,11 +101,11 @@ def test_a_stored_difference_that_holds_too_much_is_found(stored: Tree, lines: l
 
 
 @pytest.mark.parametrize("name", clusters.NAMES)
-def test_every_reader_takes_every_tree(name: str) -> None:
+def test_every_reader_accepts_every_tree(name: str) -> None:
     intent = clusters.intent(name)
     tree = render(intent)
     ours = {path: config.encode() for path, config in own_configs(intent, tree).items()}
     verdicts = ask_readers(tree.folders, ours)
     assert [refusal for verdict in verdicts for refusal in verdict.refusals] == []
-    # Those of tools/packages.txt: were they all missing, nothing would be proven.
+    # The readers of tools/packages.txt: without any of them, the test would prove nothing.
     assert all(each.judged for each in verdicts if each.reader in {"bash", "haproxy", "keepalived", "shellcheck"})

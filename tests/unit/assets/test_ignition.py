@@ -1,4 +1,4 @@
-"""Ignition in types: what is refused, the same bytes each time; and composed, the payload first, ours last."""
+"""Typed Ignition configs: refusals, stable bytes, and their composition, payload first and rendered files last."""
 
 import base64
 import gzip
@@ -85,19 +85,19 @@ KINDS = {
 
 @needs_validate
 @pytest.mark.parametrize("kind", KINDS)
-def test_ignition_takes_every_kind_without_a_warning(kind: str) -> None:
+def test_ignition_accepts_every_kind_of_part_without_a_warning(kind: str) -> None:
     assert validate(KINDS[kind].to_json()) == ""
 
 
 @needs_validate
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("composed", [False, True], ids=["ours", "composed"])
-def test_ignition_takes_what_a_machine_gets(plan: ClusterPlan, machine: str, composed: bool) -> None:
+def test_ignition_accepts_the_config_of_every_machine(plan: ClusterPlan, machine: str, composed: bool) -> None:
     ours = own_config(machines(plan)[machine])
     assert validate(compose(PAYLOAD, ours).decode() if composed else ours) == ""
 
 
-def test_each_part_is_where_the_spec_has_it() -> None:
+def test_each_part_is_at_its_place_in_the_ignition_spec() -> None:
     config = Config(
         files=(stored("/etc/x", b"\x00", 0o644, user="core"),),
         units=(Unit("x.service", INSTALL, enabled=False),),
@@ -131,7 +131,7 @@ def test_each_part_is_where_the_spec_has_it() -> None:
     }
 
 
-def test_what_is_absent_is_left_out_but_not_what_is_merely_false() -> None:
+def test_absent_values_are_left_out_but_false_and_zero_are_kept() -> None:
     assert json.loads(Config().to_json()) == {"ignition": {"version": "3.2.0"}}
     file = File("/etc/x", Resource.inline("", ""), 0, overwrite=False)
     assert json.loads(Config(files=(file,), users=(User("core"),)).to_json()) == {
@@ -171,7 +171,7 @@ def test_children_and_keys_keep_their_order() -> None:
     assert members["passwd"]["users"] == [{"name": "core", "sshAuthorizedKeys": ["z", "a"], "groups": ["y", "b"]}]
 
 
-def test_packed_content_has_no_time_in_it() -> None:
+def test_compressed_content_has_no_timestamp() -> None:
     (file,) = json.loads(Config(files=(File("/x", Resource.inline("text", "gzip")),)).to_json())["storage"]["files"]
     assert content(file["contents"]) == b"text"
     assert base64.b64decode(file["contents"]["source"].partition(",")[2])[4:8] == bytes(4)
@@ -247,7 +247,7 @@ AMONG_KEYS = "2 times among the keys and groups of user core. Fix: keep one of t
         pytest.param(lambda: User("core", (), ("adm", "adm")), f"adm: {AMONG_KEYS}", id="twice-a-group"),
     ],
 )
-def test_what_no_machine_takes_is_refused(make: Callable[[], object], line: str) -> None:
+def test_an_invalid_part_is_refused(make: Callable[[], object], line: str) -> None:
     with pytest.raises(AssetError) as refused:
         make()
     assert str(refused.value) == line
@@ -262,7 +262,7 @@ def test_a_secret_is_in_neither_an_error_nor_a_repr() -> None:
         assert not any(secret.decode() in shown for secret in hidden)
 
 
-def test_ours_is_the_last_child_so_that_it_wins() -> None:
+def test_the_rendered_config_is_merged_last_so_that_it_overrides_the_payload() -> None:
     assert children(compose(PAYLOAD, "{ours}")) == [PAYLOAD, b"{ours}"]
 
 
@@ -279,13 +279,13 @@ def test_own_config_carries_every_file_unchanged(plan: ClusterPlan, machine: str
     assert all(unit["enabled"] for unit in units.values())
 
 
-def test_own_files_set_all_that_another_file_of_their_path_could_hand_down() -> None:
+def test_own_files_inherit_nothing_from_a_payload_file_of_the_same_path() -> None:
     (file,) = json.loads(own_config([rendered("/etc/x")]))["storage"]["files"]
     assert (file["mode"], file["overwrite"]) == (0o644, True)
     assert file["contents"] == {"source": "data:;base64,dGV4dA==", "compression": ""}
 
 
-def test_own_units_are_those_where_systemd_looks_for_them() -> None:
+def test_own_units_are_the_files_in_systemds_folder() -> None:
     elsewhere = ("/etc/systemd/system.conf", "/etc/systemd/system/x.service.d/10-x.conf")
     config = json.loads(own_config(map(rendered, (*elsewhere, "/etc/systemd/system/x.service"))))
     assert [unit["name"] for unit in config["systemd"]["units"]] == ["x.service"]

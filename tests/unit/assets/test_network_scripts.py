@@ -1,4 +1,4 @@
-"""The scripts that look at a machine's network, run for real on a machine of the test's own."""
+"""The scripts that inspect a machine's network, run on a test machine with a real network."""
 
 import json
 from ipaddress import ip_address, ip_interface, ip_network
@@ -68,7 +68,7 @@ MACHINES = {
 
 @needs_root
 @pytest.mark.parametrize(("machine", "vip", "place"), MACHINES.values(), ids=MACHINES)
-def test_a_vips_place_is_found_and_is_where_runtimecfg_would_have_it(
+def test_the_interface_of_a_vip_is_found_as_runtimecfg_chooses_it(
     scripts: Path, machine: str, vip: str, place: str
 ) -> None:
     script = f"{machine}\n{scripts}/bin/okd-get-vip-subnet-cidr.sh {vip} 0"
@@ -113,7 +113,7 @@ def test_keepalived_gets_the_interface_of_each_vips_network(scripts: Path) -> No
 
 
 @needs_root
-def test_vips_that_a_killed_keepalived_left_are_deleted_and_no_other_address(scripts: Path) -> None:
+def test_only_vips_left_by_a_killed_keepalived_are_deleted(scripts: Path) -> None:
     (scripts / "etc/okd-baremetal/keepalived.conf").write_text("")
     script = f"""{BOTH_FAMILIES}
         ip address add 192.0.2.5/32 dev lan0; ip address add 192.0.2.4/32 dev lan0
@@ -144,7 +144,7 @@ SITE = (
 
 @needs_root
 @pytest.mark.parametrize("file", ["etc/resolv.conf", "run/NetworkManager/resolv.conf"])
-def test_coredns_forwards_to_everybody_but_itself_in_the_order_of_the_file(scripts: Path, file: str) -> None:
+def test_coredns_forwards_to_all_other_servers_in_the_order_of_the_file(scripts: Path, file: str) -> None:
     for name in ("etc/resolv.conf", file):
         (scripts / name).parent.mkdir(parents=True, exist_ok=True)
         (scripts / name).write_text(SITE if name == file else "nameserver 203.0.113.1\n")
@@ -165,7 +165,7 @@ def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize(("vip", "own"), [("192.0.2.5", "192.0.2.21"), ("fd2e::5", "fd2e::21")])
-def test_the_machine_asks_itself_first_and_by_its_address_also_the_second_time(
+def test_the_machine_lists_its_own_address_first_in_resolv_conf_also_after_a_second_run(
     scripts: Path, vip: str, own: str
 ) -> None:
     (scripts / "etc/site").write_text(SITE)
@@ -193,7 +193,7 @@ def test_the_machine_asks_itself_first_and_by_its_address_also_the_second_time(
         pytest.param("down", "nameserver 192.0.2.3\n", False, id="another-action"),
     ],
 )
-def test_networkmanagers_change_restarts_coredns_when_the_servers_are_others(
+def test_a_network_change_restarts_coredns_only_if_the_servers_changed(
     scripts: Path, action: str, servers: str, restarted: bool
 ) -> None:
     (dispatcher,) = (file for file in render_bootstrap(plans.plan()) if file.name == "okd-resolver")

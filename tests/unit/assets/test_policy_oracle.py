@@ -42,22 +42,22 @@ def test_every_kind_of_cluster_follows_its_policy(name: str) -> None:
     assert contradictions(clusters.intent(name)) == []
 
 
-def test_five_control_plane_nodes_follow_the_policy(plan: ClusterPlan) -> None:
+def test_a_control_plane_of_five_follows_the_policy(plan: ClusterPlan) -> None:
     assert contradictions(plans.five_masters(plan)) == []
 
 
-def test_the_text_has_the_numbers_of_the_field(plan: ClusterPlan) -> None:
+def test_the_text_has_the_priorities_proven_in_the_field(plan: ClusterPlan) -> None:
     holder, first = api(bootstrap_text(plan)), api(node_text(plan, 0))
     assert (holder.effective(), holder.effective({"own_api"})) == (70, 50)
     assert (first.effective(), first.effective(CHECKS.keys())) == (68, 40)
 
 
-def test_the_text_decides_and_not_the_plan(plan: ClusterPlan) -> None:
+def test_the_oracle_judges_the_text_and_not_the_plan(plan: ClusterPlan) -> None:
     text = re.sub(r"^    priority \d+$", "    priority 99", node_text(plan, 0), flags=re.M)
     assert api(text).effective() == 127
 
 
-def test_a_check_that_is_defined_and_not_tracked_has_no_vote(plan: ClusterPlan) -> None:
+def test_a_check_that_is_not_tracked_has_no_effect(plan: ClusterPlan) -> None:
     text = node_text(plan, 0).replace("        api\n", "")
     assert api(text).effective() == 63
 
@@ -81,11 +81,11 @@ def test_two_way_unicast_lists_every_other_machine(plan: ClusterPlan) -> None:
         pytest.param(set(), 500, 254, id="clamped-above"),
     ],
 )
-def test_an_effective_priority_is_keepalived_s(failing: set[str], extra: int, priority: int) -> None:
+def test_an_effective_priority_is_computed_as_keepalived_does(failing: set[str], extra: int, priority: int) -> None:
     assert bootstrap().effective(failing, extra) == priority
 
 
-def test_numbers_that_follow_the_policy_are_taken() -> None:
+def test_numbers_that_follow_the_policy_are_accepted() -> None:
     assert judge("release", HOLDER, bootstrap(), -20, nodes()) == []
 
 
@@ -127,7 +127,7 @@ def test_numbers_that_follow_the_policy_are_taken() -> None:
         ),
     ],
 )
-def test_what_contradicts_the_policy_is_refused(
+def test_numbers_that_contradict_the_policy_are_refused(
     holder: Instance, released: int, changed: dict[str, Instance], problem: str
 ) -> None:
     found = judge("release", HOLDER, holder, released, {**nodes(), **changed})

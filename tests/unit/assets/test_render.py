@@ -1,4 +1,4 @@
-"""Renders: complete, the same each time, and free of the phase."""
+"""Renders: complete, the same each time, and independent of the phase."""
 
 from collections.abc import Collection
 
@@ -23,7 +23,7 @@ def test_no_rendered_byte_depends_on_the_phase(name: str) -> None:
     assert render(bootstrap) == render(production)
 
 
-def test_an_intent_without_consents_and_digests_is_rendered_as_the_plan(plan: ClusterPlan) -> None:
+def test_an_intent_renders_as_its_plan_without_consents_and_digests(plan: ClusterPlan) -> None:
     stack = {name: plans.options()[name] for name in ("node_addresses", "bootstrap", "runtime")}
     assert render(plans.intent(stack)) == render(plan)
 
@@ -34,21 +34,21 @@ def test_no_rendered_byte_holds_a_secret(plan: ClusterPlan) -> None:
     assert "cmVoZWFyc2FsOm9ubHk" not in texts
 
 
-def test_only_the_interface_is_left_to_the_machine(plan: ClusterPlan) -> None:
+def test_only_the_interface_is_filled_in_on_the_machine(plan: ClusterPlan) -> None:
     for file in everything(plan):
         assert "{{" not in file.text.replace("{{ .Name }}", ""), file.path
         assert "{%" not in file.text, file.path
         assert ("@INTERFACE:" in file.text) == (file.name in ("keepalived.conf", "okd-keepalived.sh")), file.path
 
 
-def test_scripts_alone_are_executable(plan: ClusterPlan) -> None:
+def test_only_scripts_are_executable(plan: ClusterPlan) -> None:
     scripts = {file.path for file in everything(plan) if file.text.startswith("#!/usr/bin/env bash\n")}
     assert {file.path for file in everything(plan) if file.mode == 0o755} == scripts
     assert {file.mode for file in everything(plan)} == {0o755, 0o644}
 
 
 @clusters.needs_nmstatectl
-def test_keyfiles_are_for_their_owner_and_those_with_a_password_secret() -> None:
+def test_keyfiles_have_mode_0600_and_those_with_a_password_are_secret() -> None:
     intent = clusters.intent("static")
     first, second = (
         [file for file in render_server(intent, server) if file.reader is Reader.KEYFILE]
@@ -65,7 +65,7 @@ HOSTS_OWN = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}
 
 
 def every_path_and_name(without: Collection[str]) -> tuple[set[str], set[str]]:
-    """Of all files of all variants, but those of these names."""
+    """Return the paths and names of all files of all variants, except those named `without`."""
     files = [file for name in clusters.VARIANTS for file in everything(clusters.intent(name))]
     kept = [file for file in files if file.name not in without]
     return {file.path for file in kept}, {file.name for file in kept}
@@ -89,7 +89,7 @@ def test_each_file_has_its_row_in_the_reference() -> None:
     assert rows == every_path_and_name(HOSTS_OWN)[0] | made_on_the_machine | {of_a_host}
 
 
-def test_a_template_that_names_nothing_is_an_error() -> None:
+def test_an_undefined_name_in_a_template_is_an_error() -> None:
     with pytest.raises(UndefinedError):
         TEMPLATES.from_string("{{ missing }}").render()
 
@@ -106,7 +106,7 @@ def test_no_two_files_of_the_bootstrap_share_a_path(plan: ClusterPlan) -> None:
     assert len(paths) == len(set(paths))
 
 
-def test_every_path_is_out_of_the_payloads_way(plan: ClusterPlan) -> None:
+def test_no_path_collides_with_the_payloads(plan: ClusterPlan) -> None:
     others = {
         file.path
         for file in everything(plan)

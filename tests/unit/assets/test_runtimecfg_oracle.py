@@ -1,4 +1,4 @@
-"""The oracle of the network scripts: cases as those of baremetal-runtimecfg's own tests, and one per rule."""
+"""The oracle of the network scripts: the cases of baremetal-runtimecfg's own tests, and one per rule."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -106,14 +106,14 @@ ETH0, ETH1 = [default("eth0")], [default("eth1")]
         pytest.param("172.16.0.2", IPV4, [], None, id="nothing-fits"),
     ],
 )
-def test_the_address_beside_a_vip(
+def test_the_own_address_beside_a_vip(
     vip: str, addresses: Sequence[NodeAddress], routes: Sequence[Route], chosen: str | None
 ) -> None:
     found = node_address(ip_address(vip), addresses, routes)
     assert (found and str(found.address)) == chosen
 
 
-def test_another_vip_of_the_cluster_is_no_address_of_the_machine() -> None:
+def test_another_vip_of_the_cluster_is_no_own_address() -> None:
     api, ingress = ip_address("10.0.0.2"), ip_address("10.0.0.5")
     found = node_address(api, IPV4, ETH0, [api, ingress])
     assert found is not None
@@ -132,11 +132,11 @@ def test_a_vip_is_a_host_route_of_the_interface(vip: str, place: tuple[str, int]
     assert vip_interface(ip_address(vip), DUAL, ETH0) == place
 
 
-def test_no_interface_carries_a_vip_that_nothing_leads_to() -> None:
+def test_an_unreachable_vip_has_no_interface() -> None:
     assert vip_interface(ip_address("172.16.0.2"), LO, []) is None
 
 
-def test_interfaces_are_tried_by_their_index_and_not_as_listed() -> None:
+def test_interfaces_are_tried_in_the_order_of_their_indexes() -> None:
     twice = [at("eth1", "10.0.0.7/24"), *IPV4]
     assert vip_interface(ip_address("10.0.0.2"), twice, []) == ("eth0", 32)
     moved = [replace(each, index=9) if each.interface == "eth0" else each for each in twice]

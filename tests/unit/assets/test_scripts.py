@@ -1,4 +1,4 @@
-"""The checks and the channel, run for real on a machine of the test's own: its network, its /etc and /run."""
+"""The checks and the channel, run on a test machine with its own network, /etc and /run."""
 
 import re
 import shutil
@@ -49,9 +49,7 @@ def api(certificate: str, status: int) -> str:
 STOP_API = "kill $api; wait $api || true\n"
 
 
-def test_the_own_api_does_not_vote_before_it_was_ready_and_fails_once_it_is_ready_no_more(
-    scripts: Path, certificate: str
-) -> None:
+def test_the_check_of_the_own_api_counts_only_after_the_api_was_ready_once(scripts: Path, certificate: str) -> None:
     check = f'if {scripts}/bin/okd-own-api.sh; then echo "$what up"; else echo "$what down"; fi\n'
     run = run_on_a_machine(
         f"what=before; {check}"
@@ -75,7 +73,7 @@ with socket.create_server(("", 6443)): print("listens", flush=True); time.sleep(
     """
 
 
-def test_an_own_api_that_answers_nothing_fails_before_keepalived_loses_patience(scripts: Path) -> None:
+def test_the_check_of_a_silent_own_api_fails_before_keepalived_ends_it(scripts: Path) -> None:
     run = run_on_a_machine(
         f"touch /run/okd-baremetal/own-api-was-ready; {SILENT} "
         f"if timeout 5 {scripts}/bin/okd-own-api.sh; then echo up; else echo $?; fi; kill $api",
@@ -85,7 +83,7 @@ def test_an_own_api_that_answers_nothing_fails_before_keepalived_loses_patience(
 
 
 @pytest.mark.parametrize(("pods", "status"), [("0123abc", 0), ("", 1)], ids=["ready", "none"])
-def test_the_default_router_is_looked_for_among_ready_pods(scripts: Path, pods: str, status: int) -> None:
+def test_the_check_of_the_router_wants_a_ready_router_pod(scripts: Path, pods: str, status: int) -> None:
     asked = "pods --namespace openshift-ingress --label " + ROUTER + " --state ready --quiet"
     answer = f'#!/bin/bash\n[[ "$*" == "{asked}" ]] && [[ "{pods}" ]] && echo {pods}\ntrue\n'
     (scripts / "bin/crictl").write_text(answer)
@@ -107,12 +105,12 @@ def wait_for(what: str, command: str, wanted: int = 0) -> str:
 
 
 @pytest.mark.skipif(shutil.which("haproxy", path=SBIN) is None, reason="haproxy is not installed")
-def test_keepalived_learns_from_haproxy_what_it_balances_and_what_runs_here(
+def test_the_checks_read_from_haproxy_whether_any_api_and_the_own_one_are_up(
     scripts: Path, certificate: str, plan: ClusterPlan
 ) -> None:
-    """The rendered balancer itself, its checks sped up, asked by the script that keepalived runs."""
+    """The rendered haproxy with faster checks, queried by the script that keepalived runs."""
     files = {file.name: file.text for file in render_role(plan, Role.CONTROL_PLANE)}
-    # A unit of systemd may open more files than a test.
+    # A systemd unit may open more files than a test.
     config = files["haproxy.cfg"].replace("maxconn 4", "maxconn ").replace("lt 12", "lt 0")
     (scripts / "haproxy.cfg").write_text(re.sub(r"inter \ds", "inter 50ms", config))
     (scripts / "bin/okd-check.sh").write_text(files["okd-check.sh"])
@@ -147,7 +145,7 @@ def test_keepalived_learns_from_haproxy_what_it_balances_and_what_runs_here(
 
 @contextmanager
 def channel(scripts: Path) -> Iterator[VirtioPort]:
-    """The guest's script at work, in a network that holds no VIP and has no API; see `release`."""
+    """The guest's script, in a network without a VIP or an API; see `release`."""
     release(scripts).write_text("0\n")
     with virtio_port() as port:
         text = (scripts / "bin/okd-vip-channel.sh").read_text()
@@ -163,7 +161,7 @@ def channel(scripts: Path) -> Iterator[VirtioPort]:
 
 
 def release(scripts: Path) -> Path:
-    """What keepalived adds to its priority."""
+    """Return the number that keepalived adds to its priority."""
     return scripts / "release"
 
 

@@ -1,4 +1,4 @@
-"""The base ISO in the cache: downloaded once, known by its digest."""
+"""The base ISO in the cache: downloaded once, identified by its digest."""
 
 import hashlib
 from pathlib import Path
@@ -24,7 +24,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_is_downloaded_once(source: Path, tmp_path: Path) -> None:
+def test_the_base_iso_is_downloaded_once(source: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     path = ensure_base(SHA256, source.as_uri(), lines.append)
     source.unlink()
@@ -34,7 +34,7 @@ def test_it_is_downloaded_once(source: Path, tmp_path: Path) -> None:
     assert lines[-1] == "base ISO: 2 of 2 MiB"
 
 
-def test_another_one_is_refused_and_not_kept(source: Path, tmp_path: Path) -> None:
+def test_a_download_with_another_digest_is_refused_and_not_kept(source: Path, tmp_path: Path) -> None:
     with pytest.raises(BootMediaError) as caught:
         ensure_base("0" * 64, source.as_uri(), lambda _: None)
     assert str(caught.value) == (
@@ -60,7 +60,7 @@ def test_another_one_is_refused_and_not_kept(source: Path, tmp_path: Path) -> No
     ],
     ids=["no-url", "missing", "no-scheme"],
 )
-def test_what_cannot_be_had_is_one_line(url: str, message: str) -> None:
+def test_a_failed_download_is_one_line(url: str, message: str) -> None:
     with pytest.raises(BootMediaError, match=message) as caught:
         ensure_base(SHA256, url, lambda _: None)
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Boot ISOs: what the real coreos-installer writes, as patches of the base."""
+"""Boot ISOs: the bytes that the real coreos-installer writes, kept as patches of the base."""
 
 import base64
 import hashlib
@@ -61,7 +61,7 @@ def whole(iso: Iso) -> bytes:
 
 
 def written_by_the_tool(base: Path, tool: Path, folder: Path, ignition: bytes, keyfiles: Mapping[str, str]) -> bytes:
-    """What `coreos-installer iso customize` makes of an untouched base."""
+    """Return the ISO that `coreos-installer iso customize` makes of an untouched base."""
     files = {"dest.ign": ignition, "poweroff.sh": POWER_OFF.encode()}
     for name, content in (files | {name: text.encode() for name, text in keyfiles.items()}).items():
         (folder / name).write_bytes(content)
@@ -79,7 +79,7 @@ def written_by_the_tool(base: Path, tool: Path, folder: Path, ignition: bytes, k
     return subprocess.run([*command, "-o", "-", base], check=True, capture_output=True).stdout
 
 
-def test_each_iso_is_what_the_tool_makes_of_an_untouched_base(
+def test_each_iso_equals_the_one_that_coreos_installer_makes(
     base: Path, maker: IsoMaker, installer: Path, tmp_path: Path
 ) -> None:
     big = BIG % base64.b64encode(os.urandom(150_000))
@@ -87,7 +87,7 @@ def test_each_iso_is_what_the_tool_makes_of_an_untouched_base(
         iso = made(maker, ignition=ignition, keyfiles=keyfiles)
         assert whole(iso) == written_by_the_tool(base, installer, tmp_path, ignition, keyfiles)
         assert (iso.base, iso.size) == (base, base.stat().st_size)
-    assert 0 < sum(len(patch) for _, patch in iso.patches) < AREA / 20, "only what differs is kept"
+    assert 0 < sum(len(patch) for _, patch in iso.patches) < AREA / 20, "only the differing bytes are kept"
 
 
 def test_an_iso_can_be_written_in_full(maker: IsoMaker, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_an_iso_can_be_written_in_full(maker: IsoMaker, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_digest_names_the_content(maker: IsoMaker) -> None:
+def test_the_digest_depends_on_the_content_alone(maker: IsoMaker) -> None:
     first = made(maker, keyfiles=KEYFILES).sha256
     assert first == made(maker, keyfiles=dict(reversed(KEYFILES.items()))).sha256
     others = (
@@ -112,7 +112,7 @@ def test_the_digest_names_the_content(maker: IsoMaker) -> None:
     assert len({first, *(other.sha256 for other in others)}) == 5
 
 
-def test_several_threads_get_each_their_own(base: Path, maker: IsoMaker) -> None:
+def test_each_of_several_threads_gets_its_own_iso(base: Path, maker: IsoMaker) -> None:
     devices = [f"/dev/vd{letter}" for letter in "abcdefgh"]
     alone = [made(maker, root_device=device).sha256 for device in devices]
     with ThreadPoolExecutor(len(devices)) as pool:
@@ -128,7 +128,7 @@ def test_nothing_is_left_on_disk(
         with pytest.raises(BootMediaError):
             made(maker, ignition=b"no json", keyfiles=KEYFILES)
         left = [path.name for path in tmp_path.rglob("*") if path.is_file()]
-        assert left == ["poweroff.sh"], "no secret, and the copy has no name"
+        assert left == ["poweroff.sh"], "no file remains with a secret, and the copy has no name"
         assert list(base.parent.iterdir()) == [base]
     assert list(tmp_path.iterdir()) == []
 
@@ -168,7 +168,7 @@ def test_a_base_that_cannot_be_copied_is_one_line(installer: Path, tmp_path: Pat
 
 
 class TestAnotherTool:
-    """A tool that does not do what 0.27 does: nothing wrong is ever served."""
+    """A coreos-installer that behaves unlike 0.27: no wrong ISO is ever served."""
 
     @pytest.fixture
     def base(self, tmp_path: Path) -> Path:
@@ -187,12 +187,14 @@ class TestAnotherTool:
         return path
 
     @pytest.mark.parametrize("place", [4095, 12_288, 199_999, 200_000])
-    def test_that_writes_beside_the_area_is_refused(self, base: Path, tmp_path: Path, place: int) -> None:
+    def test_writes_outside_the_embed_area_are_refused(self, base: Path, tmp_path: Path, place: int) -> None:
         tool = self.tool(tmp_path, f"at 5000; at {place}")
         with pytest.raises(BootMediaError, match=rf"tool: wrote outside the embed area of .*\. {INSTALL_VERSION}"):
             IsoMaker(base, digest(base), tool)
 
-    def test_that_writes_nothing_is_refused_and_gives_no_other_host_s_iso(self, base: Path, tmp_path: Path) -> None:
+    def test_a_tool_that_writes_nothing_is_refused_and_never_yields_another_hosts_iso(
+        self, base: Path, tmp_path: Path
+    ) -> None:
         done = tmp_path / "done"
         tool = self.tool(tmp_path, f"[ -e {done}2 ] || at 5000; [ ! -e {done} ] || touch {done}2; touch {done}")
         with IsoMaker(base, digest(base), tool) as maker:
@@ -201,14 +203,14 @@ class TestAnotherTool:
                 made(maker)
 
     @pytest.mark.parametrize("area", ["", "null", "[]", '{"offset": 4096}'])
-    def test_that_does_not_report_its_area_is_refused(self, base: Path, tmp_path: Path, area: str) -> None:
+    def test_a_tool_that_does_not_report_its_area_is_refused(self, base: Path, tmp_path: Path, area: str) -> None:
         with pytest.raises(
             BootMediaError,
             match=rf"does not report where the embed area is .*\. {INSTALL_VERSION}",
         ):
             IsoMaker(base, digest(base), self.tool(tmp_path, "at 5000", area))
 
-    def test_blocks_that_differ_are_patches(self, base: Path, tmp_path: Path) -> None:
+    def test_differing_blocks_become_patches(self, base: Path, tmp_path: Path) -> None:
         area = '{"offset": 5000, "length": 100000}'
         with IsoMaker(
             base, digest(base), self.tool(tmp_path, "at 5000; at 9096; at 30000; at 104999", area)
@@ -221,7 +223,7 @@ class TestAnotherTool:
         ]
         assert [index for index, byte in enumerate(whole(iso)) if byte] == [5000, 9096, 30000, 104999]
 
-    def test_gets_secrets_that_their_owner_alone_can_read(self, base: Path, tmp_path: Path) -> None:
+    def test_the_tool_gets_secrets_in_files_that_only_their_owner_can_read(self, base: Path, tmp_path: Path) -> None:
         seen = tmp_path / "modes"
         tool = self.tool(tmp_path, f'at 5000; stat -Lc %a "${{10}}" "$(dirname "${{10}}")" "$work" >{seen}; :')
         with IsoMaker(base, digest(base), tool) as maker:

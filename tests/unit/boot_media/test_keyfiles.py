@@ -1,4 +1,4 @@
-"""Keyfiles of a networkConfig: what the real nmstatectl makes of it."""
+"""Keyfiles of a networkConfig, made by the real nmstatectl."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ def authenticated(**more: Any) -> Document:
 
 
 def instead(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> Path:
-    """Another nmstatectl, which is found before the real one."""
+    """Put another nmstatectl before the real one in the search path."""
     tool = folder / "nmstatectl"
     tool.write_text(script)
     tool.chmod(0o755)
@@ -134,7 +134,7 @@ def test_a_vlan_on_a_bond(convert: Convert) -> None:
     assert vlan["ipv4"]["address0"] == "192.0.2.20/24"
 
 
-def test_an_interface_known_by_its_mac_is_called_as_it_likes(convert: Convert) -> None:
+def test_an_interface_identified_by_its_mac_may_have_any_name(convert: Convert) -> None:
     known = {"identifier": "mac-address", "mac-address": "52:54:00:aa:bb:cc"}
     vlan = {"name": "vlan7", "type": "vlan", "state": "up", "vlan": {"base-iface": "one", "id": 7}}
     profiles = read(convert({"interfaces": [ethernet("one", **known, ipv4=static("192.0.2.20/24")), vlan]}))
@@ -144,14 +144,14 @@ def test_an_interface_known_by_its_mac_is_called_as_it_likes(convert: Convert) -
     assert profiles["vlan7.nmconnection"]["vlan"]["parent"] == profile["connection"]["uuid"]
 
 
-def test_a_mac_without_an_identifier_is_one_that_the_card_is_given(convert: Convert) -> None:
+def test_a_mac_without_an_identifier_is_assigned_to_the_interface(convert: Convert) -> None:
     profile = read(convert({"interfaces": [ethernet("eth0", **{"mac-address": "52:54:00:aa:bb:cc"})]}))
     assert profile["eth0.nmconnection"]["ethernet"] == {"cloned-mac-address": "52:54:00:AA:BB:CC"}
     assert profile["eth0.nmconnection"]["connection"]["interface-name"] == "eth0"
 
 
 @pytest.mark.parametrize("document", [{}, {"interfaces": []}], ids=["empty", "no-interfaces"])
-def test_nothing_gives_no_keyfiles(convert: Convert, document: Document) -> None:
+def test_an_empty_config_gives_no_keyfiles(convert: Convert, document: Document) -> None:
     assert convert(document) == ()
 
 
@@ -173,7 +173,7 @@ def test_documented_examples(convert: Convert, document: Document) -> None:
     assert refusal(convert, document).startswith(
         "interfaces[1].name: sriov:<card>:<number> can be resolved only on a running"
     )
-    # That page has the rates at the bond, too, where nmstate knows none.
+    # That page sets the rates on the bond too, where nmstate has no such key.
     bond = document["interfaces"][-1]
     bond["link-aggregation"] = {"mode": "active-backup", "port": ["eno1v0", "eno2v0"]}
     named = {**document, "interfaces": [document["interfaces"][0], bond]}
@@ -182,8 +182,8 @@ def test_documented_examples(convert: Convert, document: Document) -> None:
     assert len(convert(named)) == 4
 
 
-def test_the_same_bytes_each_time(convert: Convert) -> None:
-    """nmstate keeps route rules in hash tables that are seeded anew in each run."""
+def test_the_keyfiles_are_the_same_bytes_each_time(convert: Convert) -> None:
+    """nmstate keeps route rules in hash tables with a new seed for each run."""
     names = [f"eth{index}" for index in range(4)]
     interfaces = [
         ethernet(name, ipv4=static(f"10.0.{i}.5/24", f"10.0.{i}.6/24"), ipv6=static(f"2001:db8:{i}::5/64"))
@@ -213,7 +213,7 @@ def test_the_same_bytes_each_time(convert: Convert) -> None:
 
 
 @pytest.mark.parametrize("table", [{}, {"route-table": 0}, {"route-table": 254}], ids=["none", "zero", "main"])
-def test_a_rule_that_would_be_kept_by_chance_is_refused(convert: Convert, table: Document) -> None:
+def test_a_route_rule_that_nmstate_keeps_only_by_chance_is_refused(convert: Convert, table: Document) -> None:
     document: Document = {
         "interfaces": [ethernet(f"eth{i}", ipv4=static(f"10.0.{i}.5/24")) for i in range(2)],
         "routes": {"config": [route(f"172.{16 + i}.0.0/16", f"10.0.{i}.1", f"eth{i}") for i in range(2)]},
@@ -277,9 +277,9 @@ def test_a_long_refusal_is_cut(convert: Convert) -> None:
 
 
 class TestSecrets:
-    """Passwords of 802.1x and their like."""
+    """Passwords, such as those of 802.1X."""
 
-    def test_they_are_in_the_keyfile_and_not_in_what_is_shown(self, convert: Convert) -> None:
+    def test_secrets_are_in_the_keyfile_and_in_no_repr(self, convert: Convert) -> None:
         (file,) = convert(authenticated(**{"private-key": "/etc/pki/key.pem", "private-key-password": SECRET}))
         assert read((file,))["eth0.nmconnection"]["802-1x"]["private-key-password"] == SECRET
         assert SECRET not in repr(file)
@@ -299,14 +299,12 @@ class TestSecrets:
             pytest.param(authenticated(password=r"987654321\n"), id="backslash"),
         ],
     )
-    def test_a_refusal_does_not_show_them(self, convert: Convert, document: Document) -> None:
+    def test_a_refusal_shows_no_secret(self, convert: Convert, document: Document) -> None:
         line = refusal(convert, document)
         assert "987" not in line
         assert "321" not in line
 
-    def test_one_that_is_refused_for_its_own_sake_is_not_shown(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_refused_secret_is_not_shown(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         instead(monkeypatch, tmp_path, f"#!/bin/sh\nif grep -o {SECRET} >&2; then exit 1; fi\n")
         assert refusal(keyfiles_of, authenticated(password=SECRET)) == (
             f"nmstatectl refuses it: a password or another secret in it is malformed. {CORRECT}"

@@ -1,4 +1,4 @@
-"""Where coreos-installer and nmstatectl are found, and what to do where they are not."""
+"""Where coreos-installer and nmstatectl are found, and the fix if they are not."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ def program(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("find", "name", "version"), TOOLS)
-def test_the_one_on_path_comes_before_the_built_one(find: Find, name: str, version: str, tmp_path: Path) -> None:
+def test_a_tool_in_path_is_preferred_to_the_built_one(find: Find, name: str, version: str, tmp_path: Path) -> None:
     built = program(tmp_path / "okd-baremetal" / f"{name}-{version}" / "bin" / name)
     assert find() == built
     installed = program(tmp_path / "bin" / name)
@@ -36,7 +36,9 @@ def test_the_one_on_path_comes_before_the_built_one(find: Find, name: str, versi
 
 
 @pytest.mark.parametrize(("find", "name", "version"), TOOLS)
-def test_where_none_is_found_the_line_names_what_to_run(find: Find, name: str, version: str, tmp_path: Path) -> None:
+def test_a_missing_tool_is_an_error_with_the_command_that_installs_it(
+    find: Find, name: str, version: str, tmp_path: Path
+) -> None:
     built = tmp_path / "okd-baremetal" / f"{name}-{version}" / "bin" / name
     with pytest.raises(BootMediaError) as caught:
         find()

@@ -79,19 +79,19 @@ okd-bootstrap │                ███████████████�
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_in_text_each_state_and_each_holder_has_a_line(name: str) -> None:
+def test_the_text_has_a_line_for_each_state_and_each_holder(name: str) -> None:
     outputs, wanted = TEXTS[name]
     assert chart.text(outputs) == wanted
 
 
-def test_the_picture_is_the_accepted_one(accept_golden: bool) -> None:
+def test_the_picture_equals_the_golden_one(accept_golden: bool) -> None:
     if accept_golden:
         PICTURE.write_text(chart.svg(MOVED))
     assert chart.svg(MOVED) == PICTURE.read_text()
 
 
 @pytest.mark.parametrize("outputs", [MOVED, BROKEN, PROVEN], ids=["moved", "broken", "proven"])
-def test_the_picture_needs_nothing_from_elsewhere_and_nothing_is_outside_of_it(outputs: dict[str, Any]) -> None:
+def test_the_picture_loads_no_other_file_and_draws_nothing_outside_its_frame(outputs: dict[str, Any]) -> None:
     picture = ElementTree.fromstring(chart.svg(outputs))  # noqa: S314
     left, _, width, height = map(float, picture.attrib["viewBox"].split())
     assert {element.tag.partition("}")[2] for element in picture.iter()} <= {
@@ -104,7 +104,7 @@ def test_the_picture_needs_nothing_from_elsewhere_and_nothing_is_outside_of_it(o
         assert 0 <= y <= y + down <= height
 
 
-def test_an_operator_sees_the_same_chart() -> None:
+def test_the_command_shows_the_same_chart() -> None:
     assert shown(json.dumps(MOVED)) == (0, chart.text(MOVED) + "\n", "")
 
 

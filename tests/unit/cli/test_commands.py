@@ -52,7 +52,7 @@ def test_check_judges_each_file_in_the_order_given(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "")
 
 
-def test_check_is_done_with_good_files() -> None:
+def test_check_accepts_good_files() -> None:
     done = run("check", GOOD, GOOD)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{GOOD}: ok\n" * 2, "")
 
@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_next(tmp_path: Path, conte
     assert (done.returncode, done.stdout) == (2, f"{file}: {line}\n{GOOD}: ok\n")
 
 
-def test_a_directory_is_no_file() -> None:
+def test_a_directory_is_refused() -> None:
     done = run("check", "stacks")
     assert (done.returncode, done.stdout) == (2, "stacks: cannot be read: Is a directory\n")
 
@@ -135,13 +135,13 @@ def test_plan_refuses_on_stderr(words: tuple[str, ...], line: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{line}\n")
 
 
-def test_schema_prints_one_object_with_both() -> None:
+def test_schema_prints_both_schemas_in_one_object() -> None:
     done = run("schema")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout).keys() == {"install_config", "options"}
 
 
-def test_payload_config_is_written_where_stdout_goes() -> None:
+def test_payload_config_is_written_to_stdout() -> None:
     done = run("payload-config", GOOD)
     made = yaml.safe_load(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
@@ -162,7 +162,7 @@ def test_payload_config_refuses_what_check_refuses(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"{file}: baseDomain: missing. Fix: ")
 
 
-def test_payload_config_shows_a_terminal_nothing() -> None:
+def test_payload_config_refuses_to_write_to_a_terminal() -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run(
         [*COMMAND, "payload-config", GOOD],
@@ -174,12 +174,12 @@ def test_payload_config_shows_a_terminal_nothing() -> None:
     )
     os.close(theirs)
     with os.fdopen(ours, "rb", buffering=0) as terminal, pytest.raises(OSError, match="Input/output error"):
-        terminal.read(1)  # a terminal whose other side is gone, with nothing left to show
+        terminal.read(1)  # the other side of the terminal is closed, and no output is left
     assert done.returncode == 2
     assert f"okd-baremetal payload-config {GOOD} > DIR/install-config.yaml" in done.stderr
 
 
-def test_vrid_prints_a_line_per_name_and_refuses_what_is_none() -> None:
+def test_vrid_prints_a_line_per_name_and_refuses_an_invalid_one() -> None:
     done = run("vrid", "cnf10", "A b", "cnf11")
     assert (done.returncode, done.stdout) == (2, "cnf10 147 2\ncnf11 228 147\n")
     assert done.stderr.startswith("A b is not a DNS name. Fix: ")
@@ -209,7 +209,7 @@ def test_bmc_url_prints_an_object_per_line() -> None:
     assert run("bmc-url", good).returncode == 0
 
 
-def test_clashes_adds_those_to_the_verdict_of_each_file(tmp_path: Path) -> None:
+def test_clashes_are_added_to_the_verdict_of_each_file(tmp_path: Path) -> None:
     bad = written(tmp_path / "bad.yaml", lambda c: c.pop("baseDomain"))
     done = run("clashes", GOOD, bad, "none.yaml")
     lines = done.stdout.splitlines()
@@ -221,7 +221,7 @@ def test_clashes_adds_those_to_the_verdict_of_each_file(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
-def test_clashes_of_good_neighbours_is_good(tmp_path: Path) -> None:
+def test_clusters_without_a_clash_are_good(tmp_path: Path) -> None:
     def change(config: dict[str, Any]) -> None:
         bare = config["platform"]["baremetal"]
         config["metadata"]["name"] = "other"
@@ -239,11 +239,11 @@ def test_clashes_of_good_neighbours_is_good(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{GOOD}: ok\n{other}: ok\n")
 
 
-def test_the_help_of_clashes_names_what_it_does_not_see() -> None:
+def test_the_help_of_clashes_names_its_blind_spots() -> None:
     assert "does not read the stack option `vrids`" in " ".join(run("clashes", "--help").stdout.split())
 
 
-def test_without_a_command_it_shows_them() -> None:
+def test_without_a_command_the_commands_are_listed() -> None:
     done = run()
     assert done.returncode == 2
     assert all(
@@ -251,7 +251,7 @@ def test_without_a_command_it_shows_them() -> None:
     )
 
 
-def test_a_failure_of_our_own_is_one_line_without_values(tmp_path: Path) -> None:
+def test_a_defect_of_the_program_is_one_line_without_values(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda c: c["metadata"].update(name="ü"))
     done = run("check", file, PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
@@ -259,7 +259,7 @@ def test_a_failure_of_our_own_is_one_line_without_values(tmp_path: Path) -> None
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_reader_that_stops_reading_ends_it_silently() -> None:
+def test_a_closed_stdout_ends_the_command_silently() -> None:
     with subprocess.Popen([*COMMAND, "schema"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         assert started.stdout is not None
         assert started.stderr is not None
@@ -268,14 +268,14 @@ def test_a_reader_that_stops_reading_ends_it_silently() -> None:
         assert started.wait(timeout=60) == -signal.SIGPIPE
 
 
-def test_it_starts_without_pulumi_cryptography_and_jinja() -> None:
+def test_the_command_starts_without_pulumi_cryptography_and_jinja() -> None:
     code = "import sys, cli.__main__; print(*sorted({'pulumi', 'cryptography', 'jinja2'} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
 
 
 def cpu_seconds(*words: object) -> tuple[int, float]:
-    """The exit code, and the time on a processor: that of the clock depends on what else runs on this machine."""
+    """Return the exit code and the CPU time; wall time depends on the machine's other load."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     code = run(*words).returncode
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -289,7 +289,7 @@ def test_two_hundred_files_take_less_than_five_seconds(tmp_path: Path) -> None:
     assert seconds < 5
 
 
-def test_clashes_of_a_hundred_takes_less_than_ten_seconds(tmp_path: Path) -> None:
+def test_clashes_of_a_hundred_files_take_less_than_ten_seconds(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", lambda _: None)
     code, seconds = cpu_seconds("clashes", *[file] * 100)
     assert code == 2

@@ -1,4 +1,4 @@
-"""`okd-baremetal isos …` as an operator calls it whose BMCs fetch from a web server of the site."""
+"""`okd-baremetal isos …`, for BMCs that fetch their ISOs from a web server of the site."""
 
 import hashlib
 import os
@@ -68,7 +68,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
-    """Where `up` looks for the ISO of a host."""
+    """Return the place where `up` looks for a host's ISO."""
     own, pool = render_server(plan, server), server.role.pool
     recipe = Recipe(
         stack="prod",
@@ -104,7 +104,7 @@ def test_each_server_s_iso_is_written_where_up_looks_for_it(
         assert b"dest.ign" in shown.stdout
 
 
-def test_what_exists_is_left_and_what_has_changed_is_written(project: Project) -> None:
+def test_existing_isos_are_kept_and_changed_ones_are_written(project: Project) -> None:
     first = project.run().stdout.splitlines()
     before = {path: Path(path).stat().st_mtime_ns for path in first}
     addresses = {**project.options["node_addresses"], "okd-worker-1": ["192.168.111.26"]}
@@ -132,7 +132,7 @@ def test_what_exists_is_left_and_what_has_changed_is_written(project: Project) -
         ),
     ],
 )
-def test_what_is_wrong_is_one_line_each_and_nothing_is_written(
+def test_each_fault_is_one_line_and_nothing_is_written(
     project: Project, stack: str, options: dict[str, Any], line: str
 ) -> None:
     done = project.run(stack, **options)
@@ -140,7 +140,7 @@ def test_what_is_wrong_is_one_line_each_and_nothing_is_written(
     assert done.stderr.startswith(line)
 
 
-def test_a_place_that_cannot_be_written_is_one_line(project: Project) -> None:
+def test_an_unwritable_folder_is_one_line(project: Project) -> None:
     project.out.write_text("a file")
     done = project.run()
     assert (done.returncode, done.stdout) == (2, "")

@@ -50,7 +50,7 @@ def written(path: Path, change: Change) -> Path:
 
 
 def unpacked(config: bytes) -> Iterator[bytes]:
-    """A composed config and its two children."""
+    """Return a composed config and its two children."""
     yield config
     for child in json.loads(config)["ignition"]["config"]["merge"]:
         yield gzip.decompress(b64decode(child["source"].partition(";base64,")[2]))
@@ -63,13 +63,13 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def payload(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The rehearsal's."""
+    """The rehearsal's payload."""
     folder = tmp_path_factory.mktemp("payload")
     write_payload(load_site(), folder)
     return folder
 
 
-def test_the_rehearsal_is_written_as_it_was_accepted(out: Path) -> None:
+def test_the_rehearsals_tree_equals_the_golden_one(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--out", out)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 42 files, 0 Ignition configs\n", NO_PAYLOAD)
     assert files_below(out) == accepted_tree(BASE)
@@ -91,7 +91,7 @@ def test_with_a_payload_each_machine_has_its_ignition(out: Path, payload: Path, 
         assert last.decode() == ours[path]
 
 
-def test_secrets_of_the_install_config_are_nowhere(out: Path, payload: Path) -> None:
+def test_no_file_holds_a_secret_of_the_install_config(out: Path, payload: Path) -> None:
     assert all(secret in Path(plans.INSTALL_CONFIG).read_text() for secret in SECRETS)
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--out", out)
     ours = [content for path, content in files_below(out).items() if path not in IGNITIONS]
@@ -100,7 +100,7 @@ def test_secrets_of_the_install_config_are_nowhere(out: Path, payload: Path) -> 
     assert not any(secret.encode() in text for secret in SECRETS for text in (*ours, *composed, *printed))
 
 
-def test_without_addresses_it_names_the_options_that_want_them(out: Path) -> None:
+def test_without_addresses_the_missing_options_are_named(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, "--out", out)
     addresses = [*(f"node_addresses.{name}" for name in plans.HOSTS), "bootstrap.address"]
     images = [f"images.{name}" for name in ("keepalived", "haproxy", "coredns")]
@@ -120,7 +120,7 @@ def test_samples_are_named_and_written(out: Path) -> None:
     assert "192.168.111.8" in (out / "hosts/okd-master-0/etc/okd-baremetal/keepalived.conf").read_text()
 
 
-def test_check_names_each_reader_that_was_asked_or_not(out: Path, payload: Path) -> None:
+def test_check_names_the_readers_that_ran_and_those_that_are_missing(out: Path, payload: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--check", "--out", out)
     *readers, last = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
@@ -129,7 +129,7 @@ def test_check_names_each_reader_that_was_asked_or_not(out: Path, payload: Path)
     assert last == f"{out}: 42 files, 6 Ignition configs"
 
 
-def test_a_reader_that_refuses_ends_it_with_nothing_written(out: Path, tmp_path: Path) -> None:
+def test_a_file_refused_by_its_reader_ends_the_command_with_nothing_written(out: Path, tmp_path: Path) -> None:
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     (bin_ / "shellcheck").write_text("#!/bin/sh\ncat >/dev/null\necho 'I take no\nscript at all' >&2\nexit 1\n")
@@ -167,7 +167,7 @@ def test_a_reader_that_refuses_ends_it_with_nothing_written(out: Path, tmp_path:
         ),
     ],
 )
-def test_what_is_missing_is_named_on_stderr(out: Path, words: tuple[str, ...], lines: list[str]) -> None:
+def test_missing_inputs_are_named_on_stderr(out: Path, words: tuple[str, ...], lines: list[str]) -> None:
     done = run("render", *words, "--out", out)
     assert (done.returncode, done.stdout, done.stderr.splitlines()) == (2, "", lines)
     assert not out.exists()
@@ -181,7 +181,7 @@ def test_a_payload_of_another_cluster_is_refused(out: Path, payload: Path, tmp_p
     assert done.stderr.startswith(f"{payload}/bootstrap.ign: of another cluster: ")
 
 
-def test_all_that_is_wrong_with_the_install_config_is_found_at_once(out: Path, tmp_path: Path) -> None:
+def test_all_faults_of_the_install_config_are_found_at_once(out: Path, tmp_path: Path) -> None:
     def change(config: dict[str, object]) -> None:
         del config["baseDomain"]
         bare(config)["apiVIPs"] = ["10.0.0.5"]
@@ -195,20 +195,20 @@ def test_all_that_is_wrong_with_the_install_config_is_found_at_once(out: Path, t
     assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
 
 
-def test_a_family_that_cannot_be_installed_yet_can_be_looked_at(out: Path, tmp_path: Path) -> None:
+def test_a_family_that_cannot_be_installed_yet_can_be_rendered(out: Path, tmp_path: Path) -> None:
     done = run("render", written(tmp_path / "a.yaml", clusters.ipv6), "--sample-addresses", "--check", "--out", out)
     assert done.returncode == 0, done.stderr
     assert "fd2e::5/128" in (out / "bootstrap/etc/okd-baremetal/keepalived.conf").read_text()
 
 
 @pytest.mark.parametrize("words", [(), ("render", INSTALL_CONFIG)], ids=["no-command", "no-out"])
-def test_a_command_that_is_wrong_is_refused_with_the_usage(words: tuple[str, ...]) -> None:
+def test_a_wrong_command_is_refused_with_the_usage(words: tuple[str, ...]) -> None:
     done = run(*words)
     assert done.returncode == 2
     assert "usage: okd-baremetal" in done.stdout + done.stderr
 
 
-def test_a_failure_of_our_own_is_one_line_without_values(out: Path) -> None:
+def test_a_defect_of_the_program_is_one_line_without_values(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--out", f"{out}-ü", PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
@@ -216,7 +216,7 @@ def test_a_failure_of_our_own_is_one_line_without_values(out: Path) -> None:
     assert "ü" not in last
 
 
-def test_it_needs_no_pulumi() -> None:
+def test_render_needs_no_pulumi() -> None:
     loaded = "import cli.__main__, cli.render, cli.isos, sys"
     code = f"{loaded}; sys.exit(any(name.partition('.')[0] == 'pulumi' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

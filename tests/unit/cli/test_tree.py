@@ -1,4 +1,4 @@
-"""The tree that `render` writes: what was accepted, with modes; all of it, or nothing."""
+"""The tree that `render` writes: the golden content with its modes, complete or not at all."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ def rendered(plan: ClusterPlan) -> Rendered:
     return render(plan)
 
 
-def test_it_is_what_was_accepted_with_the_modes_of_the_machines(rendered: Rendered, tmp_path: Path) -> None:
+def test_the_tree_has_the_golden_content_and_the_modes_of_the_machines(rendered: Rendered, tmp_path: Path) -> None:
     write_tree(tmp_path / "out", rendered.folders, {})
     assert files_below(tmp_path / "out") == accepted_tree(BASE)
     modes = {path: (tmp_path / "out" / path).stat().st_mode & 0o777 for path in accepted_tree(BASE)}
@@ -44,7 +44,7 @@ def test_each_machine_has_the_ignition_that_the_program_composes(plan: ClusterPl
             assert ours[f"hosts/{name}/{role.pool}.ign"] == config.get_secret_value()
 
 
-def test_what_is_secret_is_for_its_owner_alone(rendered: Rendered, tmp_path: Path) -> None:
+def test_only_the_owner_can_read_secret_files(rendered: Rendered, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_tree(out, rendered.folders, dict.fromkeys(IGNITIONS, b"secret"))
     assert out.stat().st_mode & 0o777 == 0o700
@@ -76,7 +76,9 @@ def test_an_empty_directory_is_filled(rendered: Rendered, tmp_path: Path, name: 
         ),
     ],
 )
-def test_nothing_is_overwritten_and_nothing_is_left(rendered: Rendered, tmp_path: Path, out: str, line: str) -> None:
+def test_a_refused_folder_is_neither_overwritten_nor_left_behind(
+    rendered: Rendered, tmp_path: Path, out: str, line: str
+) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "kept").touch()
     (tmp_path / "file").touch()
@@ -87,7 +89,7 @@ def test_nothing_is_overwritten_and_nothing_is_left(rendered: Rendered, tmp_path
     assert files_below(tmp_path) == before
 
 
-def test_a_tree_that_cannot_be_written_whole_leaves_nothing(rendered: Rendered, tmp_path: Path) -> None:
+def test_a_tree_that_cannot_be_written_completely_leaves_no_file(rendered: Rendered, tmp_path: Path) -> None:
     too_long = {f"hosts/{'x' * 300}/master.ign": b""}
     with pytest.raises(ConfigError) as caught:
         write_tree(tmp_path / "out", rendered.folders, too_long)

@@ -1,4 +1,4 @@
-"""Clusters of one network: each clash, and nothing that is none."""
+"""Clusters of one network: each clash is found, and nothing else is reported."""
 
 from collections.abc import Callable, Iterable
 from itertools import combinations
@@ -18,7 +18,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def install_config(number: int, change: Change = lambda _: None) -> dict[str, Any]:
-    """The rehearsal's, as that of another cluster: nothing of it is another number's."""
+    """Return the rehearsal's install-config as that of cluster `number`, which shares nothing with other numbers."""
     config = plans.install_config()
     config["metadata"]["name"] = f"c{number}"
     bare = config["platform"]["baremetal"]
@@ -33,7 +33,7 @@ def install_config(number: int, change: Change = lambda _: None) -> dict[str, An
 
 
 def lines(*configs: dict[str, Any]) -> list[list[str]]:
-    """Of `a.yaml`, `b.yaml`, … in turn; the change under test is in the configs."""
+    """Return the lines about `a.yaml`, `b.yaml`, … in turn."""
     read_ones = [read(yaml.safe_dump(config)).config for config in configs]
     clusters = [JudgedConfig(f"{letter}.yaml", config) for letter, config in zip("abcdef", read_ones, strict=False)]
     return [[str(fault) for fault in found] for found in clashes_between(clusters)]
@@ -171,7 +171,7 @@ def test_one_clash_is_one_line_at_the_later_file(earlier: Change, later: Change,
         ),
     ],
 )
-def test_what_two_clusters_may_share_or_never_have(earlier: Change, later: Change) -> None:
+def test_values_that_two_clusters_may_share_or_that_are_invalid_do_not_clash(earlier: Change, later: Change) -> None:
     assert lines(install_config(1, earlier), install_config(2, later)) == [[], []]
 
 
@@ -202,7 +202,7 @@ def test_a_password_in_a_url_is_not_repeated() -> None:
 
 
 def by_name(names: Iterable[str]) -> list[JudgedConfig]:
-    """Clusters of which nothing is known but their names."""
+    """Return clusters that have only a name."""
     base = InstallConfig()
     return [
         JudgedConfig(name, base.model_copy(update={"metadata": base.metadata.model_copy(update={"name": name})}))
@@ -210,7 +210,7 @@ def by_name(names: Iterable[str]) -> list[JudgedConfig]:
     ]
 
 
-def test_where_no_vrid_is_free_the_line_says_so() -> None:
+def test_a_line_says_if_no_vrid_is_free() -> None:
     many = by_name(f"n{number}" for number in range(500))
     found = [str(fault) for faults in clashes_between(many) for fault in faults]
     assert found[0].endswith("which is free, in its stack's options")
@@ -218,7 +218,7 @@ def test_where_no_vrid_is_free_the_line_says_so() -> None:
 
 
 @given(st.lists(st.from_regex("[a-z][a-z0-9]{0,6}", fullmatch=True), min_size=2, max_size=30, unique=True))
-def test_suggested_vrids_are_nobodys_and_after_them_none_is_shared(names: list[str]) -> None:
+def test_suggested_vrids_are_unused_and_resolve_every_clash(names: list[str]) -> None:
     used = {name: router_ids(name)._asdict() for name in names}
     taken = {router_id for ids in used.values() for router_id in ids.values()}
     for name, found in zip(names, clashes_between(by_name(names)), strict=True):

@@ -1,4 +1,4 @@
-"""The schemas for editors: what is good passes, and slips of the pen do not."""
+"""The schemas for editors: good files pass, and slips of the pen are refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,12 +18,12 @@ EXAMPLE = ROOT / "stacks"
 
 
 def faults(name: str, instance: object) -> list[str]:
-    """Where a schema refuses, dotted."""
+    """Return the dotted paths that a schema refuses."""
     return [error.json_path for error in Draft202012Validator(SCHEMAS[name]).iter_errors(instance)]
 
 
 @pytest.mark.parametrize("name", ["install_config", "options"])
-def test_each_is_a_schema_that_says_what_it_is(name: str) -> None:
+def test_each_schema_is_valid_and_has_a_title(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
     assert SCHEMAS[name]["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert SCHEMAS[name]["title"]
@@ -58,13 +58,13 @@ def test_the_options_of_the_example_are_valid() -> None:
         ),
     ],
 )
-def test_what_the_schema_of_install_config_refuses(change: Change, where: str) -> None:
+def test_the_schema_of_install_config_refuses_slips(change: Change, where: str) -> None:
     config = plans.install_config()
     change(config)
     assert faults("install_config", config) == [where]
 
 
-def test_words_that_rules_know_are_offered() -> None:
+def test_the_schema_offers_the_words_that_the_rules_accept() -> None:
     sections = SCHEMAS["install_config"]["$defs"]
     assert sections["Host"]["properties"]["role"]["enum"] == ["master", "arbiter", "worker", None]
     assert sections["BareMetal"]["properties"]["provisioningNetwork"]["enum"][:3] == [
@@ -85,13 +85,13 @@ def test_words_that_rules_know_are_offered() -> None:
         pytest.param(lambda c: c["controlPlane"].update(platform=None), id="free-mapping"),
     ],
 )
-def test_null_is_as_if_the_key_was_not_there(change: Change) -> None:
+def test_null_equals_a_missing_key(change: Change) -> None:
     config = plans.install_config()
     change(config)
     assert faults("install_config", config) == []
 
 
-def test_old_spellings_are_marked_and_no_others() -> None:
+def test_only_old_spellings_are_marked_as_deprecated() -> None:
     sections = {"": SCHEMAS["install_config"], **SCHEMAS["install_config"]["$defs"]}
     marked = {
         key for section in sections.values() for key, field in section["properties"].items() if "deprecated" in field
@@ -108,7 +108,7 @@ def test_old_spellings_are_marked_and_no_others() -> None:
         pytest.param({"secure": "v1:x"}, id="all-encrypted"),
     ],
 )
-def test_secrets_of_a_stack_may_stand_encrypted(logins: dict[str, Any]) -> None:
+def test_secrets_of_a_stack_may_be_encrypted(logins: dict[str, Any]) -> None:
     assert faults("options", plans.options(bmc_credentials=logins)) == []
 
 
@@ -121,5 +121,5 @@ def test_secrets_of_a_stack_may_stand_encrypted(logins: dict[str, Any]) -> None:
         pytest.param({"bmc_credentials": {"m0": {"username": "a"}}}, "$.bmc_credentials", id="no-password"),
     ],
 )
-def test_what_the_schema_of_the_options_refuses(options: dict[str, Any], where: str) -> None:
+def test_the_schema_of_the_options_refuses_slips(options: dict[str, Any], where: str) -> None:
     assert faults("options", plans.options(**options)) == [where]

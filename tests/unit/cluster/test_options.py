@@ -48,7 +48,7 @@ def test_options_have_plain_names_and_no_ciphertext(
     assert read_stack_file(path) == options
 
 
-def test_a_stack_that_has_no_options_yet_is_none_s_fault(tmp_path: Path) -> None:
+def test_a_stack_without_options_is_no_fault(tmp_path: Path) -> None:
     assert read_stack_file(written(tmp_path / "Pulumi.new.yaml", {"encryptionsalt": "v1:x"})) == {}
 
 
@@ -57,13 +57,13 @@ def test_a_stack_that_has_no_options_yet_is_none_s_fault(tmp_path: Path) -> None
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
         pytest.param("config: {", "not valid YAML at line 1, column ", id="no-yaml"),
-        pytest.param("- a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-list"),
+        pytest.param("- a", "not a stack's file. Fix: write a mapping `config:` with the options in it", id="a-list"),
         pytest.param(
-            "config: a", "no stack's file. Fix: write a mapping `config:` with the options in it", id="a-text"
+            "config: a", "not a stack's file. Fix: write a mapping `config:` with the options in it", id="a-text"
         ),
     ],
 )
-def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: str | None, line: str) -> None:
+def test_an_unreadable_stack_file_is_one_line(tmp_path: Path, content: str | None, line: str) -> None:
     path = tmp_path / "Pulumi.prod.yaml"
     if content is not None:
         written(path, content)
@@ -73,12 +73,12 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: str | None, li
     assert len(caught.value.faults) == 1
 
 
-def test_the_example_stack_has_every_option_that_is_needed() -> None:
+def test_the_example_stack_has_every_required_option() -> None:
     options = Options.model_validate(read_stack_file(ROOT / "stacks" / "Pulumi.example.yaml"))
     assert options.consent.keys() == options.node_addresses.keys()
 
 
-def test_a_changed_image_is_another_volume_a_moved_one_is_not() -> None:
+def test_a_changed_image_is_another_volume_and_a_moved_one_is_not() -> None:
     digest = "0123456789ab" + "c" * 52
     assert BaseImage(source="/a", sha256=digest).volume("okd") == "okd-base-0123456789ab.qcow2"
     assert BaseImage(source="https://b", sha256=digest).volume("okd") == "okd-base-0123456789ab.qcow2"
@@ -105,7 +105,7 @@ def test_a_fingerprint_is_read_as_it_is_printed(written: str) -> None:
         pytest.param({"sha512": "ab" * 64}, "unknown key. Fix: write sha256, or remove it", id="another-digest"),
     ],
 )
-def test_a_bmc_is_trusted_by_one_of_two_ways(trust: dict[str, str], line: str) -> None:
+def test_bmc_trust_needs_exactly_one_of_ca_and_sha256(trust: dict[str, str], line: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Options.model_validate(plans.options(bmc_trust={"m0": trust}))
     (fault,) = shape_faults(caught.value, Options)
@@ -126,7 +126,7 @@ def test_each_option_is_declared_to_pulumi() -> None:
 
 
 def leaves(options: type[BaseModel], path: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Every option that has no options of its own, by its whole path."""
+    """Return every option that has no options of its own, by its full path."""
     for name, field in options.model_fields.items():
         kinds = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
         inner = [kind for kind in kinds if issubclass(kind, BaseModel) and get_origin(field.annotation) is not dict]
@@ -137,7 +137,7 @@ def leaves(options: type[BaseModel], path: str = "") -> Iterator[tuple[str, Fiel
 
 
 def rows(section: str) -> dict[str, list[str]]:
-    """Cells of the reference's rows, by option."""
+    """Return the cells of the reference's rows, by option."""
     text = (ROOT / "docs/reference/options.md").read_text().partition(f"## {section}\n")[2].partition("\n## ")[0]
     found = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| `")]
     return {name.removesuffix(".<host>"): cells for cells in found for name in re.findall("`(.*?)`", cells[0])}

@@ -11,5 +11,5 @@ LOG = """\
 """
 
 
-def test_requests_that_are_no_reading_are_counted_by_system() -> None:
+def test_requests_other_than_reads_are_counted_by_system() -> None:
     assert count_writes(LOG.splitlines()) == {"a-1": 2, "b-2": 1, "": 1}

@@ -32,9 +32,9 @@ def test_pem_block_becomes_one_word() -> None:
     assert mask(text) == ["key follows [masked]", "login:"]
 
 
-def test_pem_block_that_never_ends_hides_the_rest() -> None:
+def test_an_unfinished_pem_block_hides_the_rest() -> None:
     assert mask(f"-----BEGIN PRIVATE KEY-----\n{SECRET}\nmore") == ["[masked]"]
 
 
-def test_plain_lines_lose_escapes_alone() -> None:
+def test_plain_lines_lose_only_escapes() -> None:
     assert mask("\x1b[0;32mokd-lab: ready okd-master-0\x1b[0m\r\n\x07\n") == ["okd-lab: ready okd-master-0"]

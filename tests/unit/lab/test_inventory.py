@@ -15,7 +15,7 @@ def copy_of_the_stack(folder: Path) -> Path:
     return folder
 
 
-def test_site_is_that_of_the_rehearsals_stack() -> None:
+def test_the_site_is_read_from_the_rehearsals_stack() -> None:
     site = load_site()
     assert site.plan.domain == "okd.lab.test"
     assert site.names == (
@@ -33,18 +33,18 @@ def test_site_is_that_of_the_rehearsals_stack() -> None:
     assert site.ssh_key.startswith("ssh-ed25519 AAAA")
 
 
-def test_servers_uuid_is_that_of_its_name() -> None:
+def test_a_servers_uuid_follows_from_its_name() -> None:
     assert load_site().uuids == {
         name: str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.okd.lab.test"))
         for name in ("okd-master-0", "okd-master-1", "okd-master-2", "okd-worker-0", "okd-worker-1")
     }
 
 
-def test_the_login_of_the_bmc_is_printed_nowhere() -> None:
+def test_the_login_of_the_bmc_is_in_no_repr() -> None:
     assert "rehearsal-only" not in repr(load_site())
 
 
-def test_server_without_an_address_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_server_without_an_address_is_one_line(tmp_path: Path) -> None:
     stacks = copy_of_the_stack(tmp_path)
     config = yaml.safe_load((stacks / "Pulumi.rehearsal.yaml").read_text())
     del config["config"]["okd-baremetal:node_addresses"]["okd-worker-1"]
@@ -57,7 +57,7 @@ def test_server_without_an_address_is_one_clear_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_stack_file_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
+def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:
     stacks = copy_of_the_stack(tmp_path)
     (stacks / "Pulumi.rehearsal.yaml").write_text("config: [")
     with pytest.raises(LabError, match=r"^\S+/Pulumi\.rehearsal\.yaml: not valid YAML at line 1") as caught:
@@ -79,13 +79,13 @@ def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
         pytest.param(
             "/redfish/v1/Systems/6058de92-e7e4-55e9-914d-943d53924e75",
             "",
-            r"install-config\.yaml: okd-master-0: the lab wants a system in bmc\.address\. Fix: end it with /redfish",
+            r"install-config\.yaml: okd-master-0: no system in bmc\.address\. Fix: end it with /redfish",
             id="no-system",
         ),
         pytest.param(
             "172.22.0.1:8443",
             "bmc.lab.test:8443",
-            r"install-config\.yaml: okd-master-0: the lab wants an IPv4 address in bmc\.address",
+            r"install-config\.yaml: okd-master-0: no IPv4 address in bmc\.address",
             id="bmc-by-name",
         ),
         pytest.param(
@@ -98,7 +98,7 @@ def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
         pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: not valid YAML at line", id="no-yaml"),
     ],
 )
-def test_what_the_lab_cannot_stand_in_for_is_one_clear_line(tmp_path: Path, old: str, new: str, why: str) -> None:
+def test_a_stack_that_the_lab_does_not_support_is_one_line(tmp_path: Path, old: str, new: str, why: str) -> None:
     stacks = copy_of_the_stack(tmp_path)
     path = stacks / "rehearsal" / "install-config.yaml"
     path.write_text(path.read_text().replace(old, new, 1))
@@ -117,8 +117,8 @@ def test_a_spare_host_and_one_without_a_login_are_refused(tmp_path: Path) -> Non
     path.write_text(yaml.safe_dump(config))
     with pytest.raises(LabError) as caught:
         load_site(stacks)
-    assert f"{path}: okd-master-0: the lab wants a login in this file. Fix: write bmc.username" in str(caught.value)
-    assert f"{path}: okd-worker-1: the lab wants a role for each host. Fix: write one" in str(caught.value)
+    assert f"{path}: okd-master-0: no BMC login in this file. Fix: write bmc.username" in str(caught.value)
+    assert f"{path}: okd-worker-1: no role; the lab needs one for each host. Fix: write one" in str(caught.value)
 
 
 def test_missing_install_config_is_named(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def content(resource: dict[str, Any]) -> bytes:
 
 
 def configs(config: str) -> list[str]:
-    """A config and, before it, those that it carries to be merged."""
+    """Return a config, and before it the configs that it merges."""
     merged = json.loads(config)["ignition"].get("config", {}).get("merge", [])
     carried = [content(each).decode() for each in merged if each["source"].startswith("data:")]
     return [*(inner for each in carried for inner in configs(each)), config]
@@ -71,18 +71,18 @@ def test_bootstrap_has_platform_none(payload: Payload) -> None:
     assert "apiServerInternalURI: https://api-int.okd.lab.test:6443\n" in text
 
 
-def test_the_programs_checks_pass(payload: Payload) -> None:
+def test_the_payload_passes_the_programs_checks(payload: Payload) -> None:
     contents = {name: getattr(payload, name).encode() for name in ("bootstrap", "master", "worker")}
     assert check_payload(Path("payload"), contents, load_site().plan.domain, datetime.now(UTC)) == []
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:
-    # fw_cfg is read in quadratic time under emulation.
+    # Under emulation, reading fw_cfg takes quadratic time.
     assert len(payload.bootstrap) < 100_000
 
 
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
-def test_nothing_overlaps_with_the_programs_own_names(payload: Payload, config: str) -> None:
+def test_no_name_collides_with_the_programs_own(payload: Payload, config: str) -> None:
     text = getattr(payload, config)
     assert all(path.startswith(OURS) or path in READ_BY_THE_PROGRAM for path in files(text))
     assert all(
@@ -92,14 +92,14 @@ def test_nothing_overlaps_with_the_programs_own_names(payload: Payload, config: 
 
 
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
-def test_keys_are_for_root_alone(payload: Payload, config: str) -> None:
+def test_only_root_can_read_the_keys(payload: Payload, config: str) -> None:
     keys = [file for file in files(getattr(payload, config)).values() if b"PRIVATE KEY" in content(file["contents"])]
     assert keys
     assert all(file["mode"] == 0o600 for file in keys)
 
 
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
-def test_core_is_let_in_by_the_sites_key_as_by_the_installer(payload: Payload, config: str) -> None:
+def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     site = load_site()
     assert users(getattr(payload, config)) == [{"name": "core", "sshAuthorizedKeys": [site.ssh_key]}]
     assert users(getattr(make_payload(replace(site, ssh_key="")), config)) == []
@@ -107,12 +107,12 @@ def test_core_is_let_in_by_the_sites_key_as_by_the_installer(payload: Payload, c
 
 @needs_validate
 @pytest.mark.parametrize("config", [each.name for each in fields(Payload)])
-def test_ignition_takes_it_without_a_warning(payload: Payload, config: str) -> None:
+def test_ignition_accepts_each_config_without_a_warning(payload: Payload, config: str) -> None:
     assert "".join(map(validate, configs(getattr(payload, config)))) == ""
 
 
-def test_control_plane_is_given_what_it_serves_in_turn(payload: Payload, tmp_path: Path) -> None:
-    """The script that puts the config together, run with the files that the config itself brings."""
+def test_the_config_server_gives_the_control_plane_the_config_it_will_serve(payload: Payload, tmp_path: Path) -> None:
+    """The script that composes the config runs with the files that the config itself contains."""
     given = files(payload.role_master)
     script = content(given["/usr/local/bin/lab-config-server.sh"]["contents"]).decode()
     for name in ("master.frame", "master.ign.gz"):
@@ -142,7 +142,7 @@ def test_members_know_when_to_remove_the_bootstrap(payload: Payload) -> None:
     ]
 
 
-def test_written_files_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_written_files(tmp_path: Path) -> None:
     out = tmp_path / "payload"
     write_payload(load_site(), out)
     write_payload(load_site(), out)
@@ -153,7 +153,7 @@ def test_written_files_are_for_their_owner_alone(tmp_path: Path) -> None:
     }
 
 
-def test_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LabError, match="name another folder with --out"):
+    with pytest.raises(LabError, match="Fix: name another folder with --out"):
         write_payload(load_site(), tmp_path / "file" / "payload")

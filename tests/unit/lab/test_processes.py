@@ -21,7 +21,7 @@ def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def test_daemon_is_known_by_its_record_and_ended_by_its_id(
+def test_a_daemon_is_found_by_its_record_and_ended_by_its_id(
     sleeper: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "PID", tmp_path)
@@ -33,7 +33,7 @@ def test_daemon_is_known_by_its_record_and_ended_by_its_id(
     daemon.stop()
 
 
-def test_reused_id_is_not_taken_for_the_daemon(
+def test_a_process_with_a_reused_id_is_not_ended(
     sleeper: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "PID", tmp_path)

@@ -1,4 +1,4 @@
-"""What the rehearsal leaves behind."""
+"""The files that the rehearsal keeps."""
 
 from pathlib import Path
 

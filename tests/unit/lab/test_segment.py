@@ -1,4 +1,4 @@
-"""Who answers an address, as the rehearsal's proofs ask: real kernels on a bridge, a real HTTPS server."""
+"""Which machines answer an address, for the rehearsal's proofs: real kernels on a bridge, a real HTTPS server."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ needs_arping = pytest.mark.skipif(shutil.which("arping") is None, reason="arping
 
 
 def with_holders(ask: Callable[[], T], *macs: str) -> T:
-    """What `ask` gives on a segment where each of these machines has the VIP."""
+    """Return the result of `ask` on a segment on which each of these machines has the VIP."""
 
     def inside() -> T:
         ip("link add lan type bridge")
@@ -42,7 +42,7 @@ def test_every_machine_that_answers_is_seen(macs: tuple[str, ...]) -> None:
 
 
 @needs_root
-def test_the_interface_is_the_one_on_that_network() -> None:
+def test_the_interface_is_the_one_on_the_network_of_the_address() -> None:
     assert with_holders(lambda: interface_to(VIP)) == "lan"
 
 
@@ -63,7 +63,7 @@ def test_an_address_of_another_network_is_refused(address: str, why: str) -> Non
 
 @needs_root
 @needs_arping
-def test_an_interface_that_cannot_be_asked_is_no_interface_where_nobody_answers() -> None:
+def test_an_interface_that_cannot_be_probed_is_an_error() -> None:
     def ask() -> None:
         with pytest.raises(LabError, match="arping"):
             answering_macs("127.0.0.1")
@@ -77,14 +77,14 @@ def server(certificate: str) -> Iterator[HttpsServer]:
         yield server
 
 
-def test_a_get_goes_to_the_address_by_the_name_of_the_url(server: HttpsServer) -> None:
+def test_a_get_goes_to_the_address_with_the_name_of_the_url(server: HttpsServer) -> None:
     url = f"https://api.okd.lab.test:{server.port}/readyz"
     assert status(url, "127.0.0.1", authority("test-ca").pem) == 200
     assert server.names == ["api.okd.lab.test"]
     assert server.requests[0].startswith(b"GET /readyz HTTP/1.1\r\nHost: api.okd.lab.test:")
 
 
-def test_a_refusal_is_its_status(certificate: str) -> None:
+def test_a_refused_get_returns_its_status(certificate: str) -> None:
     with https_server(certificate, UNAVAILABLE) as server:
         url = f"https://api.okd.lab.test:{server.port}/readyz"
         assert status(url, "127.0.0.1", authority("test-ca").pem) == 503
@@ -95,7 +95,7 @@ def test_a_refusal_is_its_status(certificate: str) -> None:
     [("api.okd.lab.test", "another-ca"), ("api-int.okd.lab.test", "test-ca")],
     ids=["other-ca", "other-name"],
 )
-def test_a_certificate_that_does_not_fit_is_no_answer(server: HttpsServer, name: str, ca: str) -> None:
+def test_a_wrong_certificate_is_no_answer(server: HttpsServer, name: str, ca: str) -> None:
     assert status(f"https://{name}:{server.port}/readyz", "127.0.0.1", authority(ca).pem) == 0
 
 

@@ -1,4 +1,4 @@
-"""What the lab makes of the plan: the site's DHCP and DNS, the BMC's servers, their domains."""
+"""The lab's site, made from the plan: DHCP and DNS, the BMC's servers, their domains."""
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_the_provisioner_has_the_first_address_of_the_machine_network(site: Site
     assert str(network.provisioner_address(site.plan)) == "192.168.111.1/24"
 
 
-def test_the_bmc_shows_the_servers_and_no_other_machine(site: Site) -> None:
+def test_the_bmc_lists_only_the_servers(site: Site) -> None:
     settings: dict[str, object] = {}
     exec(bmc._config(site), settings)  # noqa: S102  (as the emulator reads it)
     assert settings["SUSHY_EMULATOR_ALLOWED_INSTANCES"] == [
@@ -57,7 +57,7 @@ def test_the_bmc_shows_the_servers_and_no_other_machine(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("index", "memory_mib"), [(0, "320"), (4, "1100")], ids=["by-dhcp", "static"])
-def test_a_domain_is_the_server_of_the_plan(site: Site, index: int, memory_mib: str) -> None:
+def test_a_domain_has_the_values_of_its_server(site: Site, index: int, memory_mib: str) -> None:
     server = site.plan.servers[index]
     text = libvirtd._server_xml(server, site.uuids[server.name], Path("/disk"))
     domain = ET.fromstring(text)  # noqa: S314  (our own)

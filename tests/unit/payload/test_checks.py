@@ -1,4 +1,4 @@
-"""Whether a payload fits this cluster and this hour: each fault is one line that names the file, with its fix."""
+"""Whether a payload belongs to this cluster and is still valid: each fault is one line with its file and fix."""
 
 import base64
 import gzip
@@ -99,32 +99,32 @@ def test_a_good_payload_has_no_fault(change: Callable[[Files], object]) -> None:
 
 FAULTS = [
     pytest.param(
-        lambda f: f.update(worker=b"{"), "worker.ign: no Ignition config (Invalid JSON", TAKE, id="no-json"
+        lambda f: f.update(worker=b"{"), "worker.ign: not an Ignition config (Invalid JSON", TAKE, id="no-json"
     ),
     pytest.param(
-        lambda f: f.update(bootstrap=b""), "bootstrap.ign: no Ignition config (Invalid JSON", TAKE, id="empty"
+        lambda f: f.update(bootstrap=b""), "bootstrap.ign: not an Ignition config (Invalid JSON", TAKE, id="empty"
     ),
     pytest.param(
-        lambda f: f.update(master=[]), "master.ign: no Ignition config (Input should be", TAKE, id="a-list"
+        lambda f: f.update(master=[]), "master.ign: not an Ignition config (Input should be", TAKE, id="a-list"
     ),
     pytest.param(
         lambda f: f["master"]["ignition"].pop("version"),
-        "master.ign: no Ignition config (ignition.version: Field required", TAKE,
+        "master.ign: not an Ignition config (ignition.version: Field required", TAKE,
         id="no-version",
     ),
     pytest.param(
         lambda f: f["bootstrap"]["storage"].update(files=[{"path": 7}]),
-        "bootstrap.ign: no Ignition config (storage.files.0.path: ", TAKE,
+        "bootstrap.ign: not an Ignition config (storage.files.0.path: ", TAKE,
         id="another-shape",
     ),
     pytest.param(
         lambda f: f["master"]["ignition"].update(version="2.2.0"),
-        "master.ign: ignition.version is 2.2.0, 3.x is wanted", "openshift-install 4.6 or newer",
+        "master.ign: ignition.version is 2.2.0, not 3.x", "openshift-install, 4.6 or newer",
         id="spec-2",
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, manifest("BareMetal")),
-        "bootstrap.ign: generated for platform BareMetal, None is wanted", GENERATE,
+        "bootstrap.ign: generated for platform BareMetal, not for None", GENERATE,
         id="platform-baremetal",
     ),
     pytest.param(
@@ -134,7 +134,7 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, "a: b: c"),
-        f"bootstrap.ign: {MANIFEST} in it is not an infrastructure manifest (no YAML)", TAKE,
+        f"bootstrap.ign: {MANIFEST} in it is not an infrastructure manifest (not YAML)", TAKE,
         id="manifest-is-no-yaml",
     ),
     pytest.param(
@@ -154,17 +154,18 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, manifest(domain="old.lab.test")),
-        f"bootstrap.ign: of another cluster: it names api-int.old.lab.test, the plan api-int.{DOMAIN}", GENERATE,
+        f"bootstrap.ign: of another cluster: it names api-int.old.lab.test, the plan names api-int.{DOMAIN}",
+        GENERATE,
         id="bootstrap-of-another-cluster",
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, manifest().replace("//api.okd", "//api.old")),
-        f"bootstrap.ign: of another cluster: it names api.old.lab.test, the plan api.{DOMAIN}", GENERATE,
+        f"bootstrap.ign: of another cluster: it names api.old.lab.test, the plan names api.{DOMAIN}", GENERATE,
         id="another-outer-name",
     ),
     pytest.param(
         lambda f: pointing(f, "worker", "https://api-int.old.lab.test:22623/config/worker"),
-        f"worker.ign: of another cluster: it names api-int.old.lab.test, the plan api-int.{DOMAIN}", GENERATE,
+        f"worker.ign: of another cluster: it names api-int.old.lab.test, the plan names api-int.{DOMAIN}", GENERATE,
         id="pointer-of-another-cluster",
     ),
     pytest.param(
@@ -206,7 +207,7 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: put(f, f"{TLS}/sub/x.crt", certificate("x", MADE, MADE + timedelta(minutes=60))),
-        "bootstrap.ign: useless since 2026-11-20 15:03 UTC, when the first of its certificates ended "
+        "bootstrap.ign: useless since 2026-11-20 15:03 UTC, when the first of its certificates expired "
         f"({TLS}/sub/x.crt). Fix: ",
         ANEW,
         id="an-ended-certificate",
@@ -218,8 +219,8 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: put(f, f"{TLS}/x.crt", certificate("x", NOW + timedelta(minutes=1))),
-        f"bootstrap.ign: good only from 2026-11-20 16:04 UTC on ({TLS}/x.crt), here it is 2026-11-20 16:03",
-        "set the clock of this host right",
+        f"bootstrap.ign: not valid before 2026-11-20 16:04 UTC ({TLS}/x.crt), but the time here is 2026-11-20 16:03",
+        "correct the clock of this host",
         id="a-coming-certificate",
     ),
     pytest.param(
@@ -256,20 +257,20 @@ def test_a_fault_is_one_line_with_the_file_and_its_fix(
     assert "BEGIN" not in line
 
 
-def test_the_files_of_a_day_ago_are_useless_since_the_first_certificate_ended() -> None:
+def test_a_payload_has_expired_once_its_first_certificate_has() -> None:
     last = MADE + timedelta(days=1)
     assert lines_of(payload(), last) == []
     (line,) = lines_of(payload(), last + timedelta(seconds=1))
     assert "useless since 2026-11-21 14:03 UTC" in line
 
 
-def test_production_is_not_concerned_with_an_old_bootstrap() -> None:
+def test_an_expired_bootstrap_is_no_fault_in_production() -> None:
     contents = payload()
     del contents["bootstrap"]
     assert lines_of(contents, MADE + timedelta(days=400)) == []
 
 
-def test_the_pointers_alone_must_have_one_ca() -> None:
+def test_pointers_without_a_bootstrap_must_share_one_ca() -> None:
     contents = payload(lambda f: trusting(f, "worker", certificate("another-root")))
     del contents["bootstrap"]
     (line,) = lines_of(contents)
@@ -288,7 +289,7 @@ def test_all_faults_are_found_at_once() -> None:
     assert [line[: len(start)] for line, start in zip(seen, starts, strict=True)] == starts
 
 
-def test_a_bootstrap_is_read_on_its_day_and_no_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_bootstrap_is_refused_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     FOLDER.mkdir(parents=True)
     content = payload()["bootstrap"]

@@ -1,4 +1,4 @@
-"""The kubeconfig that the installer wrote, beside a stack's payload."""
+"""The installer's kubeconfig, beside a stack's payload."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from wires.api.kubernetes import KubeApi
 DOMAIN = "okd.lab.test"
 
 
-def test_where_no_kubeconfig_is_none_is_read(payload: Path) -> None:
+def test_a_missing_kubeconfig_is_none(payload: Path) -> None:
     assert read_kubeconfig("prod") is None
     payload.mkdir(parents=True)
     assert read_kubeconfig("prod") is None
@@ -47,7 +47,7 @@ def no_authority(content: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("spoil", [no_user, two_users, no_key, key_of_another, no_base64, no_authority])
-def test_one_that_is_of_no_use_is_refused_without_a_word_of_it(
+def test_an_unusable_kubeconfig_is_refused_without_its_content(
     spoil: Callable[[dict[str, Any]], None], payload: Path
 ) -> None:
     content = kubeconfig(authority("test-ca"))
@@ -60,20 +60,20 @@ def test_one_that_is_of_no_use_is_refused_without_a_word_of_it(
 
 
 @pytest.mark.parametrize("content", ["", "- a", "a: b: c", "\x00"], ids=["empty", "list", "no-yaml", "binary"])
-def test_what_is_no_kubeconfig_is_refused(content: str, payload: Path) -> None:
+def test_a_file_that_is_no_kubeconfig_is_refused(content: str, payload: Path) -> None:
     write_kubeconfig(payload).write_text(content)
     with pytest.raises(PayloadError, match="take the file that openshift-install wrote, or remove it"):
         read_kubeconfig("prod")
 
 
-def test_one_that_cannot_be_read_is_refused(payload: Path) -> None:
+def test_an_unreadable_kubeconfig_is_refused(payload: Path) -> None:
     write_kubeconfig(payload).unlink()
     (payload / "auth" / "kubeconfig").mkdir()
     with pytest.raises(PayloadError, match="cannot be read"):
         read_kubeconfig("prod")
 
 
-def test_the_key_is_in_nothing_that_is_printed(payload: Path) -> None:
+def test_the_key_is_in_no_repr(payload: Path) -> None:
     write_kubeconfig(payload)
     found = read_kubeconfig("prod")
     assert found

@@ -1,4 +1,4 @@
-"""The install-config of platform none: the same cluster, and nothing that only platform baremetal knows."""
+"""The install-config of platform none: the same cluster, without the settings of platform baremetal."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def made(change: Change = lambda _: None) -> dict[str, Any]:
-    """What is written for the rehearsal's file after a change that leaves it good."""
+    """Return the config written for the rehearsal's file after a valid change."""
     config = plans.install_config()
     change(config)
     text = yaml.safe_dump(config)
@@ -48,11 +48,11 @@ def test_no_login_of_a_bmc_is_left() -> None:
         pytest.param("metadata", {"name": "okd", "labels": {"born": "2026-01-01"}}, id="a-date-stays-text"),
     ],
 )
-def test_the_rest_of_a_file_stays(key: str, value: Any) -> None:
+def test_other_keys_of_a_file_are_kept(key: str, value: Any) -> None:
     assert made(lambda config: config.update({key: value}))[key] == value
 
 
-def test_networking_is_in_todays_spellings() -> None:
+def test_networking_uses_the_current_spellings() -> None:
     old = {
         "type": "OVNKubernetes",
         "machineCIDR": "192.168.111.0/24",
@@ -72,7 +72,7 @@ def test_machine_pools_lose_their_platform() -> None:
     assert "platform" not in written["compute"][0]
 
 
-def test_compute_gets_the_architecture_that_platform_none_wants() -> None:
+def test_compute_gets_the_architecture_of_the_control_plane() -> None:
     def change(config: dict[str, Any]) -> None:
         config["controlPlane"]["architecture"] = "amd64"
         config["compute"][0]["architecture"] = "arm64"
@@ -80,14 +80,14 @@ def test_compute_gets_the_architecture_that_platform_none_wants() -> None:
     assert made(change)["compute"][0]["architecture"] == "amd64"
 
 
-def test_the_capability_that_only_platform_baremetal_needs_is_taken_out() -> None:
+def test_the_capability_baremetal_is_removed() -> None:
     names = ["baremetal", "MachineAPI", "Ingress", "CloudCredential"]
     capabilities = {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": names}
     written = made(lambda config: config.update(capabilities=capabilities))["capabilities"]
     assert written == {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": names[1:]}
 
 
-def test_a_control_plane_of_two_keeps_the_fencing_that_it_needs_on_platform_none_as_well() -> None:
+def test_a_control_plane_of_two_keeps_its_fencing() -> None:
     address = "redfish+https://10.0.0.{}/redfish/v1/Systems/1"
     logins = [
         {"hostName": f"m{number}", "username": "a", "password": "b", "address": address.format(number)}

@@ -1,4 +1,4 @@
-"""The payload's files: found by convention, pinned by digest; and the CA in those that send a machine on."""
+"""The payload's files: found by convention, pinned by digest; and the CA in the pointer configs."""
 
 import base64
 import hashlib
@@ -54,13 +54,15 @@ def test_a_pinned_payload_is_read() -> None:
             "lab",
             "master",
             "0" * 64,
-            f"stacks/lab/payload/master.ign: sha256 is {SHA256}, the stack pins {'0' * 64}. Fix: put the pinned one "
+            f"stacks/lab/payload/master.ign: sha256 is {SHA256}, the stack pins {'0' * 64}. Fix: put the pinned file "
             f"there, or pin this one: `pulumi config set --path payload.master {SHA256}`",
             id="another-one",
         ),
     ],
 )
-def test_a_payload_that_is_not_the_pinned_one_is_one_line(stack: str, name: str, pinned: str, line: str) -> None:
+def test_a_payload_with_another_digest_than_the_pinned_one_is_one_line(
+    stack: str, name: str, pinned: str, line: str
+) -> None:
     with pytest.raises(PayloadError) as caught:
         read_payload(stack, name, pinned)
     assert str(caught.value) == line
@@ -91,6 +93,6 @@ def test_the_ca_is_the_one_in_the_pointer(kind: str) -> None:
         pytest.param(config_with_ca("https://ca.example/ca.crt"), id="a-url"),
     ],
 )
-def test_a_pointer_without_a_ca_is_one_clean_line(content: bytes) -> None:
+def test_a_pointer_without_a_ca_is_one_line(content: bytes) -> None:
     with pytest.raises(PayloadError, match=r"^payload: .*openshift-install wrote$"):
         payload_ca(content)

@@ -1,4 +1,4 @@
-"""The plainest client of a fake BMC: what it gets is what was sent."""
+"""The plainest client of a fake BMC, which gets exactly the bytes that were sent."""
 
 import http.client
 import json
@@ -20,14 +20,14 @@ ISO_BYTES = 150_000
 
 @dataclass
 class Raw:
-    """One keep-alive connection to one BMC, opened by the first request, and anew after it broke."""
+    """One keep-alive connection to one BMC, opened by the first request, and reopened after it broke."""
 
     connection: http.client.HTTPConnection
     vendor: Vendor
     login: dict[str, str]
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        """Status and document."""
+        """Send a request, and return status and document."""
         text = None if body is None else json.dumps(body)
         try:
             self.connection.request(method, path, text, self.login | headers)
@@ -39,7 +39,7 @@ class Raw:
         return answer.status, json.loads(content) if content else None
 
     def get(self, path: str = "") -> Any:
-        """A document; the system's by default."""
+        """Return a document; the system's by default."""
         status, document = self.ask("GET", path or self.vendor.system_path)
         assert status == 200, document
         return document
@@ -65,7 +65,7 @@ class Raw:
 
 @contextmanager
 def raw(fleet: Fleet, host: int = 0) -> Iterator[Raw]:
-    """Talk to a host."""
+    """Open a client of a host's BMC."""
     options = fleet.options
     login = b64encode(f"{options.username}:{options.password}".encode()).decode()
     context = ssl.create_default_context(cadata=fleet.ca)
@@ -84,7 +84,7 @@ def raw(fleet: Fleet, host: int = 0) -> Iterator[Raw]:
 
 @contextmanager
 def medium(folder: Path) -> Iterator[str]:
-    """URL of an ISO on our own media server."""
+    """Serve an ISO on the program's media server, and return its URL."""
     base = folder / "base.iso"
     base.write_bytes(bytes(ISO_BYTES))
     with MediaServer("127.0.0.1", 0) as server:
@@ -92,7 +92,7 @@ def medium(folder: Path) -> Iterator[str]:
 
 
 def ready(fleet: Fleet, host: int = 0) -> int:
-    """Status of /readyz at the API of a host."""
+    """Return the status of /readyz at the API of a host."""
     context = ssl.create_default_context(cadata=fleet.ca)
     connection = http.client.HTTPSConnection(fleet.node(host), 6443, timeout=5, context=context)
     try:

@@ -1,4 +1,4 @@
-"""The fake fleet, where it could be wrong without anybody noticing: time by requests, what boots, counts, vendors."""
+"""The fake fleet's parts that could be wrong unnoticed: time by requests, boot targets, counts, vendors."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_change_of_power_shows_in_the_answer_after_the_next_n(requests: int) -
         assert [bmc.power() for _ in range(requests + 1)] == ["PoweringOff"] * requests + ["Off"]
 
 
-def test_a_request_to_one_host_moves_no_other() -> None:
+def test_a_request_to_one_host_changes_no_other() -> None:
     with running(Options(hosts=2, tls=False)) as fleet, raw(fleet, 0) as first, raw(fleet, 1) as second:
         assert first.reset("On") == 204
         for _ in range(5):
@@ -70,7 +70,7 @@ def test_a_server_installs_from_the_virtual_cd_and_then_runs_from_its_disk(iso: 
         assert ready(fleet) == 503
 
 
-def test_what_it_cannot_read_installs_nothing(iso: str) -> None:
+def test_an_unreadable_image_installs_nothing(iso: str) -> None:
     with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
         fleet.change(image=f"{iso}x", target="Cd", enabled="Once")
         assert bmc.reset("On") == 204
@@ -97,7 +97,7 @@ def test_a_server_that_is_switched_off_in_the_middle_has_not_installed(iso: str)
         ({"image": URL, "disk": URL, "target": "Cd", "enabled": "Once", "ignores_once": True}, "disk"),
     ],
 )
-def test_what_is_booted(state: dict[str, object], booted: str) -> None:
+def test_the_boot_target_follows_from_override_media_and_disk(state: dict[str, object], booted: str) -> None:
     with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
         fleet.change(**state)
         bmc.reset("On"), bmc.power(), bmc.power()
@@ -105,7 +105,7 @@ def test_what_is_booted(state: dict[str, object], booted: str) -> None:
 
 
 @pytest.mark.parametrize(("enabled", "keeps"), [("Continuous", False), ("Once", True)])
-def test_an_override_that_is_not_used_up(iso: str, enabled: str, keeps: bool) -> None:
+def test_an_override_can_survive_a_boot(iso: str, enabled: str, keeps: bool) -> None:
     with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
         fleet.change(image=iso, target="Cd", enabled=enabled, keeps_once=keeps)
         for _ in range(2):
@@ -132,7 +132,7 @@ def test_everything_is_counted() -> None:
         assert (fleet.total().requests, fleet.figures().writes) == (0, [])
 
 
-def test_requests_of_several_connections_are_served_in_turn_and_their_peak_is_seen() -> None:
+def test_requests_of_several_connections_are_served_in_turn_and_their_peak_is_counted() -> None:
     with running(Options(tls=False, pace=Pace(by_requests=False, latency_s=(0.05, 0.05)))) as fleet:
 
         def read() -> None:
@@ -160,7 +160,7 @@ def test_each_host_is_another_machine(vendors: Fleet) -> None:
 
 
 @pytest.mark.parametrize("path", ["/redfish/v1/Systems", "/redfish/v1/Systems/1", SESSIONS])
-def test_a_stranger_reads_the_root_alone(vendors: Fleet, path: str) -> None:
+def test_without_a_login_only_the_root_is_readable(vendors: Fleet, path: str) -> None:
     with raw(vendors) as bmc:
         bmc.login = {"Authorization": "Basic YWRtaW46d3Jvbmc="}
         assert bmc.ask("GET", "/redfish/v1/")[0] == 200
@@ -208,7 +208,7 @@ def test_dell10_boots_slot_1_writes_boot_in_settings_and_refuses_on_right_after_
         assert [bmc.reset("On") for _ in range(4)] == [409, 409, 409, 204]
 
 
-def test_hpe_wants_a_body_has_no_media_to_eject_and_takes_no_boot_in_post(vendors: Fleet) -> None:
+def test_hpe_requires_a_body_and_refuses_an_empty_eject_and_boot_changes_in_post(vendors: Fleet) -> None:
     with raw(vendors, number("hpe")) as bmc:
         assert bmc.media("Eject") == 415
         assert bmc.media("Eject", body={}) == 400
@@ -249,7 +249,7 @@ def test_only_the_right_slot_takes_media(vendors: Fleet, vendor: str, slot: str,
         assert bmc.media("Insert", slot, {"Image": URL}) == status
 
 
-def test_old_lenovo_is_patched_and_wants_the_etag(vendors: Fleet) -> None:
+def test_old_lenovo_inserts_media_by_patch_and_requires_the_etag(vendors: Fleet) -> None:
     with raw(vendors, number("lenovo_patch")) as bmc:
         assert "Actions" not in bmc.drive()
         path, load = f"{bmc.vendor.media_path}/EXT1", {"Image": URL, "Inserted": True, "WriteProtected": True}
@@ -261,7 +261,7 @@ def test_old_lenovo_is_patched_and_wants_the_etag(vendors: Fleet) -> None:
         assert not bmc.drive()["Inserted"]
 
 
-def test_ami_lists_no_drive_before_media_are_enabled_and_wants_boot_whole(vendors: Fleet) -> None:
+def test_ami_lists_no_drive_before_media_are_enabled_and_requires_the_whole_boot_object(vendors: Fleet) -> None:
     with raw(vendors, number("ami")) as bmc:
         assert bmc.get(bmc.vendor.media_path)["Members"] == []
         assert bmc.media("Insert", body={"Image": URL}) == 404
@@ -273,14 +273,14 @@ def test_ami_lists_no_drive_before_media_are_enabled_and_wants_boot_whole(vendor
         assert bmc.boot(FROM_CD, **ANY_TAG) == 204
 
 
-def test_openbmc_lists_a_system_that_is_none(vendors: Fleet) -> None:
+def test_openbmc_lists_a_member_that_is_no_server(vendors: Fleet) -> None:
     with raw(vendors, number("openbmc")) as bmc:
         first, second = (member["@odata.id"] for member in bmc.get("/redfish/v1/Systems")["Members"])
         assert "Boot" not in bmc.get(first)
         assert "Boot" in bmc.get(second)
 
 
-def test_by_seconds_a_server_needs_no_request_to_go_on_also_in_a_process_of_its_own(iso: str) -> None:
+def test_in_real_time_a_server_progresses_without_requests_also_in_its_own_process(iso: str) -> None:
     quick = (0.01, 0.02)
     pace = Pace(by_requests=False, power=quick, install=quick, boot=quick, latency_s=(0.001, 0.002))
     with running_apart(Options(pace=pace)) as fleet, raw(fleet) as bmc:

@@ -1,4 +1,4 @@
-"""A client that knows nothing of the fake: sushy with its defaults. Our own wire: test_server_faults.py."""
+"""An independent client: sushy with its defaults. The program's own client: test_server_faults.py."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def iso(tmp_path: Path) -> Iterator[str]:
 
 
 def insert(drives: list[Any], url: str) -> Any:
-    """Try one disc drive after the other, as a client must that knows no vendor."""
+    """Try one CD drive after the other, as a client must that knows no vendor."""
     for drive in drives:
         if sushy.VirtualMediaType.CD not in drive.media_types:
             continue

@@ -1,4 +1,4 @@
-"""The script of faults: each kind as a plain client sees it, where it strikes, and whether the write was done."""
+"""Scripted faults: each kind as a plain client sees it, when it occurs, and whether the write took effect."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ SYSTEM = "/redfish/v1/Systems/1"
 READ = f"GET {SYSTEM}$"
 RESET = "POST .*ComputerSystem.Reset"
 BROKEN = (ConnectionError, ssl.SSLEOFError)
-"""An RST, as a client sees it that reads, or writes through TLS."""
+"""The errors by which a client sees an RST: while reading, or while writing through TLS."""
 URL = "http://192.0.2.1/x.iso"
 
 
@@ -51,7 +51,7 @@ def test_an_answer_that_never_comes(fleet: Fleet, bmc: Raw, kind: str, error: ty
     assert bmc.power() == ("PoweringOn" if applied else "Off")
 
 
-def test_a_connection_that_is_refused_until_told(fleet: Fleet, bmc: Raw) -> None:
+def test_connections_are_refused_until_the_fault_ends(fleet: Fleet, bmc: Raw) -> None:
     bmc.power()
     fleet.change(0, listening=False)
     with pytest.raises(BROKEN):
@@ -129,13 +129,15 @@ def error(bmc: Raw) -> None:
         ("error", error),
     ],
 )
-def test_a_body_that_is_no_resource(fleet: Fleet, bmc: Raw, kind: str, seen: Callable[[Raw], None]) -> None:
+def test_an_answer_can_have_a_body_that_is_no_resource(
+    fleet: Fleet, bmc: Raw, kind: str, seen: Callable[[Raw], None]
+) -> None:
     fleet.fault(Fault(READ, kind, times=1))
     seen(bmc)
     assert bmc.power() == "Off"
 
 
-def test_a_drip_is_a_byte_at_a_time_and_all_of_it(fleet: Fleet, bmc: Raw) -> None:
+def test_a_drip_sends_the_whole_answer_byte_by_byte(fleet: Fleet, bmc: Raw) -> None:
     whole = bmc.get()
     fleet.fault(Fault(READ, "drip", times=1, every_s=0.0001))
     start = time.monotonic()
@@ -143,7 +145,7 @@ def test_a_drip_is_a_byte_at_a_time_and_all_of_it(fleet: Fleet, bmc: Raw) -> Non
     assert time.monotonic() - start > 0.1, "1000 bytes and more"
 
 
-def test_a_fault_strikes_as_often_and_as_late_as_the_script_says_and_only_there(fleet: Fleet, bmc: Raw) -> None:
+def test_a_fault_occurs_only_where_when_and_as_often_as_scripted(fleet: Fleet, bmc: Raw) -> None:
     fleet.fault(
         Fault(READ, "status", skip=1, times=2, status=500), Fault(READ, "status", times=1, status=404), hosts=(0,)
     )
@@ -170,7 +172,7 @@ def test_another_machine_answers(fleet: Fleet, bmc: Raw) -> None:
 
 
 @pytest.mark.parametrize("inserted", [True, False])
-def test_inserted_lies(fleet: Fleet, bmc: Raw, inserted: bool) -> None:
+def test_inserted_can_be_reported_wrongly(fleet: Fleet, bmc: Raw, inserted: bool) -> None:
     fleet.change(image="" if inserted else URL)
     fleet.fault(Fault("GET .*/Cd$", "says", says={"Inserted": inserted}))
     assert bmc.drive()["Inserted"] is inserted
@@ -184,7 +186,7 @@ def test_the_power_is_stuck(fleet: Fleet, bmc: Raw) -> None:
     assert (fleet.figures().resets, len(fleet.figures().writes)) == ({}, 1)
 
 
-def test_somebody_inserts_a_medium_at_a_given_moment(fleet: Fleet, bmc: Raw) -> None:
+def test_a_medium_can_be_inserted_at_a_given_moment(fleet: Fleet, bmc: Raw) -> None:
     fleet.fault(Fault("POST .*InsertMedia", "inserted", times=1, url="http://192.0.2.9/theirs.iso"))
     assert not bmc.drive()["Inserted"]
     assert bmc.media("Insert", body={"Image": URL}) == 409
@@ -201,7 +203,7 @@ def test_sessions_are_forgotten(fleet: Fleet, bmc: Raw) -> None:
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_the_bmc_starts_again_in_the_middle(fleet: Fleet, bmc: Raw, keeps: bool) -> None:
+def test_the_bmc_restarts_in_the_middle(fleet: Fleet, bmc: Raw, keeps: bool) -> None:
     fleet.change(0, image=URL, target="Cd", enabled="Once", power="On")
     fleet.fault(Fault(RESET, "reboot", times=1, connections=2, requests=2, status=404, keeps=keeps, applied=True))
     for _ in range(3):
@@ -211,7 +213,7 @@ def test_the_bmc_starts_again_in_the_middle(fleet: Fleet, bmc: Raw, keeps: bool)
     state = fleet.state()
     assert (state.image, state.target) == ((URL, "Cd") if keeps else ("", "None"))
     assert fleet.figures().resets == {"ForceOff": 1}
-    assert state.power == "Off", "its server does not notice"
+    assert state.power == "Off", "the restart of the BMC does not affect its server"
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_the_bmc_starts_again_in_the_middle(fleet: Fleet, bmc: Raw, keeps: bool)
         ("other authority", "unable to get local issuer certificate"),
     ],
 )
-def test_a_certificate_that_is_not_to_be_trusted(certificate: str, reason: str) -> None:
+def test_the_bmc_can_show_an_untrusted_certificate(certificate: str, reason: str) -> None:
     with running(Options(hosts=2)) as fleet, raw(fleet) as bmc:
         bmc.power()
         fleet.change(0, certificate=certificate)

@@ -1,4 +1,4 @@
-"""What is filled in where a file says nothing, as pkg/types/defaults and baremetal/defaults of the installer do."""
+"""The defaults of missing keys, as in pkg/types/defaults and baremetal/defaults of the installer."""
 
 from operator import attrgetter
 from typing import Any
@@ -17,7 +17,7 @@ from cluster.install_config.schema import (
 
 
 def filled(**baremetal: Any) -> BareMetal:
-    """The platform section with its gaps filled."""
+    """Return the platform section with its defaults."""
     return with_defaults(InstallConfig(platform=Platform(baremetal=BareMetal(**baremetal)))).baremetal
 
 
@@ -43,7 +43,7 @@ def filled(**baremetal: Any) -> BareMetal:
         pytest.param("platform.baremetal", None, id="platform"),
     ],
 )
-def test_a_file_that_says_nothing(path: str, value: object) -> None:
+def test_a_missing_key_gets_its_default(path: str, value: object) -> None:
     assert attrgetter(path)(with_defaults(InstallConfig())) == value
 
 
@@ -67,7 +67,7 @@ def test_a_file_that_says_nothing(path: str, value: object) -> None:
         pytest.param("load_balancer", None, id="loadBalancer"),
     ],
 )
-def test_a_platform_that_says_nothing(path: str, value: object) -> None:
+def test_a_missing_key_of_the_platform_gets_its_default(path: str, value: object) -> None:
     assert attrgetter(path)(filled()) == value
 
 
@@ -137,11 +137,13 @@ def test_a_platform_that_says_nothing(path: str, value: object) -> None:
         ),
     ],
 )
-def test_the_provisioning_network_in_its_modes(said: dict[str, Any], path: str, value: object) -> None:
+def test_the_defaults_of_the_provisioning_network_depend_on_its_mode(
+    said: dict[str, Any], path: str, value: object
+) -> None:
     assert attrgetter(path)(filled(**said)) == value
 
 
-def test_what_a_file_says_stays() -> None:
+def test_a_given_key_keeps_its_value() -> None:
     said: dict[str, Any] = {
         "libvirt_uri": "qemu+ssh://kni@hypervisor.test/system",
         "external_bridge": "br0",
@@ -174,16 +176,16 @@ def test_what_a_file_says_stays() -> None:
         pytest.param((MachinePool(),), [("", 3), ("worker", 3)], id="without-a-name"),
     ],
 )
-def test_compute_has_a_pool_of_workers(said: tuple[MachinePool, ...], pools: list[tuple[str, int]]) -> None:
+def test_compute_gets_a_worker_pool_by_default(said: tuple[MachinePool, ...], pools: list[tuple[str, int]]) -> None:
     assert [(pool.name, pool.replicas) for pool in with_defaults(InstallConfig(compute=said)).compute] == pools
 
 
-def test_an_arbiter_is_none_unless_it_says_how_many() -> None:
+def test_an_arbiter_pool_without_replicas_has_none() -> None:
     arbiter = with_defaults(InstallConfig(arbiter=MachinePool(name="arbiter"))).arbiter
     assert arbiter == MachinePool(name="arbiter", replicas=0, hyperthreading="Enabled", architecture="amd64")
 
 
-def test_hosts_boot_by_uefi_and_keep_the_files_order() -> None:
+def test_hosts_boot_by_uefi_and_keep_the_order_of_the_file() -> None:
     hosts = (Host(name="b", role="worker"), Host(name="a", role="master", boot_mode="legacy"))
     found = filled(hosts=hosts).hosts or ()
     assert [(host.name, host.boot_mode) for host in found] == [("b", "UEFI"), ("a", "legacy")]

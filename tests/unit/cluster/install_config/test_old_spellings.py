@@ -1,4 +1,4 @@
-"""Old keys alone, beside the new one and against it, as pkg/types/conversion of openshift/installer takes them."""
+"""Old keys alone, or with an equal or a different new key, as in pkg/types/conversion of openshift/installer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +16,14 @@ OTHER_NETWORK = "192.168.110.0/23"
 
 
 def changed(change: Change) -> Reading:
-    """What the changed base file says."""
+    """Read the changed base file."""
     config = plans.install_config()
     change(config)
     return read(yaml.safe_dump(config))
 
 
 def networking(remove: str, **keys: Any) -> Change:
-    """Take one key out of the section networking (none if empty), and put others in."""
+    """Remove one key from the section networking (none if empty), and add others."""
 
     def change(config: dict[str, Any]) -> None:
         config["networking"].pop(remove, None)
@@ -33,7 +33,7 @@ def networking(remove: str, **keys: Any) -> Change:
 
 
 def baremetal(remove: str, **keys: Any) -> Change:
-    """The same of the section platform.baremetal."""
+    """Remove one key from the section platform.baremetal, and add others."""
 
     def change(config: dict[str, Any]) -> None:
         bare(config).pop(remove, None)
@@ -282,7 +282,7 @@ def test_an_old_key_fills_the_new_one_and_yields_to_it(
         ),
     ],
 )
-def test_an_old_key_against_the_new_one_is_refused(change: Change, line: str) -> None:
+def test_an_old_key_that_contradicts_the_new_one_is_refused(change: Change, line: str) -> None:
     refused(change, line)
 
 
@@ -304,7 +304,7 @@ def test_an_old_vip_may_be_any_of_the_new_ones() -> None:
 
 @pytest.mark.parametrize("written", ["ovnkubernetes", "OVNKUBERNETES", "OVNKubernetes"])
 @pytest.mark.parametrize("key", ["networkType", "type"])
-def test_the_network_type_counts_in_any_case(key: str, written: str) -> None:
+def test_the_network_type_is_read_in_any_case(key: str, written: str) -> None:
     reading = changed(networking("networkType", **{key: written}))
     assert reading.faults == ()
     assert reading.config.networking.network_type == "OVNKubernetes"
@@ -315,7 +315,7 @@ def test_the_removed_network_type_is_refused_in_any_case(key: str) -> None:
     refused(networking("networkType", **{key: "openshiftsdn"}), "networking.networkType: OpenShiftSDN is no longer")
 
 
-def test_another_network_type_stays_as_it_is_written() -> None:
+def test_an_unknown_network_type_keeps_its_spelling() -> None:
     assert changed(networking("", networkType="Calico")).config.networking.network_type == "Calico"
 
 
@@ -324,7 +324,7 @@ def test_a_subnet_length_of_ipv6_counts_from_128_bits() -> None:
     assert _cluster(reading.config) == [("fd01::/48", 64)]
 
 
-def test_a_subnet_length_of_no_network_is_left_to_the_rules() -> None:
+def test_a_subnet_length_of_an_invalid_network_is_left_to_the_rules() -> None:
     refused(
         networking("", clusterNetwork=[{"cidr": "nonsense", "hostSubnetLength": 9}]),
         "networking.clusterNetwork[0].cidr: nonsense is not a network",
@@ -332,7 +332,7 @@ def test_a_subnet_length_of_no_network_is_left_to_the_rules() -> None:
 
 
 @pytest.mark.parametrize("name", ["bootstrapOSImage", "clusterOSImage"])
-def test_an_image_that_nobody_reads_is_noticed(name: str) -> None:
+def test_an_ignored_image_causes_a_notice(name: str) -> None:
     reading = changed(baremetal("", **{name: f"https://mirror.test/image.qcow2.gz?sha256={'a' * 64}"}))
     assert reading.faults == ()
     assert [str(notice) for notice in reading.notices] == [
@@ -340,7 +340,7 @@ def test_an_image_that_nobody_reads_is_noticed(name: str) -> None:
     ]
 
 
-def test_image_content_sources_are_noticed() -> None:
+def test_image_content_sources_cause_a_notice() -> None:
     sources = [{"source": "release.test/okd", "mirrors": ["mirror.test:5000/okd"]}]
     reading = changed(lambda c: c.update(imageContentSources=sources))
     assert reading.faults == ()

@@ -1,4 +1,4 @@
-"""From text to a judged file: what is no YAML, what a scalar means, and whose credentials count."""
+"""From text to a judged file: invalid YAML, the meaning of scalars, and the precedence of credentials."""
 
 import copy
 import re
@@ -24,14 +24,14 @@ JSON = ": a type that JSON does not have. Fix: write text, a number, true or fal
 
 
 def changed(change: Change) -> Reading:
-    """What the changed base file says."""
+    """Read the changed base file."""
     config = plans.install_config()
     change(config)
     return read(yaml.safe_dump(config))
 
 
 def refusal(text: str) -> str:
-    """The one line of a text that is no install-config at all."""
+    """Return the one line about a text that is no install-config at all."""
     with pytest.raises(ConfigError) as caught:
         read(text)
     (fault,) = caught.value.faults
@@ -59,17 +59,17 @@ def test_the_base_file_has_no_fault_and_no_notice() -> None:
         pytest.param(lambda c: c.update(noSuchKey=None), "kind", id="unknown-key"),
     ],
 )
-def test_null_is_as_if_the_key_was_not_there(change: Change, path: str) -> None:
+def test_null_equals_a_missing_key(change: Change, path: str) -> None:
     reading = changed(change)
     assert reading.faults == ()
     assert getattr(reading.config, path) == getattr(read(TEXT).config, path)
 
 
-def test_a_null_that_is_needed_is_missing() -> None:
+def test_a_null_for_a_required_key_is_reported_as_missing() -> None:
     refused(lambda c: c.update(baseDomain=None), "baseDomain: missing")
 
 
-def test_a_null_inside_of_a_free_mapping_goes_too() -> None:
+def test_a_null_in_a_free_mapping_is_removed() -> None:
     reading = changed(lambda c: host(c).update(networkConfig={"interfaces": [{"name": "eno1", "mtu": None}]}))
     assert _hosts(reading)[0].network_config == {"interfaces": [{"name": "eno1"}]}
 
@@ -95,7 +95,7 @@ def _hosts(reading: Reading) -> tuple[Any, ...]:
         pytest.param('"123"', "123", id="quoted"),
     ],
 )
-def test_plain_scalars_count_as_text_where_text_is_wanted(written: str, name: str) -> None:
+def test_plain_scalars_are_read_as_text_if_text_is_wanted(written: str, name: str) -> None:
     assert read(f"metadata:\n  name: {written}\n").config.metadata.name == name
 
 
@@ -119,19 +119,19 @@ def test_a_password_of_digits_needs_no_quotes(written: object, password: str) ->
     assert _hosts(reading)[0].bmc.password.get_secret_value() == password
 
 
-def test_an_anchor_stands_for_what_it_names() -> None:
+def test_an_alias_is_replaced_by_its_anchor() -> None:
     text = "compute: [&pool {name: worker, replicas: 2}, {<<: *pool, replicas: 4}]\nplatform: {none: {}}"
     assert [(pool.name, pool.replicas) for pool in read(text).config.compute] == [("worker", 2), ("worker", 4)]
 
 
-def test_secrets_stay_out_of_what_a_reading_prints() -> None:
+def test_a_readings_repr_shows_no_secret() -> None:
     printed = repr(read(TEXT))
     assert "okd-master-0" in printed
     assert "rehearsal-only" not in printed
     assert "cmVoZWFyc2FsOm9ubHk=" not in printed
 
 
-def test_credentials_from_outside_replace_those_of_the_file() -> None:
+def test_credentials_of_the_options_replace_those_of_the_file() -> None:
     reading = read(TEXT, {"okd-master-1": Credentials("root", SecretStr("from outside"))})
     first, second, *_ = _hosts(reading)
     assert (first.bmc.username, first.bmc.password.get_secret_value()) == ("admin", "rehearsal-only")
@@ -140,7 +140,7 @@ def test_credentials_from_outside_replace_those_of_the_file() -> None:
     assert reading.faults == ()
 
 
-def test_credentials_from_outside_are_enough() -> None:
+def test_credentials_of_the_options_suffice() -> None:
     config = plans.install_config()
     for each in bare(config)["hosts"]:
         del each["bmc"]["username"], each["bmc"]["password"]
@@ -163,7 +163,7 @@ def test_credentials_of_no_host_change_nothing() -> None:
         pytest.param("7", id="number"),
     ],
 )
-def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
+def test_a_file_without_a_mapping_is_refused(text: str) -> None:
     assert refusal(text) == "not a YAML mapping. Fix: write an install-config, which starts with apiVersion: v1"
 
 
@@ -196,21 +196,21 @@ def test_what_is_no_mapping_is_no_install_config(text: str) -> None:
         pytest.param("hidden\x00", f"not valid YAML{ODD}", id="control-character"),
         pytest.param(
             "metadata:\n  name: hidden\n  name: okd\n",
-            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of them",
+            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of the two",
             id="key-twice",
         ),
         pytest.param(
             "compute:\n- name: hidden\n  'name': worker\n",
-            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of them",
+            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of the two",
             id="key-twice-once-quoted",
         ),
     ],
 )
-def test_what_is_no_yaml_is_refused_by_its_place_without_its_text(text: str, line: str) -> None:
+def test_invalid_yaml_is_refused_with_its_place_and_without_its_text(text: str, line: str) -> None:
     assert refusal(text) == line
 
 
-def test_anchors_that_repeat_each_other_are_counted_not_written_out() -> None:
+def test_nested_anchors_are_not_expanded() -> None:
     levels = "".join(
         f"{name}: &{name} [{', '.join([before] * 9)}]\n" for before, name in pairwise(["x", *"abcdefgh"])
     )
@@ -218,7 +218,7 @@ def test_anchors_that_repeat_each_other_are_counted_not_written_out() -> None:
 
 
 def _leaves_and_branches(value: Any) -> list[tuple[Any, ...]]:
-    """The way to each value of a file, its root included."""
+    """Yield the path of each value of a file, including its root."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [(), *((key, *rest) for key, below in items for rest in _leaves_and_branches(below))]
 
@@ -245,7 +245,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
-def test_no_value_anywhere_makes_it_raise_anything_else(data: st.DataObject) -> None:
+def test_no_value_anywhere_raises_another_error(data: st.DataObject) -> None:
     config: Any = plans.install_config()
     for _ in range(data.draw(st.integers(1, 3))):
         config = _replaced(config, data.draw(st.sampled_from(_leaves_and_branches(config))), data.draw(VALUES))
@@ -254,7 +254,7 @@ def test_no_value_anywhere_makes_it_raise_anything_else(data: st.DataObject) -> 
 
 @settings(deadline=None)
 @given(st.text() | st.text(alphabet="&*!|>'\"%@`[]{}:,-? \n\t#<=~ab1.x_0"))
-def test_no_text_makes_it_raise_anything_else(text: str) -> None:
+def test_no_text_raises_another_error(text: str) -> None:
     _judged(text)
 
 

@@ -12,7 +12,7 @@ SCHEMA: dict[str, Any] = InstallConfig.model_json_schema()
 
 
 def _keys(section: dict[str, Any], above: str = "") -> Iterator[str]:
-    """`platform.baremetal.hosts[].bmc.address` and all others that hold a value, not a section."""
+    """Return `platform.baremetal.hosts[].bmc.address` and every other key that holds a value, not a section."""
     for key, field in section["properties"].items():
         path = f"{above}{key}"
         if found := re.search(r"'\$ref': '#/\$defs/(\w+)'", repr(field)):
@@ -23,7 +23,7 @@ def _keys(section: dict[str, Any], above: str = "") -> Iterator[str]:
 
 
 def _rows() -> Iterator[str]:
-    """The same of the reference: a heading's sections, and the first column of the table below it."""
+    """Return the keys of the reference: a heading's sections, and the first column of the table below it."""
     for chapter in re.split(r"^## ", REFERENCE.read_text(), flags=re.MULTILINE)[1:]:
         heading, _, text = chapter.partition("\n")
         for section in re.findall(r"`(.*?)`", heading) or [""]:

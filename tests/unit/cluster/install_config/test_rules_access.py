@@ -24,7 +24,7 @@ def line(key: Any) -> str:
 
 
 def blob(*parts: bytes) -> str:
-    """A key of these parts, base64."""
+    """Return a key of these parts in base64."""
     return b64encode(b"".join(len(part).to_bytes(4) + part for part in parts)).decode()
 
 
@@ -144,7 +144,10 @@ def test_accepts(change: Change) -> None:
         pytest.param(ssh(f"ssh-xmss {blob(b'ssh-xmss')}"), ("sshKey: no SSH public key",), id="ssh-unknown-type"),
         pytest.param(
             ssh("-----BEGIN OPENSSH PRIVATE KEY-----", "b3BlbnNzaC1rZXktdjEA", "-----END OPENSSH PRIVATE KEY-----"),
-            ("sshKey: no SSH public key in line 1, 2, 3. Fix: write a line as in a .pub file",),
+            (
+                "sshKey: no SSH public key in line 1, 2, 3. "
+                "Fix: write each line as in a .pub file: type, base64, comment",
+            ),
             id="ssh-private-key",
         ),
         pytest.param(ssh(RSA, "# mine", f"# {RSA}"), ("sshKey: no SSH public key in line 2, 3",), id="ssh-comments"),
@@ -211,17 +214,17 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             proxy(httpProxy="https://proxy.lab.test"),
-            ("proxy.httpProxy: scheme https does not fit. Fix: write http://",),
+            ("proxy.httpProxy: scheme https is not supported. Fix: write http://",),
             id="http-proxy-over-tls",
         ),
         pytest.param(
             proxy(httpsProxy="socks5://proxy.lab.test"),
-            ("proxy.httpsProxy: scheme socks5 does not fit. Fix: write http:// or https://",),
+            ("proxy.httpsProxy: scheme socks5 is not supported. Fix: write http:// or https://",),
             id="proxy-scheme",
         ),
         pytest.param(
             proxy(httpsProxy="//proxy.lab.test"),
-            ("proxy.httpsProxy: scheme (none) does not fit",),
+            ("proxy.httpsProxy: scheme (none) is not supported",),
             id="proxy-no-scheme",
         ),
         pytest.param(
@@ -242,7 +245,11 @@ def test_accepts(change: Change) -> None:
         pytest.param(no_proxy("a.test, b.test"), ("proxy.noProxy: has blanks",), id="no-proxy-blanks"),
         pytest.param(no_proxy("*.lab.test"), ("proxy.noProxy: *.lab.test is not a domain",), id="no-proxy-wildcard"),
         pytest.param(no_proxy("a.test,10.0.0.0/33"), ("proxy.noProxy: 10.0.0.0/33 is no",), id="no-proxy-network"),
-        pytest.param(no_proxy("a.test,"), ("proxy.noProxy: there is nothing between",), id="no-proxy-trailing-comma"),
+        pytest.param(
+            no_proxy("a.test,"),
+            ("proxy.noProxy: an element between two commas is empty",),
+            id="no-proxy-trailing-comma",
+        ),
         pytest.param(
             mirrored(RELEASE, f"{RELEASE}:latest"),
             ("imageDigestSources[0].mirrors[0]: must be a repository, not a reference",),
@@ -299,7 +306,7 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
         pytest.param(f"user:{SECRET}@proxy.lab.test:3128", id="no-scheme"),
     ],
 )
-def test_leaves_the_login_of_a_proxy_out_of_messages(url: str) -> None:
+def test_messages_do_not_show_the_login_of_a_proxy(url: str) -> None:
     found = lines(proxy(httpProxy=url))
     assert len(found) == 1
     assert SECRET not in found[0]

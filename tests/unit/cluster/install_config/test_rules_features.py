@@ -193,7 +193,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(put(publish="Private"), ("publish: Private is unknown",), id="publish-unknown"),
         pytest.param(
             put(operatorPublishingStrategy={"ingress": "External"}),
-            ("operatorPublishingStrategy: goes with publish: Mixed",),
+            ("operatorPublishingStrategy: needs publish: Mixed, which baremetal does not support",),
             id="publishing-strategy",
         ),
         pytest.param(
@@ -220,7 +220,7 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("capabilities", "count"),
     [
-        pytest.param(None, 17, id="nothing-said"),
+        pytest.param(None, 17, id="no-capabilities"),
         pytest.param(Capabilities(baseline_capability_set="None"), 0, id="none"),
         pytest.param(Capabilities(baseline_capability_set="v4.12"), 8, id="by-number"),
         pytest.param(

@@ -13,12 +13,12 @@ SYSTEM = "/redfish/v1/Systems/1"
 
 
 def given(**keys: object) -> Change:
-    """Keys of the first host."""
+    """Set keys of the first host."""
     return lambda c: host(c).update(keys)
 
 
 def bmc(address: str, mode: str = "Disabled", **keys: object) -> Change:
-    """The first host's BMC address, the mode of the provisioning network, and other keys of that host."""
+    """Set the first host's BMC address, the mode of the provisioning network, and other keys of that host."""
 
     def change(config: dict[str, Any]) -> None:
         bare(config)["provisioningNetwork"] = mode
@@ -37,7 +37,7 @@ def bmc_without(*keys: str) -> Change:
 
 
 def both(first: str, second: str) -> Change:
-    """BMC addresses of the first two hosts."""
+    """Set the BMC addresses of the first two hosts."""
 
     def change(config: dict[str, Any]) -> None:
         for index, address in enumerate((first, second)):
@@ -47,7 +47,7 @@ def both(first: str, second: str) -> Change:
 
 
 def roles(*roles: str, **replicas: int) -> Change:
-    """As many hosts as roles are given, and replicas of controlPlane, arbiter and compute."""
+    """Set one host per role, and the replicas of controlPlane, arbiter and compute."""
 
     def change(config: dict[str, Any]) -> None:
         hosts = bare(config)["hosts"]
@@ -70,7 +70,7 @@ def no_hosts(config: dict[str, Any]) -> None:
 
 
 def fenced(address: str) -> Change:
-    """A control plane of two that fence each other, the first with this BMC address."""
+    """Set a control plane of two that fence each other, the first with this BMC address."""
 
     def change(config: dict[str, Any]) -> None:
         host(config)["bmc"]["address"] = address
@@ -162,7 +162,7 @@ def test_good_hosts_pass(change: Change) -> None:
         pytest.param(given(name="Okd"), f"{AT}[0].name: Okd is not a DNS name", id="name-upper-case"),
         pytest.param(
             given(name="okd-master-1"),
-            f"{AT}[1].name: okd-master-1 is that of hosts[0] already. Fix: give each its own",
+            f"{AT}[1].name: okd-master-1 is used by hosts[0] already. Fix: give each its own",
             id="name-twice",
         ),
         pytest.param(given(bootMACAddress=""), f"{BOOT_MAC}: missing. Fix: write the MAC", id="mac-missing"),
@@ -183,12 +183,12 @@ def test_good_hosts_pass(change: Change) -> None:
         pytest.param(given(bootMACAddress="00-00-00-00-00-00"), f"{BOOT_MAC}: 00-00", id="mac-all-zero"),
         pytest.param(
             given(bootMACAddress="52-54-00-11-10-16"),
-            f"{AT}[1].bootMACAddress: 52:54:00:11:10:16 is that of hosts[0] already",
+            f"{AT}[1].bootMACAddress: 52:54:00:11:10:16 is used by hosts[0] already",
             id="mac-twice-in-two-spellings",
         ),
         pytest.param(
             given(bootMACAddress="52:54:00:11:10:14"),
-            f"{BOOT_MAC}: 52:54:00:11:10:14 is that of externalMACAddress already",
+            f"{BOOT_MAC}: 52:54:00:11:10:14 is used by externalMACAddress already",
             id="mac-of-the-bootstrap",
         ),
         pytest.param(
@@ -201,12 +201,12 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             both("redfish-virtualmedia://bmc/1", "redfish-virtualmedia://bmc/1"),
-            f"{AT}[1].bmc.address: redfish-virtualmedia://bmc/1 is that of hosts[0] already",
+            f"{AT}[1].bmc.address: redfish-virtualmedia://bmc/1 is used by hosts[0] already",
             id="address-twice",
         ),
         pytest.param(
             both("redfish-virtualmedia://bmc/1", "redfish-virtualmedia+https://BMC:443/1/"),
-            f"{AT}[1].bmc.address: redfish-virtualmedia+https://BMC:443/1/ is that of hosts[0]",
+            f"{AT}[1].bmc.address: redfish-virtualmedia+https://BMC:443/1/ is used by hosts[0]",
             id="address-twice-in-two-spellings",
         ),
         pytest.param(
@@ -217,19 +217,19 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             bmc("ipmi://192.0.2.9", bootMode="UEFISecureBoot"),
-            f"{ADDRESS}: ipmi (meant where no type is named) needs a provisioning network. "
+            f"{ADDRESS}: ipmi (the type if none is named) needs a provisioning network. "
             "Fix: use redfish-virtualmedia",
             id="ipmi-without-a-network",
         ),
         pytest.param(
-            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is supported by metal3 no more. Fix: use", id="removed-type"
+            bmc("ilo4://192.0.2.9"), f"{ADDRESS}: ilo4 is no longer supported by metal3. Fix: use", id="removed-type"
         ),
         pytest.param(bmc("foo://bmc"), f"{ADDRESS}: BMC type foo is unknown. Fix: use redfish", id="unknown-type"),
         pytest.param(bmc("foo://bmc", "Managed"), f"{ADDRESS}: BMC type foo is unknown", id="unknown-type-managed"),
         pytest.param(bmc("redfish://b_c", "Unmanaged"), f"{ADDRESS}: host 'b_c' is neither", id="bad-host-unmanaged"),
         pytest.param(
             bmc("redfish-virtualmedia://admin:rehearsal-only@bmc/1"),
-            f"{ADDRESS}: credentials do not belong into the URL",
+            f"{ADDRESS}: credentials do not belong in the URL",
             id="credentials-in-the-address",
         ),
         pytest.param(
@@ -252,12 +252,13 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "/dev/disk/by-id/wwn-1"}),
-            f"{DEVICE}: /dev/disk/by-id/wwn-1 TESTCHECK is refused by the installer. "
-            "Fix: write /dev/<name> or /dev/disk/by-path",
+            f"{DEVICE}: the installer refuses /dev/disk/by-id/wwn-1. Fix: write /dev/<name> or /dev/disk/by-path",
             id="device-by-id",
         ),
         pytest.param(
-            given(rootDeviceHints={"deviceName": "/dev/disk/by-path/a/b"}), f"{DEVICE}: /dev/disk", id="below"
+            given(rootDeviceHints={"deviceName": "/dev/disk/by-path/a/b"}),
+            f"{DEVICE}: the installer refuses /dev/disk/by-path/a/b",
+            id="below",
         ),
         pytest.param(
             given(rootDeviceHints={"deviceName": "disk/by-path/a"}), f"{DEVICE}: disk", id="relative-by-path"
@@ -271,7 +272,9 @@ def test_good_hosts_pass(change: Change) -> None:
             mtu("1500"), f"{AT}[0].networkConfig.interfaces[1].mtu: '1500' is not a whole number", id="quoted-mtu"
         ),
         pytest.param(mtu("jumbo"), f"{AT}[0].networkConfig.interfaces[1].mtu: 'jumbo' is no", id="mtu-in-words"),
-        pytest.param(mtu(True), f"{AT}[0].networkConfig.interfaces[1].mtu: True is no whole", id="mtu-true"),
+        pytest.param(
+            mtu(True), f"{AT}[0].networkConfig.interfaces[1].mtu: True is not a whole number", id="mtu-true"
+        ),
         pytest.param(mtu(1500.5), f"{AT}[0].networkConfig.interfaces[1].mtu: 1500.5 is no", id="broken-mtu"),
         pytest.param(given(networkConfig="interfaces: []"), f"{AT}[0].networkConfig: a mapping", id="config-as-text"),
         pytest.param(

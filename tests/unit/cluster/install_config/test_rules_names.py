@@ -63,7 +63,7 @@ def test_a_good_name_passes(change: Change) -> None:
         pytest.param(name(""), "metadata.name: missing", id="empty-name"),
         pytest.param(name(None), "metadata.name: missing", id="name-null"),
         pytest.param(
-            name("my.okd"), "metadata.name: my.okd has a dot. Fix: write the first part", id="name-with-a-dot"
+            name("my.okd"), "metadata.name: my.okd has a dot. Fix: write only the first part", id="name-with-a-dot"
         ),
         pytest.param(
             name("a" * 55), f"metadata.name: {'a' * 55} has 55 characters. Fix: write at most 54", id="long-name"
@@ -78,7 +78,9 @@ def test_a_good_name_passes(change: Change) -> None:
         pytest.param(name("okd٣"), "metadata.name: okd٣ is not a DNS name", id="name-with-a-foreign-digit"),
         pytest.param(name("okd\n"), r"metadata.name: okd\n is not a DNS name", id="name-with-a-line-break"),
         pytest.param(both("a.b", labels(63, 63, 63, 58)), "metadata.name: a.b has a dot", id="one-line-of-two"),
-        pytest.param(lambda c: c.pop("baseDomain"), "baseDomain: missing. Fix: write the domain", id="no-domain"),
+        pytest.param(
+            lambda c: c.pop("baseDomain"), "baseDomain: missing. Fix: write the parent domain", id="no-domain"
+        ),
         pytest.param(domain("."), "baseDomain: missing", id="domain-of-a-dot"),
         pytest.param(domain("Lab.test"), "baseDomain: Lab.test is not a DNS name", id="domain-in-upper-case"),
         pytest.param(
@@ -109,12 +111,12 @@ def test_a_bad_name_is_refused(change: Change, line: str) -> None:
     refused(change, line)
 
 
-def test_a_bad_name_and_a_bad_domain_are_told_apart() -> None:
+def test_a_bad_name_and_a_bad_domain_have_a_line_each() -> None:
     refused(both("a.b", "C"), "metadata.name: a.b has a dot", "baseDomain: C is not a DNS name")
 
 
 @settings(deadline=None)
 @given(st.text(), st.text())
-def test_any_text_as_a_name_gives_lines_and_no_more(cluster: str, base: str) -> None:
+def test_any_text_as_a_name_gives_only_printable_lines_about_it(cluster: str, base: str) -> None:
     found = lines(both(cluster, base))
     assert all(line.isprintable() and line.startswith(("metadata.name: ", "baseDomain: ")) for line in found)

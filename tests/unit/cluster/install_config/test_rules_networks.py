@@ -17,7 +17,7 @@ JOIN = f"{AT}.ovnKubernetesConfig.ipv4.internalJoinSubnet"
 
 
 def networking(**keys: object) -> Change:
-    """Keys of the section networking, in place of the base file's."""
+    """Replace keys of the section networking."""
     return lambda c: c["networking"].update(keys)
 
 
@@ -26,7 +26,7 @@ def machines(*cidrs: str) -> Change:
 
 
 def machines_too(*cidrs: str) -> Change:
-    """Beside the base file's, so that its VIPs stay at home."""
+    """Add machine networks to the base file's, so that its VIPs stay inside one."""
     return machines("192.168.111.0/24", *cidrs)
 
 
@@ -40,7 +40,7 @@ def pods(*entries: tuple[str, int | None], **keys: object) -> Change:
 
 
 def hosts(*prefixes: int | None, **keys: object) -> Change:
-    """A cluster network per host prefix."""
+    """Set a cluster network per host prefix."""
     return pods(*((f"10.{128 + 4 * index}.0.0/14", prefix) for index, prefix in enumerate(prefixes)), **keys)
 
 
@@ -140,8 +140,10 @@ def test_good_networks_pass(change: Change) -> None:
         pytest.param(machines_too("fe80::%eth0/64"), f"{M1}: fe80::%eth0/64 is not a network", id="zone"),
         pytest.param(machines_too("10.0.0.0/24 "), f"{M1}: 10.0.0.0/24  is not a network", id="trailing-blank"),
         pytest.param(machines("0.0.0.0/0"), f"{M0}: 0.0.0.0/0 is the unspecified address", id="every-ipv4-address"),
-        pytest.param(services("0.0.0.0/16"), f"{S0}: 0.0.0.0/16 has no address", id="unspecified-address"),
-        pytest.param(machines_too("::/0"), f"{M1}: ::/0 has no address", id="every-ipv6-address"),
+        pytest.param(
+            services("0.0.0.0/16"), f"{S0}: 0.0.0.0/16 is the unspecified address", id="unspecified-address"
+        ),
+        pytest.param(machines_too("::/0"), f"{M1}: ::/0 is the unspecified address", id="every-ipv6-address"),
         pytest.param(
             machines("192.168.111.5/24"),
             f"{M0}: 192.168.111.5/24 has host bits set. Fix: write 192.168.111.0/24",
@@ -358,7 +360,7 @@ def test_each_bad_network_has_its_line() -> None:
         all_of(machines_too("x"), services("172.30.0.0"), pods(("::/0", 64), ("10.0.0.0/99", 23))),
         f"{M1}: x is not a network",
         f"{S0}: 172.30.0.0 is not a network",
-        f"{C0}: ::/0 has no address",
+        f"{C0}: ::/0 is the unspecified address",
         f"{C1}: 10.0.0.0/99 is not a network",
     )
 
@@ -370,7 +372,7 @@ CIDRS = st.text() | st.builds("{}/{}".format, ADDRESSES, PREFIXES)
 
 @settings(deadline=None)
 @given(st.lists(CIDRS), st.lists(CIDRS), st.lists(st.tuples(CIDRS, st.integers())), CIDRS)
-def test_any_text_as_a_network_gives_lines_and_no_more(
+def test_any_text_as_a_network_gives_only_printable_lines_about_it(
     machine: list[str], service: list[str], cluster: list[tuple[str, int | None]], ovn: str
 ) -> None:
     found = lines(all_of(machines(*machine), services(*service), pods(*cluster), join(ovn)))
@@ -379,7 +381,7 @@ def test_any_text_as_a_network_gives_lines_and_no_more(
 
 FAMILIES = st.sampled_from([[4], [6], [4, 6], [6, 4]])
 BLOCKS = st.permutations(range(16))
-"""Disjoint ones of 10.0.0.0/8, and of fd00::/16."""
+"""Disjoint blocks of 10.0.0.0/8, and of fd00::/16."""
 SIZES = st.tuples(st.integers(16, 30), st.integers(12, 24), st.integers(12, 22), st.integers(22, 32))
 """IPv4 prefixes of machines, services, pods and a host's pods."""
 

@@ -9,7 +9,7 @@ CREDENTIALS = "controlPlane.fencing.credentials"
 
 
 def pool(key: str, **values: Any) -> Callable[[dict[str, Any]], None]:
-    """Change a pool: `controlPlane`, `arbiter` (made if it is not there) or `compute`, the first of them."""
+    """Change a pool: `controlPlane`, `arbiter` (added if missing) or the first of `compute`."""
 
     def change(config: dict[str, Any]) -> None:
         config.setdefault(key, {"name": "arbiter", "replicas": 1})
@@ -49,7 +49,7 @@ def disks(key: str, *setup: dict[str, Any]) -> Change:
 
 
 def with_arbiter(**values: Any) -> Change:
-    """The third master becomes the arbiter."""
+    """Make the third master the arbiter."""
 
     def change(config: dict[str, Any]) -> None:
         config["controlPlane"]["replicas"] = 2
@@ -146,7 +146,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             lambda c: c["compute"].append({"name": "worker", "replicas": 0}),
-            ("compute[1].name: worker is compute[0]'s already",),
+            ("compute[1].name: compute[0] has the name worker already",),
             id="two-worker-pools",
         ),
         pytest.param(
@@ -184,7 +184,7 @@ def test_accepts(change: Change) -> None:
         ),
         pytest.param(
             pool("controlPlane", platform={"baremetal": "yes"}),
-            ("controlPlane.platform.baremetal: must be a mapping",),
+            ("controlPlane.platform.baremetal: a mapping is wanted",),
             id="settings-as-text",
         ),
         pytest.param(
@@ -227,7 +227,7 @@ def test_accepts(change: Change) -> None:
         pytest.param(fenced(credential(0)), (f"{CREDENTIALS}: 1 given, but a control plane of 2",), id="half-fenced"),
         pytest.param(
             together(fenced(credential(0), credential(1)), pool("controlPlane", replicas=3)),
-            (f"{CREDENTIALS}: 2 given, but only TESTCHECK2",),
+            (f"{CREDENTIALS}: 2 given, but only a control plane of 2 hosts is fenced",),
             id="three-fenced",
         ),
         pytest.param(
@@ -289,7 +289,9 @@ def test_accepts(change: Change) -> None:
             id="disk-alone",
         ),
         pytest.param(
-            disks("compute", ETCD), ("compute[0].diskSetup[0]: a disk for etcd belongs",), id="etcd-disk-of-compute"
+            disks("compute", ETCD),
+            ("compute[0].diskSetup[0]: only the control plane can have a disk for etcd",),
+            id="etcd-disk-of-compute",
         ),
         pytest.param(
             disks("controlPlane", SWAP),
@@ -353,11 +355,11 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_wants_bare_metal(platform: dict[str, Any], start: str) -> None:
+def test_another_platform_is_refused(platform: dict[str, Any], start: str) -> None:
     assert any(line.startswith(start) for line in lines(lambda config: config.update(platform=platform)))
 
 
-def test_leaves_logins_of_fencing_out_of_messages() -> None:
+def test_messages_do_not_show_the_logins_of_fencing() -> None:
     wrong = {"address": "ipmi://admin:fence-only@172.22.0.9:623", "certificateVerification": "no"}
     found = lines(fenced(credential(0, **wrong), credential(1, **wrong)))
     assert len(found) == 5

@@ -23,7 +23,7 @@ SHA256 = "0123456789abcdef" * 4
 
 
 def given(**keys: object) -> Change:
-    """Keys of platform.baremetal; the mode stays Disabled where it is not one of them."""
+    """Set keys of platform.baremetal; the mode stays Disabled unless given."""
     return lambda c: bare(c).update(keys)
 
 
@@ -48,7 +48,7 @@ def no_mode(config: dict[str, Any]) -> None:
 
 
 def machines_on(cidr: str) -> Change:
-    """Managed, with a machine network beside the base file's."""
+    """Set the mode Managed, and add a machine network to the base file's."""
 
     def change(config: dict[str, Any]) -> None:
         managed()(config)
@@ -214,7 +214,7 @@ def test_good_settings_pass(change: Change) -> None:
             f"{RANGE}: 172.22.0.200,172.22.0.100 is reversed. Fix: write 172.22.0.100,172.22.0.200",
             id="range-reversed",
         ),
-        pytest.param(given(provisioningNetworkGateway="gw"), f"{GATEWAY}: gw is no IP", id="gateway"),
+        pytest.param(given(provisioningNetworkGateway="gw"), f"{GATEWAY}: gw is not an IP address", id="gateway"),
         pytest.param(
             managed(provisioningNetworkGateway="172.22.1.1"),
             f"{GATEWAY}: 172.22.1.1 is outside the provisioning network 172.22.0.0/24",
@@ -282,7 +282,7 @@ def test_good_settings_pass(change: Change) -> None:
         pytest.param(static("", "", "10.0.0.53"), f"{STATIC}DNS: given without", id="static-dns-alone"),
         pytest.param(
             static("192.168.111.9", "192.168.111.1", "dns.lab"),
-            f"{STATIC}DNS: dns.lab is no IP",
+            f"{STATIC}DNS: dns.lab is not an IP address",
             id="static-dns-name",
         ),
         pytest.param(

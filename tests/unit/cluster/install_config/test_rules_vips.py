@@ -14,7 +14,7 @@ USER_MANAGED = {"type": "UserManaged"}
 
 
 def vips(api: object, ingress: object = ("192.168.111.4",), **keys: object) -> Change:
-    """Keys of the platform, in place of the base file's."""
+    """Replace keys of the platform."""
     lists = {"apiVIPs": api, "ingressVIPs": ingress}
     written = {key: list(value) if isinstance(value, tuple) else value for key, value in lists.items()}
     return lambda c: bare(c).update(written | keys)
@@ -35,7 +35,7 @@ def both(one: Change, other: Change) -> Change:
 def networks(
     machine: tuple[str, ...] = MACHINES, service: tuple[str, ...] = SERVICES, cluster: tuple[object, ...] = PODS
 ) -> Change:
-    """Dual-stack networks, if not said otherwise."""
+    """Set networks, dual-stack by default."""
     return lambda c: c["networking"].update(
         machineNetwork=[{"cidr": cidr} for cidr in machine],
         serviceNetwork=list(service),
@@ -44,13 +44,13 @@ def networks(
 
 
 def external_records(balancer: object) -> Change:
-    """With the feature set that they need."""
+    """Set external DNS records, with the feature set that they need."""
     records = platform(loadBalancer=balancer, dnsRecordsType="External")
     return both(records, lambda c: c.update(featureSet="TechPreviewNoUpgrade"))
 
 
 def ipv4(machine: str) -> Change:
-    """IPv4 only, with a machine network beside the base file's."""
+    """Set IPv4 only, and add a machine network to the base file's."""
     return networks((MACHINES[0], machine), SERVICES[:1], PODS[:1])
 
 
@@ -126,16 +126,22 @@ def test_good_vips_pass(change: Change) -> None:
         pytest.param(api("api.okd.lab.test"), f"{AT}.apiVIPs[0]: api.okd.lab.test is not an IP address", id="a-name"),
         pytest.param(api("192.168.111.5/24"), f"{AT}.apiVIPs[0]: 192.168.111.5/24 is not an IP address", id="a-cidr"),
         pytest.param(api("192.168.111"), f"{AT}.apiVIPs[0]: 192.168.111 is not an IP address", id="a-short-address"),
-        pytest.param(api("192.168.111.05"), f"{AT}.apiVIPs[0]: 192.168.111.05 is no IP", id="a-leading-zero"),
-        pytest.param(api(" 192.168.111.5"), f"{AT}.apiVIPs[0]:  192.168.111.5 is no IP", id="a-leading-blank"),
+        pytest.param(
+            api("192.168.111.05"), f"{AT}.apiVIPs[0]: 192.168.111.05 is not an IP address", id="a-leading-zero"
+        ),
+        pytest.param(
+            api(" 192.168.111.5"), f"{AT}.apiVIPs[0]:  192.168.111.5 is not an IP address", id="a-leading-blank"
+        ),
         pytest.param(api("fd00::5%eth0"), f"{AT}.apiVIPs[0]: fd00::5%eth0 is not an IP address", id="a-zone"),
         pytest.param(api("[fd00::5]"), f"{AT}.apiVIPs[0]: [fd00::5] is not an IP address", id="in-brackets"),
         pytest.param(
-            vips(V4[0], ("192.168.111.256",)), f"{AT}.ingressVIPs[0]: 192.168.111.256 is no IP", id="bad-ingress-vip"
+            vips(V4[0], ("192.168.111.256",)),
+            f"{AT}.ingressVIPs[0]: 192.168.111.256 is not an IP address",
+            id="bad-ingress-vip",
         ),
         pytest.param(
             vips(("x",), V4[1], loadBalancer=USER_MANAGED),
-            f"{AT}.apiVIPs[0]: x is no IP",
+            f"{AT}.apiVIPs[0]: x is not an IP address",
             id="user-managed-no-address",
         ),
         pytest.param(
@@ -177,7 +183,7 @@ def test_good_vips_pass(change: Change) -> None:
             id="second-vip-elsewhere",
         ),
         pytest.param(
-            both(vips(*V46), networks(machine=MACHINES[:1])), "networking.machineNetwork: ", id="no-home-to-be-in"
+            both(vips(*V46), networks(machine=MACHINES[:1])), "networking.machineNetwork: ", id="no-machine-network"
         ),
         pytest.param(
             api("192.168.111.0"),
@@ -269,7 +275,7 @@ TEXTS = st.lists(st.text() | st.ip_addresses().map(str), max_size=4).map(tuple)
 
 @settings(deadline=None)
 @given(TEXTS, TEXTS, st.text(), st.text())
-def test_any_text_as_a_vip_gives_lines_and_no_more(
+def test_any_text_as_a_vip_gives_only_printable_lines_about_it(
     api: tuple[str, ...], ingress: tuple[str, ...], balancer: str, records: str
 ) -> None:
     found = lines(dual(api, ingress, loadBalancer={"type": balancer}, dnsRecordsType=records))

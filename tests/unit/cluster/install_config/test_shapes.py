@@ -1,4 +1,4 @@
-"""What stands where it may not: unknown keys, and values of a wrong type. Each is one line, and hides no other."""
+"""Unknown keys, and values of a wrong type: each is one line, and hides no other."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ FIXES = {
     "a whole number is wanted, without quotes": "write digits only",
     "true or false is wanted, without quotes": "write one of them",
     "a list is wanted": "put a hyphen before each element",
-    "must be a mapping": "write `key: value` below it",
+    "a mapping is wanted": "write `key: value` below it",
 }
 
 
@@ -37,7 +37,7 @@ FIXES = {
         pytest.param(
             lambda c: bare(c).update(api_vips=["192.168.111.5"]),
             "platform.baremetal.api_vips: unknown key. Fix: write apiVIPs, or remove it",
-            id="the-name-that-our-code-uses",
+            id="the-name-in-the-code",
         ),
         pytest.param(
             lambda c: host(c, 1).update(bootMacAdress="52:54:00:00:00:01"),
@@ -83,7 +83,7 @@ FIXES = {
         ),
     ],
 )
-def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: Change, line: str) -> None:
+def test_an_unknown_key_is_refused_with_the_most_similar_key(change: Change, line: str) -> None:
     assert lines(change) == [line]
 
 
@@ -137,34 +137,34 @@ def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: Change, l
         ),
         pytest.param(
             lambda c: bare(c)["hosts"].__setitem__(0, "okd-master-0"),
-            "platform.baremetal.hosts[0]: must be a mapping",
+            "platform.baremetal.hosts[0]: a mapping is wanted",
             id="mapping-in-a-list-as-text",
         ),
         pytest.param(
             lambda c: bare(c)["hosts"].__setitem__(0, ["okd-master-0"]),
-            "platform.baremetal.hosts[0]: must be a mapping",
+            "platform.baremetal.hosts[0]: a mapping is wanted",
             id="mapping-in-a-list-as-list",
         ),
         pytest.param(
             lambda c: c["networking"].update(machineNetwork=["192.168.111.0/24"]),
-            "networking.machineNetwork[0]: must be a mapping",
+            "networking.machineNetwork[0]: a mapping is wanted",
             id="network-without-its-key",
         ),
-        pytest.param(lambda c: c.update(metadata="okd"), "metadata: must be a mapping", id="mapping-as-text"),
-        pytest.param(lambda c: c.update(metadata=["okd"]), "metadata: must be a mapping", id="mapping-as-list"),
+        pytest.param(lambda c: c.update(metadata="okd"), "metadata: a mapping is wanted", id="mapping-as-text"),
+        pytest.param(lambda c: c.update(metadata=["okd"]), "metadata: a mapping is wanted", id="mapping-as-list"),
         pytest.param(
             lambda c: c["platform"].update(baremetal="yes, please"),
-            "platform.baremetal: must be a mapping",
+            "platform.baremetal: a mapping is wanted",
             id="the-platform-as-text",
         ),
         pytest.param(
             lambda c: host(c).update(bmc="redfish://192.168.111.1"),
-            f"{HOST}.bmc: must be a mapping",
+            f"{HOST}.bmc: a mapping is wanted",
             id="deep-mapping-as-text",
         ),
         pytest.param(
             lambda c: host(c).update(networkConfig="interfaces: []"),
-            f"{HOST}.networkConfig: must be a mapping",
+            f"{HOST}.networkConfig: a mapping is wanted",
             id="free-mapping-as-text",
         ),
         pytest.param(
@@ -213,7 +213,7 @@ def test_all_wrong_shapes_of_a_file_are_found_at_once() -> None:
     refused(
         change,
         "platform.baremetal.hosts[1].bmc.usrname: unknown key. Fix: write username, or remove it",
-        "platform.baremetal.hosts[2].rootDeviceHints: must be a mapping",
+        "platform.baremetal.hosts[2].rootDeviceHints: a mapping is wanted",
         "platform.baremetal.hosts[3].name: text is wanted",
         "sshKey: text is wanted",
     )

@@ -68,7 +68,7 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
     }
 
 
-def test_what_nothing_names_is_null() -> None:
+def test_values_that_no_input_names_are_null() -> None:
     found = plan_json(plans.intent())
     assert [host["addresses"] for host in found["hosts"]] == [None] * 5
     assert found["bootstrap"]["addresses"] is None
@@ -84,7 +84,7 @@ def test_a_spare_host_has_no_role(files: Files) -> None:
 
 
 @clusters.needs_nmstatectl
-def test_no_secret_is_in_it(files: Files) -> None:
+def test_the_json_holds_no_secret(files: Files) -> None:
     secret = {"username": "an-operator", "password": "hunter2"}
     login = {"eap-methods": ["md5"], "identity": "okd", "password": "hunter2"}
 

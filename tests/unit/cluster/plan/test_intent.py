@@ -1,4 +1,4 @@
-"""What an install-config alone says: roles, VIPs, networks, the bootstrap, BMCs."""
+"""The intent of an install-config alone: roles, VIPs, networks, the bootstrap, BMCs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from testing.plan_files import Files, as_it_is
 
 
 def judged(change: Change) -> Intent:
-    """Straight from a good file: nothing is refused for this release's sake."""
+    """Return the intent of a good file, without this release's refusals."""
     config = plans.install_config()
     change(config)
     reading = read(yaml.safe_dump(config))
@@ -35,7 +35,7 @@ def test_a_vip_knows_its_network_and_its_vrrp_identity() -> None:
     assert (intent.api.priorities, intent.ingress.priorities) == (API["release"], INGRESS)
 
 
-def test_dns_records_are_those_that_the_site_must_serve() -> None:
+def test_the_dns_records_that_the_site_must_serve() -> None:
     found = {name: [str(each) for each in addresses] for name, addresses in plans.intent().dns_records.items()}
     assert found == {
         "api.okd.lab.test": ["192.168.111.5"],
@@ -44,12 +44,12 @@ def test_dns_records_are_those_that_the_site_must_serve() -> None:
     }
 
 
-def test_a_base_domain_that_ends_with_a_dot_is_the_same() -> None:
+def test_a_trailing_dot_of_the_base_domain_is_ignored() -> None:
     assert judged(lambda c: c.update(baseDomain="lab.test.")).domain == "okd.lab.test"
 
 
 def with_roles(*said: str | None, masters: int = 3, workers: int = 2) -> Change:
-    """The five hosts with these roles, None without one, and maybe more hosts."""
+    """Set the roles of the five hosts (None: without one), and perhaps add hosts."""
 
     def change(config: dict[str, Any]) -> None:
         hosts = bare(config)["hosts"]
@@ -73,9 +73,9 @@ M, W = "master", "worker"
 @pytest.mark.parametrize(
     ("change", "roles"),
     [
-        pytest.param(with_roles(M, M, M, W, W), [M, M, M, W, W], id="all-said"),
-        pytest.param(with_roles(None, None, None, None, None), [M, M, M, W, W], id="none-said"),
-        pytest.param(with_roles(W, None, W, None, None), [W, M, W, M, M], id="compute-said"),
+        pytest.param(with_roles(M, M, M, W, W), [M, M, M, W, W], id="all-given"),
+        pytest.param(with_roles(None, None, None, None, None), [M, M, M, W, W], id="none-given"),
+        pytest.param(with_roles(W, None, W, None, None), [W, M, W, M, M], id="compute-given"),
         pytest.param(with_roles(None, M, None, W, None), [M, M, M, W, W], id="mixed"),
         pytest.param(with_roles(M, M, M, W, W, None), [M, M, M, W, W, None], id="one-to-spare"),
         pytest.param(with_roles(None, None, M, None, None, workers=1), [M, M, M, W, None], id="the-last-to-spare"),
@@ -83,7 +83,7 @@ M, W = "master", "worker"
         pytest.param(with_roles(None, None, None, None, None, masters=1), [M, W, W, None, None], id="one-master"),
     ],
 )
-def test_hosts_without_a_role_fill_up_what_is_wanted(change: Change, roles: list[str | None]) -> None:
+def test_hosts_without_a_role_fill_the_pools(change: Change, roles: list[str | None]) -> None:
     intent = judged(change)
     assert [each.role and each.role.pool for each in intent.hosts] == roles
     assert [server.name for server in intent.control_plane] == [
@@ -91,7 +91,7 @@ def test_hosts_without_a_role_fill_up_what_is_wanted(change: Change, roles: list
     ]
 
 
-def test_a_host_says_how_it_is_reached_and_booted() -> None:
+def test_a_host_has_its_bmc_and_boot_settings() -> None:
     def change(config: dict[str, Any]) -> None:
         host(config).update(
             bootMACAddress="52-54-00-AB-CD-EF", bootMode="UEFI", rootDeviceHints={"rotational": False}
@@ -108,7 +108,7 @@ def test_a_host_says_how_it_is_reached_and_booted() -> None:
     assert not found.bmc.verify_tls
 
 
-def test_the_bootstrap_has_the_mac_that_the_file_says() -> None:
+def test_the_bootstraps_mac_is_the_files() -> None:
     assert judged(as_it_is).bootstrap.mac == "52:54:00:11:10:14"
     assert (
         judged(lambda c: bare(c).update(externalMACAddress="52:54:00:AA:BB:CC")).bootstrap.mac == "52:54:00:aa:bb:cc"
@@ -123,8 +123,8 @@ def without_mac(name: str) -> Change:
     return change
 
 
-def test_the_bootstrap_s_mac_follows_from_the_domain_where_the_file_says_none() -> None:
-    # The same for good: DHCP has a reservation for it.
+def test_without_a_mac_in_the_file_the_bootstraps_mac_follows_from_the_domain() -> None:
+    # It must never change: DHCP has a reservation for it.
     assert judged(without_mac("okd")).bootstrap.mac == "52:54:00:9f:6e:52"
     assert judged(without_mac("other")).bootstrap.mac != judged(without_mac("okd")).bootstrap.mac
 
@@ -179,11 +179,11 @@ def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
         ),
     ],
 )
-def test_the_provisioning_network_has_its_gaps_filled(change: Change, found: dict[str, Any]) -> None:
+def test_the_provisioning_network_has_its_defaults(change: Change, found: dict[str, Any]) -> None:
     assert judged(change).provisioning.model_dump(mode="json", exclude_none=True) == found
 
 
-def test_the_mac_on_the_provisioning_network_is_another_one_than_the_external_one() -> None:
+def test_the_mac_on_the_provisioning_network_differs_from_the_external_one() -> None:
     def change(config: dict[str, Any]) -> None:
         without_mac("okd")(config)
         provisioning(provisioningNetwork="Managed")(config)
@@ -194,5 +194,5 @@ def test_the_mac_on_the_provisioning_network_is_another_one_than_the_external_on
     assert intent.provisioning.mac != intent.bootstrap.mac
 
 
-def test_an_intent_is_the_same_by_every_way(files: Files) -> None:
+def test_every_way_to_an_intent_gives_the_same_one(files: Files) -> None:
     assert files.intent(as_it_is) == judged(as_it_is) == plans.intent()

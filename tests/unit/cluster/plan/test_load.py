@@ -1,4 +1,4 @@
-"""Reading both inputs: a file that is none, an intent with a part of the options, and the keyfiles of the hosts."""
+"""Loading both inputs: unreadable files, an intent with some of the options, and the keyfiles of the hosts."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ NO_HOST = "no such host. Fix: remove it, or write the name of a host"
         pytest.param(b"", "not a YAML mapping", id="empty"),
     ],
 )
-def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: bytes | None, line: str) -> None:
+def test_an_unreadable_file_is_one_line(tmp_path: Path, content: bytes | None, line: str) -> None:
     path = tmp_path / "install-config.yaml"
     if content is not None:
         path.write_bytes(content)
@@ -38,7 +38,7 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path, content: bytes | None, 
     assert SECRET not in str(fault)
 
 
-def test_an_intent_takes_of_a_stack_what_it_has() -> None:
+def test_an_intent_uses_the_options_that_the_stack_has() -> None:
     found = plans.intent({"node_addresses": {"okd-master-0": ["192.168.111.99"]}, "vrids": {"api": 9}})
     assert [[str(each) for each in server.addresses] for server in found.servers] == [
         ["192.168.111.99"],
@@ -51,7 +51,7 @@ def test_an_intent_takes_of_a_stack_what_it_has() -> None:
     assert found.bootstrap.addresses == ()
 
 
-def test_an_intent_refuses_of_a_stack_what_is_wrong(files: Files) -> None:
+def test_an_intent_refuses_wrong_options(files: Files) -> None:
     options = {"phase": "half", "node_addresses": {"okd-master-0": ["x"]}}
     found = files.refused_intent(lambda c: c.pop("baseDomain"), options)
     assert {line.split(": ")[1] for line in found} == {"baseDomain", "phase", "node_addresses.okd-master-0[0]"}
@@ -60,7 +60,7 @@ def test_an_intent_refuses_of_a_stack_what_is_wrong(files: Files) -> None:
 
 
 def refusing(network_config: Mapping[str, Any]) -> tuple[Keyfile, ...]:
-    """Implements `KeyfilesOf`; it refuses one of two interfaces."""
+    """Implements `KeyfilesOf`, and refuses one of two interfaces."""
     if network_config["interfaces"][0]["name"] == "eno9":
         raise BootMediaError("refused: eno9", fix="name another one")
     return (Keyfile(name="eno1.nmconnection", text="a keyfile"),)

@@ -1,4 +1,4 @@
-"""What a plan may say and cannot be installed yet: one line each, with the field's path."""
+"""Settings of a valid plan that cannot be installed yet: one line each, with the field's path."""
 
 from typing import Any
 
@@ -11,10 +11,13 @@ from testing.install_configs import Change, bare, host
 from testing.plan_files import Files
 
 BARE = "platform.baremetal"
-ONLY = "only IPv4 was installed from end to end yet. Fix: write one of IPv4, or look with `okd-baremetal render`"
+ONLY = (
+    "only IPv4 has been installed from end to end so far. "
+    "Fix: write one of IPv4, or render the files only, with `okd-baremetal render`"
+)
 
 
-def only_the_spare_one_says_more(config: dict[str, Any]) -> None:
+def only_the_spare_host_has_no_hint(config: dict[str, Any]) -> None:
     config["compute"][0].update(replicas=1)
     for each in bare(config)["hosts"]:
         del each["role"]
@@ -29,13 +32,13 @@ NOT_YET = ("ipv6", "dual-stack")
 
 
 @pytest.mark.parametrize("name", [each for each in clusters.NAMES if each.values[0] not in NOT_YET])
-def test_what_a_stack_may_choose_can_be_installed(files: Files, name: str) -> None:
+def test_every_choice_of_a_stack_can_be_installed(files: Files, name: str) -> None:
     variant = clusters.VARIANTS[name]
     assert list(not_installable(files.plan(variant.change, **variant.options))) == []
 
 
 def test_a_spare_host_is_not_installed(files: Files) -> None:
-    assert list(not_installable(files.plan(only_the_spare_one_says_more))) == []
+    assert list(not_installable(files.plan(only_the_spare_host_has_no_hint))) == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +85,7 @@ def test_a_spare_host_is_not_installed(files: Files) -> None:
         ),
     ],
 )
-def test_what_cannot_be_installed_is_refused(
+def test_a_setting_that_cannot_be_installed_is_refused(
     files: Files, change: Change, options: dict[str, Any], lines: list[str]
 ) -> None:
     assert files.refused_plan(change, **options) == [f"FILE: {line}" for line in lines]

@@ -1,4 +1,4 @@
-"""Who is where: addresses of the options and of the file, router ids, families."""
+"""The addresses from the options and from the file, VRIDs, and families."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ BOOTSTRAP = plans.options()["bootstrap"]
 
 
 def static(*texts: str) -> dict[str, Any]:
-    """nmstate of an interface with these IPv4 addresses."""
+    """Return the nmstate of an interface with these IPv4 addresses."""
     listed = [{"ip": text, "prefix-length": 24} for text in texts]
     return {"interfaces": [{"name": "eno1", "type": "ethernet", "ipv4": {"enabled": True, "address": listed}}]}
 
@@ -27,7 +27,7 @@ def at_static_addresses(config: dict[str, Any]) -> None:
     )
 
 
-def test_vrids_of_the_options_come_before_those_of_the_name() -> None:
+def test_vrids_of_the_options_override_those_of_the_name() -> None:
     plan = plans.plan(vrids={"api": 255, "ingress": 1})
     assert (plan.api.router_id, plan.ingress.router_id) == (255, 1)
 
@@ -71,7 +71,7 @@ def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
         pytest.param(
             lambda c: host(c).update(networkConfig=static("192.168.111.4")),
             {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is the Ingress VIP already. "
+            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is already the Ingress VIP. "
             "Fix: write another one",
             id="static-on-a-vip",
         ),
@@ -83,7 +83,7 @@ def test_a_static_address_that_does_not_fit_is_refused(
     assert files.refused_plan(change, **changes) == [line]
 
 
-def test_two_families_are_planned_with_the_primary_one_first(files: Files) -> None:
+def test_addresses_of_two_families_are_ordered_primary_first(files: Files) -> None:
     both = {name: [f"fd2e::{last}", f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
     at = {**BOOTSTRAP, "address": ["fd2e::20", "192.168.111.20"]}
     plan = files.intent(clusters.dual_stack, plans.options(node_addresses=both, bootstrap=at))
@@ -92,7 +92,7 @@ def test_two_families_are_planned_with_the_primary_one_first(files: Files) -> No
     assert [str(each) for each in plan.api.networks] == ["192.168.111.0/24", "fd2e::/64"]
 
 
-def test_each_family_needs_an_address_of_each_machine(files: Files) -> None:
+def test_each_machine_needs_an_address_of_each_family(files: Files) -> None:
     lines = files.refused_plan(
         clusters.dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"])
     )
@@ -104,6 +104,6 @@ def test_each_family_needs_an_address_of_each_machine(files: Files) -> None:
             ("bootstrap.address", 14),
         )
     ]
-    only = "only IPv4 was installed from end to end yet"
+    only = "only IPv4 has been installed from end to end so far"
     assert api.startswith(f"FILE: platform.baremetal.apiVIPs: 192.168.111.5, fd2e::5: {only}")
     assert ingress.startswith(f"FILE: platform.baremetal.ingressVIPs: 192.168.111.4, fd2e::4: {only}")

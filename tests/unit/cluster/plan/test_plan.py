@@ -1,4 +1,4 @@
-"""Both inputs: what each says, where they disagree, and that all faults of both are found at once."""
+"""Both inputs: their values, their disagreements, and that all faults of both are found at once."""
 
 from ipaddress import ip_address
 from typing import Any
@@ -42,7 +42,7 @@ def test_the_committed_rehearsal_loads(plan: ClusterPlan) -> None:
     assert plan.options.phase == "bootstrap"
 
 
-def test_a_server_joins_what_both_inputs_say_about_it(plan: ClusterPlan) -> None:
+def test_a_server_joins_its_values_of_both_inputs(plan: ClusterPlan) -> None:
     server = plan.compute[1]
     assert (server.name, server.role) == ("okd-worker-1", Role.COMPUTE)
     assert server.address == ip_address("192.168.111.25")
@@ -52,7 +52,7 @@ def test_a_server_joins_what_both_inputs_say_about_it(plan: ClusterPlan) -> None
     assert server.bmc.password.get_secret_value() == "rehearsal-only"
 
 
-def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
+def test_a_web_server_of_the_site_can_serve_the_boot_isos(files: Files) -> None:
     media = files.plan(lambda _: None, media={"url": WEB, "base_iso": plans.BASE_ISO}).options.media
     assert (media.address, media.url) == (None, WEB)
 
@@ -88,7 +88,7 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
             "media: neither address nor url. Fix: name address, or the url",
             id="no-media",
         ),
-        pytest.param({"media": {**MEDIA, "url": WEB}}, "media: with url nothing is served here", id="two-ways"),
+        pytest.param({"media": {**MEDIA, "url": WEB}}, "media: both url, and address or port", id="two-ways"),
         pytest.param(
             {"media": {"url": WEB, "port": 8080, "base_iso": plans.BASE_ISO}},
             "media: both url, and address or port. Fix: remove address and port",
@@ -147,7 +147,7 @@ def test_a_web_server_of_the_site_can_have_the_boot_isos(files: Files) -> None:
         ),
     ],
 )
-def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line: str) -> None:
+def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
     found = faults_of(**changes)
     assert any(fault.startswith(f"config: {line}") for fault in found), found
     assert len({fault.split(": ")[1] for fault in found}) == 1, "one line per option"
@@ -200,8 +200,8 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             [
                 "consent.okd-master-0: missing. Fix: "
                 "name the serial or system UUID of the one machine whose disk may be wiped",
-                "reinstall.okd-master-0: not without consent. "
-                "Fix: name it in consent.okd-master-0 as well, which allows to wipe its disk",
+                "reinstall.okd-master-0: no consent to wipe its disk. "
+                "Fix: name the machine in consent.okd-master-0 as well",
             ],
             id="reinstall-without-consent",
         ),
@@ -240,7 +240,7 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
             {"bootstrap": {**ADDRESS, "base_volume": "x.qcow2", "base_sha256": "c2" * 32}, "provisioner": MANAGED},
             [
                 "bootstrap.base_volume: x.qcow2 is not used: "
-                "provisioner.manage: true makes a volume of base_image. Fix: remove it",
+                "provisioner.manage: true makes a volume from base_image. Fix: remove it",
                 "bootstrap.base_sha256: not used: "
                 "with provisioner.manage: true, provisioner.base_image.sha256 has it. Fix: remove it",
             ],
@@ -253,30 +253,30 @@ def test_an_option_that_cannot_be_used_is_one_line(changes: dict[str, Any], line
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.5"])},
-            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is the API VIP already. Fix: write another one"],
+            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is already the API VIP. Fix: write another one"],
             id="host-on-the-api-vip",
         ),
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "address": "192.168.111.4"}},
-            ["bootstrap.address: 192.168.111.4 is the Ingress VIP already. Fix: write another one"],
+            ["bootstrap.address: 192.168.111.4 is already the Ingress VIP. Fix: write another one"],
             id="bootstrap-on-the-ingress-vip",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.21"])},
             [
-                "node_addresses.okd-worker-0[0]: 192.168.111.21 is node_addresses.okd-master-0[0] already. "
+                "node_addresses.okd-worker-0[0]: 192.168.111.21 is already node_addresses.okd-master-0[0]. "
                 "Fix: write another one"
             ],
             id="two-hosts-one-address",
         ),
         pytest.param(
             {"vrids": {"api": 162}},
-            ["vrids: 162 would be API's and Ingress's. Fix: write two that differ"],
+            ["vrids: 162 would be that of both VIPs. Fix: write two that differ"],
             id="one-vrid-meets-the-computed-other",
         ),
         pytest.param(
             {"vrids": {"api": 7, "ingress": 7}},
-            ["vrids: 7 would be API's and Ingress's. Fix: write two that differ"],
+            ["vrids: 7 would be that of both VIPs. Fix: write two that differ"],
             id="two-vrids-equal",
         ),
         pytest.param(
@@ -315,7 +315,7 @@ def test_inputs_that_disagree_are_refused(changes: dict[str, Any], lines: list[s
         pytest.param({"bootstrap": {**BOOTSTRAP, "base_sha256": "", "disk_gib": 1}}, id="least-disk"),
     ],
 )
-def test_the_base_volume_is_either_named_or_made(changes: dict[str, Any]) -> None:
+def test_the_base_volume_is_either_named_or_managed(changes: dict[str, Any]) -> None:
     options = plans.plan(**changes).options
     assert options.provisioner.manage is not bool(options.bootstrap.base_volume)
 
@@ -338,7 +338,7 @@ def test_all_faults_of_both_inputs_are_found_at_once(files: Files) -> None:
     ]
 
 
-def test_lines_of_the_file_are_those_of_the_check(files: Files) -> None:
+def test_the_lines_about_the_file_equal_those_of_check(files: Files) -> None:
     def change(config: dict[str, Any]) -> None:
         config["metadata"].update(name="")
         bare(config).update(apiVIPs=["10.0.0.5"])

@@ -1,4 +1,4 @@
-"""What is made up for a look: free addresses of the machine network, and images; always the same."""
+"""Samples for `render`: free addresses of the machine network, and images; always the same."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -22,12 +22,12 @@ def samples(made: dict[Missing, str]) -> dict[str, str]:
     return {each.where.removeprefix("node_addresses."): value for each, value in made.items() if each.version}
 
 
-def test_a_plan_misses_none(plan: ClusterPlan) -> None:
+def test_a_plan_needs_no_samples(plan: ClusterPlan) -> None:
     assert missing(plan) == []
     assert with_samples(plan) == (plan, {})
 
 
-def test_they_avoid_the_vips_and_follow_the_order_of_the_file() -> None:
+def test_sample_addresses_avoid_the_vips_and_follow_the_order_of_the_file() -> None:
     assert [each.where for each in missing(plans.intent())] == [*ALL, *IMAGES]
     placed, made = with_samples(plans.intent())
     # .4 and .5 are the VIPs.
@@ -40,14 +40,14 @@ def test_they_avoid_the_vips_and_follow_the_order_of_the_file() -> None:
     assert with_samples(plans.intent()) == (placed, made)
 
 
-def test_images_that_are_named_stay_and_a_host_s_own_need_none() -> None:
+def test_named_images_are_kept_and_the_runtime_host_needs_none() -> None:
     placed, made = with_samples(plans.intent({"images": {"haproxy": "x.test/haproxy"}}))
     assert placed.images.haproxy == "x.test/haproxy"
     assert [each.where for each in made if each.version is None] == ["images.keepalived", "images.coredns"]
     assert [each.where for each in missing(plans.intent({"runtime": "host"}))] == ALL
 
 
-def test_what_is_named_stays_and_is_not_given_twice(tmp_path: Path) -> None:
+def test_named_addresses_are_kept_and_not_used_again(tmp_path: Path) -> None:
     def bmc_in_the_machine_network(config: dict[str, Any]) -> None:
         host(config)["bmc"].update(address="redfish-virtualmedia://192.168.111.2/redfish/v1/Systems/1")
 
@@ -63,7 +63,7 @@ def test_what_is_named_stays_and_is_not_given_twice(tmp_path: Path) -> None:
     assert str(placed.bootstrap.address) == "192.168.111.3"
 
 
-def test_a_family_that_a_server_lacks_is_completed_the_primary_one_first(tmp_path: Path) -> None:
+def test_a_missing_family_of_a_server_is_added_in_the_order_of_the_families(tmp_path: Path) -> None:
     named = {"node_addresses": {name: ["fd2e::21"] for name in plans.HOSTS[:1]}}
     placed, _ = with_samples(Files(tmp_path).intent(clusters.dual_stack, named))
     assert placed.servers[0].addresses == (ip_address("192.168.111.1"), ip_address("fd2e::21"))
@@ -71,11 +71,11 @@ def test_a_family_that_a_server_lacks_is_completed_the_primary_one_first(tmp_pat
     assert placed.bootstrap.addresses == (ip_address("192.168.111.8"), ip_address("fd2e::7"))
 
 
-def test_a_network_that_is_full_is_refused(tmp_path: Path) -> None:
+def test_a_full_network_is_refused(tmp_path: Path) -> None:
     def small(config: dict[str, Any]) -> None:
         config["networking"]["machineNetwork"][0]["cidr"] = "192.168.111.0/29"
 
     with pytest.raises(ConfigError) as caught:
         with_samples(Files(tmp_path).intent(small))
-    line = "node_addresses.okd-worker-1: 192.168.111.0/29 has no address left for a sample. Fix: name it"
+    line = "node_addresses.okd-worker-1: 192.168.111.0/29 has no free address for a sample. Fix: name the address"
     assert str(caught.value) == line

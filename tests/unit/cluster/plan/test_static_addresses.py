@@ -1,4 +1,4 @@
-"""The addresses that a host gives itself, of nmstate as operators write it."""
+"""The static addresses of a host, from nmstate as operators write it."""
 
 from typing import Any
 
@@ -61,10 +61,10 @@ def ipv6(*texts: str) -> dict[str, Any]:
         pytest.param("eno1", [], id="interfaces-that-are-no-list"),
     ],
 )
-def test_a_node_s_own_addresses(interfaces: Any, found: list[str]) -> None:
+def test_the_static_addresses_of_a_host(interfaces: Any, found: list[str]) -> None:
     assert [str(each) for each in static_addresses({"interfaces": interfaces}, BOOT_MAC)] == found
 
 
 @pytest.mark.parametrize("config", [None, {}, {"dns-resolver": {}}])
-def test_a_config_without_interfaces_names_none(config: dict[str, Any] | None) -> None:
+def test_a_config_without_interfaces_has_no_addresses(config: dict[str, Any] | None) -> None:
     assert static_addresses(config, BOOT_MAC) == ()

@@ -1,4 +1,4 @@
-"""What the installer takes and this release refuses: `check` has no line for it, a plan has."""
+"""Settings that the installer accepts and this release refuses: a plan reports them, `check` does not."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
             address("ipmi://192.0.2.1", mode="Managed"),
             [
                 f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
-                f"{BARE}.hosts[0].bmc.address: ipmi (meant where no type is named) needs a provisioning network. "
+                f"{BARE}.hosts[0].bmc.address: ipmi (the type if none is named) needs a provisioning network. "
                 "Fix: "
                 "use redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE",
             ],
@@ -133,7 +133,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_this_release_cannot_do_is_refused_with_what_works(
+def test_an_unsupported_setting_is_refused_with_a_supported_one(
     files: Files, change: Change, lines: list[str]
 ) -> None:
     fine(change)
@@ -157,6 +157,6 @@ def test_what_this_release_cannot_do_is_refused_with_what_works(
         ),
     ],
 )
-def test_what_is_left_to_the_rendering_is_planned(files: Files, change: Change) -> None:
+def test_settings_that_are_judged_later_are_planned(files: Files, change: Change) -> None:
     fine(change)
     assert files.intent(change, plans.options()).control_plane

@@ -50,7 +50,7 @@ def test_an_address_is_read_in_any_spelling(text: str, address: str) -> None:
         pytest.param("2001:db8::12345", id="group-too-long"),
     ],
 )
-def test_what_is_no_address(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     assert parse_address(text) is None
 
 
@@ -93,11 +93,11 @@ def test_a_network_is_read_with_its_host_bits(text: str, interface: str) -> None
         pytest.param("fe80::1%eth0/64", id="zone"),
     ],
 )
-def test_what_is_no_network(text: str) -> None:
+def test_an_invalid_network_is_refused(text: str) -> None:
     assert parse_cidr(text) is None
 
 
-def test_networks_leave_out_what_is_none() -> None:
+def test_invalid_networks_are_left_out() -> None:
     read = networks(["192.0.2.5/24", "nonsense", "2001:db8::/32"])
     assert read == [ip_network("192.0.2.0/24"), ip_network("2001:db8::/32")]
 
@@ -111,7 +111,7 @@ def test_networks_leave_out_what_is_none() -> None:
         pytest.param("0.0.0.0/0", "::/0", False, id="other-family"),
     ],
 )
-def test_overlap(one: str, other: str, shared: bool) -> None:
+def test_networks_overlap_if_they_share_an_address(one: str, other: str, shared: bool) -> None:
     assert overlap(ip_network(one), ip_network(other)) is shared
 
 
@@ -125,7 +125,7 @@ def test_overlap(one: str, other: str, shared: bool) -> None:
         pytest.param("2001:db9::1", False, id="no-network"),
     ],
 )
-def test_in_any(address: str, held: bool) -> None:
+def test_an_address_is_found_in_any_of_the_networks(address: str, held: bool) -> None:
     of = [ip_network("10.0.0.0/24"), ip_network("2001:db8::/32")]
     assert in_any(ip_address(address), of) is held
 
@@ -138,7 +138,7 @@ def test_no_text_makes_the_readers_raise(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.ip_addresses(), st.data())
-def test_what_is_printed_is_read_back(address: object, data: st.DataObject) -> None:
+def test_a_printed_address_or_network_is_read_back(address: object, data: st.DataObject) -> None:
     read = parse_address(str(address))
     assert read is not None
     prefix = data.draw(st.integers(0, read.max_prefixlen))

@@ -1,4 +1,4 @@
-"""BMC addresses as metal3 reads them: pkg/hardwareutils/bmc/access_test.go of its baremetal-operator, and our own."""
+"""BMC addresses as metal3 reads them: the cases of pkg/hardwareutils/bmc/access_test.go, and further ones."""
 
 import string
 
@@ -37,7 +37,7 @@ def case(address: str, *wanted: object) -> object:
         case("redfish-uefihttp://bmc", "redfish", False, False),
     ],
 )
-def test_a_kind_says_how_the_server_boots(address: str, wanted: tuple[object, ...]) -> None:
+def test_the_kind_decides_how_the_server_boots(address: str, wanted: tuple[object, ...]) -> None:
     kind = address.partition(":")[0]
     for scheme, transport in ((kind, "https"), (f"{kind}+http", "http"), (f"{kind}+https", "https")):
         url = parse_bmc_url(address.replace(kind, scheme))
@@ -73,7 +73,7 @@ def test_a_kind_says_how_the_server_boots(address: str, wanted: tuple[object, ..
         case("redfish://bmc/a%40b:c", "bmc", 443, "/a@b:c", "https://bmc"),
     ],
 )
-def test_an_address_is_taken_apart(address: str, wanted: tuple[object, ...]) -> None:
+def test_an_address_is_split_into_its_parts(address: str, wanted: tuple[object, ...]) -> None:
     url = parse_bmc_url(address)
     assert (url.host, url.port, url.system_id, url.base) == wanted
     assert url.url == address
@@ -98,7 +98,7 @@ def test_an_address_is_taken_apart(address: str, wanted: tuple[object, ...]) -> 
         pytest.param("idrac+http://bmc", "idrac", id="idrac+http"),
     ],
 )
-def test_another_family_is_named_with_what_to_use_instead(address: str, family: str) -> None:
+def test_an_unsupported_kind_is_named_with_its_replacement(address: str, family: str) -> None:
     with pytest.raises(
         ForeignBmc, match=rf"^{family} .*\. Fix: use redfish-virtualmedia, idrac-virtualmedia"
     ) as caught:
@@ -139,9 +139,9 @@ def test_another_family_is_named_with_what_to_use_instead(address: str, family: 
         pytest.param("redfish://[192.0.2.1]", "IPv6 in brackets", id="ipv4-in-brackets"),
         pytest.param("[fe80::fc33:62ff:fe33:8xff]:6223", "host 'fe80::fc33:62ff:fe33:8xff' is", id="bad-ipv6"),
         pytest.param("redfish://[fe80::1%25eth0]", "is neither", id="ipv6-with-a-zone"),
-        pytest.param("redfish://bmc:0", "port 0 does not exist", id="port-zero"),
-        pytest.param("redfish://bmc:65536", "port 65536 does not exist", id="port-too-large"),
-        pytest.param(f"redfish://bmc:{'9' * 5000}", "does not exist", id="port-very-large"),
+        pytest.param("redfish://bmc:0", "port 0 is out of range", id="port-zero"),
+        pytest.param("redfish://bmc:65536", "port 65536 is out of range", id="port-too-large"),
+        pytest.param(f"redfish://bmc:{'9' * 5000}", "is out of range", id="port-very-large"),
         pytest.param("redfish://bmc:https", "host>:<port>", id="port-by-name"),
         pytest.param("redfish://bmc:-1", "host>:<port>", id="negative-port"),
         pytest.param(f"redfish://bmc{SYSTEM}?a=b", "remove [?] and all that follows", id="query"),
@@ -154,7 +154,7 @@ def test_another_family_is_named_with_what_to_use_instead(address: str, family: 
         pytest.param("redfish://b\tmc", "cannot be printed", id="tab"),
     ],
 )
-def test_what_is_no_address_is_refused(address: str, why: str) -> None:
+def test_an_invalid_address_is_refused(address: str, why: str) -> None:
     with pytest.raises(BmcUrlError, match=why) as caught:
         parse_bmc_url(address)
     assert not isinstance(caught.value, ForeignBmc)
@@ -209,7 +209,7 @@ def test_a_server_that_boots_from_virtual_media_can_be_installed() -> None:
         pytest.param("redfish-uefihttp", "redfish-virtualmedia", id="http-boot"),
     ],
 )
-def test_a_server_that_boots_from_the_network_is_refused_with_what_to_use(kind: str, instead: str) -> None:
+def test_a_kind_that_boots_from_the_network_is_refused_with_its_replacement(kind: str, instead: str) -> None:
     with pytest.raises(BmcUrlError, match=rf"^{kind} boots from the network\. Fix: use {instead}$"):
         parse_virtual_media_url(f"{kind}+http://bmc{SYSTEM}")
 

@@ -1,4 +1,4 @@
-"""Router ids by the current algorithm of baremetal-runtimecfg; the pairs were computed with it."""
+"""VRIDs by the current algorithm of baremetal-runtimecfg, which computed the expected pairs."""
 
 from string import ascii_lowercase, digits
 
@@ -20,12 +20,12 @@ from cluster.values.vrrp import free_router_ids, router_ids
         pytest.param("prod", 2, 33, id="prod"),
     ],
 )
-def test_router_ids_are_those_of_the_field(name: str, api: int, ingress: int) -> None:
+def test_router_ids_equal_those_of_baremetal_runtimecfg(name: str, api: int, ingress: int) -> None:
     assert router_ids(name) == (api, ingress)
 
 
 def closed_form(text: str) -> int:
-    """Fletcher's checksum without its running sums: the second is the sum of the bytes, each times its place."""
+    """Compute Fletcher's checksum without running sums: the second sum weights each byte by its place."""
     values = text.encode()
     places = range(len(values), 0, -1)
     return sum(place * value for place, value in zip(places, values, strict=True)) % 15 * 16 + sum(values) % 15
@@ -36,7 +36,7 @@ def test_router_ids_are_fletchers_checksum_of_every_name(name: str) -> None:
     assert router_ids(name) == (closed_form(f"{name}-api") + 1, closed_form(f"{name}-ingress") + 1)
 
 
-def test_router_ids_differ_and_are_taken_by_keepalived_for_every_name() -> None:
+def test_router_ids_differ_and_are_valid_for_keepalived_for_every_name() -> None:
     letters = ascii_lowercase + digits + "-"
     for name in (first + second for first in letters for second in letters):
         ids = router_ids(name)
@@ -44,6 +44,6 @@ def test_router_ids_differ_and_are_taken_by_keepalived_for_every_name() -> None:
         assert {ids.api, ids.ingress} <= set(range(1, 256)), name
 
 
-def test_free_router_ids_are_all_that_keepalived_takes_and_nobody_has() -> None:
+def test_free_router_ids_are_all_valid_ones_that_are_unused() -> None:
     assert free_router_ids(set(range(3, 255))) == [1, 2, 255]
     assert free_router_ids(set(range(1, 256))) == []

@@ -1,4 +1,4 @@
-"""Waits end when the engine is gone."""
+"""Waits end when Pulumi's engine is gone."""
 
 import socket
 import time
@@ -11,7 +11,7 @@ from providers.base.errors import EngineGoneError
 
 
 class Naps:
-    """Takes the place of the machine's clock: time passes in naps alone."""
+    """Replaces the machine's clock: time passes only in naps."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.taken = 100.0, list[float]()
@@ -29,7 +29,7 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> Naps:
 
 
 def at(port: int) -> Callable[[], tuple[str, int]]:
-    """The address of an engine on this machine."""
+    """Return the address of an engine on this machine."""
     return lambda: ("127.0.0.1", port)
 
 
@@ -41,7 +41,7 @@ def test_a_wait_ends_at_once_when_the_engine_is_gone(naps: Naps) -> None:
     assert naps.taken == []
 
 
-def test_an_engine_that_goes_during_a_wait_is_noticed(naps: Naps, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_ends_when_the_engine_ends_during_it(naps: Naps, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = socket.create_server(("127.0.0.1", 0))
 
     def nap_until_it_goes(seconds: float) -> None:
@@ -55,7 +55,7 @@ def test_an_engine_that_goes_during_a_wait_is_noticed(naps: Naps, monkeypatch: p
     assert naps.taken == [SLICE_S] * 2
 
 
-def test_an_engine_that_is_too_busy_to_answer_is_there(naps: Naps, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_too_busy_to_answer_counts_as_running(naps: Naps, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(address: tuple[str, int], timeout: float) -> socket.socket:
         assert (address, timeout) == (("127.0.0.1", 9), 0.5)
         raise TimeoutError
@@ -66,7 +66,7 @@ def test_an_engine_that_is_too_busy_to_answer_is_there(naps: Naps, monkeypatch: 
 
 
 @pytest.mark.parametrize("engine", ["listens", "none"])
-def test_a_wait_lasts_as_long_as_was_asked(naps: Naps, engine: str) -> None:
+def test_a_wait_lasts_as_long_as_requested(naps: Naps, engine: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = at(listener.getsockname()[1]) if engine == "listens" else lambda: None
         SystemClock(address).sleep(1.25)

@@ -1,4 +1,4 @@
-"""What all resources and their providers share: typed inputs and outputs, unknowns, secrets, one line per error."""
+"""The base of all resources and providers: typed inputs and outputs, unknowns, secrets, one line per error."""
 
 import asyncio
 import sys
@@ -43,13 +43,13 @@ class ThingSpec(Spec):
 
 class ThingOuts(Outs):
     log: list[str] = Field([])
-    """What reached the provider."""
+    """The arguments that reached the provider."""
     made: int = 0
     part: Part | None = None
 
 
 class Things(Provider[ThingSpec, ThingOuts]):
-    """Writes what reaches it into its outputs."""
+    """Writes its arguments into its outputs."""
 
     replace_on: ClassVar[tuple[str, ...]] = ("name", "color")
     input_only: ClassVar[tuple[str, ...]] = ("large",)
@@ -75,7 +75,7 @@ class Things(Provider[ThingSpec, ThingOuts]):
 
 
 class Drifting(Things):
-    """What it finds counts as an input."""
+    """Reports the state that it finds as its inputs."""
 
     outputs_are_inputs = True
 
@@ -92,7 +92,7 @@ def failures(news: Props, olds: Props | None = None) -> Failures:
 
 
 class TestInputs:
-    def test_they_are_of_the_types_of_the_spec_whatever_json_made_of_them(self) -> None:
+    def test_inputs_get_the_types_of_the_spec_whatever_json_made_of_them(self) -> None:
         parts = {"x": {"name": "p", "count": 2.0}}
         seen = ThingSpec.model_validate(
             {"name": "a", "size": 9.0, "ratio": 1, "color": "blue", "labels": ["l"], "parts": parts}
@@ -112,7 +112,7 @@ class TestInputs:
             pytest.param({"name": "a", "__provider": "pickle", "dropped_field": 1}, id="unknown-to-the-spec"),
         ],
     )
-    def test_what_an_older_state_lacks_or_has_too_much_is_by_default(self, props: Props) -> None:
+    def test_missing_inputs_get_their_default_and_unknown_ones_are_ignored(self, props: Props) -> None:
         default = repr(ThingSpec(name="a"))
         assert outs_of(Things().create(props))["log"] == [default]
         assert outs_of(Things().update("id", props, props))["log"] == [default, repr(ThingOuts()), default]
@@ -159,7 +159,7 @@ class TestInputs:
             pytest.param({"name": None}, "name: Field required. Fix: add it", id="missing"),
         ],
     )
-    def test_a_wrong_one_is_one_line_without_the_value(
+    def test_a_wrong_input_is_one_line_without_the_value(
         self, call: Callable[[Props], object], change: Props, line: str
     ) -> None:
         with pytest.raises(ConfigError) as caught:
@@ -174,11 +174,11 @@ class TestCheck:
     def test_good_inputs_have_no_failure(self) -> None:
         assert failures({"name": "a", "__provider": "pickle", "size": 8.0, "parts": {"x": {"name": "p"}}}) == []
 
-    def test_a_failure_is_named_by_its_input_and_has_the_fix(self) -> None:
+    def test_a_failure_names_its_input_and_its_fix(self) -> None:
         wanted = [("name", "is bad. Fix: take another one"), ("parts", "x[0].count: is wrong")]
         assert failures({"name": "bad"}) == wanted
 
-    def test_what_the_spec_refuses_are_failures_without_the_values(self) -> None:
+    def test_inputs_that_the_spec_refuses_are_failures_without_the_values(self) -> None:
         assert failures({"size": "canary", "parts": {"x": {"name": "p", "count": "canary"}}}) == [
             ("name", "Field required. Fix: add it"),
             ("size", "Input should be a valid integer, unable to parse string as an integer"),
@@ -193,7 +193,7 @@ class TestCheck:
             pytest.param({"size": 8.0}, "None", id="state-that-does-not-suffice"),
         ],
     )
-    def test_the_inputs_of_the_state_are_at_hand(self, olds: Props, name: str) -> None:
+    def test_check_sees_the_inputs_of_the_state(self, olds: Props, name: str) -> None:
         assert failures({"name": "log"}, olds) == [("name", f"was {name}, parts []")]
 
     @pytest.mark.parametrize(
@@ -207,21 +207,21 @@ class TestCheck:
             pytest.param({"name": "a", "parts": {"x": {"count": UNKNOWN}}}, [], id="its-neighbour-missing"),
         ],
     )
-    def test_no_failure_is_reported_for_what_is_not_known_yet(self, news: Props, seen: list[str]) -> None:
+    def test_unknown_inputs_cause_no_failure(self, news: Props, seen: list[str]) -> None:
         assert [key for key, _ in failures(news)] == seen
 
     @pytest.mark.parametrize("value", [UNKNOWN, {"name": UNKNOWN}, {"name": "p", "count": [{"a": UNKNOWN}]}])
-    def test_a_member_that_is_not_known_yet_is_left_out_of_its_mapping(self, value: object) -> None:
+    def test_an_unknown_member_is_left_out_of_its_mapping(self, value: object) -> None:
         parts = {"x": value, "y": {"name": "p"}}
         assert failures({"name": "log", "parts": parts}) == [("name", "was None, parts ['y']")]
 
     @pytest.mark.parametrize("value", [False, 0, None, [], {}])
-    def test_what_is_empty_is_known(self, value: object) -> None:
+    def test_an_empty_value_is_not_unknown(self, value: object) -> None:
         assert [key for key, _ in failures({"name": value})] == ["name"]
 
 
 class TestOutputs:
-    def test_they_repeat_the_inputs_but_large_secrets_and_keep_the_pickle(self) -> None:
+    def test_outputs_repeat_the_inputs_except_large_secrets_and_keep_the_pickle(self) -> None:
         props = {"name": "a", "size": 9.0, "large": {"x": {"y": "canary"}}, "__provider": "pickle", "log": None}
         created = Things().create(props)
         outs = outs_of(created)
@@ -229,7 +229,7 @@ class TestOutputs:
         assert outs == {"name": "a", "size": 9.0, "__provider": "pickle", "log": outs["log"], "made": 0, "part": None}
         assert "canary" not in str(outs)
 
-    def test_those_of_an_update_repeat_the_new_inputs(self) -> None:
+    def test_outputs_of_an_update_repeat_the_new_inputs(self) -> None:
         olds = {"name": "old", "ratio": 2.0, "log": ["a"], "made": 3.0, "__provider": "before"}
         outs = outs_of(Things().update("id", olds, {"name": "new", "large": {"x": {}}, "__provider": "pickle"}))
         assert outs == {"name": "new", "__provider": "pickle", "log": outs["log"], "made": 0, "part": None}
@@ -251,7 +251,7 @@ class TestOutputs:
             ),
         ],
     )
-    def test_those_of_an_older_state_are_read(self, state: Props, seen: str) -> None:
+    def test_outputs_of_an_older_state_are_read(self, state: Props, seen: str) -> None:
         assert repr(Things().outs_of(state)) == seen
         assert outs_of(Things().update("id", {"name": "a", **state}, {"name": "a"}))["log"][1] == seen
         assert outs_of(Things().read("id", {"name": "a", **state}))["log"][1] == seen
@@ -262,22 +262,22 @@ class TestOutputs:
         assert (read.id, read.inputs) == ("id", None)
         assert outs == {"name": "a", "__provider": "pickle", "log": outs["log"], "made": 0, "part": None}
 
-    def test_what_a_refresh_finds_is_an_input_where_drift_is_to_be_corrected(self) -> None:
+    def test_a_refresh_returns_inputs_if_the_provider_corrects_drift(self) -> None:
         read = Drifting().read("id", {"name": "a"})
         assert read.inputs == read.outs
         assert read.inputs is not read.outs
 
-    def test_what_is_gone_has_an_empty_id(self) -> None:
+    def test_a_missing_object_has_an_empty_id(self) -> None:
         read = Things().read("id", {"name": "gone"})
         assert (read.id, read.outs) == ("", {})
 
 
 class TestDiff:
-    def test_it_leaves_the_comparison_to_the_engine(self) -> None:
+    def test_diff_leaves_the_comparison_to_pulumis_engine(self) -> None:
         diff = Things().diff("id", {"name": "a", "size": 1}, {"name": "a", "size": 2})
         assert (diff.changes, diff.replaces, diff.delete_before_replace) == (None, [], True)
 
-    def test_another_name_is_another_thing(self) -> None:
+    def test_a_changed_name_replaces_the_resource(self) -> None:
         diff = Things().diff("id", {"name": "a", "color": "red"}, {"name": "b", "color": "red"})
         assert diff.replaces == ["name"]
         assert BootstrapVmProvider().diff("id", {"name": "a", "pool": "x"}, {"name": "b", "pool": "x"}).replaces == [
@@ -287,7 +287,7 @@ class TestDiff:
 
 class TestErrors:
     @pytest.mark.parametrize("error", [OkdBaremetalError("what", where="host", fix="do it"), AssetError("what")])
-    def test_one_of_ours_reaches_the_operator_without_a_traceback(self, error: Exception) -> None:
+    def test_an_error_of_this_program_has_no_traceback(self, error: Exception) -> None:
         class Failing(Things):
             def _create(self, spec: ThingSpec) -> tuple[str, ThingOuts]:
                 try:
@@ -312,20 +312,20 @@ class TestErrors:
         assert isinstance(caught.value.__cause__, ValueError)
         assert not hasattr(sys, "tracebacklimit")
 
-    def test_it_is_where_what_and_fix(self) -> None:
+    def test_an_error_has_where_what_and_fix(self) -> None:
         error = OkdBaremetalError("is Off, wanted On", where="https://bmc", fix="look at it")
         assert str(error) == "https://bmc: is Off, wanted On. Fix: look at it"
         assert error.faults == (Fault("https://bmc", "is Off, wanted On", "look at it"),)
 
 
 @pytest.mark.parametrize("provider", [Things, BootstrapVmProvider, VipHeldProvider])
-def test_a_provider_has_no_attributes_that_would_land_in_the_state(provider: type[Provider[Any, Any]]) -> None:
+def test_a_provider_has_no_attributes_to_store_in_the_state(provider: type[Provider[Any, Any]]) -> None:
     assert vars(provider()) == {}
     assert provider.serialize_as_secret_always is False
 
 
 def resolved(spec: Spec) -> dict[str, tuple[bool, Any]]:
-    """Of each input, whether it is secret, and its value."""
+    """Return for each input whether it is secret, and its value."""
 
     async def each() -> dict[str, tuple[bool, Any]]:
         found = {}
@@ -361,7 +361,7 @@ def test_an_input_that_holds_a_secret_at_any_depth_is_secret_as_a_whole() -> Non
         "password": (True, "canary"),
         "large": (True, {"w0": {"eth0": "canary"}, "w1": {}}),
     }
-    assert type(inputs["color"][1]) is str, "a member of an enumeration would land in the state as such"
+    assert type(inputs["color"][1]) is str, "an enumeration member must not reach the state"
     assert "canary" not in repr(spec)
 
 
@@ -390,5 +390,5 @@ class Keyed(BaseModel, frozen=True):
         ),
     ],
 )
-def test_what_holds_no_secret_is_plain(spec: Spec, wanted: dict[str, tuple[bool, Any]]) -> None:
+def test_an_input_is_secret_only_if_it_holds_a_secret(spec: Spec, wanted: dict[str, tuple[bool, Any]]) -> None:
     assert resolved(spec) == {"urn": (False, ""), **wanted}

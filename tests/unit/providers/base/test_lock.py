@@ -1,4 +1,4 @@
-"""One worker per natural key."""
+"""The lock that allows one worker per natural key."""
 
 import tempfile
 import threading
@@ -13,7 +13,7 @@ from testing.fakes.clock import FakeClock
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Locks of the test's own."""
+    """Keep the locks of a test in its own folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -29,7 +29,7 @@ def test_a_second_holder_is_refused_at_its_deadline() -> None:
     assert str(caught.value).startswith("VIP 192.0.2.5: another run has worked on it for more than 20 s. ")
 
 
-def test_other_keys_do_not_wait() -> None:
+def test_a_lock_of_another_key_is_free() -> None:
     clock = FakeClock(0)
     with held("domain a", clock=clock), held("domain b", clock=clock):
         assert clock.slept == []
@@ -45,7 +45,7 @@ def test_a_lock_is_free_again_after_success_and_failure() -> None:
         assert clock.slept == []
 
 
-def test_a_waiter_gets_it_when_the_first_one_is_done() -> None:
+def test_a_waiter_gets_the_lock_once_the_first_holder_is_done() -> None:
     class Releasing(FakeClock):
         def sleep(self, seconds: float) -> None:
             super().sleep(seconds)
@@ -67,7 +67,7 @@ def test_a_waiter_gets_it_when_the_first_one_is_done() -> None:
         assert len(clock.slept) == 1
 
 
-def test_only_we_can_look_into_its_folder(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_folder_of_the_locks(tmp_path: Path) -> None:
     with held("x"):
         (folder,) = tmp_path.glob("okd-baremetal-*")
         assert folder.stat().st_mode & 0o777 == 0o700

@@ -1,4 +1,4 @@
-"""What reaches the engine's log, and in which row."""
+"""The log of Pulumi's engine: which lines reach it, and in which row."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ OTHER = "urn:pulumi:stack::project::kind::other"
 
 
 class Engine(engine_pb2_grpc.EngineServicer):
-    """Keeps what is logged."""
+    """Records the log."""
 
     def __init__(self) -> None:
         self.log: list[Any] = []
@@ -28,7 +28,7 @@ class Engine(engine_pb2_grpc.EngineServicer):
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """A listening one, at the address that a plugin is given."""
+    """A listening engine, at the address that the plugin was given."""
     servicer = Engine()
     server = grpc.server(ThreadPoolExecutor(1))
     engine_pb2_grpc.add_EngineServicer_to_server(servicer, server)
@@ -39,7 +39,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     server.stop(None).wait()
 
 
-def test_progress_goes_into_the_row_and_warnings_and_notes_stay(engine: Engine) -> None:
+def test_progress_is_ephemeral_in_its_row_and_warnings_and_notes_stay(engine: Engine) -> None:
     row(URN)("working")
     warnings(URN)("mind this")
     notes(URN)("to be known")
@@ -51,7 +51,7 @@ def test_progress_goes_into_the_row_and_warnings_and_notes_stay(engine: Engine) 
     ]
 
 
-def test_progress_of_one_of_many_goes_into_its_own_row_else_by_name_into_that_of_all(engine: Engine) -> None:
+def test_progress_of_a_host_goes_into_its_own_row_or_by_name_into_that_of_the_role(engine: Engine) -> None:
     for name in ("w0", "w1"):
         rows(URN, {"w0": OTHER}, name)("working")
     assert [(each.message, each.urn, each.ephemeral) for each in engine.log] == [
@@ -60,12 +60,14 @@ def test_progress_of_one_of_many_goes_into_its_own_row_else_by_name_into_that_of
     ]
 
 
-def test_an_engine_that_is_gone_ends_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_goes_on_without_the_engines_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["plugin", "127.0.0.1:1"])
     row(URN)("working")
 
 
-def test_without_an_engine_it_is_a_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_an_engine_progress_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.argv", ["pytest"])
     warnings(URN)("mind this")
     assert capfd.readouterr().err == "name: mind this\n"

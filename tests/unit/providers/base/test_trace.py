@@ -1,4 +1,4 @@
-"""The trace: where the environment names a file, what goes over a wire is written there, and nowhere else."""
+"""The trace: requests and answers are written to the file that the environment names, and nowhere else."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ LINE = r"^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} MainThread wires\.redfish\.conne
 
 @pytest.fixture(autouse=True)
 def _as_it_was() -> Iterator[None]:
-    """The process writes no trace before, and none after."""
+    """Remove the trace from this process before and after each test."""
     logger = logging.getLogger("wires")
     assert (logger.handlers, logger.level) == ([], logging.NOTSET)
     yield
@@ -28,7 +28,7 @@ def _as_it_was() -> Iterator[None]:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The one that the environment names; it is not there yet."""
+    """The file that the environment names; it does not exist yet."""
     path = tmp_path / "trace.log"
     monkeypatch.setenv("OKD_BAREMETAL_TRACE", str(path))
     return path
@@ -41,9 +41,7 @@ def log() -> None:
     logging.getLogger("providers.base").debug("canary")
 
 
-def test_what_goes_over_a_wire_is_in_the_file_and_all_else_is_not(
-    file: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_only_requests_and_answers_are_written_to_the_file(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
     start_trace()
     log()
     assert re.match(LINE, file.read_text())
@@ -51,7 +49,7 @@ def test_what_goes_over_a_wire_is_in_the_file_and_all_else_is_not(
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o000, 0o077])
-def test_its_owner_alone_may_read_it(file: Path, umask: int) -> None:
+def test_only_its_owner_may_read_the_file(file: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         start_trace()
@@ -68,14 +66,14 @@ def test_each_line_is_written_once_however_often_a_trace_is_started(file: Path) 
     assert len(file.read_text().splitlines()) == 1
 
 
-def test_a_second_process_goes_on_where_the_first_one_ended(file: Path) -> None:
+def test_a_second_process_appends_to_the_file(file: Path) -> None:
     file.write_text("before\n")
     start_trace()
     log()
     assert file.read_text().startswith("before\n2")
 
 
-def test_a_plugin_process_begins_with_it(file: Path) -> None:
+def test_the_plugin_process_starts_the_trace(file: Path) -> None:
     RenderedAssetProvider().configure(None)  # type: ignore[arg-type]
     log()
     assert len(file.read_text().splitlines()) == 1

@@ -1,4 +1,4 @@
-"""The pool that runs a provider's calls grows where it is Python's own, and is left alone else."""
+"""The pool that runs a provider's calls is widened if it is Python's own, and otherwise left alone."""
 
 import threading
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def configured() -> None:
 
 
 @pytest.mark.parametrize("call", [widen, configured])
-def test_the_pool_of_the_calling_thread_takes_more_than_it_was_made_for(call: Callable[[], None]) -> None:
+def test_the_pool_of_the_calling_thread_is_widened(call: Callable[[], None]) -> None:
     meeting = threading.Barrier(6)
     with ThreadPoolExecutor(2) as pool:
         pool.submit(call).result()
@@ -44,7 +44,7 @@ def test_a_wider_pool_keeps_its_width() -> None:
     ],
     ids=["without-arguments", "none", "no-reference", "of-something-else"],
 )
-def test_a_thread_of_another_make_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, thread: object) -> None:
+def test_a_thread_of_another_kind_of_pool_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, thread: object) -> None:
     monkeypatch.setattr(threading, "current_thread", lambda: thread)
     widen()
     assert OTHER_POOL._max_workers == 4

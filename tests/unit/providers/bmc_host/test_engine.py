@@ -1,4 +1,4 @@
-"""BmcHost: consent, take-over, release."""
+"""BmcHost: its consent, take-over and release of a server."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def test_consent_names_uuid_or_serial_in_any_case(consent: str) -> None:
     assert engine(bmc(), consent).identify().uuid == UUID
 
 
-def test_another_machine_prints_the_command_that_consents_to_it() -> None:
+def test_the_error_about_another_machine_has_the_command_that_consents_to_it() -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
     with pytest.raises(BmcIdentityError, match=rf"pulumi config set --path 'consent.{HOST}' {UUID}$") as caught:
         engine(fake, "SN-2").take_over()
@@ -48,7 +48,7 @@ OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
         pytest.param(Identity(BOARD, OEM), "SN-1", "set a serial number in its firmware first", id="and-another"),
     ],
 )
-def test_what_many_boards_report_is_consent_to_none(machine: Identity, consent: str, advice: str) -> None:
+def test_a_value_that_many_boards_report_is_no_consent(machine: Identity, consent: str, advice: str) -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
     fake.machine = machine
     with pytest.raises(BmcIdentityError) as caught:
@@ -60,7 +60,7 @@ def test_what_many_boards_report_is_consent_to_none(machine: Identity, consent: 
 RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
 
 
-def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
+def test_the_error_about_a_replaced_machine_names_both() -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
     fake.machine = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2", "DL380", "HPE")
     calls: tuple[Callable[[BmcHostEngine], object], ...] = (
@@ -87,7 +87,9 @@ def test_another_machine_at_the_address_of_a_recorded_one_names_both() -> None:
     ],
     ids=["as-found", "from-disk", "used-up", "media", "override"],
 )
-def test_a_refresh_shows_what_was_not_left_so(image: str | None, override: BootOverride, changed: str) -> None:
+def test_a_refresh_reports_changed_media_and_boot_override(
+    image: str | None, override: BootOverride, changed: str
+) -> None:
     fake = bmc(Power.ON, image)
     fake.override = override
     line, seen = engine(fake).look(AsFound(override=BootOverride("Pxe", "Continuous", "UEFI")))
@@ -105,13 +107,13 @@ def test_a_refresh_shows_what_was_not_left_so(image: str | None, override: BootO
         pytest.param(bmc(Power.ON, "http://x/y.iso"), ["Off", "eject"], id="on-media"),
     ],
 )
-def test_a_server_is_taken_over_off_and_without_media(fake: FakeBmc, writes: list[str]) -> None:
+def test_a_server_is_taken_over_by_switching_it_off_and_ejecting_media(fake: FakeBmc, writes: list[str]) -> None:
     image = fake.image
     _, found = engine(fake).take_over()
     assert fake.writes == writes
     assert (fake.power(), fake.media()) == (Power.OFF, None)
     assert found == AsFound(override=BootOverride("Hdd", "Continuous", "UEFI"), media=image or "")
-    assert AsFound.model_validate(found.props()) == found, "as the state has it"
+    assert AsFound.model_validate(found.props()) == found, "the state reads back the same"
 
 
 def test_a_running_cluster_is_recorded_and_left_alone() -> None:
@@ -129,7 +131,7 @@ def test_a_running_cluster_is_recorded_and_left_alone() -> None:
     ],
     ids=["other", "same", "unreported"],
 )
-def test_release_leaves_it_off_with_the_override_as_found(found: BootOverride, writes: list[str]) -> None:
+def test_release_leaves_the_server_off_with_the_override_as_found(found: BootOverride, writes: list[str]) -> None:
     fake = FakeBmc(FakeClock()).run_from_media("http://x/y.iso")
     fake.sticky = False
     fake.override = BootOverride("Cd", "Once")
@@ -137,7 +139,7 @@ def test_release_leaves_it_off_with_the_override_as_found(found: BootOverride, w
     assert fake.writes == writes
 
 
-def test_release_of_what_is_off_and_as_found_writes_nothing() -> None:
+def test_release_of_a_server_off_and_as_found_writes_nothing() -> None:
     fake = bmc()
     engine(fake).release(AsFound(override=fake.override))
     assert fake.writes == []
@@ -146,7 +148,7 @@ def test_release_of_what_is_off_and_as_found_writes_nothing() -> None:
 @pytest.mark.parametrize(
     ("refusal", "version"), [(None, "7.10"), (BmcAuthError("HTTP 403"), ""), (BmcTransientError("HTTP 503"), "")]
 )
-def test_a_bmc_that_hides_its_version_is_taken_as_it_is(refusal: Exception | None, version: str) -> None:
+def test_a_bmc_that_hides_its_version_is_accepted(refusal: Exception | None, version: str) -> None:
     fake = bmc()
 
     def refuse(_: str) -> None:

@@ -1,4 +1,4 @@
-"""BmcHost as a resource: what it refuses before a BMC is asked, what the state keeps, BMCs that do not answer."""
+"""BmcHost as a resource: its check without a BMC, its state, and BMCs that do not answer."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -41,7 +41,7 @@ RECORDED = {
 }
 
 
-def test_a_planned_server_is_a_spec() -> None:
+def test_the_spec_of_a_planned_server() -> None:
     plan = plans.plan(bmc_ca="of all")
     spec = BmcHostSpec.of(plan, plan.servers[0])
     assert spec.model_dump(exclude={"bmc"}) == {
@@ -84,7 +84,7 @@ class TestCheck:
             "pxe",
         ],
     )
-    def test_it_needs_no_bmc(self, change: dict[str, object], failing: list[str]) -> None:
+    def test_check_needs_no_bmc(self, change: dict[str, object], failing: list[str]) -> None:
         failures = BmcHostProvider().check({}, {**PROPS, **change}).failures or []
         assert [failure.property for failure in failures] == failing
         assert all("\n" not in failure.reason and "hidden" not in failure.reason for failure in failures)
@@ -97,7 +97,7 @@ class TestCheck:
             pytest.param("ipmi://x", "/redfish/v1/Systems/<id>", id="no-address"),
         ],
     )
-    def test_a_missing_consent_names_what_to_run_and_where_to_read(self, address: str, place: str) -> None:
+    def test_a_missing_consent_names_the_command_and_where_to_find_the_uuid(self, address: str, place: str) -> None:
         news = {**PROPS, "bmc": {**BMC, "address": address}, "consent": ""}
         failure = (BmcHostProvider().check({}, news).failures or [])[-1]
         command = f"pulumi config set --path 'consent.{HOST}' <UUID>"
@@ -108,7 +108,7 @@ class TestCheck:
         )
 
 
-def test_another_host_is_another_resource() -> None:
+def test_a_changed_host_replaces_the_resource() -> None:
     diff = BmcHostProvider().diff("u", {**PROPS, "host": "m0"}, {**PROPS, "host": "m1", "consent": "x"})
     assert (diff.changes, diff.replaces) == (None, ["host"])
     assert BmcHostProvider().diff("u", PROPS, {**PROPS, "consent": "x"}).replaces == []
@@ -117,14 +117,14 @@ def test_another_host_is_another_resource() -> None:
 class TestUnreachable:
     """A BMC that does not answer."""
 
-    def test_a_refresh_keeps_what_it_cannot_see(
+    def test_a_refresh_keeps_the_state(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(bmc_host, "READ_DEADLINE_S", 0.0)
         answer = BmcHostProvider().read("u", RECORDED)
         assert (answer.id, answer.outs) == ("u", RECORDED)
         line = capsys.readouterr().err
-        assert line.startswith("m0: kept as it was known: ")
+        assert line.startswith("m0: kept the recorded values: ")
         assert "connection refused" in line
 
     @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ class TestUnreachable:
             pytest.param(lambda it: it.delete("u", RECORDED), id="delete"),
         ],
     )
-    def test_it_is_an_error_at_the_deadline(self, call: Callable[[BmcHostProvider], object]) -> None:
+    def test_create_update_and_delete_fail_at_the_deadline(self, call: Callable[[BmcHostProvider], object]) -> None:
         with pytest.raises(BmcTimeoutError, match="connection refused") as caught:
             call(BmcHostProvider())
         assert "hidden" not in str(caught.value)
@@ -151,7 +151,7 @@ class TestUnreachable:
         pytest.param({"verify": False}, id="lax"),
     ],
 )
-def test_a_bmc_is_reached_as_its_inputs_have_it(monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> None:
+def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> None:
     asked: list[tuple[BmcAccess, SecretStr]] = []
 
     def bmc_at(access: BmcAccess, password: SecretStr) -> SushyBmc:
@@ -167,7 +167,7 @@ def test_a_bmc_is_reached_as_its_inputs_have_it(monkeypatch: pytest.MonkeyPatch,
 
 
 class TestAnswering:
-    """A BMC of the fake fleet, by a clock of the test's own."""
+    """A BMC of the fake fleet, on a fake clock."""
 
     @pytest.fixture
     def fleet(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
@@ -191,7 +191,7 @@ class TestAnswering:
             **{"bios_version": "P79 v1.45", "bmc_version": "1.45.455b66-rev4"},
         }
 
-    def test_its_identity_and_how_it_was_found_are_in_the_state(
+    def test_the_state_has_the_identity_and_the_override_as_found(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]
     ) -> None:
         fleet.change(power="On", image="http://192.0.2.1/x.iso", target="Pxe", enabled="Continuous")
@@ -201,14 +201,14 @@ class TestAnswering:
         assert (created.id, created.outs) == (uuid_of(0), {**props, **machine, "found": found})
         assert (fleet.state().power, fleet.state().image) == ("Off", "")
 
-    def test_one_that_runs_a_cluster_whose_state_was_lost_is_left_as_it_is(
+    def test_a_server_of_a_running_cluster_is_imported_without_writes(
         self, fleet: Fleet, props: dict[str, Any]
     ) -> None:
         fleet.change(power="On")
         assert BmcHostProvider().create({**props, "running": True}).id == uuid_of(0)
         assert fleet.figures().writes == []
 
-    def test_a_refresh_shows_what_is_and_warns_of_what_was_not_left_so(
+    def test_a_refresh_reports_the_server_and_warns_of_changes(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]
     ) -> None:
         state = {**props, **machine, "bios_version": "P79 v1.00", "found": AS_FOUND}
@@ -216,10 +216,10 @@ class TestAnswering:
         assert BmcHostProvider().read("u", state).outs == {**state, "bios_version": "P79 v1.45"}
         assert capsys.readouterr().err.splitlines() == [
             "m0: power On; virtual CD http://192.0.2.1/x.iso; boot override None Disabled",
-            "m0: not as it was left: virtual CD http://192.0.2.1/x.iso, left empty",
+            "m0: changed by someone else: virtual CD http://192.0.2.1/x.iso, left empty",
         ]
 
-    def test_an_update_keeps_how_it_was_found(
+    def test_an_update_keeps_the_override_as_found(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]
     ) -> None:
         state = {**props, **machine, "found": AS_FOUND}
@@ -227,7 +227,7 @@ class TestAnswering:
         assert outs == {**state, "consent": uuid_of(0)}
         assert fleet.figures().writes == []
 
-    def test_a_new_consent_takes_another_machine_over_in_its_place(
+    def test_a_new_consent_takes_over_another_machine(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]
     ) -> None:
         before = {**machine, "uuid": UUID, "serial": "SN-1"}
@@ -237,7 +237,9 @@ class TestAnswering:
         assert {name: outs[name] for name in machine} == machine
         assert outs["found"] == {"override": {"target": "None", "enabled": "Disabled", "mode": "UEFI"}, "media": ""}
         assert fleet.state().power == "Off"
-        replaced = f"in the place of Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is: switch it off"
+        replaced = (
+            f"replaces Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is. Fix: switch that server off"
+        )
         assert f"m0: {replaced}" in capsys.readouterr().err.splitlines()
 
     def test_another_machine_without_a_new_consent_is_left_alone(
@@ -255,7 +257,7 @@ class TestAnswering:
             pytest.param(None, ("None", "Disabled"), id="an-older-state"),
         ],
     )
-    def test_a_delete_leaves_it_off_with_the_boot_override_as_found(
+    def test_a_delete_leaves_the_server_off_with_the_override_as_found(
         self, fleet: Fleet, props: dict[str, Any], found: dict[str, Any] | None, override: tuple[str, str]
     ) -> None:
         fleet.change(power="On", target="Cd", enabled="Continuous")

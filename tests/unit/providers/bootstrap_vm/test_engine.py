@@ -1,4 +1,4 @@
-"""The bootstrap VM: what is adopted, built, built again and removed; and never somebody else's."""
+"""The bootstrap VM: when it is adopted, built, rebuilt or removed; a foreign VM is never touched."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ PROPS: dict[str, Any] = {
     "ours": "{}",
     "deadline_s": 60.0,
 }
-"""As the engine of Pulumi hands them in: numbers are floats."""
+"""Inputs as Pulumi's engine passes them: numbers are floats."""
 SPEC = BootstrapVmSpec(**PROPS)
 
 
@@ -50,7 +50,7 @@ BUILT = [f"make {NAME}.qcow2", f"make {NAME}.ign", f"define {NAME}", f"start {NA
 
 @dataclass
 class Rig:
-    """An engine, its hypervisor, and what its network shows."""
+    """An engine, its hypervisor and its network."""
 
     vip_macs: frozenset[str] = frozenset()
     node: str | None = None
@@ -63,7 +63,7 @@ class Rig:
         self.hypervisor = FakeHypervisor(self.clock)
 
     def has(self, spec: BootstrapVmSpec = SPEC, *, running: bool = True, owner: str | None = None) -> "Rig":
-        """Have a domain there before."""
+        """Add an existing domain."""
         mark = spec.owner if owner is None else owner
         self.hypervisor.domains[NAME] = Found(mark, spec.build if mark else "", running)
         self.hypervisor.volumes |= {f"{NAME}.qcow2": Overlay("", 0), f"{NAME}.ign": b""}
@@ -96,7 +96,7 @@ class Rig:
         return str(caught.value)
 
 
-def test_a_vm_that_is_not_there_is_built_and_started() -> None:
+def test_a_missing_vm_is_built_and_started() -> None:
     rig = Rig()
     assert rig.ensure() == BUILT
     assert rig.hypervisor.volumes[f"{NAME}.ign"] == IGNITION
@@ -110,13 +110,13 @@ def test_a_second_run_adopts_what_the_first_one_built() -> None:
     assert rig.composed == 1
 
 
-def test_a_stopped_vm_is_started_not_built() -> None:
+def test_a_stopped_vm_is_started_and_not_rebuilt() -> None:
     rig = Rig().has(running=False)
     assert rig.ensure() == [f"start {NAME}"]
     assert rig.composed == 0
 
 
-def test_a_running_vm_is_adopted_whoever_holds_the_vip() -> None:
+def test_a_running_vm_is_adopted_whichever_machine_holds_the_vip() -> None:
     assert Rig(frozenset({STRANGER}), node="192.0.2.21").has().ensure() == []
 
 
@@ -147,14 +147,14 @@ def test_a_foreign_domain_is_never_touched(owner: str, wanted: str, running: boo
         pytest.param({STRANGER}, Rig().has(CHANGED), id="build-again"),
     ],
 )
-def test_nothing_is_started_while_somebody_else_answers_the_vip(macs: set[str], rig: Rig) -> None:
+def test_no_vm_is_started_while_another_machine_answers_the_vip(macs: set[str], rig: Rig) -> None:
     rig.vip_macs = frozenset(macs)
     assert rig.refuses().startswith(
         f"API VIP 192.0.2.5: already answered by {STRANGER}, wanted nobody or the bootstrap VM {SPEC.mac}. Fix: "
     )
 
 
-def test_its_own_mac_on_the_vip_is_no_stranger() -> None:
+def test_the_vms_own_mac_on_the_vip_is_no_stranger() -> None:
     assert Rig(frozenset({SPEC.mac})).has(running=False).ensure() == [f"start {NAME}"]
 
 
@@ -171,7 +171,7 @@ def test_a_changed_configuration_is_refused_while_the_control_plane_answers() ->
     [(True, [f"button {NAME}", f"undefine {NAME}"]), (False, [f"undefine {NAME}"])],
     ids=["running", "off"],
 )
-def test_a_changed_configuration_is_built_while_no_node_answers(running: bool, before: list[str]) -> None:
+def test_a_changed_configuration_is_rebuilt_while_no_node_answers(running: bool, before: list[str]) -> None:
     rig = Rig(frozenset({SPEC.mac})).has(running=running)
     assert rig.ensure(CHANGED) == [*before, *BUILT]
     assert rig.hypervisor.find(NAME) == Found(SPEC.owner, CHANGED.build, running=True)
@@ -190,7 +190,7 @@ BUILT_FROM: dict[str, object] = {
     "emulated": False,
     "ignition_sha256": "b" * 64,
 }
-"""Another value of each input that a running VM cannot take over."""
+"""A changed value of each input that a running VM cannot take over."""
 LEFT_ALONE: dict[str, object] = {
     "name": "other",
     "libvirt_uri": "qemu:///session",
@@ -204,31 +204,31 @@ LEFT_ALONE: dict[str, object] = {
     "running": False,
     "urn": "other",
 }
-"""The same of each other input: those of Ignition are in its digest, and another name makes another resource."""
+"""A changed value of each other input; the digest covers the Ignition, and a new name makes a new resource."""
 
 
 @pytest.mark.parametrize("change", BUILT_FROM)
-def test_everything_a_running_vm_cannot_take_over_is_part_of_its_build(change: str) -> None:
+def test_an_input_that_a_running_vm_cannot_take_over_changes_its_build(change: str) -> None:
     assert spec_with(**{change: BUILT_FROM[change]}).build != SPEC.build
 
 
 @pytest.mark.parametrize("change", LEFT_ALONE)
-def test_nothing_else_has_a_vm_built_again(change: str) -> None:
+def test_no_other_input_changes_the_build(change: str) -> None:
     assert spec_with(**{change: LEFT_ALONE[change]}).build == SPEC.build
 
 
-def test_of_each_input_it_is_known_whether_a_change_builds_the_vm_again() -> None:
+def test_every_input_is_listed_as_part_of_the_build_or_not() -> None:
     assert {*BUILT_FROM, *LEFT_ALONE} == set(BootstrapVmSpec.model_fields)
     assert not BUILT_FROM.keys() & LEFT_ALONE.keys()
 
 
 def test_a_vm_that_an_earlier_run_built_keeps_its_build() -> None:
-    """Another digest here would have each VM that runs now built again."""
+    """Another digest here would rebuild every VM that runs now."""
     assert SPEC.build == "21fa053227f9a04c92d55b9ae15e72577a473689f8384c9e492850425882c480"
 
 
 @pytest.mark.parametrize(("rig", "spec"), [(Rig(), SPEC), (Rig().has(), CHANGED)], ids=["build", "build-again"])
-def test_a_payload_that_cannot_be_read_leaves_everything_as_it_was(rig: Rig, spec: BootstrapVmSpec) -> None:
+def test_an_unreadable_payload_leaves_everything_as_it_was(rig: Rig, spec: BootstrapVmSpec) -> None:
     def unreadable() -> bytes:
         raise HypervisorError("no payload")
 
@@ -237,7 +237,7 @@ def test_a_payload_that_cannot_be_read_leaves_everything_as_it_was(rig: Rig, spe
     assert rig.hypervisor.calls == []
 
 
-def test_a_killed_build_is_finished_by_the_next_run() -> None:
+def test_the_next_run_completes_a_killed_build() -> None:
     rig = Rig()
     rig.hypervisor.volumes |= {f"{NAME}.qcow2": Overlay("", 0), f"{NAME}.ign": b"half"}
     assert rig.ensure() == BUILT
@@ -255,11 +255,11 @@ def test_another_base_image_is_refused_before_anything_is_made(rig: Rig) -> None
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert rig.refuses(spec_with(base_sha256="d" * 64)) == (
         f"base volume {BASE} of pool default: sha256 is {empty}, wanted {'d' * 64}. "
-        "Fix: put the right image there, or its digest"
+        "Fix: put the right image there, or correct bootstrap.base_sha256"
     )
 
 
-def test_the_base_image_of_the_digest_is_taken() -> None:
+def test_a_base_image_with_the_wanted_digest_is_accepted() -> None:
     rig = Rig()
     rig.hypervisor.volumes[BASE] = b"coreos"
     assert rig.ensure(spec_with(base_sha256=hashlib.sha256(b"coreos").hexdigest())) == BUILT
@@ -269,7 +269,7 @@ def test_the_base_image_of_a_running_vm_is_not_read_again() -> None:
     assert Rig().has().ensure(spec_with(base_sha256="d" * 64)) == []
 
 
-def test_a_removed_vm_leaves_nothing_and_the_base_volume_alone() -> None:
+def test_a_removal_deletes_everything_but_the_base_volume() -> None:
     rig = Rig().has()
     for _ in range(2):
         rig.remove()
@@ -303,14 +303,14 @@ def test_a_vm_that_a_cluster_needs_is_not_removed(
         assert rig.hypervisor.domains == {}
 
 
-def test_a_removal_that_was_killed_in_the_middle_is_finished() -> None:
+def test_the_next_run_completes_a_killed_removal() -> None:
     rig = Rig().has(running=False)
     del rig.hypervisor.domains[NAME], rig.hypervisor.volumes[f"{NAME}.qcow2"]
     rig.remove()
     assert rig.hypervisor.calls == [f"delete {NAME}.ign"]
 
 
-def test_the_vm_is_made_of_its_inputs_and_its_volumes() -> None:
+def test_the_domain_has_the_vms_inputs_and_volumes() -> None:
     rig = Rig()
     rig.ensure(spec_with(network="uplink", emulated=False, memory_mib=512, vcpus=2))
     assert rig.hypervisor.defined[NAME] == DomainSpec(
@@ -328,7 +328,7 @@ def test_the_vm_is_made_of_its_inputs_and_its_volumes() -> None:
     )
 
 
-def test_its_disk_is_laid_over_the_base_volume_as_large_as_wanted() -> None:
+def test_the_disk_is_an_overlay_of_the_base_volume_with_the_wanted_size() -> None:
     rig = Rig()
     rig.ensure(spec_with(disk_gib=7))
     assert rig.hypervisor.volumes[f"{NAME}.qcow2"] == Overlay(f"/default/{BASE}", 7)

@@ -1,4 +1,4 @@
-"""The shell of `BootstrapVm`: created, updated, read and deleted as Pulumi asks, over a hypervisor in memory."""
+"""The provider of `BootstrapVm`: its create, update, read and delete, over a hypervisor in memory."""
 
 import base64
 import gzip
@@ -32,16 +32,16 @@ BUILT = [f"make {NAME}.qcow2", f"make {NAME}.ign", f"define {NAME}", f"start {NA
 
 @dataclass
 class World:
-    """What the provider works on: a hypervisor, a segment, nodes."""
+    """The provider's surroundings: a hypervisor, a segment, nodes."""
 
     vip_macs: frozenset[str] = frozenset()
     answering: tuple[str, ...] = ()
     """Nodes whose API port answers."""
     clock: FakeClock = field(default_factory=FakeClock)
     asked: list[tuple[str, str]] = field(default_factory=list)
-    """Bridge and address, for each time that the segment was asked."""
+    """Bridge and address of each probe of the segment."""
     tried: list[tuple[str, int]] = field(default_factory=list)
-    """Node and port, for each connection."""
+    """Node and port of each connection."""
     unlocked: list[str] = field(default_factory=list)
     """URIs of connections to libvirt during which the domain's lock was free."""
     hypervisor: FakeHypervisor = field(init=False)
@@ -69,7 +69,7 @@ class World:
 
 
 class Now:
-    """Stands in for `datetime`: an hour in which the payload's certificates are good."""
+    """Stands in for `datetime`: an hour at which the payload's certificates are valid."""
 
     @staticmethod
     def now(_: object) -> Any:
@@ -79,7 +79,7 @@ class Now:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     world = World()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # keeps the test's locks in a folder of its own
     monkeypatch.setattr(provider, "connected", world.connected)
     monkeypatch.setattr(provider, "macs_on", world.macs_on)
     monkeypatch.setattr(provider, "connect_problem", world.connect_problem)
@@ -90,7 +90,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 
 @pytest.fixture
 def bootstrap_ign(payload: Path) -> bytes:
-    """What the stack's payload has."""
+    """The bootstrap config of the stack's payload."""
     payload.mkdir(parents=True)
     content = payloads.payload()["bootstrap"]
     (payload / "bootstrap.ign").write_bytes(content)
@@ -99,7 +99,7 @@ def bootstrap_ign(payload: Path) -> bytes:
 
 @pytest.fixture
 def props(bootstrap_ign: bytes) -> dict[str, Any]:
-    """What the engine hands in: numbers are floats."""
+    """The inputs that Pulumi's engine passes: numbers are floats."""
     return {
         "__provider": "a pickle",
         "urn": f"a::urn::{NAME}",
@@ -128,7 +128,7 @@ def props(bootstrap_ign: bytes) -> dict[str, Any]:
 
 
 def children(config: bytes) -> list[bytes]:
-    """The configs that a composed one merges, in their order."""
+    """Return the configs that a composed one merges, in order."""
     merged = json.loads(config)["ignition"]["config"]["merge"]
     assert [child["compression"] for child in merged] == ["gzip", "gzip"]
     return [gzip.decompress(base64.b64decode(child["source"].partition(",")[2])) for child in merged]
@@ -145,7 +145,7 @@ def changed(props: dict[str, Any]) -> dict[str, Any]:
 
 
 class TestCreate:
-    """The first `up`, or one after the state was lost."""
+    """The first `up`, or an `up` after the state was lost."""
 
     def test_it_builds_the_vm_and_starts_it(self, world: World, props: dict[str, Any]) -> None:
         created = BootstrapVmProvider().create(props)
@@ -155,18 +155,18 @@ class TestCreate:
         assert found is not None
         assert (found.owner, found.running) == ("okd-baremetal/prod", True)
 
-    def test_what_it_boots_is_the_payload_s_config_with_ours_after_it(
+    def test_the_vm_boots_the_payloads_config_merged_with_the_rendered_one(
         self, world: World, props: dict[str, Any], bootstrap_ign: bytes
     ) -> None:
         BootstrapVmProvider().create(props)
         assert children(ignition_of(world)) == [bootstrap_ign, OURS.encode()]
 
-    def test_it_adopts_a_vm_that_is_as_wanted(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_vm_with_the_wanted_build_is_adopted(self, world: World, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         BootstrapVmProvider().create(props)
         assert world.hypervisor.calls == BUILT
 
-    def test_a_stranger_on_the_vip_is_seen_on_the_bridge_of_the_vm(self, world: World, props: dict[str, Any]) -> None:
+    def test_the_vip_is_probed_on_the_bridge_of_the_vm(self, world: World, props: dict[str, Any]) -> None:
         world.vip_macs = frozenset({STRANGER})
         with pytest.raises(HypervisorError, match=rf"^API VIP 192\.0\.2\.5: already answered by {STRANGER}, "):
             BootstrapVmProvider().create(props)
@@ -187,12 +187,14 @@ class TestCreate:
             BootstrapVmProvider().create({**props, "base_sha256": coreos})
         assert world.hypervisor.calls == []
 
-    def test_a_payload_that_is_not_the_pinned_one_reaches_no_vm(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_payload_with_another_digest_than_the_pinned_one_is_refused(
+        self, world: World, props: dict[str, Any]
+    ) -> None:
         with pytest.raises(PayloadError, match=rf"bootstrap\.ign: sha256 is .*, the stack pins {'d' * 64}"):
             BootstrapVmProvider().create({**props, "payload_sha256": "d" * 64})
         assert world.hypervisor.calls == []
 
-    def test_a_payload_of_yesterday_reaches_no_vm(
+    def test_an_expired_payload_is_refused(
         self, world: World, props: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Now, "now", lambda _: payloads.NOW + timedelta(days=1))
@@ -202,9 +204,9 @@ class TestCreate:
 
 
 class TestUpdate:
-    """A later `up`, of which an input has changed."""
+    """A later `up` with a changed input."""
 
-    def test_another_ignition_builds_the_vm_again_while_no_node_answers(
+    def test_a_changed_ignition_rebuilds_the_vm_while_no_node_answers(
         self, world: World, props: dict[str, Any], bootstrap_ign: bytes
     ) -> None:
         BootstrapVmProvider().create(props)
@@ -215,7 +217,7 @@ class TestUpdate:
         assert children(ignition_of(world)) == [bootstrap_ign, CHANGED.encode()]
         assert world.tried == [("192.0.2.21", 6443), ("192.0.2.22", 6443)], "each node's API port was tried"
 
-    def test_another_ignition_is_refused_once_a_node_answers(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_changed_ignition_is_refused_once_a_node_answers(self, world: World, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         world.hypervisor.calls.clear()
         world.answering = ("192.0.2.22",)
@@ -224,13 +226,15 @@ class TestUpdate:
         assert world.hypervisor.calls == []
         assert world.hypervisor.domains[NAME].running
 
-    def test_what_a_running_vm_does_not_need_leaves_it_as_it_is(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_change_that_a_running_vm_does_not_need_leaves_it_as_it_is(
+        self, world: World, props: dict[str, Any]
+    ) -> None:
         BootstrapVmProvider().create(props)
         world.answering = ("192.0.2.21",)
         BootstrapVmProvider().update(NAME, props, {**props, "nodes": ["192.0.2.21"], "deadline_s": 90.0})
         assert world.hypervisor.calls == BUILT
 
-    def test_one_that_somebody_turned_off_is_started_again(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_vm_that_was_turned_off_is_started_again(self, world: World, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         world.hypervisor.power_off(NAME)
         world.hypervisor.calls.clear()
@@ -239,7 +243,7 @@ class TestUpdate:
         assert world.hypervisor.calls == [f"start {NAME}"]
 
     @pytest.mark.parametrize("input_", ["name", "libvirt_uri", "pool"])
-    def test_another_name_host_or_pool_is_another_vm(self, props: dict[str, Any], input_: str) -> None:
+    def test_a_changed_name_host_or_pool_replaces_the_vm(self, props: dict[str, Any], input_: str) -> None:
         diff = BootstrapVmProvider().diff(NAME, props, {**props, input_: "other"})
         assert (diff.replaces, diff.delete_before_replace) == ([input_], True)
 
@@ -252,7 +256,7 @@ class TestRead:
     """`pulumi refresh`."""
 
     @pytest.mark.parametrize("running", [True, False], ids=["on", "off"])
-    def test_what_it_finds_is_an_input_so_that_the_next_up_starts_it(
+    def test_a_refresh_returns_the_power_state_as_an_input_so_that_up_corrects_it(
         self, world: World, props: dict[str, Any], running: bool
     ) -> None:
         world.hypervisor.domains[NAME] = Found("okd-baremetal/prod", "", running)
@@ -263,27 +267,27 @@ class TestRead:
             {**props, "running": running},
         )
 
-    def test_a_vm_that_is_gone_is_gone(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_missing_vm_has_an_empty_id(self, world: World, props: dict[str, Any]) -> None:
         assert BootstrapVmProvider().read(NAME, props).id == ""
 
 
 class TestDelete:
     """The end of phase `bootstrap`, or of the cluster."""
 
-    def test_vm_and_volumes_are_gone(self, world: World, props: dict[str, Any]) -> None:
+    def test_delete_removes_the_vm_and_its_volumes(self, world: World, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         BootstrapVmProvider().delete(NAME, props)
         assert world.hypervisor.domains == {}
         assert list(world.hypervisor.volumes) == [BASE]
 
-    def test_one_that_holds_the_vip_of_a_cluster_is_kept(self, world: World, props: dict[str, Any]) -> None:
+    def test_delete_refuses_a_vm_that_holds_the_vip_of_a_cluster(self, world: World, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         world.vip_macs, world.answering = frozenset({MAC}), ("192.0.2.21",)
         with pytest.raises(HypervisorError, match=r"^okd-bootstrap: it holds the API VIP, and 192\.0\.2\.21 "):
             BootstrapVmProvider().delete(NAME, props)
         assert world.hypervisor.domains[NAME].running
 
-    def test_a_state_of_before_disk_gib_and_network_suffices(self, world: World, props: dict[str, Any]) -> None:
+    def test_delete_accepts_a_state_without_disk_gib_and_network(self, world: World, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         for later in ("disk_gib", "network", "urn", "running"):
             del props[later]
@@ -299,13 +303,13 @@ class TestDelete:
         pytest.param(lambda props: BootstrapVmProvider().delete(NAME, props), id="delete"),
     ],
 )
-def test_nobody_else_works_on_the_domain_meanwhile(
+def test_the_domain_is_locked_during_each_change(
     act: Callable[[dict[str, Any]], object], world: World, props: dict[str, Any]
 ) -> None:
     act(props)
     assert world.unlocked == []
     with held(f"domain {NAME}", deadline_s=0):
-        """It is free afterwards."""
+        """The lock is free afterwards."""
 
 
 def test_a_refresh_needs_no_lock(world: World, props: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A role of hosts whose BMCs do not answer: inputs as Pulumi hands them to a provider, and what is recorded."""
+"""A role of hosts whose BMCs do not answer: inputs as Pulumi passes them to a provider, and its records."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def host(name: str, **bmc: Any) -> dict[str, Any]:
 
 
 def of_hosts(*names: str) -> dict[str, Any]:
-    """What the inputs have of each host."""
+    """Return the inputs that exist once per host."""
     each = {"passwords": "hidden", "ignition_sha256": "1", "ours": "{}"}
     identities = {name: {"uuid": name, "serial": f"SN-{name}"} for name in names}
     return {

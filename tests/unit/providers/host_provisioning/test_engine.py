@@ -1,4 +1,4 @@
-"""Evidence, convergence after a kill, deadlines: one host."""
+"""The installation of one host: evidence, convergence after a kill, deadlines."""
 
 from contextlib import nullcontext
 from itertools import islice
@@ -25,7 +25,7 @@ INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
 ANEW = ["eject", f"insert {NAME}.iso"]
 FROM_DISK = ["eject", "override Hdd Once", "On"]
 DEADLINE_S = 3600
-ON_FROM_DISK = 5  # the last of the writes
+ON_FROM_DISK = 5  # the last write
 
 
 class Rig:
@@ -90,7 +90,7 @@ def test_evidence_decides_what_is_written(rig: Rig, writes: list[str]) -> None:
     assert rig.media.published == ([NAME] if writes else [])
 
 
-def test_what_runs_is_installed_anew_where_that_is_wanted() -> None:
+def test_a_running_host_is_reinstalled_on_request() -> None:
     rig = running(None)
     run_steps(rig.installation(anew=True).run(), rig.clock)
     assert rig.bmc.writes == ["Off", *INSERTED, "On", *FROM_DISK]
@@ -109,7 +109,7 @@ def test_an_image_that_the_bmc_drops_before_the_start_is_inserted_again() -> Non
     assert rig.bmc.writes == [*INSERTED, f"insert {NAME}.iso", "On", *FROM_DISK]
 
 
-def test_a_host_sees_its_drive_before_it_is_started() -> None:
+def test_power_on_waits_for_inserted_media_to_settle() -> None:
     rig = Rig(FakeBmc(FakeClock(), settle_s=90))
     moments: dict[str, float] = {}
 
@@ -121,7 +121,7 @@ def test_a_host_sees_its_drive_before_it_is_started() -> None:
     assert round(moments["On"] - moments[f"insert {NAME}.iso"]) >= 90
 
 
-def test_an_installation_that_nobody_saw_is_not_waited_for() -> None:
+def test_an_installation_that_ended_unobserved_counts_as_done() -> None:
     rig = Rig()
     away_until = float("inf")
 
@@ -148,7 +148,7 @@ def test_off_after_on_without_a_read_of_the_iso_is_no_installation() -> None:
     assert rig.bmc.installs == 1
 
 
-def test_running_from_somebodys_image_is_left_alone() -> None:
+def test_a_host_running_from_a_foreign_image_is_left_alone() -> None:
     rig = running("nfs://x/rescue.iso")
     with pytest.raises(BmcError, match=r"rescue\.iso.*Fix: eject that"):
         rig.run()
@@ -156,7 +156,7 @@ def test_running_from_somebodys_image_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
-def test_killed_between_any_two_steps_it_converges(sticky: bool) -> None:
+def test_after_a_kill_between_any_two_steps_the_next_run_converges(sticky: bool) -> None:
     total = sum(1 for _ in iterate(Rig(FakeBmc(FakeClock(), sticky=sticky))))
     for steps in range(total + 1):
         rig = Rig(FakeBmc(FakeClock(), sticky=sticky))
@@ -175,7 +175,7 @@ def test_killed_between_any_two_steps_it_converges(sticky: bool) -> None:
 
 @pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
 @pytest.mark.parametrize("write", range(6), ids=["insert", "cd", "on", "eject", "hdd", "on-from-disk"])
-def test_killed_after_any_write_it_converges(write: int, sticky: bool) -> None:
+def test_after_a_kill_after_any_write_the_next_run_converges(write: int, sticky: bool) -> None:
     rig = Rig(FakeBmc(FakeClock(), sticky=sticky))
     rig.bmc.lost = lambda _: kill_at(rig, write)
     with pytest.raises(KeyboardInterrupt):
@@ -184,14 +184,14 @@ def test_killed_after_any_write_it_converges(write: int, sticky: bool) -> None:
     rig.clock.sleep(rig.bmc.change_s)
     again = rig.run()
     assert rig.is_installed()
-    # Killed between the sign that it is done and the first boot from disk, nothing shows that the disk is written.
+    # After a kill between the end of the installation and the first boot from disk, nothing shows that it is done.
     assert rig.bmc.installs == (2 if write in (3, 4) else 1)
     assert (again.iso_sha256 == "") is (write == ON_FROM_DISK)
 
 
 @pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
 @pytest.mark.parametrize("change_s", [0.5, 3, 8, 30], ids=str)
-def test_a_power_on_of_a_killed_run_that_takes_effect_late_does_no_harm(change_s: float, sticky: bool) -> None:
+def test_a_late_power_on_of_a_killed_run_is_harmless(change_s: float, sticky: bool) -> None:
     rig = Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=change_s))
     rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_DISK)
     with pytest.raises(KeyboardInterrupt):
@@ -216,7 +216,7 @@ def test_a_write_whose_answer_was_lost_is_not_repeated(write: int) -> None:
     assert rig.bmc.installs == 1
 
 
-def test_a_sick_bmc_is_asked_again_within_the_deadline() -> None:
+def test_a_failing_bmc_is_asked_again_within_the_deadline() -> None:
     rig = Rig()
     sick = iter(range(40))
 
@@ -269,7 +269,7 @@ def test_adopting_a_host_that_never_answers_ends_at_the_deadline_without_writes(
     assert rig.bmc.writes == []
 
 
-def test_a_refused_insert_that_nobody_fetched_is_an_error_that_names_the_reason() -> None:
+def test_a_refused_insert_without_a_read_of_the_iso_is_an_error_with_the_reason() -> None:
     rig = Rig()
 
     def refuse(request: str) -> None:

@@ -1,4 +1,4 @@
-"""A host's boot ISO on its way from the inputs to the wire."""
+"""A host's boot ISO, from the inputs to the URL that its BMC fetches."""
 
 import hashlib
 import os
@@ -45,13 +45,13 @@ def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
 
 
 def published(media: IsoMedia, host: str) -> str:
-    """Its URL, once it is made."""
+    """Return the URL of a host's ISO once it is made."""
     while (url := media.publish(host)) is None:
         pass
     return url
 
 
-def test_a_web_server_is_asked_for_what_would_be_served_here(recipe: Recipe) -> None:
+def test_a_web_server_has_the_iso_that_the_media_server_would_serve(recipe: Recipe) -> None:
     with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
         urls = {host: published(media, host) for host in HOSTS}
         with IsoMedia(WebServer(f"http://127.0.0.1:{server.port}", "test"), recipe, print) as elsewhere:
@@ -59,7 +59,7 @@ def test_a_web_server_is_asked_for_what_would_be_served_here(recipe: Recipe) -> 
         assert [elsewhere.sent(url) for url in urls.values()] == [None] * len(HOSTS)
 
 
-def test_several_makers_make_what_one_makes(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_makers_make_the_same_isos_as_one(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
     def made() -> dict[str, str]:
         with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
             return {host: published(media, host).partition(str(server.port))[2] for host in HOSTS}
@@ -71,7 +71,7 @@ def test_several_makers_make_what_one_makes(recipe: Recipe, monkeypatch: pytest.
 
 
 def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
-    """What the tool finds of them; it fails where there are none."""
+    """Return the keyfiles that coreos-installer shows; it fails if there are none."""
     folder.mkdir()
     subprocess.run(
         ["coreos-installer", "iso", "network", "extract", "-C", folder, iso], capture_output=True, check=False

@@ -44,7 +44,7 @@ def server() -> Iterator[MediaServer]:
 
 @contextmanager
 def reading(url: str) -> Iterator[socket.socket]:
-    """A connection that has asked for it, and takes little at once."""
+    """Open a connection that has requested the URL and reads little at a time."""
     parts = urlsplit(url)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -53,8 +53,8 @@ def reading(url: str) -> Iterator[socket.socket]:
         yield connection
 
 
-def let_go() -> None:
-    """The server is done with every reader."""
+def wait_until_idle() -> None:
+    """Wait until the server has dropped every reader."""
     for thread in threading.enumerate():
         if "process_request" in thread.name:
             thread.join(10)
@@ -69,7 +69,7 @@ def ask(
     connection.request(method, parts.path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()
-    connection.request("HEAD", "/")  # its answer comes after what was sent before has been counted
+    connection.request("HEAD", "/")  # this answer comes after the earlier bytes have been counted
     connection.getresponse().read()
     connection.close()
     return answer, body
@@ -93,7 +93,7 @@ def ask(
     ],
     ids=str,
 )
-def test_what_a_range_header_asks_for(header: str | None, span: Span | None) -> None:
+def test_the_span_that_a_range_header_requests(header: str | None, span: Span | None) -> None:
     assert span_of(header, 100) == span
 
 
@@ -116,7 +116,7 @@ def test_the_whole_iso_is_served_and_counted(server: MediaServer, iso: Iso, cont
     assert not server.is_ours(url, "h1")
 
 
-def test_each_reader_is_counted_by_itself(server: MediaServer, iso: Iso) -> None:
+def test_each_reader_is_counted_separately(server: MediaServer, iso: Iso) -> None:
     url, other = server.publish("h0", iso), server.publish("h1", iso)
     assert (server.sent(url), server.progress(url)) == (0, "")
     ask(url, Range="bytes=0-3999999", reader="127.0.0.2")
@@ -126,13 +126,13 @@ def test_each_reader_is_counted_by_itself(server: MediaServer, iso: Iso) -> None
     assert server.progress(url) == "127.0.0.2 has read 7 of 10 MB, 127.0.0.3 has read 1 of 10 MB"
 
 
-def test_what_a_reader_got_that_then_vanishes_is_counted(server: MediaServer, iso: Iso) -> None:
+def test_the_bytes_of_a_reader_that_vanishes_are_counted(server: MediaServer, iso: Iso) -> None:
     url = server.publish("h0", iso)
     with reading(url) as rude:
         got = 0
         while got < 10_000:
             got += len(rude.recv(1000))
-    let_go()
+    wait_until_idle()
     assert 9000 < server.sent(url) < iso.size
 
 
@@ -145,16 +145,16 @@ def test_a_slow_reader_gets_all_of_it_beside_a_fast_one(server: MediaServer, iso
             assert (first + rest.read()).partition(b"\r\n\r\n")[2] == content
 
 
-def test_a_reader_that_reads_nothing_is_let_go(
+def test_a_reader_that_reads_nothing_is_dropped(
     server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("providers.host_provisioning.media.IDLE_S", 0.01)
     with reading(server.publish("h0", iso)) as still:
         still.recv(1)
-        let_go()
+        wait_until_idle()
 
 
-def test_a_thousand_readers_at_once_each_get_their_own(server: MediaServer, tmp_path: Path) -> None:
+def test_a_thousand_readers_at_once_each_get_their_own_iso(server: MediaServer, tmp_path: Path) -> None:
     allow_open_files()
     base = tmp_path / "base.iso"
     base.write_bytes(os.urandom(600_000))
@@ -186,7 +186,7 @@ def test_a_range_is_served(server: MediaServer, iso: Iso, content: bytes) -> Non
     assert answer.getheader("Content-Range") == f"bytes 90-209/{iso.size}"
 
 
-def test_a_range_that_covers_all_is_still_partial(server: MediaServer, iso: Iso) -> None:
+def test_a_range_that_covers_the_whole_iso_is_still_partial_content(server: MediaServer, iso: Iso) -> None:
     assert ask(server.publish("h0", iso), Range="bytes=0-")[0].status == 206
 
 
@@ -205,7 +205,7 @@ def test_an_unsatisfiable_range_and_an_unknown_path_are_refused(server: MediaSer
     assert ask(url.replace(DIGEST, "../../etc"))[0].status == 404
 
 
-def test_a_changed_iso_is_sent_whole_to_who_asks_for_a_part_of_the_old_one(server: MediaServer, iso: Iso) -> None:
+def test_a_range_of_an_older_iso_gets_the_changed_iso_in_full(server: MediaServer, iso: Iso) -> None:
     answer, _ = ask(server.publish("h0", iso), **{"Range": "bytes=0-9", "If-Range": '"old"'})
     assert answer.status == 200
 
@@ -232,7 +232,9 @@ def test_nothing_listens_before_the_first_iso(iso: Iso) -> None:
     [("127.0.0.1", r"the port is taken.*media\.port"), ("192.0.2.1", r"no such address.*media\.address")],
     ids=["port-taken", "not-here"],
 )
-def test_a_place_that_cannot_be_had_is_one_line(server: MediaServer, iso: Iso, address: str, message: str) -> None:
+def test_an_address_that_cannot_be_bound_is_one_line(
+    server: MediaServer, iso: Iso, address: str, message: str
+) -> None:
     server.publish("h0", iso)
     with pytest.raises(ProvisioningError, match=message):
         MediaServer(address, server.port).publish("h0", iso)

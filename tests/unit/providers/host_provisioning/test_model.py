@@ -1,4 +1,4 @@
-"""What the plan says of a role's hosts, as the inputs of its rollout."""
+"""The inputs of a role's rollout, made from the plan."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ def spec(plan: ClusterPlan, role: Role = Role.COMPUTE, rendered: Rendered | None
     return HostProvisioningSpec.of(plan, role, rendered or render(plan), "prod")
 
 
-def test_it_has_what_each_host_s_iso_is_made_from() -> None:
+def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     plan = plans.plan(bmc_ca="of all")
     made = spec(plan)
     secret = {"ours", "passwords", "ignition_sha256", "hosts"}
@@ -45,7 +45,7 @@ def test_it_has_what_each_host_s_iso_is_made_from() -> None:
         assert tuple(getattr(made, key)) == WORKERS
     (server, _) = plan.compute
     first = made.hosts[WORKERS[0]]
-    assert first.bmc == BmcAccess.of(plan.options, server, ca=""), "the CA of all is there once, and not per host"
+    assert first.bmc == BmcAccess.of(plan.options, server, ca=""), "the common CA is stored once, and not per host"
     assert (first.address, first.root_device) == (str(server.address), "/dev/vda")
     assert made.passwords[WORKERS[0]].get_secret_value() == "rehearsal-only"
     assert json.loads(made.ours[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}
@@ -79,7 +79,7 @@ def test_the_digest_of_an_ignition_changes_with_payload_and_files() -> None:
         pytest.param({"vrrp": {"ingress": "unicast"}}, Role.COMPUTE, {"unicast": True}, id="unicast"),
     ],
 )
-def test_an_option_is_an_input_of_the_role_that_it_is_about(
+def test_an_option_changes_the_inputs_of_its_role_alone(
     options: dict[str, Any], role: Role, changed: dict[str, Any]
 ) -> None:
     before, after = (spec(plans.plan(**each), role).model_dump() for each in ({}, options))
@@ -89,7 +89,7 @@ def test_an_option_is_an_input_of_the_role_that_it_is_about(
 
 
 @clusters.needs_nmstatectl
-def test_keyfiles_are_those_of_each_host_and_secret() -> None:
+def test_each_host_has_its_own_keyfiles_as_secrets() -> None:
     made = spec(clusters.plan("static"), Role.CONTROL_PLANE)
     files = {name: sorted(keyfiles) for name, keyfiles in made.keyfiles.items()}
     assert files == {
@@ -110,5 +110,5 @@ def test_keyfiles_are_those_of_each_host_and_secret() -> None:
     ],
     ids=["uuid", "serial", "neither"],
 )
-def test_a_machine_is_known_in_lower_case_by_what_is_its_own(identity: MachineId, own: str) -> None:
+def test_a_machine_is_identified_in_lower_case_by_a_value_unique_to_it(identity: MachineId, own: str) -> None:
     assert identity.own == own

@@ -1,4 +1,4 @@
-"""HostProvisioning as a resource: who is installed by an update, what the state keeps, BMCs that do not answer."""
+"""HostProvisioning as a resource: the hosts that an update installs, its state, and BMCs that do not answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from wires.redfish.sushy_bmc import SushyBmc
 
 @dataclass
 class Rollouts:
-    """Takes the place of the rollout: notes who was to be installed, and lets some fail."""
+    """Replaces the rollout: records the hosts to install, and fails the chosen ones."""
 
     targets: list[Target] = field(default_factory=list)
     failing: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class TestUnreachable:
     """BMCs that do not answer."""
 
     def test_each_failed_host_has_its_line(self) -> None:
-        with pytest.raises(ProvisioningError, match="2 of 2 compute hosts did not get there") as caught:
+        with pytest.raises(ProvisioningError, match="2 of 2 compute hosts were not installed") as caught:
             HostProvisioningProvider().create(ROLE)
         lines = str(caught.value).splitlines()
         assert [line.split(":")[0].strip() for line in lines[1:3]] == ["w0", "w1"]
@@ -61,7 +61,7 @@ class TestUnreachable:
             updated({**ROLE, "installed": {"w0": record("w0")}})
         assert "w0:" not in str(caught.value)
 
-    def test_a_refresh_reports_nothing_of_them(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_refresh_reports_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         answer = HostProvisioningProvider().read("test-compute", INSTALLED)
         assert answer.outs == INSTALLED
         assert capsys.readouterr() == ("", "")
@@ -70,11 +70,11 @@ class TestUnreachable:
 @pytest.mark.parametrize(
     ("power", "lines"),
     [
-        pytest.param("Off", ["compute: installed, and off: w0, w1"], id="off"),
+        pytest.param("Off", ["compute: installed, but off: w0, w1"], id="off"),
         pytest.param("On", [], id="on"),
     ],
 )
-def test_a_refresh_warns_of_what_is_installed_and_off(
+def test_a_refresh_warns_of_installed_hosts_that_are_off(
     capsys: pytest.CaptureFixture[str], power: str, lines: list[str]
 ) -> None:
     with running(Options(hosts=3, tls=False)) as fleet:
@@ -86,7 +86,7 @@ def test_a_refresh_warns_of_what_is_installed_and_off(
         passwords = dict.fromkeys(hosts, fleet.options.password)
         state = {**INSTALLED, "hosts": hosts, "passwords": passwords}
         assert HostProvisioningProvider().read("test-compute", state).outs == state
-        assert fleet.figures(2).lines == [], "nobody has installed that one"
+        assert fleet.figures(2).lines == [], "a host that is not installed is not asked"
         assert fleet.figures(0).writes == []
     assert capsys.readouterr().err.splitlines() == lines
 
@@ -110,7 +110,7 @@ def test_a_refresh_ends_the_sessions_that_it_opened() -> None:
         pytest.param({"session": True}, ("of all", "", True), id="session"),
     ],
 )
-def test_a_bmc_is_reached_as_its_own_host_has_it(
+def test_a_bmc_is_reached_with_the_access_of_its_host(
     monkeypatch: pytest.MonkeyPatch, own: dict[str, Any], reached: tuple[str, str, bool]
 ) -> None:
     asked: list[tuple[BmcAccess, SecretStr]] = []
@@ -142,16 +142,16 @@ class TestCreate:
         )
         assert rollouts.targets == [Target("w0", "w0", "192.0.2.31"), Target("w1", "w1", "192.0.2.31")]
 
-    def test_our_ignition_and_the_keyfiles_are_not_among_the_outputs(self, rollouts: Rollouts) -> None:
+    def test_the_rendered_ignition_and_the_keyfiles_are_no_outputs(self, rollouts: Rollouts) -> None:
         ours = {"w0": "canary-1", "w1": "canary-1"}
         secrets = {"ours": ours, "keyfiles": {"w0": {"eth0.nmconnection": "canary-2"}}}
         outs = HostProvisioningProvider().create({**ROLE, **secrets}).outs or {}
         assert "canary" not in str(outs)
         kept = {name: outs[name] for name in ROLE if name != "ours"}
         assert kept == {name: value for name, value in ROLE.items() if name != "ours"}
-        assert updated(outs, **secrets)["installed"] == outs["installed"], "which the next update can read"
+        assert updated(outs, **secrets)["installed"] == outs["installed"], "the next update can read the outputs"
 
-    def test_a_machine_that_is_not_known_is_any(self, rollouts: Rollouts) -> None:
+    def test_an_unknown_machine_is_installed_without_a_check_of_its_identity(self, rollouts: Rollouts) -> None:
         HostProvisioningProvider().create({**ROLE, "identities": {"w1": {"uuid": BOARD, "serial": "SN-1"}}})
         assert [target.uuid for target in rollouts.targets] == ["", "sn-1"]
 
@@ -164,7 +164,7 @@ class TestUpdate:
         assert outs["installed"] == INSTALLED["installed"]
         assert (outs["steps"], outs["requests"]) == ({"w0": {"media": 1.5}}, {"w0": 9})
 
-    def test_a_host_that_is_added_is_installed_alone(self, rollouts: Rollouts) -> None:
+    def test_only_an_added_host_is_installed(self, rollouts: Rollouts) -> None:
         outs = updated(INSTALLED, **of_hosts("w0", "w1", "w2"))
         assert [target.name for target in rollouts.targets] == ["w2"]
         assert list(outs["installed"]) == ["w0", "w1", "w2"]
@@ -178,7 +178,7 @@ class TestUpdate:
             pytest.param({"w0": "SN-w0"}, {}, {}, id="taken-out"),
         ],
     )
-    def test_a_line_of_reinstall_means_something_once(
+    def test_each_line_of_reinstall_takes_effect_once(
         self, rollouts: Rollouts, before: dict[str, str], reinstall: dict[str, str], anew: dict[str, str]
     ) -> None:
         outs = updated({**INSTALLED, "reinstall": before}, reinstall=reinstall)
@@ -190,7 +190,7 @@ class TestUpdate:
         }
         assert outs["requests"] == {"w0": 0 if anew else 9}
 
-    def test_a_host_without_a_record_is_not_installed_anew_but_as_any(self, rollouts: Rollouts) -> None:
+    def test_reinstall_does_not_apply_to_a_host_without_a_record(self, rollouts: Rollouts) -> None:
         HostProvisioningProvider().create({**ROLE, "reinstall": {"w0": "w0"}})
         updated({**INSTALLED, "installed": {"w1": record("w1")}}, reinstall={"w0": "w0"})
         assert [(target.name, target.anew) for target in rollouts.targets] == [
@@ -199,17 +199,19 @@ class TestUpdate:
             ("w0", False),
         ]
 
-    def test_what_was_reinstalled_before_another_one_failed_is_to_be_taken_out(self, rollouts: Rollouts) -> None:
+    def test_the_error_of_a_partial_reinstall_names_the_lines_to_remove(self, rollouts: Rollouts) -> None:
         rollouts.failing = ("w1",)
-        with pytest.raises(ProvisioningError, match=r"take out of `reinstall` what was reinstalled already: w0$"):
+        with pytest.raises(
+            ProvisioningError, match=r"remove from `reinstall` the hosts that are reinstalled already: w0$"
+        ):
             updated(INSTALLED, reinstall={"w0": "w0", "w1": "w1"})
 
-    def test_a_failed_update_without_reinstall_does_not_speak_of_it(self, rollouts: Rollouts) -> None:
+    def test_the_error_of_an_update_without_a_reinstall_does_not_mention_it(self, rollouts: Rollouts) -> None:
         rollouts.failing = ("w1",)
-        with pytest.raises(ProvisioningError, match=r"goes on with those that are$"):
+        with pytest.raises(ProvisioningError, match=r"which retries those hosts$"):
             updated({**INSTALLED, "installed": {}}, reinstall={"w0": "w0"})
 
-    def test_a_machine_whose_uuid_is_that_of_many_is_known_by_its_serial(self, rollouts: Rollouts) -> None:
+    def test_a_machine_with_a_shared_uuid_is_identified_by_its_serial(self, rollouts: Rollouts) -> None:
         machine = {"uuid": BOARD, "serial": "SN-0"}
         state = {**INSTALLED, "installed": {"w0": record("sn-0")}}
         only = {**of_hosts("w0"), "identities": {"w0": machine}}
@@ -219,11 +221,11 @@ class TestUpdate:
         assert [target.uuid for target in rollouts.targets] == ["sn-9"]
 
 
-def test_a_preview_names_whose_disk_is_wiped_and_what_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preview_names_the_hosts_that_are_wiped_and_those_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     news = {**ROLE, "base_iso_sha256": "other", "reinstall": {"w0": "w0"}}
     diff = HostProvisioningProvider().diff("test-compute", INSTALLED, news)
     assert (diff.changes, diff.replaces) == (None, [])
     assert capsys.readouterr().err.splitlines() == [
-        "compute: installed anew, its disk wiped, as `reinstall` says: w0",
+        "compute: reinstalled, disk wiped, as `reinstall` requests: w0",
         "compute: installed already, and not touched by this change: w1",
     ]

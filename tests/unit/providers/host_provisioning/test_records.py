@@ -1,4 +1,4 @@
-"""Which hosts an update installs, leaves alone or refuses: decided from the records alone."""
+"""Which hosts an update installs, leaves alone or refuses, by the records alone."""
 
 from collections.abc import Set
 from typing import Any
@@ -32,13 +32,13 @@ def failures(news: dict[str, Any], olds: dict[str, Any] | None = None) -> list[t
         pytest.param({"uuid": BOARD, "serial": "w9"}, False, id="replaced-by-serial"),
     ],
 )
-def test_a_record_holds_for_its_machine(identity: dict[str, str] | None, kept: bool) -> None:
+def test_a_record_is_valid_only_for_its_machine(identity: dict[str, str] | None, kept: bool) -> None:
     wanted = spec(identities={} if identity is None else {"w0": identity})
     before = {"w0": InstallationRecord(**record("w0"))}
     assert records.still_installed(before, wanted) == (before if kept else {})
 
 
-def test_a_record_of_a_host_that_is_wanted_no_more_is_dropped() -> None:
+def test_the_record_of_a_removed_host_is_dropped() -> None:
     before = {"w9": InstallationRecord(**record("w9"))}
     assert records.still_installed(before, spec()) == {}
 
@@ -53,7 +53,7 @@ def test_a_record_of_a_host_that_is_wanted_no_more_is_dropped() -> None:
         pytest.param({"w0": "SN-w0"}, {}, {}, id="taken-out"),
     ],
 )
-def test_a_line_of_reinstall_means_something_once(
+def test_each_line_of_reinstall_takes_effect_once(
     before: dict[str, str] | None, now: dict[str, str], anew: dict[str, str]
 ) -> None:
     old = None if before is None else spec(reinstall=before)
@@ -61,10 +61,10 @@ def test_a_line_of_reinstall_means_something_once(
 
 
 @pytest.mark.parametrize("key", ["passwords", "ours", "ignition_sha256"])
-def test_check_names_what_a_host_lacks(key: str) -> None:
+def test_check_names_the_inputs_that_a_host_lacks(key: str) -> None:
     assert failures({}) == []
-    assert failures({key: {"w1": "x"}}) == [(key, "nothing for w0. Fix: give one for each host")]
-    assert failures({key: {}}) == [(key, "nothing for w0, w1. Fix: give one for each host")]
+    assert failures({key: {"w1": "x"}}) == [(key, "missing for w0. Fix: give one for each host")]
+    assert failures({key: {}}) == [(key, "missing for w0, w1. Fix: give one for each host")]
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,9 @@ def test_check_names_what_a_host_lacks(key: str) -> None:
         pytest.param(False, {"w0"}, False, id="multicast"),
     ],
 )
-def test_a_host_that_the_others_do_not_list_as_a_peer_is_refused(
-    unicast: bool, before: Set[str], refused: bool
-) -> None:
+def test_a_host_that_its_unicast_peers_do_not_list_is_refused(unicast: bool, before: Set[str], refused: bool) -> None:
     olds = {**ROLE, **of_hosts(*before), "unicast": unicast} if before else {}
-    why = "w1: no installed host lists it as a VRRP peer (unicast), so two would claim a VIP. Fix: remove it"
+    why = "w1: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP. Fix: remove it"
     assert failures({"unicast": unicast}, olds) == ([("hosts", why)] if refused else [])
 
 
@@ -102,11 +100,11 @@ def test_a_preview_refuses_to_reinstall_another_machine(
 ) -> None:
     news = {"identities": {"w0": {"uuid": uuid, "serial": serial}}, "reinstall": {"w0": who}}
     seen = f"the host is a system, UUID {uuid}, serial {serial}"
-    why = f"reinstall.w0 names {who}, {seen}. Fix: name what is its own, or remove the line"
+    why = f"reinstall.w0 names {who}, {seen}. Fix: name its own serial or UUID, or remove the line"
     assert failures(news, {**ROLE, "reinstall": before}) == ([("reinstall", why)] if refused else [])
 
 
-WIPED = "installed anew, its disk wiped, as `reinstall` says: "
+WIPED = "reinstalled, disk wiped, as `reinstall` requests: "
 UNTOUCHED = "installed already, and not touched by this change: "
 
 
@@ -126,7 +124,7 @@ UNTOUCHED = "installed already, and not touched by this change: "
         pytest.param({"reinstall": {"w9": "w9"}}, [], id="a-host-without-record"),
     ],
 )
-def test_a_preview_names_whose_disk_is_wiped_and_what_is_left_alone(
+def test_a_preview_names_the_hosts_that_are_wiped_and_those_left_alone(
     changes: dict[str, Any], lines: list[str]
 ) -> None:
     assert list(records.notes(spec(), outs(), spec(**changes))) == lines
@@ -137,16 +135,16 @@ def test_the_error_of_an_update_has_a_line_for_each_host_that_failed() -> None:
     error = records.summary(spec(), {"w1": late, "w0": ProvisioningError("no luck")}, set())
     assert type(error) is ProvisioningError
     assert str(error).splitlines() == [
-        "2 of 2 compute hosts did not get there:",
+        "2 of 2 compute hosts were not installed:",
         "  w1: https://bmc: power On was not reached in time. Fix: look at the console",
         "  w0: no luck",
-        "Hosts that are not named here run. Fix: run `pulumi up` again, which goes on with those that are",
+        "All others run. Fix: run `pulumi up` again, which retries those hosts",
     ]
 
 
-def test_what_was_reinstalled_before_another_one_failed_is_to_be_taken_out() -> None:
+def test_the_error_of_a_partial_reinstall_names_the_lines_to_remove() -> None:
     error = records.summary(spec(), {"w1": ProvisioningError("no luck")}, {"w2", "w0"})
     assert str(error).endswith(
-        "Fix: run `pulumi up` again, which goes on with those that are."
-        " Before it, take out of `reinstall` what was reinstalled already: w0, w2"
+        "Fix: run `pulumi up` again, which retries those hosts."
+        " Before that, remove from `reinstall` the hosts that are reinstalled already: w0, w2"
     )

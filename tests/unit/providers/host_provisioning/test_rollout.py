@@ -1,4 +1,4 @@
-"""Many hosts at once."""
+"""The installation of many hosts at once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Boot ISOs on a web server of the operator's: what it has is compared, over loopback."""
+"""Boot ISOs on the operator's web server: they are compared over loopback."""
 
 import socket
 import threading
@@ -27,14 +27,14 @@ def iso(tmp_path: Path) -> Iso:
 
 @pytest.fixture
 def uploaded(iso: Iso) -> Iterator[str]:
-    """URL of a server that has the ISO of h0."""
+    """The URL of a server that has the ISO of h0."""
     with MediaServer("127.0.0.1", 0) as server:
         yield server.publish("h0", iso)
 
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[str]:
-    """URL of a server that gives this answer, once."""
+    """Serve one answer, and yield the URL."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -53,11 +53,11 @@ def folder(url: str) -> str:
     return url.removesuffix(f"/{DIGEST}/h0.iso")
 
 
-def test_an_iso_that_is_there_is_taken(uploaded: str, iso: Iso) -> None:
+def test_an_uploaded_iso_is_accepted(uploaded: str, iso: Iso) -> None:
     assert WebServer(folder(uploaded), "prod").publish("h0", iso) == uploaded
 
 
-def test_an_iso_that_is_not_there_is_an_error_with_the_command_that_makes_it(uploaded: str, iso: Iso) -> None:
+def test_a_missing_iso_is_an_error_with_the_command_that_makes_it(uploaded: str, iso: Iso) -> None:
     with pytest.raises(ProvisioningError) as caught:
         WebServer(folder(uploaded), "prod").publish("h1", iso)
     place = folder(uploaded)
@@ -88,7 +88,7 @@ def test_an_answer_without_a_length_is_one_line(iso: Iso, answer: bytes, message
 @pytest.mark.parametrize(
     ("url", "why"), [("http://127.0.0.1:1", ".*refused"), ("http://127.0.0.1:99999", ""), ("http://[1.2]", "")]
 )
-def test_a_server_that_cannot_be_reached_is_one_line(iso: Iso, url: str, why: str) -> None:
+def test_an_unreachable_server_is_one_line(iso: Iso, url: str, why: str) -> None:
     with pytest.raises(ProvisioningError, match=rf"cannot be asked for the boot ISO of h0 \({why}"):
         WebServer(url, "prod").publish("h0", iso)
 
@@ -103,7 +103,7 @@ def test_a_server_that_cannot_be_reached_is_one_line(iso: Iso, url: str, why: st
         (f"https://webxexample.com/isos/{DIGEST}/h0.iso", False),
     ],
 )
-def test_an_image_is_known_as_ours_by_its_url(url: str, *, ours: bool) -> None:
+def test_an_image_of_this_program_is_recognized_by_its_url(url: str, *, ours: bool) -> None:
     server = WebServer("https://web.example.com/isos/", "prod")
     assert server.is_ours(url, "h0") == ours
     assert (server.sent(url), server.progress(url)) == (None, "")

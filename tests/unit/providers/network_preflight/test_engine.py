@@ -1,4 +1,4 @@
-"""What is found on a segment, and what is reported of it."""
+"""The verdict on a segment: faults, warnings, and what could not be probed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ NAMES = {"api": {API}, "api-int": {API}, "preflight.apps": {APPS}}
 
 @dataclass
 class FakeNetwork:
-    """Implements `NetworkProbe`: nobody else is there and all names are right, unless a test changes it."""
+    """Implements `NetworkProbe`: by default no other machine answers, and all names are right."""
 
     macs: dict[str, set[str]] = field(default_factory=dict)
     advertised: Collection[Advert] = ()
@@ -64,7 +64,7 @@ def advert(router_id: int = SPEC.api.router_id, source: str = "192.168.111.99", 
     return replace(Advert(2, router_id, 70, 1, source, STRANGER, ("192.168.111.77",)), **changes)
 
 
-def test_a_segment_without_anybody_is_ready() -> None:
+def test_a_segment_without_other_machines_is_ready() -> None:
     verdict = seen(FakeNetwork())
     assert verdict.notes == ()
     verdict.refuse()
@@ -78,14 +78,16 @@ def test_a_segment_without_anybody_is_ready() -> None:
         pytest.param({API: {BOOTSTRAP, MASTER}}, id="in-the-middle-of-the-move"),
     ],
 )
-def test_ours_may_hold_the_vips(macs: dict[str, set[str]]) -> None:
+def test_the_clusters_own_machines_may_hold_the_vips(macs: dict[str, set[str]]) -> None:
     assert seen(FakeNetwork(macs)).notes == ()
 
 
-def test_a_vip_that_nobody_but_the_bootstrap_answers_costs_one_question() -> None:
+def test_a_vip_that_only_the_bootstrap_answers_is_probed_once() -> None:
     network = FakeNetwork({API: {BOOTSTRAP}})
     seen(network)
-    assert network.asked == [API, APPS, API, APPS], "each VIP once, and VRRP received on the networks of both"
+    assert network.asked == [API, APPS, API, APPS], (
+        "each VIP is probed once, and VRRP received on the networks of both"
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,13 +116,16 @@ def test_a_vip_that_nobody_but_the_bootstrap_answers_costs_one_question() -> Non
         ),
     ],
 )
-def test_a_vip_of_a_stranger_is_a_finding(macs: dict[str, set[str]], line: str) -> None:
+def test_a_vip_that_a_foreign_machine_answers_is_a_fault(macs: dict[str, set[str]], line: str) -> None:
     (fault,) = seen(FakeNetwork(macs)).faults
     assert line in str(fault)
-    assert ". Fix: end that machine, or take the address from it; the switch knows the port of its MAC" in str(fault)
+    assert (
+        ". Fix: switch that machine off, or remove the address from it; the switch shows the port of its MAC"
+        in str(fault)
+    )
 
 
-def test_a_router_id_of_another_cluster_is_a_finding_with_free_ones() -> None:
+def test_a_vrid_of_another_cluster_is_a_fault_that_names_free_ones() -> None:
     network = FakeNetwork(advertised=[advert(), advert(1, "192.168.111.98"), advert(3, "192.168.111.98")])
     (fault,) = seen(network).faults
     assert str(fault) == (
@@ -130,9 +135,9 @@ def test_a_router_id_of_another_cluster_is_a_finding_with_free_ones() -> None:
     )
 
 
-def test_a_running_cluster_cannot_take_another_router_id() -> None:
+def test_a_cluster_in_production_keeps_its_vrid() -> None:
     (fault,) = seen(FakeNetwork(advertised=[advert()]), SPEC.model_copy(update={"phase": Phase.PRODUCTION})).faults
-    assert fault.fix == "have the other cluster take another one: the machines of this one keep theirs"
+    assert fault.fix == "give the other cluster another VRID: the installed machines of this one keep theirs"
 
 
 @pytest.mark.parametrize(
@@ -146,17 +151,17 @@ def test_a_running_cluster_cannot_take_another_router_id() -> None:
         pytest.param(advert(source="fe80::99", version=3), id="the-same-id-in-the-other-family"),
     ],
 )
-def test_what_is_no_clash(own: Advert) -> None:
+def test_adverts_that_do_not_clash(own: Advert) -> None:
     assert seen(FakeNetwork(advertised=[own])).notes == ()
 
 
-def test_a_worker_that_claims_the_api_vip_s_router_id_is_a_stranger() -> None:
+def test_a_worker_with_the_vrid_of_the_api_vip_is_a_fault() -> None:
     (fault,) = seen(FakeNetwork(advertised=[advert(source="192.168.111.25", mac=WORKER)])).faults
     assert fault.where == "VRID 67 of the API VIP"
     assert fault.what.startswith("advertised by 192.168.111.25, ")
 
 
-def test_by_ipv6_multicast_ours_are_known_by_their_macs() -> None:
+def test_over_ipv6_multicast_the_clusters_machines_are_recognized_by_their_macs() -> None:
     spec = NetworkPreflightSpec.of(clusters.plan("ipv6"))
     names = {name: {"fd2e::4" if "apps" in name else "fd2e::5"} for name in NAMES}
     own = advert(source="fe80::21", mac=MACS["fd2e::21"], version=3)
@@ -173,7 +178,7 @@ def test_by_ipv6_multicast_ours_are_known_by_their_macs() -> None:
             {"api": OSError(-2, "Name or service not known")},
             [
                 "api.okd.lab.test: the resolver of this machine answers Name or service not known, wanted "
-                "192.168.111.5 alone. Fix: write in the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
+                "192.168.111.5 alone. Fix: add to the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
             ],
             id="missing",
         ),
@@ -181,15 +186,15 @@ def test_by_ipv6_multicast_ours_are_known_by_their_macs() -> None:
             {"preflight.apps": {"203.0.113.1", APPS}, "api-int": set()},
             [
                 "api-int.okd.lab.test: the resolver of this machine answers nothing, wanted 192.168.111.5 alone. "
-                "Fix: write in the site's DNS: api-int.okd.lab.test. IN A 192.168.111.5",
+                "Fix: add to the site's DNS: api-int.okd.lab.test. IN A 192.168.111.5",
                 "preflight.apps.okd.lab.test: the resolver of this machine answers 192.168.111.4, 203.0.113.1, "
-                "wanted 192.168.111.4 alone. Fix: write in the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
+                "wanted 192.168.111.4 alone. Fix: add to the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
             ],
             id="none-and-one-too-many",
         ),
     ],
 )
-def test_records_that_are_missing_are_reported_as_lines_to_add(names: dict[str, Any], lines: list[str]) -> None:
+def test_missing_dns_records_are_reported_as_lines_to_add(names: dict[str, Any], lines: list[str]) -> None:
     verdict = seen(FakeNetwork(names=names))
     assert (verdict.warnings, verdict.faults) == (lines, [])
     assert [str(fault) for fault in seen(FakeNetwork(names=names), dns="error").faults] == lines
@@ -198,11 +203,11 @@ def test_records_that_are_missing_are_reported_as_lines_to_add(names: dict[str, 
 def test_a_dual_stack_cluster_needs_both_records() -> None:
     spec = NetworkPreflightSpec.of(clusters.plan("dual-stack"))
     (warning, *others) = seen(FakeNetwork(), spec).warnings
-    assert warning.endswith(". Fix: write in the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
+    assert warning.endswith(". Fix: add to the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
     assert len(others) == 2
 
 
-def test_each_can_be_switched_to_warn() -> None:
+def test_each_fault_can_be_reduced_to_a_warning() -> None:
     network = FakeNetwork({API: {STRANGER}}, [advert()], {"api": set()})
     assert len(seen(network).faults) == 2
     verdict = seen(network, vip="warn", vrid="warn", dns="warn")
@@ -210,7 +215,7 @@ def test_each_can_be_switched_to_warn() -> None:
     assert len(verdict.warnings) == 3
 
 
-def test_what_cannot_be_seen_is_listed_and_no_finding() -> None:
+def test_what_cannot_be_probed_is_listed_and_is_no_fault() -> None:
     refusal = SegmentError("raw sockets are not permitted", where="baremetal", fix="run as root")
     verdict = seen(FakeNetwork(refusal=refusal))
     assert verdict.faults == []
@@ -221,7 +226,7 @@ def test_what_cannot_be_seen_is_listed_and_no_finding() -> None:
     ]
 
 
-def test_a_refusal_names_what_was_left_alone() -> None:
+def test_a_refusal_says_that_nothing_was_started() -> None:
     with pytest.raises(
         PreflightError, match=r"^the network is not ready, 1 finding; nothing was started\n    API VIP"
     ):
@@ -238,5 +243,5 @@ def test_a_refusal_names_what_was_left_alone() -> None:
         ("0a:00:00:00:00:01", "0a:00:00:00:00:01 (locally administered)"),
     ],
 )
-def test_what_a_mac_shows(mac: str, line: str) -> None:
+def test_a_mac_is_described_by_its_prefix(mac: str, line: str) -> None:
     assert described(mac) == line

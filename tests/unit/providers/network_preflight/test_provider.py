@@ -1,4 +1,4 @@
-"""The shell of the network preflight, on a machine with a bridge of its own and no resolver."""
+"""The provider of the network preflight, on a machine with its own bridge and no resolver."""
 
 import sys
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def props() -> dict[str, Any]:
-    """What the engine hands in: numbers are floats."""
+    """The inputs that Pulumi's engine passes: numbers are floats."""
     wanted = NetworkPreflightSpec.of(plans.plan()).model_dump(mode="json")
     for claim in (wanted["api"], wanted["ingress"]):
         claim["router_id"] = float(claim["router_id"])
@@ -39,7 +39,7 @@ def props() -> dict[str, Any]:
 
 
 def on_the_segment(work: Callable[[], Any], holder: str = "") -> Any:
-    """Do `work` on the provisioner; the VIP is answered by a machine with that MAC, or by nobody."""
+    """Run `work` on the provisioner; a machine with the MAC `holder` answers the VIP, or none does."""
 
     def inside() -> Any:
         ip("link add baremetal type bridge")
@@ -53,7 +53,9 @@ def on_the_segment(work: Callable[[], Any], holder: str = "") -> Any:
     return in_own_network(inside)
 
 
-def test_it_is_created_where_nobody_is_in_the_way(props: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_is_created_on_a_segment_without_other_machines(
+    props: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
     created = on_the_segment(lambda: NetworkPreflightProvider().create(props), BOOTSTRAP)
     warnings = created.outs["warnings"]
     assert created.outs == {**props, "warnings": warnings, "unseen": []}
@@ -76,7 +78,7 @@ def test_a_stranger_refuses_the_creation_and_the_update(props: dict[str, Any]) -
         assert finding.strip().startswith(f"API VIP 192.168.111.5: answered by {STRANGER} (locally administered), ")
 
 
-def test_a_refresh_reports_what_is_there_and_keeps_what_was_known(
+def test_a_refresh_reports_findings_and_keeps_the_state(
     props: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     state = {**props, "warnings": ["an old one"], "unseen": []}
@@ -85,14 +87,16 @@ def test_a_refresh_reports_what_is_there_and_keeps_what_was_known(
     assert f"okd-network: API VIP 192.168.111.5: answered by {STRANGER}" in capfd.readouterr().err
 
 
-def test_a_refresh_from_elsewhere_does_not_fail(props: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_refresh_from_outside_the_segment_does_not_fail(
+    props: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
     state = {**props, "warnings": ["an old one"], "unseen": []}
     found = in_own_network(lambda: NetworkPreflightProvider().read("network", state))
     assert (found.id, found.outs) == ("network", state)
     assert "okd-network: not probed: API VIP 192.168.111.5: 192.168.111.5: no interface" in capfd.readouterr().err
 
 
-def test_an_answer_that_is_lost_makes_no_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_answer_makes_no_machine_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "QUESTIONS", QUESTIONS)
     answers = iter([frozenset[str](), frozenset({BOOTSTRAP}), frozenset[str]()])
     monkeypatch.setattr(probe, "interface_to", lambda _: "baremetal")
@@ -104,8 +108,8 @@ def test_a_deletion_touches_nothing(props: dict[str, Any]) -> None:
     NetworkPreflightProvider().delete("network", props)
 
 
-def test_the_resolver_is_the_machines_own(tmp_path: Path) -> None:
-    """It answers what its /etc/hosts has, of both families; what that has not is an error."""
+def test_names_are_resolved_by_the_machines_own_resolver(tmp_path: Path) -> None:
+    """It returns the names in /etc/hosts, of both families; any other name is an error."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/nsswitch.conf").write_text("hosts: files\n")
     (tmp_path / "etc/hosts").write_text("192.0.2.5 api.okd.lab.test\n2001:db8::5 api.okd.lab.test\n")

@@ -1,4 +1,4 @@
-"""The judgement of the provisioner: each finding with its fix, all of them at once, and what stays unseen."""
+"""The verdict on the provisioner: each fault with its fix, all of them at once, and what could not be probed."""
 
 import errno
 from dataclasses import replace
@@ -30,7 +30,7 @@ from testing.fakes.provisioner import (
 )
 
 
-def test_nothing_is_found_where_all_is_well() -> None:
+def test_a_good_provisioner_has_no_faults() -> None:
     verdict, facts = judge(spec_with(), World())
     assert (verdict.lines(), facts) == ([], HOST)
     verdict.refuse()
@@ -66,7 +66,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"host": with_pool(free=POOL.free - GIB)},
-            "pool default: 31.02 GiB free, 32.02 GiB wanted", "free room where `df -h /pool`",
+            "pool default: 31.02 GiB free, 32.02 GiB wanted", "free space on the file system of /pool, or",
             id="no-room",
         ),
         pytest.param(
@@ -76,7 +76,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"host": with_base(format="raw")},
-            "base volume base.qcow2 of pool default: libvirt takes it for raw", "unpack it",
+            "base volume base.qcow2 of pool default: libvirt reports its format as raw", "unpack it",
             id="base-volume-no-qcow2",
         ),
         pytest.param(
@@ -160,7 +160,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         ),
         pytest.param(
             {}, {"port": errno.EACCES},
-            "media.port 8080: cannot be had on 192.0.2.1 (Permission denied)", "run as root",
+            "media.port 8080: cannot be opened on 192.0.2.1 (Permission denied)", "run as root",
             id="port-not-permitted",
         ),
     ],
@@ -179,12 +179,12 @@ def test_each_finding_is_one_line_with_its_fix(
     ("spec", "world", "unseen"),
     [
         pytest.param(
-            {}, {"host": DOWN}, ["KVM, pool default, base volume base.qcow2: libvirt knows of them"],
+            {}, {"host": DOWN}, ["KVM, pool default, base volume base.qcow2: only libvirt can report them"],
             id="libvirt-down",
         ),
         pytest.param(
             {}, {"host": replace(HOST, pool=None)},
-            ["base volume base.qcow2 and room: they are in pool default"],
+            ["base volume base.qcow2 and room: both are in pool default"],
             id="no-pool",
         ),
         pytest.param(
@@ -219,14 +219,14 @@ def test_each_finding_is_one_line_with_its_fix(
         pytest.param(
             MANAGED | {"image_source": "https://mirror/x"}, {"files": files(image=errno.ENOENT)},
             [
-                "room in pool default: this run makes it (provisioner.manage)",
+                "room in pool default: this run creates it (provisioner.manage)",
                 "provisioner.base_image: source is a URL, fetched later in this run",
             ],
             id="managed-by-url",
         ),
     ],
 )  # fmt: skip
-def test_what_could_not_be_probed_is_listed(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
+def test_what_cannot_be_probed_is_listed(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
     assert seen(spec, **world).unseen == unseen
 
 
@@ -251,12 +251,12 @@ def test_what_could_not_be_probed_is_listed(spec: dict[str, Any], world: dict[st
         ),
         pytest.param(
             {}, {"tool": Tool(path=Path("/bin/tool"), version="0.26.0")},
-            f"coreos-installer: version 0.26.0 at /bin/tool: this program was tried with {COREOS_INSTALLER_VERSION}",
+            f"coreos-installer: version 0.26.0 at /bin/tool: this program was tested with {COREOS_INSTALLER_VERSION}",
             id="other-installer",
         ),
     ],
 )  # fmt: skip
-def test_what_can_be_lived_with_is_a_warning(spec: dict[str, Any], world: dict[str, Any], warning: str) -> None:
+def test_a_tolerable_finding_is_a_warning(spec: dict[str, Any], world: dict[str, Any], warning: str) -> None:
     verdict = seen(spec, **world)
     verdict.refuse()
     (line,) = verdict.warnings
@@ -278,7 +278,7 @@ def test_a_base_volume_may_be_as_large_as_the_disk_and_no_larger(capacity: int, 
     assert all(each.startswith(line) for each, line in zip(found, lines, strict=True))
 
 
-def test_room_that_the_vm_has_already_is_room_for_it() -> None:
+def test_space_that_the_vm_already_uses_counts_as_free() -> None:
     own = {name: replace(VOLUME, allocation=GIB) for name in ("okd-bootstrap.qcow2", "okd-bootstrap.ign")}
     other = {"other.qcow2": replace(VOLUME, allocation=50 * GIB)}
     little = with_pool(free=POOL.free - 2 * GIB, volumes={"base.qcow2": VOLUME, **own, **other})
@@ -294,13 +294,13 @@ def test_a_managed_pool_is_not_probed() -> None:
     assert pool is None
 
 
-def test_production_needs_nothing_of_the_vm() -> None:
+def test_production_does_not_need_what_only_the_vm_needs() -> None:
     world = World(host=DOWN, bridges={}, files={ISO: "d3"})
     verdict, facts = judge(spec_with(phase="production"), world)
     assert (verdict.lines(), world.asked, facts) == ([], [], None)
 
 
-def test_production_needs_all_of_the_rollout() -> None:
+def test_production_needs_everything_that_the_rollout_needs() -> None:
     verdict = seen({"phase": "production"}, files={}, tool=None, port=errno.EADDRINUSE)
     assert [fault.where for fault in verdict.faults] == [
         "coreos-installer",

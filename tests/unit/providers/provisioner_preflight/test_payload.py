@@ -1,4 +1,4 @@
-"""The judgement of the payload, before a machine gets it."""
+"""The verdict on the payload, before any machine gets it."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +14,7 @@ from testing.fakes.provisioner import seen
 from testing.kubeconfigs import kubeconfig
 
 
-def test_what_is_there_of_the_payload_is_judged_though_a_file_is_missing() -> None:
+def test_the_remaining_files_are_judged_if_one_is_missing() -> None:
     contents = payloads.payload()
     del contents["master"]
     missing, useless = seen(contents=contents, time=payloads.NOW + timedelta(days=1)).faults
@@ -31,7 +31,7 @@ def test_a_payload_of_another_cluster_is_a_finding_for_each_file() -> None:
     ]
 
 
-def test_production_reads_the_pointers_alone() -> None:
+def test_production_reads_only_the_pointers() -> None:
     pointers = payloads.payload(lambda files: files.pop("bootstrap"))
     later = payloads.NOW + timedelta(days=300)
     assert seen({"phase": "production"}, contents=pointers, time=later).lines() == []
@@ -39,7 +39,7 @@ def test_production_reads_the_pointers_alone() -> None:
 
 
 class TestKubeconfig:
-    """The API of an openshift-install payload has CAs of its own, which its bootstrap.ign has as well."""
+    """The kubeconfig must trust the CAs of the payload's API, which are also in bootstrap.ign."""
 
     def good(self, host: str = f"api.{payloads.DOMAIN}", ca: str = "test-ca") -> Kubeconfig:
         return Kubeconfig(host, authority(ca).pem, b"not used")
@@ -48,57 +48,59 @@ class TestKubeconfig:
         own = yaml.safe_dump(kubeconfig(authority("test-ca"))) if inside is None else inside
         return payloads.payload(lambda files: payloads.put(files, INSIDE, own))
 
-    def test_one_of_the_same_run_is_well(self) -> None:
+    def test_a_kubeconfig_of_the_same_run_is_good(self) -> None:
         assert seen(contents=self.contents(), beside=self.good()).lines() == []
 
-    def test_some_of_its_authorities_may_be_others(self) -> None:
+    def test_a_kubeconfig_may_hold_further_cas(self) -> None:
         several = replace(self.good(), ca_pem=authority("other-ca").pem + authority("test-ca").pem)
         assert seen(contents=self.contents(), beside=several).lines() == []
 
     @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-    def test_a_payload_that_brings_none_needs_none(self, phase: str) -> None:
+    def test_a_payload_without_cas_of_its_own_needs_no_kubeconfig(self, phase: str) -> None:
         assert seen({"phase": phase}).lines() == []
 
     @pytest.mark.parametrize(
         ("beside", "what"),
         [
-            pytest.param(None, "missing; this payload's API has CAs of its own", id="missing"),
+            pytest.param(None, "missing, but only this file has the CAs of this payload's API", id="missing"),
             pytest.param(
-                "api.old.lab.test", "of another cluster: it names api.old.lab.test, the plan api.okd", id="named"
+                "api.old.lab.test",
+                "of another cluster: it names api.old.lab.test, the plan names api.okd",
+                id="named",
             ),
             pytest.param("", "of another cluster: it names no host", id="nameless"),
         ],
     )
-    def test_the_wrong_one_is_found_before_the_vm_is_started(self, beside: str | None, what: str) -> None:
+    def test_a_wrong_or_missing_kubeconfig_is_a_fault(self, beside: str | None, what: str) -> None:
         found = None if beside is None else self.good(host=beside)
         (fault,) = seen(contents=self.contents(), beside=found).faults
         assert fault.where == "stacks/prod/payload/auth/kubeconfig"
         assert fault.what.startswith(what)
         assert fault.fix == "put auth/kubeconfig of the same run of openshift-install there"
 
-    def test_one_that_was_left_from_an_earlier_run_is_found(self) -> None:
+    def test_a_kubeconfig_of_an_earlier_run_is_a_fault(self) -> None:
         (fault,) = seen(contents=self.contents(), beside=self.good(ca="other-ca")).faults
         assert "of another run than bootstrap.ign: they have no CA in common" in fault.what
 
-    def test_in_production_there_is_no_bootstrap_to_compare_it_with(self) -> None:
+    def test_in_production_the_kubeconfig_is_not_compared_with_the_bootstrap(self) -> None:
         contents = self.contents()
         del contents["bootstrap"]
         assert seen({"phase": "production"}, contents=contents, beside=self.good(ca="other-ca")).lines() == []
         assert seen({"phase": "production"}, contents=contents).lines() == []
 
-    def test_one_of_no_use_is_found(self) -> None:
+    def test_an_unusable_kubeconfig_is_a_fault(self) -> None:
         (fault,) = seen(beside=PayloadError("broken", where="auth/kubeconfig", fix="put another one there")).faults
         assert str(fault) == "auth/kubeconfig: broken. Fix: put another one there"
 
     @pytest.mark.parametrize("inside", ["", "a: b: c", "clusters: []", "hunter2"])
-    def test_a_bootstrap_whose_own_is_broken_is_found_and_nothing_of_it_shown(self, inside: str) -> None:
+    def test_a_bootstrap_with_a_broken_kubeconfig_is_a_fault_that_shows_none_of_it(self, inside: str) -> None:
         (fault,) = seen(contents=self.contents(inside), beside=self.good()).faults
         assert str(fault) == (
             "bootstrap.ign: /opt/openshift/auth/kubeconfig in it is not a kubeconfig. "
             "Fix: take the file that openshift-install wrote"
         )
 
-    def test_a_broken_payload_is_one_finding(self) -> None:
+    def test_a_broken_payload_is_one_fault(self) -> None:
         contents = self.contents() | {"bootstrap": b"{"}
         (fault,) = seen(contents=contents, beside=self.good()).faults
-        assert (fault.where, fault.what[:18]) == ("stacks/prod/payload/bootstrap.ign", "no Ignition config")
+        assert (fault.where, fault.what[:22]) == ("stacks/prod/payload/bootstrap.ign", "not an Ignition config")

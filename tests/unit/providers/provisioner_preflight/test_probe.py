@@ -1,4 +1,4 @@
-"""What the judgement asks of the world, on real sockets, files, interfaces and tools."""
+"""The probes of the provisioner, on real sockets, files, interfaces and tools."""
 
 import errno
 import hashlib
@@ -36,7 +36,7 @@ def probe(reported: list[str], tmp_path: Path) -> LocalProbe:
 
 
 class TestDigest:
-    """It is remembered for as long as the file is the same."""
+    """The digest of a file is cached for as long as the file is unchanged."""
 
     @pytest.fixture
     def image(self, tmp_path: Path) -> Path:
@@ -44,13 +44,13 @@ class TestDigest:
         path.write_bytes(CONTENT)
         return path
 
-    def test_it_is_read_once(self, probe: LocalProbe, reported: list[str], image: Path) -> None:
+    def test_a_file_is_read_once(self, probe: LocalProbe, reported: list[str], image: Path) -> None:
         assert [probe.sha256(image), probe.sha256(image)] == [SHA256] * 2
         assert reported == [f"reading {image} for its digest, 0 MiB"]
         assert len(list((cache_dir() / "digests").iterdir())) == 1
 
     @pytest.mark.parametrize("same", ["size", "time"])
-    def test_another_content_is_read_again(self, probe: LocalProbe, image: Path, same: str) -> None:
+    def test_a_changed_file_is_read_again(self, probe: LocalProbe, image: Path, same: str) -> None:
         before = image.stat()
         probe.sha256(image)
         image.write_bytes(CONTENT[::-1] if same == "size" else CONTENT * 2)
@@ -73,38 +73,38 @@ class TestDigest:
         monkeypatch.setenv("XDG_CACHE_HOME", str(image))
         assert probe.sha256(image) == SHA256
 
-    def test_a_missing_file_is_an_error_though_it_was_known(self, probe: LocalProbe, image: Path) -> None:
+    def test_a_missing_file_is_an_error_even_if_its_digest_is_cached(self, probe: LocalProbe, image: Path) -> None:
         probe.sha256(image)
         image.unlink()
         for ask in (probe.sha256, probe.read):
             with pytest.raises(FileNotFoundError):
                 ask(image)
 
-    def test_the_base_iso_is_where_it_is_downloaded_to(self, probe: LocalProbe) -> None:
+    def test_the_base_iso_is_found_in_the_download_cache(self, probe: LocalProbe) -> None:
         assert probe.base_iso(SHA256) == base_path(SHA256) == cache_dir() / "images" / SHA256
 
 
 class TestMediaPort:
-    """Taken for a moment, as the media server does later."""
+    """The port is bound for a moment, as the media server binds it later."""
 
-    def test_a_free_one_can_be_had_again_and_again(self, probe: LocalProbe) -> None:
+    def test_a_free_port_can_be_probed_repeatedly(self, probe: LocalProbe) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
         for _ in range(3):
             probe.listen("127.0.0.1", port)
 
     @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])  # noqa: S104
-    def test_somebody_else_s(self, probe: LocalProbe, address: str) -> None:
+    def test_a_port_in_use_is_an_error(self, probe: LocalProbe, address: str) -> None:
         with socket.create_server((address, 0)) as server, pytest.raises(OSError) as caught:  # noqa: PT011
             probe.listen("127.0.0.1", server.getsockname()[1])
         assert caught.value.errno == errno.EADDRINUSE
 
-    def test_an_address_of_another_machine(self, probe: LocalProbe) -> None:
+    def test_an_address_of_another_machine_is_an_error(self, probe: LocalProbe) -> None:
         with pytest.raises(OSError) as caught:  # noqa: PT011
             probe.listen("192.0.2.1", 0)
         assert caught.value.errno == errno.EADDRNOTAVAIL
 
-    def test_one_that_was_just_used_is_free(self, probe: LocalProbe) -> None:
+    def test_a_port_that_was_just_closed_is_free(self, probe: LocalProbe) -> None:
         """The server's own end of a closed connection waits for a minute."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
@@ -116,7 +116,7 @@ class TestMediaPort:
 
 
 class TestBridge:
-    """An interface, as /sys/class/net has it."""
+    """An interface, as /sys/class/net shows it."""
 
     @pytest.mark.parametrize(
         ("flags", "ports", "seen"),
@@ -133,7 +133,7 @@ class TestBridge:
             pytest.param("0x1003", None, Bridge(is_bridge=False, up=True, linked=False), id="no-bridge"),
         ],
     )
-    def test_it_is_as_its_folder_has_it(
+    def test_a_bridge_is_reported_as_its_folder_shows_it(
         self, probe: LocalProbe, flags: str, ports: dict[str, str | None] | None, seen: Bridge
     ) -> None:
         folder = probe.interfaces / "br0"
@@ -144,7 +144,7 @@ class TestBridge:
         for port, carrier in (ports or {}).items():
             (folder / "brif" / port).mkdir(parents=True)
             (probe.interfaces / port).mkdir()
-            if carrier is not None:  # that of an interface which is down cannot be read
+            if carrier is not None:  # the carrier of an interface that is down cannot be read
                 (probe.interfaces / port / "carrier").write_text(f"{carrier}\n")
         assert probe.bridge("br0") == seen
         assert probe.bridge("br1") is None
@@ -154,14 +154,14 @@ class TestBridge:
 
 
 class TestCoreosInstaller:
-    """The tool, with the version that it prints."""
+    """coreos-installer, with the version that it prints."""
 
     @pytest.mark.parametrize(
         ("script", "version"),
         [("echo coreos-installer 0.26.1", "0.26.1"), ("exit 1", ""), ("kill -9 $$", "")],
         ids=["works", "fails", "crashes"],
     )
-    def test_it_is_asked(
+    def test_its_version_is_reported(
         self, probe: LocalProbe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, version: str
     ) -> None:
         tool = tmp_path / "coreos-installer"
@@ -170,23 +170,25 @@ class TestCoreosInstaller:
         monkeypatch.setenv("PATH", str(tmp_path))
         assert probe.coreos_installer() == Tool(path=tool, version=version)
 
-    def test_there_is_none(self, probe: LocalProbe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_tool_is_reported(
+        self, probe: LocalProbe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         assert probe.coreos_installer() is None
 
 
 class TestHypervisor:
-    """libvirt, which may be silent."""
+    """libvirt, which may not answer."""
 
-    def test_it_answers(self, probe: LocalProbe) -> None:
+    def test_a_reachable_libvirt_is_reported(self, probe: LocalProbe) -> None:
         facts = probe.hypervisor("test:///default", "default-pool", frozenset())
         assert facts.pool is not None
 
-    def test_its_refusal_is_an_error(self, probe: LocalProbe, tmp_path: Path) -> None:
+    def test_an_unreachable_libvirt_is_an_error(self, probe: LocalProbe, tmp_path: Path) -> None:
         with pytest.raises(HypervisorError, match="Failed to connect socket"):
             probe.hypervisor(f"qemu+unix:///system?socket={tmp_path}/none", "default", frozenset())
 
-    def test_one_that_hangs_is_given_up(self, probe: LocalProbe, tmp_path: Path) -> None:
+    def test_a_libvirt_that_hangs_is_given_up(self, probe: LocalProbe, tmp_path: Path) -> None:
         path = tmp_path / "socket"
         with socket.socket(socket.AF_UNIX) as silent:
             silent.bind(str(path))

@@ -1,4 +1,4 @@
-"""The shell of the preflight: what is created, refused, kept and reported."""
+"""The provider of the provisioner preflight: its create, update, refresh and delete."""
 
 import hashlib
 import socket
@@ -18,7 +18,7 @@ from testing import payloads, plans
 
 
 def created(props: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a resource that was created."""
+    """Return the state of a created resource."""
     outs = ProvisionerPreflightProvider().create(props).outs
     assert outs is not None
     return outs
@@ -26,7 +26,7 @@ def created(props: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _installer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """There is one, and a cache without a base ISO, at an hour in which the payload is good."""
+    """An installed coreos-installer, a cache without a base ISO, and an hour at which the payload is valid."""
     tool = tmp_path / "coreos-installer"
     tool.write_text(f"#!/bin/sh\necho coreos-installer {COREOS_INSTALLER_VERSION}\n")
     tool.chmod(0o755)
@@ -43,7 +43,7 @@ def listener() -> Iterator[socket.socket]:
 
 @pytest.fixture
 def props(listener: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the engine hands in: numbers are floats, and `null` is left out; somebody has the media port."""
+    """The inputs that Pulumi's engine passes: floats, no `null`; the media port is in use."""
     monkeypatch.chdir(tmp_path)
     (folder := payload_folder("lab")).mkdir(parents=True)
     digests = {}
@@ -58,12 +58,12 @@ def props(listener: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def free(props: dict[str, Any], listener: socket.socket) -> dict[str, Any]:
-    """The same, once the port is free."""
+    """The same inputs with a free media port."""
     listener.close()
     return props
 
 
-def test_it_is_created_where_all_is_well(free: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_is_created_on_a_good_provisioner(free: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
     outs = created(free)
     (unseen,) = outs["unseen"]
     assert outs == {**free, "libvirt_version": None, "kvm": None, "warnings": [], "unseen": [unseen]}
@@ -78,7 +78,7 @@ def test_a_finding_refuses_the_creation_and_the_update(props: dict[str, Any]) ->
             act(props)
 
 
-def test_a_refresh_reports_findings_and_keeps_what_was_known(
+def test_a_refresh_reports_findings_and_keeps_the_state(
     props: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     state = {**props, "libvirt_version": "9.0.0", "kvm": True, "warnings": ["an old one"], "unseen": []}
@@ -87,7 +87,7 @@ def test_a_refresh_reports_findings_and_keeps_what_was_known(
     assert capfd.readouterr().err.startswith("okd-preflight: media.port ")
 
 
-def test_a_payload_that_is_not_the_pinned_one_is_a_finding(free: dict[str, Any]) -> None:
+def test_a_payload_with_another_digest_than_the_pinned_one_is_a_fault(free: dict[str, Any]) -> None:
     path = payload_folder("lab") / "worker.ign"
     path.write_text(path.read_text() + " ")
     with pytest.raises(

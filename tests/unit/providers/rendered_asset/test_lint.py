@@ -1,4 +1,4 @@
-"""Every file is taken by its real reader, and a broken one is not."""
+"""Every rendered file is accepted by its real reader, and a broken one is refused."""
 
 import shutil
 import subprocess
@@ -29,7 +29,7 @@ def missing(reader: Reader) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name, file in FILES.items() if file.reader in COMMANDS])
-def test_its_real_reader_takes_it(name: str) -> None:
+def test_its_real_reader_accepts_a_rendered_file(name: str) -> None:
     if missing(FILES[name].reader):
         pytest.skip(f"{FILES[name].reader} is not installed")
     if FILES[name].reader is Reader.KEEPALIVED and readers._vrrp_interface() is None:
@@ -70,7 +70,7 @@ def test_a_file_without_a_reader_here_is_not_judged(monkeypatch: pytest.MonkeyPa
 @needs_root
 @pytest.mark.skipif(shutil.which("nft", path=SBIN) is None, reason="nft is not installed")
 @pytest.mark.parametrize(("word", "taken"), [("redirect", True), ("reroute", False)], ids=["as-rendered", "broken"])
-def test_nft_judges_the_redirect(tmp_path: Path, word: str, taken: bool) -> None:
+def test_nft_accepts_the_rendered_redirect_and_refuses_a_broken_one(tmp_path: Path, word: str, taken: bool) -> None:
     path = tmp_path / "haproxy.nft"
     path.write_text(FILES["control-plane-haproxy.nft"].text.replace("redirect", word))
     command = ["unshare", "--net", "nft", "--check", "--file", str(path)]
@@ -78,8 +78,8 @@ def test_nft_judges_the_redirect(tmp_path: Path, word: str, taken: bool) -> None
     assert (run.returncode == 0) == taken, run.stderr
 
 
-def test_units_run_what_is_rendered(plan: ClusterPlan) -> None:
-    """A unit that starts a script of ours, or hands a file of ours to a program, names one that the machine has."""
+def test_units_name_only_rendered_files(plan: ClusterPlan) -> None:
+    """Each rendered script or file that a unit names exists on the machine."""
     rendered = render(plan)
     machines = {"bootstrap": rendered.bootstrap, **{each.name: rendered.of(each) for each in plan.servers}}
     for machine, files in machines.items():

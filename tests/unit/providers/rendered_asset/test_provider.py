@@ -1,4 +1,4 @@
-"""A rendered file as a resource: judged by its reader, known by its path and digest."""
+"""A rendered file as a resource: judged by its reader, identified by its path and digest."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ SHA256 = "641da915aff92d2166ad038a3cf184f73b47a8b3f5a508bad472ec531d8423a7"
 BROKEN = {**SCRIPT, "text": "if true\n"}
 
 
-def test_a_file_is_known_by_its_path_and_digest() -> None:
+def test_a_file_is_identified_by_its_path_and_digest() -> None:
     created = RenderedAssetProvider().create(dict(SCRIPT))
     assert created.id == "/usr/local/bin/x.sh"
     assert created.outs == {**SCRIPT, "sha256": SHA256}
@@ -22,7 +22,7 @@ def test_a_file_is_known_by_its_path_and_digest() -> None:
 
 
 @pytest.mark.parametrize("step", ["create", "update"])
-def test_what_its_reader_refuses_ends_the_run(step: str) -> None:
+def test_a_file_that_its_reader_refuses_ends_the_run(step: str) -> None:
     provider = RenderedAssetProvider()
     with pytest.raises(AssetError, match=r"^/usr/local/bin/x\.sh: bash refuses it: .*syntax error"):
         provider.create(dict(BROKEN)) if step == "create" else provider.update("x", dict(SCRIPT), dict(BROKEN))
@@ -35,12 +35,12 @@ def test_what_its_reader_refuses_ends_the_run(step: str) -> None:
         pytest.param({"text": None}, "text", id="no-text"),
     ],
 )
-def test_inputs_of_another_shape_are_refused_before_anything(change: dict[str, Any], key: str) -> None:
+def test_malformed_inputs_are_refused_first(change: dict[str, Any], key: str) -> None:
     failures = RenderedAssetProvider().check({}, {**SCRIPT, **change}).failures
     assert {failure.property for failure in failures} == {key}
 
 
-def test_its_text_is_in_nothing_that_is_printed() -> None:
+def test_the_text_of_a_file_is_never_printed() -> None:
     spec = RenderedAssetSpec.model_validate({**SCRIPT, "text": "hunter2"})
     assert spec.plain == "hunter2"
     assert "hunter2" not in repr(spec)

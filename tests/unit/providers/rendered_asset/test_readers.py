@@ -1,4 +1,4 @@
-"""Each real reader of this machine takes the tree, and refuses a broken file of it."""
+"""Each real reader on this machine accepts the tree, and refuses a broken file in it."""
 
 import os
 from dataclasses import replace
@@ -37,7 +37,7 @@ def tree() -> tuple[Folders, dict[str, bytes]]:
 
 
 def verdicts(folder: str = "", name: str = "", good: str = "", bad: str = "") -> dict[str, ReaderVerdict]:
-    """Of the tree, one word of one file changed."""
+    """Return the verdicts on the tree with one word of one file changed."""
     folders, ignitions = tree()
     changed = {
         where: tuple(
@@ -50,7 +50,7 @@ def verdicts(folder: str = "", name: str = "", good: str = "", bad: str = "") ->
     return {verdict.reader: verdict for verdict in ask_readers(changed, ignitions)}
 
 
-def test_they_take_all_files_of_theirs() -> None:
+def test_each_reader_accepts_its_files() -> None:
     found = verdicts()
     assert list(found) == list(FILES)
     for reader, count in FILES.items():
@@ -75,7 +75,9 @@ def test_they_take_all_files_of_theirs() -> None:
         ),
     ],
 )
-def test_they_refuse_a_broken_file_in_one_line(reader: str, folder: str, name: str, good: str, bad: str) -> None:
+def test_each_reader_refuses_a_broken_file_in_one_line(
+    reader: str, folder: str, name: str, good: str, bad: str
+) -> None:
     verdict = verdicts(folder, name, good, bad)[reader]
     if verdict.not_run:
         pytest.skip(str(verdict))
@@ -87,7 +89,7 @@ def test_they_refuse_a_broken_file_in_one_line(reader: str, folder: str, name: s
     assert str(verdict) == f"{reader}: {FILES[reader] - 1} of {FILES[reader]} good"
 
 
-def test_ignition_validate_refuses_a_config_that_no_machine_takes() -> None:
+def test_ignition_validate_refuses_an_invalid_config() -> None:
     found = ask_readers({}, {"bootstrap.ign": b'{"ignition": {"version": "9.0.0"}}'})
     verdict = next(each for each in found if each.reader == "ignition-validate")
     if verdict.not_run:
@@ -95,7 +97,7 @@ def test_ignition_validate_refuses_a_config_that_no_machine_takes() -> None:
     assert [(fault.where, fault.fix) for fault in verdict.refusals] == [("bootstrap.ign", FIX)]
 
 
-def test_readers_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_readers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("providers.rendered_asset.readers.PATH", "/nowhere")
     monkeypatch.setitem(os.environ, "PATH", "/nowhere")
     monkeypatch.setitem(os.environ, "XDG_CACHE_HOME", "/nowhere")

@@ -1,4 +1,4 @@
-"""The handoff, edge by edge: the VIP moves and stays moved, or everything is as it was."""
+"""The handoff, edge by edge: the VIP moves and stays moved, or everything is restored."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from testing.fakes.lan import BOOTSTRAP, MACS, NEVER, NODES, SPEC, STRANGER, VIP
 from testing.handoff_rig import BOTH, FIRST, HELD, RELEASED, SECOND, TAKEN, TOOK_IT, Rig
 
 
-def test_the_vip_moves_soaks_and_the_vm_is_let_go_once() -> None:
+def test_the_vip_moves_and_soaks_and_then_the_vm_is_ended_once() -> None:
     rig = Rig()
     outs = rig.move()
     assert rig.states == ["gate", "ask", "release", "soak", "await", "let go", "done"]
@@ -59,7 +59,7 @@ def test_the_client_measures_from_before_the_release_until_after_the_soak() -> N
         ),
     ],
 )
-def test_a_gate_that_never_opens_refuses_and_sends_the_guest_nothing(lan: dict[str, Any], seen: str) -> None:
+def test_a_gate_that_never_opens_fails_without_a_word_to_the_guest(lan: dict[str, Any], seen: str) -> None:
     rig = Rig(**lan)
     error = rig.fails()
     assert "at gate" in str(error)
@@ -75,13 +75,13 @@ def test_one_config_server_is_enough() -> None:
     assert rig.move().holder == "master-1"
 
 
-def test_a_break_at_the_gate_starts_the_wait_anew() -> None:
+def test_an_outage_at_the_gate_restarts_its_wait() -> None:
     rig = Rig(outages=[(FIRST, 20, 25)])
     rig.move()
     assert rig.at("release") == 25 + SPEC.stable_s
 
 
-def test_a_vip_that_never_moves_is_held_again() -> None:
+def test_a_vip_that_never_moves_is_given_back_to_the_bootstrap() -> None:
     rig = Rig(moves_s=NEVER)
     error = rig.fails()
     assert rig.lan.sent == ["status", "release", "hold"]
@@ -92,7 +92,7 @@ def test_a_vip_that_never_moves_is_held_again() -> None:
     assert isinstance(error.__cause__, HandoffUnsafeError)
 
 
-def test_a_bootstrap_that_does_not_let_go_is_sent_hold() -> None:
+def test_a_bootstrap_that_does_not_release_is_sent_hold() -> None:
     rig = Rig(answers={"release": "held vip=yes api=yes"})
     error = rig.fails()
     assert "'held vip=yes api=yes', wanted released" in str(error)
@@ -102,33 +102,33 @@ def test_a_bootstrap_that_does_not_let_go_is_sent_hold() -> None:
 @pytest.mark.parametrize(
     "rubbish", ["unknown word", "", "rel eased", "\x00 \x01"], ids=["refused", "empty", "torn", "binary"]
 )
-def test_rubbish_on_the_channel_is_no_release(rubbish: str) -> None:
+def test_an_unreadable_answer_on_the_channel_is_no_release(rubbish: str) -> None:
     rig = Rig(answers={"release": rubbish})
     rig.fails()
     assert "hold" in rig.lan.sent
 
 
-def test_a_vip_that_does_not_come_back_is_reported() -> None:
+def test_a_vip_that_does_not_return_is_reported() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], backs_s=NEVER)
     error = rig.fails()
     assert "at soak: master-1 holds it; its API is not ready (status 500)" in str(error)
-    assert "giving it back failed: at back" in str(error)
+    assert "returning the VIP failed: at back" in str(error)
     assert f"answered by master-1 ({MACS[SECOND]}), after 30 s" in str(error)
     assert rig.lan.sent == ["status", "release", "hold"]
 
 
-def test_a_channel_that_dies_after_the_release_keeps_the_vm_and_reports_both() -> None:
+def test_a_channel_that_fails_after_the_release_keeps_the_vm_and_reports_both_errors() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], silent_s=60)
     error = rig.fails()
     assert "master-1 holds it; its API is not ready (status 500)" in str(error)
-    assert "giving it back failed: at back: no answer within 10 s" in str(error)
+    assert "returning the VIP failed: at back: no answer within 10 s" in str(error)
     assert rig.lan.sent == ["status", "release", "hold"]
 
 
 @pytest.mark.parametrize(
     "answer", [None, "unknown word", "", "held vip=yes"], ids=["none", "refused", "empty", "torn"]
 )
-def test_a_channel_that_does_not_answer_before_the_release_refuses_it(answer: str | None) -> None:
+def test_a_silent_channel_before_the_release_stops_the_handoff(answer: str | None) -> None:
     rig = Rig(answers={"status": answer})
     error = str(rig.fails())
     assert "at ask: " in error
@@ -138,7 +138,7 @@ def test_a_channel_that_does_not_answer_before_the_release_refuses_it(answer: st
     assert rig.lan.vip_macs() == (HELD,)
 
 
-def test_a_soak_that_breaks_once_begins_anew_and_succeeds() -> None:
+def test_an_outage_in_the_soak_restarts_it() -> None:
     rig = Rig(outages=[(VIP, 45, 50)])
     rig.move()
     assert rig.at("let go") == 50 + SPEC.soak_s
@@ -170,7 +170,7 @@ def test_a_soak_that_never_lasts_gives_the_vip_back(lan: dict[str, Any], seen: s
     assert rig.at("back") == pytest.approx(rig.at("soak") + 80, abs=1), "four times the soak"
 
 
-def test_what_the_control_plane_took_by_itself_is_soaked_and_never_released() -> None:
+def test_a_vip_that_the_control_plane_took_is_soaked_without_a_release() -> None:
     rig = Rig(**TOOK_IT)
     outs = rig.move()
     assert rig.lan.sent == ["status"]
@@ -182,21 +182,21 @@ def test_what_the_control_plane_took_by_itself_is_soaked_and_never_released() ->
 @pytest.mark.parametrize(
     "lan", [{}, {"silent_s": 0}, {"answers": {"status": "unknown word"}}], ids=["held", "gone", "rubbish"]
 )
-def test_what_the_control_plane_took_by_itself_is_never_taken_from_it(lan: dict[str, Any]) -> None:
+def test_a_vip_that_the_control_plane_took_is_never_taken_back(lan: dict[str, Any]) -> None:
     rig = Rig(**TOOK_IT, outages=[(VIP, 31, NEVER)], **lan)
     assert "at watch" in str(rig.fails())
     assert rig.states == ["gate", "watch", "left"]
     assert rig.lan.sent == ["status"]
 
 
-def test_what_a_run_released_that_was_ended_is_soaked() -> None:
+def test_a_vip_released_by_a_killed_run_is_soaked() -> None:
     rig = Rig(**RELEASED)
     assert rig.move().holder == "master-1"
     assert rig.states == ["gate", "soak", "await", "let go", "done"]
     assert rig.lan.sent == ["status"]
 
 
-def test_what_a_run_released_that_was_ended_is_taken_back_when_it_does_not_serve() -> None:
+def test_a_vip_released_by_a_killed_run_is_taken_back_if_it_does_not_serve() -> None:
     rig = Rig(**RELEASED, outages=[(VIP, 31, NEVER)])
     assert "the VIP is on the bootstrap again, nothing was lost" in str(rig.fails())
     assert rig.states == ["gate", "soak", "back", "returned"]
@@ -204,7 +204,7 @@ def test_what_a_run_released_that_was_ended_is_taken_back_when_it_does_not_serve
 
 
 @pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
-def test_the_vm_is_kept_until_the_payload_reports_that_its_bootstrap_may_end(lan: dict[str, Any]) -> None:
+def test_the_vm_is_kept_until_the_payload_reports_completion(lan: dict[str, Any]) -> None:
     rig = Rig(signals=True, completes_s=400, **lan)
     outs = rig.move()
     assert rig.states[-3:] == ["await", "let go", "done"]
@@ -214,7 +214,7 @@ def test_the_vm_is_kept_until_the_payload_reports_that_its_bootstrap_may_end(lan
 
 
 @pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
-def test_a_payload_that_never_reports_it_keeps_the_vm_and_the_vip_stays_with_the_control_plane(
+def test_without_completion_the_vm_is_kept_and_the_control_plane_keeps_the_vip(
     lan: dict[str, Any],
 ) -> None:
     rig = Rig(signals=True, completes_s=NEVER, **lan)
@@ -242,13 +242,15 @@ def test_the_vm_is_kept_while_the_vip_is_away_from_the_control_plane() -> None:
         ),
     ],
 )
-def test_who_held_the_vip_is_listed_in_turn(macs: list[tuple[float, frozenset[str]]], holders: list[str]) -> None:
+def test_the_holders_of_the_vip_are_listed_in_order(
+    macs: list[tuple[float, frozenset[str]]], holders: list[str]
+) -> None:
     outs = Rig(macs=macs, moves_s=NEVER).move()
     wanted = zip(holders, (0, 36, 38), strict=True)
     assert outs.holders == [{"holder": holder, "at_s": at_s} for holder, at_s in wanted]
 
 
-def test_progress_is_one_line_per_state_and_a_heartbeat_not_one_per_poll() -> None:
+def test_progress_is_one_line_per_state_with_a_heartbeat() -> None:
     rig = Rig(spec_with(stable_s=100))
     rig.move()
     gate = [line for line in rig.lines if line.startswith("gate")]
@@ -264,27 +266,27 @@ def test_the_gate_counts_ready_nodes(min_ready: int, ready: int) -> None:
     assert rig.at("release") == 100 + SPEC.stable_s
 
 
-def test_enough_nodes_are_enough_even_when_they_take_turns() -> None:
+def test_the_ready_nodes_may_change_during_the_gate() -> None:
     rig = Rig(spec_with(min_ready=2), outages=[(FIRST, 0, 15), (SECOND, 15, NEVER)])
     rig.move()
     assert rig.at("release") == SPEC.stable_s
 
 
 class TestReach:
-    """From the phase of the state to the wanted one."""
+    """The change from the phase in the state to the wanted one."""
 
-    def test_phase_bootstrap_is_proven(self) -> None:
+    def test_phase_bootstrap_proves_its_holder(self) -> None:
         outs = Rig(phase("bootstrap")).engine.reach(Phase.BOOTSTRAP, VipHandoffOuts(gap_ms=99))
         assert (outs.holder, outs.gap_ms) == ("okd-bootstrap", None)
 
-    def test_the_way_to_production_is_a_move(self) -> None:
+    def test_the_change_to_production_moves_the_vip(self) -> None:
         rig = Rig(phase("production"))
         outs = rig.engine.reach(Phase.BOOTSTRAP, VipHandoffOuts(holder="okd-bootstrap"))
         assert (outs.holder, outs.gap_ms) == ("master-1", 31)
         assert rig.states[-1] == "done"
         assert rig.lan.stopped_at
 
-    def test_in_production_the_holder_is_proven_and_what_describes_the_move_stays(self) -> None:
+    def test_production_proves_its_holder_and_keeps_the_outputs_of_the_move(self) -> None:
         moved = VipHandoffOuts(
             holder="master-0",
             mac="an old one",
@@ -327,7 +329,7 @@ def test_two_vips_move_together() -> None:
         pytest.param([(0, HELD), (36, TAKEN), (40, frozenset())], "soak", f"{VIP6} by nobody", id="one-lost"),
     ],
 )
-def test_of_two_vips_both_move_or_none(second: list[tuple[float, frozenset[str]]], state: str, seen: str) -> None:
+def test_either_both_vips_move_or_neither(second: list[tuple[float, frozenset[str]]], state: str, seen: str) -> None:
     rig = Rig(TWO, second_macs=[*second, (122, HELD)])
     error = str(rig.fails())
     assert f"at {state}: answered: " in error
@@ -336,7 +338,7 @@ def test_of_two_vips_both_move_or_none(second: list[tuple[float, frozenset[str]]
     assert "the VIP is on the bootstrap again" in error
 
 
-def test_two_vips_are_served_when_the_api_is_ready_through_both() -> None:
+def test_the_soak_wants_the_api_ready_through_both_vips() -> None:
     rig = Rig(TWO, second_macs=[(0, HELD)], outages=[(VIP6, 0, 7)])
     assert rig.engine.prove_bootstrap().holder == "okd-bootstrap"
     assert rig.lan.second == 7

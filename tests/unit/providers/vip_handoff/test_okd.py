@@ -1,4 +1,4 @@
-"""OKD's own completion signal, asked of a real TLS server on loopback by the kubeconfig that the installer wrote."""
+"""OKD's own completion signal, read from a real TLS server on loopback with the installer's kubeconfig."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ def answer(resource: object) -> bytes:
 
 
 def both(status: str, *conditions: tuple[str, str]) -> bytes:
-    """A resource that is the ConfigMap and the etcd operator's at once."""
+    """Return a resource that is both the ConfigMap and the etcd operator's."""
     listed = [{"type": name, "status": value, "reason": "x"} for name, value in conditions]
     return answer({"kind": "x", "data": {"status": status}, "status": {"conditions": listed}})
 
@@ -37,21 +37,23 @@ def missing(port: int, found: Kubeconfig | None) -> str | None:
     ("answered", "seen"),
     [
         pytest.param(both("complete", ("EtcdBootstrapMemberRemoved", "True")), None, id="complete"),
-        pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}not there, wanted", id="no-config-map"),
+        pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}missing, wanted", id="no-config-map"),
         pytest.param(both("progressing"), f"{CONFIG_MAP}status 'progressing', wanted", id="not-yet"),
         pytest.param(answer({"data": {}}), f"{CONFIG_MAP}status None, wanted", id="no-status"),
-        pytest.param(both("complete"), "etcd's condition EtcdBootstrapMemberRemoved: not there", id="no-condition"),
+        pytest.param(both("complete"), "etcd's condition EtcdBootstrapMemberRemoved: missing", id="no-condition"),
         pytest.param(
             both("complete", ("Degraded", "True"), ("EtcdBootstrapMemberRemoved", "False")),
             "etcd's condition EtcdBootstrapMemberRemoved: False, wanted True",
             id="member",
         ),
         pytest.param(UNAVAILABLE, "cannot be asked through 127.0.0.1: ConnectionError: status 503", id="503"),
-        pytest.param(answer(["hunter2"]), "the answer is another thing", id="no-resource"),
-        pytest.param(b"hunter2\r\n", "the answer is no HTTP", id="no-http"),
+        pytest.param(answer(["hunter2"]), "the answer is not the requested resource", id="no-resource"),
+        pytest.param(b"hunter2\r\n", "the answer is not HTTP", id="no-http"),
     ],
 )
-def test_what_okd_answers_is_the_signal(answered: bytes, seen: str | None, payload: Path, certificate: str) -> None:
+def test_the_signal_is_read_from_okds_answers(
+    answered: bytes, seen: str | None, payload: Path, certificate: str
+) -> None:
     write_kubeconfig(payload)
     with https_server(certificate, answered, client_ca=authority("test-ca").pem) as server:
         found = missing(server.port, read_kubeconfig("prod"))
@@ -60,7 +62,7 @@ def test_what_okd_answers_is_the_signal(answered: bytes, seen: str | None, paylo
     assert "hunter2" not in str(found)
 
 
-def test_an_api_that_does_not_know_the_client_is_a_missing_signal(payload: Path, certificate: str) -> None:
+def test_an_api_that_refuses_the_client_is_a_missing_signal(payload: Path, certificate: str) -> None:
     write_kubeconfig(payload, kubeconfig(authority("other-ca")))
     with https_server(certificate, client_ca=authority("test-ca").pem) as server:
         found = missing(server.port, read_kubeconfig("prod"))

@@ -1,4 +1,4 @@
-"""The phase goes one way: what a preview refuses, from the inputs and the state alone."""
+"""The phase goes one way: the changes that a preview refuses, by the inputs and the state alone."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 from providers.vip_handoff.provider import VipHandoffProvider
 
-BACK = "there is no way back to bootstrap"
+BACK = "a cluster in production cannot go back to bootstrap"
 EMPTY = "the stack is empty"
 UNKNOWN = pulumi.output.UNKNOWN
 SPEC: dict[str, Any] = {
@@ -46,7 +46,9 @@ SPEC: dict[str, Any] = {
         pytest.param({}, {"phase": UNKNOWN}, "", id="unknown"),
     ],
 )
-def test_the_phase_goes_one_way(olds: dict[str, Any], news: dict[str, Any], why: str) -> None:
+def test_the_phase_starts_at_bootstrap_and_never_returns(
+    olds: dict[str, Any], news: dict[str, Any], why: str
+) -> None:
     state = {**SPEC, **olds} if "phase" in olds else olds
     failures = VipHandoffProvider().check(state, {**SPEC, **news}).failures
     assert bool(failures) == bool(why)

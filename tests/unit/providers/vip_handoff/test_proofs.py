@@ -1,4 +1,4 @@
-"""Who holds the VIP, where nothing is moved."""
+"""The proofs of the VIP's holder in both phases, without a move."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from testing.fakes.lan import BOOTSTRAP, NEVER, SPEC, STRANGER, VIP
 from testing.handoff_rig import HELD, TAKEN, Rig
 
 
-def test_a_node_whose_address_nobody_answers_is_no_holder_of_nothing() -> None:
+def test_a_vip_without_an_answer_has_no_holder() -> None:
     assert holder_in(SPEC, [frozenset()], lambda _: frozenset()) is None
 
 
-def test_two_that_answer_for_a_node_make_no_holder() -> None:
+def test_two_machines_at_the_address_of_a_node_are_no_holder() -> None:
     both = HELD | TAKEN
     assert holder_in(SPEC, [both], lambda _: both) is None
 
@@ -55,7 +55,7 @@ def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
         pytest.param({"outages": [(f"config {VIP}", 0, NEVER)]}, "no config server yet", id="no-config-server"),
     ],
 )
-def test_phase_bootstrap_is_not_proven_by_deadline(lan: dict[str, Any], seen: str) -> None:
+def test_phase_bootstrap_fails_without_a_serving_holder_by_the_deadline(lan: dict[str, Any], seen: str) -> None:
     rig = Rig(**lan)
     with pytest.raises(HandoffUnsafeError, match="at prove") as caught:
         rig.engine.prove_bootstrap()
@@ -73,7 +73,7 @@ def test_phase_production_is_proven_by_a_node_of_the_control_plane() -> None:
     [HELD, frozenset(), TAKEN | HELD, frozenset({STRANGER})],
     ids=["the-bootstrap", "nobody", "two-macs", "stranger"],
 )
-def test_phase_production_is_not_proven_by_anybody_else(macs: frozenset[str]) -> None:
+def test_phase_production_fails_with_any_other_holder(macs: frozenset[str]) -> None:
     rig = Rig(macs=[(0, macs)])
     with pytest.raises(HandoffUnsafeError, match="at confirm"):
         rig.engine.prove_control_plane()

@@ -1,4 +1,4 @@
-"""What a refresh reports of the API VIP, by real kernels in a network of their own; what the API is known by."""
+"""A refresh of the API VIP on real kernels in a network of their own; the CAs by which the API is trusted."""
 
 import hashlib
 from pathlib import Path
@@ -42,23 +42,25 @@ def refreshed(answers: dict[str, list[str]]) -> Props:
         ),
     ],
 )
-def test_a_refresh_reports_who_holds_the_vip_and_how_many_answer(
+def test_a_refresh_reports_the_holder_of_the_vip_and_all_that_answer(
     answers: dict[str, list[str]], holder: str | None, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen = refreshed(answers)
     mac = next(iter(answers)) if holder else None
     assert (seen["holder"], seen["mac"], seen["macs"]) == (holder, mac, sorted(answers))
-    assert seen["gap_ms"] == 31, "what the move has shown stays"
+    assert seen["gap_ms"] == 31, "the outputs of the move stay"
     assert f"API VIP {VIP}: {line}" in capsys.readouterr().err
 
 
-def test_a_vip_that_nobody_answers_keeps_what_was_known_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refresh_of_a_vip_without_an_answer_keeps_the_state_with_a_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     found = refreshed({})
     assert {name: found[name] for name in KNOWN} == KNOWN
-    assert f"API VIP {VIP}: nobody answers it now; kept what was known" in capsys.readouterr().err
+    assert f"API VIP {VIP}: nobody answers it now; kept the recorded holder" in capsys.readouterr().err
 
 
-def test_a_machine_that_is_not_on_the_segment_keeps_what_was_known_with_a_warning(
+def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def work() -> Props:
@@ -66,12 +68,15 @@ def test_a_machine_that_is_not_on_the_segment_keeps_what_was_known_with_a_warnin
 
     found = in_own_network(work)
     assert {name: found[name] for name in KNOWN} == KNOWN
-    assert f"API VIP {VIP}: not seen, kept what was known: {VIP}: no interface of" in capsys.readouterr().err
+    assert (
+        f"API VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface of"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("provider", [VipHandoffProvider(), VipHeldProvider()], ids=["handoff", "held"])
 @pytest.mark.parametrize("raw", [True, False], ids=["raw", "no-raw"])
-def test_what_cannot_be_proven_without_raw_sockets_is_an_output_and_a_warning(
+def test_the_proof_missing_without_raw_sockets_is_an_output_and_a_warning(
     provider: Provider[Any, Any], raw: bool, payload: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     props = {**inputs(payload), "phase": "production", "import_production": True, "vip": VIP}
@@ -88,18 +93,18 @@ def test_what_cannot_be_proven_without_raw_sockets_is_an_output_and_a_warning(
 
 
 @pytest.mark.parametrize(("phase", "ended"), [("bootstrap", ["test"]), ("production", [])])
-def test_in_phase_bootstrap_the_end_of_the_cluster_ends_its_vm_before_the_vm_is_deleted(
+def test_a_delete_in_phase_bootstrap_ends_the_vm(
     phase: str, ended: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    # libvirt's own test driver has the domain `test`; it knows no power button.
+    # libvirt's own test driver has the domain `test`; it has no power button.
     monkeypatch.setattr("providers.vip_handoff.world.stop", lambda _, name, **__: asked.append(name))
     VipHandoffProvider().delete("192.0.2.5", {**PROPS, "bootstrap_name": "test", "phase": phase})
     assert asked == ended
 
 
 def inputs(payload: Path) -> Props:
-    """Of a stack whose payload is there now."""
+    """Return the inputs of a stack whose payload exists."""
     payload.mkdir(parents=True)
     master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("other-ca").pem)
     (payload / "master.ign").write_text(master)
@@ -107,7 +112,7 @@ def inputs(payload: Path) -> Props:
 
 
 @pytest.mark.parametrize("there", [True, False], ids=["kubeconfig", "none"])
-def test_with_a_kubeconfig_okd_is_asked_and_its_own_cas_are_trusted(there: bool, payload: Path) -> None:
+def test_a_kubeconfig_adds_okds_signal_and_cas(there: bool, payload: Path) -> None:
     props = inputs(payload)
     if there:
         write_kubeconfig(payload)

@@ -1,4 +1,4 @@
-"""The table of the handoff's states: it is the one in the document, and every state is reached and left."""
+"""The table of the handoff's states: it equals the document's, and every state is reached and left."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -55,7 +55,7 @@ TIMES = {
 }
 
 
-def test_each_time_of_the_table_is_the_one_that_its_name_promises() -> None:
+def test_each_time_in_the_table_equals_the_one_it_names() -> None:
     seen = {time.name: time.of(SPEC) for row in TABLE.values() for time in (row.steady, row.within)}
     assert seen == TIMES
 
@@ -78,7 +78,7 @@ def test_no_row_leads_to_itself_and_each_end_is_reached() -> None:
 
 
 LOST = {"outages": [(VIP, 31, NEVER)]}
-"""The API is not ready through the VIP, from the release on."""
+"""The API is not ready through the VIP after the release."""
 EDGES: dict[tuple[State, str], dict[str, Any]] = {
     (State.PROVE, "success"): {},
     (State.PROVE, "failure"): {"blind_s": 0},
@@ -113,7 +113,7 @@ EDGES: dict[tuple[State, str], dict[str, Any]] = {
 }
 
 
-def test_every_edge_of_the_table_is_driven() -> None:
+def test_every_edge_of_the_table_has_a_case() -> None:
     wanted = set()
     for state, row in TABLE.items():
         leads = {"success": True, "moved": row.moved, "resumed": row.resumed, "failure": True, "late": row.check}

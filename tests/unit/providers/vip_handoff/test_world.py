@@ -1,4 +1,4 @@
-"""What the handoff works with on this machine: figures of its clients, and the bootstrap VM over libvirt."""
+"""The handoff's surroundings: the figures of its clients, and the bootstrap VM over libvirt."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ NAME = "okd-bootstrap"
 
 
 def client(connects: Attempts, requests: Attempts) -> VipClient:
-    """One that has measured already."""
+    """Return a client that has finished its measurements."""
     measured = VipClient(lambda: None, lambda: None)
     measured.connects, measured.requests = connects, requests
     return measured
@@ -52,7 +52,7 @@ def test_the_figures_of_all_clients_are_one_output() -> None:
     }
 
 
-def test_without_a_gap_there_is_no_second_of_it() -> None:
+def test_without_a_gap_there_is_no_time_of_it() -> None:
     figures = VipClients((client(NOTHING, NOTHING),)).figures(1000.0)
     assert (figures["gap_ms"], figures["gap_at_s"]) == (0, None)
 
@@ -72,7 +72,7 @@ def hypervisor(monkeypatch: pytest.MonkeyPatch) -> FakeHypervisor:
     return found
 
 
-def test_the_guest_answers_on_the_channel_of_its_domain(
+def test_the_guest_is_asked_on_the_channel_of_its_domain(
     hypervisor: FakeHypervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hypervisor, "ask", lambda name, word: f"{name} was sent {word}")

@@ -1,4 +1,4 @@
-"""Exactly one of the machines that may hold a VIP does."""
+"""The proof that exactly one of the permitted machines holds a VIP."""
 
 import pytest
 
@@ -13,7 +13,7 @@ OTHER = frozenset({"mac-of-the-bootstrap"})
 
 
 class Rig:
-    """An engine whose VIP is answered by others from a second on."""
+    """An engine with a VIP whose answers change at given seconds."""
 
     def __init__(self, *macs: tuple[float, frozenset[str]]) -> None:
         self.clock, self.lines = FakeClock(0), list[str]()
@@ -26,13 +26,13 @@ class Rig:
         return [macs for since, macs in self.macs if since <= self.clock.now()][-1]
 
 
-def test_the_one_holder_is_named() -> None:
+def test_the_only_holder_is_named() -> None:
     rig = Rig((0, OF["192.0.2.25"]))
     assert rig.engine.prove(deadline_s=60) == ("worker-1", ["mac-25"])
     assert rig.clock.now() == 0
 
 
-def test_it_is_waited_for() -> None:
+def test_the_proof_waits_for_exactly_one_holder() -> None:
     rig = Rig((0, frozenset()), (7, OF["192.0.2.24"] | OF["192.0.2.25"]), (9, OF["192.0.2.24"]))
     assert rig.engine.prove(deadline_s=60) == ("worker-0", ["mac-24"])
     assert rig.clock.now() == 9
@@ -46,7 +46,7 @@ def test_it_is_waited_for() -> None:
         pytest.param(OF["192.0.2.24"] | OF["192.0.2.25"], "answered by mac-24 and mac-25", id="two"),
     ],
 )
-def test_what_is_not_so_by_the_deadline_is_one_line(macs: frozenset[str], seen: str) -> None:
+def test_a_missing_proof_at_the_deadline_is_one_line(macs: frozenset[str], seen: str) -> None:
     rig = Rig((0, macs))
     with pytest.raises(VipError) as caught:
         rig.engine.prove(deadline_s=60)
@@ -57,5 +57,5 @@ def test_what_is_not_so_by_the_deadline_is_one_line(macs: frozenset[str], seen: 
     assert rig.clock.now() == 60
 
 
-def test_a_refresh_names_no_holder_of_what_two_answer() -> None:
+def test_a_refresh_names_no_holder_if_two_machines_answer() -> None:
     assert Rig((0, OF["192.0.2.24"] | OTHER)).engine.holder() == (None, ["mac-24", "mac-of-the-bootstrap"])

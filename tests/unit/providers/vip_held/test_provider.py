@@ -1,4 +1,4 @@
-"""What a refresh reports of the Ingress VIP, by real kernels in a network of their own."""
+"""A refresh of the Ingress VIP on real kernels in a network of their own."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ PROPS: dict[str, Any] = {
         pytest.param({STRANGER: [VIP]}, None, id="a-stranger"),
     ],
 )
-def test_a_refresh_reports_who_holds_it_now(answers: dict[str, list[str]], holder: str | None) -> None:
+def test_a_refresh_reports_the_current_holder(answers: dict[str, list[str]], holder: str | None) -> None:
     def work() -> Any:
         with answering(answers):
             return VipHeldProvider().read(VIP, PROPS)
@@ -39,17 +39,21 @@ def test_a_refresh_reports_who_holds_it_now(answers: dict[str, list[str]], holde
     assert (read.id, read.outs) == (VIP, {**PROPS, "holder": holder, "macs": sorted(answers)})
 
 
-def test_what_nobody_answers_is_kept_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refresh_of_a_vip_without_an_answer_keeps_the_state_with_a_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def work() -> Any:
         with answering({}):
             return VipHeldProvider().read(VIP, PROPS)
 
     assert in_own_network(work).outs == PROPS
-    assert capsys.readouterr().err == f"ingress: VIP {VIP}: nobody answers it now; kept what was known\n"
+    assert capsys.readouterr().err == f"ingress: VIP {VIP}: nobody answers it now; kept the recorded holder\n"
 
 
-def test_what_cannot_be_seen_from_here_is_kept_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert in_own_network(lambda: VipHeldProvider().read(VIP, PROPS)).outs == PROPS
     assert capsys.readouterr().err.startswith(
-        f"ingress: VIP {VIP}: not seen, kept what was known: {VIP}: no interface"
+        f"ingress: VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface"
     )

@@ -1,4 +1,4 @@
-"""What a client of the VIP met: counts of attempts, and the longest gap."""
+"""What a client of the VIP measures: counts of attempts, and the longest gap."""
 
 import threading
 
@@ -27,7 +27,7 @@ def test_the_gap_is_between_two_successes(
 
 
 class Answers:
-    """Answers by a script (good, bad, or a problem), then repeats its last line; `through` is set after that."""
+    """Answers by a script (good, bad, or a problem), then repeats its last entry and sets `through`."""
 
     def __init__(self, *script: bool | str) -> None:
         self.script, self.asked, self.through = list(script), 0, threading.Event()
@@ -49,7 +49,7 @@ def measured(connect: Attempt, request: Attempt, *scripts: Answers) -> VipClient
     return client
 
 
-def test_a_connect_that_fails_is_counted_and_not_tried_again() -> None:
+def test_a_failed_connect_is_counted_and_not_retried() -> None:
     connects, requests = Answers(True, False, False, True), Answers(True)
     client = measured(connects, requests, connects, requests)
     assert client.connects.failed == 2
@@ -57,14 +57,14 @@ def test_a_connect_that_fails_is_counted_and_not_tried_again() -> None:
     assert client.connects.tried == connects.asked
 
 
-def test_a_connect_that_was_accepted_and_then_reset_is_tried_again() -> None:
+def test_a_connect_that_was_accepted_and_then_reset_is_retried() -> None:
     connects = Answers(True, "ConnectionResetError: by peer", True, "TimeoutError: timed out", True)
     requests = Answers(True)
     client = measured(connects, requests, connects, requests)
     assert (client.connects.retried, client.connects.failed) == (1, 1)
 
 
-def test_a_request_broken_in_flight_is_retried_once_at_once() -> None:
+def test_a_request_that_broke_in_flight_is_retried_once_immediately() -> None:
     connects, requests = Answers(True), Answers(True, False, True, False, False, True)
     client = measured(connects, requests, connects, requests)
     assert (client.requests.retried, client.requests.failed) == (1, 1)
@@ -72,13 +72,13 @@ def test_a_request_broken_in_flight_is_retried_once_at_once() -> None:
     assert client.requests.problems == ["problem 2", "problem 4", "problem 5"]
 
 
-def test_of_many_problems_the_first_few_are_kept() -> None:
+def test_only_the_first_few_problems_are_kept() -> None:
     connects, requests = Answers(*[False] * (PROBLEMS + 3), True), Answers(True)
     client = measured(connects, requests, connects, requests)
     assert client.connects.problems == [f"problem {number}" for number in range(1, PROBLEMS + 1)]
 
 
-def test_it_ends_with_the_block_also_when_that_fails() -> None:
+def test_the_measurement_ends_with_its_block_even_if_that_fails() -> None:
     before = threading.active_count()
     with pytest.raises(KeyError), VipClient(lambda: None, lambda: None):
         raise KeyError

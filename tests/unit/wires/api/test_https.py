@@ -1,4 +1,4 @@
-"""Readiness, asked of a real TLS server on loopback."""
+"""Readiness of an API, by a real TLS server on loopback."""
 
 import logging
 import socket
@@ -28,7 +28,7 @@ def test_an_api_that_answers_200_under_its_name_and_ca_is_ready(certificate: str
         assert b"Connection: close" in headers
 
 
-def test_an_ipv6_address_is_asked_alike(certificate: str) -> None:
+def test_an_api_at_an_ipv6_address_is_ready(certificate: str) -> None:
     with https_server(certificate, address="::1") as server:
         assert endpoint(server.port).is_ready("::1")
         assert server.names == [NAME]
@@ -36,7 +36,7 @@ def test_an_ipv6_address_is_asked_alike(certificate: str) -> None:
     assert "refused" in str(connect_problem("::1", server.port))
 
 
-def test_each_question_is_a_fresh_connection(certificate: str) -> None:
+def test_each_request_opens_a_new_connection(certificate: str) -> None:
     with https_server(certificate) as server:
         assert all(endpoint(server.port).is_ready(LOCAL) for _ in range(3))
         assert len(server.requests) == 3
@@ -45,7 +45,7 @@ def test_each_question_is_a_fresh_connection(certificate: str) -> None:
 @pytest.mark.parametrize(
     ("name", "ca"), [("api.other.test", "test-ca"), (NAME, "other-ca")], ids=["wrong-name", "wrong-ca"]
 )
-def test_a_certificate_of_somebody_else_is_not_ready(certificate: str, name: str, ca: str) -> None:
+def test_an_api_with_another_name_or_ca_is_not_ready(certificate: str, name: str, ca: str) -> None:
     with https_server(certificate) as server:
         asked = endpoint(server.port, name=name, ca=ca)
         assert not asked.is_ready(LOCAL)
@@ -70,7 +70,7 @@ def test_another_status_is_not_ready(certificate: str, answer: bytes, status: in
 @pytest.mark.parametrize(
     "answer", [b"SSH-2.0-OpenSSH\r\n", b"\x00\x01\x02", b"HTTP/1.1 2"], ids=["ssh", "binary", "torn"]
 )
-def test_what_is_no_http_is_not_ready(certificate: str, answer: bytes) -> None:
+def test_a_server_that_does_not_speak_http_is_not_ready(certificate: str, answer: bytes) -> None:
     with https_server(certificate, answer) as server:
         assert not endpoint(server.port).is_ready(LOCAL)
 
@@ -95,7 +95,7 @@ def test_a_closed_port_neither_connects_nor_is_ready() -> None:
     assert not endpoint(port).is_ready(LOCAL)
 
 
-def test_a_cluster_s_api_and_config_server_are_asked_by_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_api_and_the_config_server_are_verified_by_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[object, ...]] = []
 
     class Noted(Endpoint):
@@ -122,7 +122,7 @@ def trace(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 
 @pytest.mark.parametrize(("address", "host"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")], ids=["ipv4", "ipv6"])
-def test_a_trace_has_url_and_status_and_nothing_of_the_content(
+def test_a_trace_has_the_url_and_status_and_no_content(
     certificate: str, trace: pytest.LogCaptureFixture, address: str, host: str
 ) -> None:
     answer = b"HTTP/1.1 200 OK\r\nX-Token: canary-1\r\nContent-Length: 8\r\n\r\ncanary-2"
@@ -132,7 +132,7 @@ def test_a_trace_has_url_and_status_and_nothing_of_the_content(
         assert trace.messages == [f"GET https://{host}:{server.port}/readyz: status 200"]
 
 
-def test_a_trace_has_what_came_in_place_of_an_answer(trace: pytest.LogCaptureFixture) -> None:
+def test_a_trace_has_the_error_that_took_the_place_of_an_answer(trace: pytest.LogCaptureFixture) -> None:
     with socket.create_server((LOCAL, 0)) as listener:
         port = listener.getsockname()[1]
     assert not endpoint(port).is_ready(LOCAL)

@@ -1,4 +1,4 @@
-"""`Hypervisor` by libvirt: what it does, what of it is in the trace, and libvirt's refusals as errors of ours."""
+"""`Hypervisor` by libvirt: its calls, their lines in the trace, and libvirt's refusals as errors of this program."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ CANARY = "pull-secret-of-the-canary"
 
 @pytest.fixture
 def trace(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
-    """Takes what the trace has so far."""
+    """Return the lines of the trace since the last call."""
 
     def lines() -> list[str]:
         found = [record.getMessage() for record in caplog.records if record.name.startswith("wires.libvirt")]
@@ -48,7 +48,7 @@ def trace(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]
 
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
-    """A host of libvirt's own test driver; what a test makes there is gone with the connection."""
+    """A host of libvirt's own test driver; its objects end with the connection."""
     path = tmp_path / "node.xml"
     path.write_text(NODE)
     return f"test://{path}"
@@ -60,7 +60,7 @@ def hypervisor(uri: str) -> Iterator[Libvirt]:
         yield found
 
 
-def test_a_domain_is_found_as_it_was_made_and_as_it_runs(hypervisor: Libvirt) -> None:
+def test_a_domain_is_reported_with_its_build_and_its_power_state(hypervisor: Libvirt) -> None:
     assert hypervisor.find("okd-bootstrap") is None
     hypervisor.define(SPEC)
     assert hypervisor.find("okd-bootstrap") == Found("okd-baremetal/lab", "b" * 64, running=False)
@@ -70,11 +70,11 @@ def test_a_domain_is_found_as_it_was_made_and_as_it_runs(hypervisor: Libvirt) ->
     assert hypervisor.find("okd-bootstrap") == Found("okd-baremetal/lab", "b" * 64, running=False)
 
 
-def test_a_domain_of_somebody_else_has_no_owner(hypervisor: Libvirt) -> None:
+def test_a_foreign_domain_has_no_owner(hypervisor: Libvirt) -> None:
     assert hypervisor.find("theirs") == Found("", "", running=True)
 
 
-def test_an_overlay_is_made_anew_and_deleted_once(hypervisor: Libvirt) -> None:
+def test_an_existing_overlay_is_replaced_and_a_missing_one_is_deleted_silently(hypervisor: Libvirt) -> None:
     for size_gib in (1, 2):
         path = hypervisor.make_overlay(POOL, "disk.qcow2", base="/pool/base.qcow2", size_gib=size_gib)
         assert path == "/images/disk.qcow2" == hypervisor.volume_path(POOL, "disk.qcow2")
@@ -85,9 +85,11 @@ def test_an_overlay_is_made_anew_and_deleted_once(hypervisor: Libvirt) -> None:
 
 
 class TestTrace:
-    """Each call is a line: libvirt's URI, the name of the call, and the object that it is about."""
+    """The trace has a line for each call: libvirt's URI, the name of the call, and its object."""
 
-    def test_of_a_domain(self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]) -> None:
+    def test_calls_about_a_domain_are_traced(
+        self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]
+    ) -> None:
         trace()
         hypervisor.define(SPEC)
         hypervisor.start("okd-bootstrap")
@@ -98,7 +100,9 @@ class TestTrace:
             for call in ("defineXML", "create", "lookupByName", "metadata", "isActive", "destroy")
         ]
 
-    def test_of_a_volume(self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]) -> None:
+    def test_calls_about_a_volume_are_traced(
+        self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]
+    ) -> None:
         trace()
         hypervisor.make_overlay(POOL, "disk.qcow2", base="/pool/base.qcow2", size_gib=1)
         hypervisor.volume_path(POOL, "disk.qcow2")
@@ -110,7 +114,7 @@ class TestTrace:
             f"{uri}: storageVolLookupByName volume disk.qcow2 of pool {POOL}",
         ]
 
-    def test_of_a_host(self, uri: str, trace: Callable[[], list[str]]) -> None:
+    def test_calls_about_a_host_are_traced(self, uri: str, trace: Callable[[], list[str]]) -> None:
         host_facts(uri, POOL, set())
         assert trace() == [
             f"{uri}: open connection",
@@ -119,7 +123,7 @@ class TestTrace:
             f"{uri}: storagePoolLookupByName pool {POOL}",
         ]
 
-    def test_a_refusal_is_in_it_as_well(self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]) -> None:
+    def test_a_refusal_is_traced(self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]) -> None:
         trace()
         with pytest.raises(HypervisorError):
             hypervisor.start("okd-bootstrap")
@@ -190,7 +194,7 @@ class Recorder:
             sink(self, chunk, opaque)
 
 
-def test_a_domain_is_shut_down_by_its_button_and_forgotten_with_its_nvram(trace: Callable[[], list[str]]) -> None:
+def test_a_domain_is_shut_down_by_acpi_and_undefined_with_its_nvram(trace: Callable[[], list[str]]) -> None:
     host = Recorder()
     Libvirt(host, "qemu:///system").shut_down("vm")
     Libvirt(host, "qemu:///system").undefine("vm")
@@ -220,7 +224,7 @@ def test_the_digest_of_a_volume_is_that_of_all_its_bytes(trace: Callable[[], lis
 
 
 @pytest.mark.parametrize("answer", [b"held vip=yes api=yes\n", b"late rest\nheld vip=yes api=yes\n"])
-def test_a_word_on_the_channel_is_answered_by_the_last_line(answer: bytes, trace: Callable[[], list[str]]) -> None:
+def test_the_last_line_on_the_channel_is_the_answer(answer: bytes, trace: Callable[[], list[str]]) -> None:
     host = Recorder(answer)
     assert Libvirt(host, "qemu:///system").ask("okd-bootstrap", "status") == "held vip=yes api=yes"
     assert host.sent == b"status\n"
@@ -228,7 +232,7 @@ def test_a_word_on_the_channel_is_answered_by_the_last_line(answer: bytes, trace
 
 
 class Refusing:
-    """Stands in for a connection that refuses everything."""
+    """Stands in for a connection that refuses every call."""
 
     def __init__(self, code: int, message: str) -> None:
         self.error = libvirt.libvirtError(message)
@@ -241,7 +245,7 @@ class Refusing:
         return refuse
 
 
-LOG = "look at libvirt's log"
+LOG = "read libvirt's log"
 POOLS = "make it, or correct bootstrap.pool and bootstrap.base_volume of the stack"
 
 
@@ -261,7 +265,7 @@ POOLS = "make it, or correct bootstrap.pool and bootstrap.base_volume of the sta
         (lambda of: of.delete_volume("p", "v"), "pool p"),
     ],
 )
-def test_each_refusal_is_one_line_of_ours(act: Callable[[Libvirt], object], what: str) -> None:
+def test_each_refusal_becomes_one_line(act: Callable[[Libvirt], object], what: str) -> None:
     refusing = Libvirt(Refusing(libvirt.VIR_ERR_INTERNAL_ERROR, "internal\nerror"), "qemu:///system")
     with pytest.raises(HypervisorError) as caught:
         act(refusing)
@@ -281,25 +285,25 @@ def test_each_refusal_is_one_line_of_ours(act: Callable[[Libvirt], object], what
         ),
     ],
 )
-def test_a_refusal_that_is_known_has_its_fix(code: int, message: str, fix: str) -> None:
+def test_a_known_refusal_has_its_fix(code: int, message: str, fix: str) -> None:
     with pytest.raises(HypervisorError) as caught:
         Libvirt(Refusing(code, message), "qemu:///system").volume_sha256("p", "v")
     assert caught.value.fault.fix == fix
 
 
-def test_a_channel_that_is_refused_leads_to_the_console() -> None:
+def test_a_refused_channel_has_the_console_as_its_fix() -> None:
     with pytest.raises(HypervisorError) as caught:
         Libvirt(Refusing(libvirt.VIR_ERR_OPERATION_FAILED, "Cannot find device"), "qemu:///system").ask(
             "vm", "status"
         )
     assert str(caught.value) == (
         "qemu:///system: channel org.okd-baremetal.vip of domain vm: Cannot find device. "
-        "Fix: look at the console of the VM: does okd-vip-channel.service run?"
+        "Fix: check on the console of the VM whether okd-vip-channel.service runs"
     )
 
 
-def test_a_mark_that_cannot_be_read_is_no_missing_mark() -> None:
-    """Else a connection that breaks would make our own VM somebody else's."""
+def test_a_mark_that_cannot_be_read_is_an_error_and_not_a_missing_mark() -> None:
+    """Otherwise a broken connection would make the program's own VM look foreign."""
     refusing = Refusing(libvirt.VIR_ERR_RPC, "Cannot recv data: Connection reset by peer")
 
     class Host:
@@ -310,7 +314,7 @@ def test_a_mark_that_cannot_be_read_is_no_missing_mark() -> None:
         Libvirt(Host(), "qemu:///system").find("vm")
 
 
-def test_libvirt_that_is_not_reachable_is_one_line(tmp_path: Path) -> None:
+def test_an_unreachable_libvirt_is_one_line(tmp_path: Path) -> None:
     uri = f"qemu+unix:///system?socket={tmp_path}/none"
     with pytest.raises(HypervisorError) as caught, connected(uri):
         pass

@@ -1,4 +1,4 @@
-"""What libvirt reports of its host, by its own test driver."""
+"""The facts that libvirt reports of its host, by its own test driver."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ NODE = """<node>
 
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
-    """A host of the test driver with one pool; it is gone with the last connection."""
+    """A host of the test driver with one pool; it ends with the last connection."""
     path = tmp_path / "node.xml"
     path.write_text(NODE)
     return f"test://{path}"
@@ -38,7 +38,7 @@ def test_a_pool_is_reported_with_the_volumes_that_were_asked_for(uri: str) -> No
 
 
 @pytest.mark.parametrize("pool", ["none", None], ids=["missing", "not-asked-for"])
-def test_no_pool(uri: str, pool: str | None) -> None:
+def test_a_missing_or_unrequested_pool_is_reported_as_none(uri: str, pool: str | None) -> None:
     assert host_facts(uri, pool, set()).pool is None
 
 
@@ -49,6 +49,6 @@ def test_the_test_driver_has_a_pool_and_no_kvm() -> None:
     assert not facts.kvm
 
 
-def test_what_is_not_reachable_is_one_error(tmp_path: Path) -> None:
+def test_an_unreachable_libvirt_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(HypervisorError, match="libvirt is not reachable: Failed to connect socket"):
         host_facts(f"qemu+unix:///system?socket={tmp_path}/none", "default", set())

@@ -1,4 +1,4 @@
-"""The end of a guest: gentle where it obeys its power button, forced by a deadline where it does not."""
+"""The end of a guest: gentle if it obeys its power button, forced at the deadline otherwise."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ NAME = "okd-bootstrap"
 
 @dataclass
 class Rig:
-    """A guest that runs, unless a test says otherwise."""
+    """A guest that runs by default."""
 
     clock: FakeClock = field(default_factory=lambda: FakeClock(0))
     lines: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ def test_a_guest_that_shuts_down_is_not_forced() -> None:
     rig = Rig()
     assert rig.stop()
     assert rig.hypervisor.calls == [f"button {NAME}"]
-    assert rig.clock.now() == 3, "as long as the guest takes"
+    assert rig.clock.now() == 3, "only as long as the guest takes"
 
 
 def test_a_guest_that_ignores_its_button_is_forced_off_at_the_deadline() -> None:
@@ -54,7 +54,7 @@ def test_a_press_that_a_busy_guest_missed_is_repeated_after_ten_seconds() -> Non
 
 
 @pytest.mark.parametrize("domains", [{}, {NAME: Found("", "", running=False)}], ids=["missing", "off"])
-def test_what_does_not_run_needs_no_button(domains: dict[str, Found]) -> None:
+def test_a_guest_that_is_missing_or_off_gets_no_button_press(domains: dict[str, Found]) -> None:
     rig = Rig()
     rig.hypervisor.domains = domains
     assert rig.stop()

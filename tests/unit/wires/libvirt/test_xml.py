@@ -1,4 +1,4 @@
-"""The XML of domains and volumes, as its reader has it: parsed, by libvirt's schema, and by libvirt itself."""
+"""The XML of domains and volumes: parsed, judged by libvirt's schema, and read by libvirt itself."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,7 +28,7 @@ SPEC = DomainSpec(
 EMULATED = replace(SPEC, emulated=True)
 ON_A_NETWORK = replace(SPEC, network="uplink")
 ODD = 'it\'s "odd" & <so>'
-"""Each character that means something to XML."""
+"""The characters that have a meaning in XML."""
 ODD_SPEC = replace(
     SPEC,
     name=ODD,
@@ -62,7 +62,7 @@ KVM_BEFORE = """<domain type='kvm'>
     <memballoon model='none'/>
   </devices>
 </domain>""".replace("{build}", "b" * 64)
-"""What this program gave libvirt while it put its XML together as text (6922554)."""
+"""The XML of this program from the time when it was composed as text (6922554)."""
 EMULATED_BEFORE = (
     KVM_BEFORE.replace("type='kvm'", "type='qemu'")
     .replace("<apic/>", "<apic/><tcg><tb-cache unit='MiB'>128</tb-cache></tcg>")
@@ -95,7 +95,7 @@ def content(element: Element) -> Any:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[libvirt.virConnect]:
-    """A host of libvirt's own test driver: the parsers are libvirt's, and what they read is gone with the test."""
+    """A host of libvirt's own test driver: it has libvirt's parsers, and its objects end with the test."""
     libvirt.registerErrorHandler(lambda _context, _error: None, None)
     node = tmp_path / "node.xml"
     node.write_text("<node><pool type='dir'><name>images</name><target><path>/images</path></target></pool></node>")
@@ -114,7 +114,7 @@ def host(tmp_path: Path) -> Iterator[libvirt.virConnect]:
         pytest.param(PRIVATE, PRIVATE_BEFORE, id="private"),
     ],
 )
-def test_it_has_the_same_content_as_the_text_before_it(now: str, before: str) -> None:
+def test_the_xml_has_the_same_content_as_the_earlier_text(now: str, before: str) -> None:
     assert content(parsed(now)) == content(parsed(before))
 
 
@@ -123,7 +123,7 @@ def attribute(root: Element, path: str, name: str) -> str | None:
     return found.get(name)
 
 
-def test_odd_characters_of_a_domain_survive() -> None:
+def test_special_characters_of_a_domain_are_kept() -> None:
     root = parsed(xml.domain(ODD_SPEC))
     assert root.findtext("name") == ODD
     assert attribute(root, "metadata/{urn:okd-baremetal:owner}vm", "owner") == f"{ODD}/lab"
@@ -135,7 +135,7 @@ def test_odd_characters_of_a_domain_survive() -> None:
     assert attribute(network, "devices/interface/source", "network") == ODD
 
 
-def test_odd_characters_of_a_volume_survive() -> None:
+def test_special_characters_of_a_volume_are_kept() -> None:
     overlay = parsed(xml.overlay(ODD, base=f"/{ODD}", size_gib=7))
     assert (overlay.findtext("name"), overlay.findtext("backingStore/path")) == (ODD, f"/{ODD}")
     assert parsed(xml.private(ODD, 7)).findtext("name") == ODD
@@ -147,16 +147,16 @@ def test_odd_characters_of_a_volume_survive() -> None:
         pytest.param(SPEC, id="kvm"),
         pytest.param(EMULATED, id="emulated"),
         pytest.param(ON_A_NETWORK, id="network"),
-        # libvirt's schema takes letters, digits and a few signs in the name of a bridge, and all else elsewhere.
+        # libvirt's schema takes only letters, digits and a few signs in a bridge's name, and any sign elsewhere.
         pytest.param(replace(ODD_SPEC, bridge="br-0.1_a"), id="odd"),
     ],
 )
-def test_a_domain_is_valid_by_the_schema_of_libvirt(spec: DomainSpec, host: libvirt.virConnect) -> None:
+def test_a_domain_is_valid_by_libvirts_schema(spec: DomainSpec, host: libvirt.virConnect) -> None:
     defined = host.defineXMLFlags(xml.domain(spec), libvirt.VIR_DOMAIN_DEFINE_VALIDATE)
     assert defined.name() == spec.name
 
 
-def test_the_schema_of_libvirt_would_refuse_another_domain(host: libvirt.virConnect) -> None:
+def test_libvirts_schema_refuses_a_wrong_domain(host: libvirt.virConnect) -> None:
     broken = xml.domain(SPEC).replace("<memory ", "<memories/><memory ")
     with pytest.raises(libvirt.libvirtError, match="extra content: memories"):
         host.defineXMLFlags(broken, libvirt.VIR_DOMAIN_DEFINE_VALIDATE)

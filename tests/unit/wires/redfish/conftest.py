@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the wire to a BMC."""
+"""Fixtures of the Redfish tests."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from tests.unit.wires.redfish.one_bmc import OneBmc, one_bmc
 
 @pytest.fixture
 def it(request: pytest.FixtureRequest) -> Iterator[OneBmc]:
-    """A BMC of no vendor; of the one that a test names by indirect parametrization."""
+    """A BMC of no vendor, or of the vendor that a test names by indirect parametrization."""
     with one_bmc(getattr(request, "param", "generic")) as made:
         yield made

@@ -1,4 +1,4 @@
-"""One BMC of the fake fleet, without TLS, and clients of ours for it."""
+"""One BMC of the fake fleet, without TLS, and clients for it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,16 +21,16 @@ PASSWORD = "s3cret-Pässword"
 
 @dataclass
 class OneBmc:
-    """What is asked of the BMC of a host, and what it answers in place of the truth."""
+    """The BMC of a host: the requests that it got, and scripted answers in place of the true ones."""
 
     fleet: Fleet
     clients: list[SushyBmc] = field(default_factory=list)
 
     def client(self, system: str | None = None, *, session: bool = False, password: str = PASSWORD) -> SushyBmc:
-        """A client of ours.
+        """Return a client of this program.
 
         Args:
-            system: Path in the BMC's address; None: that of its system.
+            system: Path in the BMC's address; None for the path of its system.
         """
         address = self.fleet.address(0)
         if system is not None:
@@ -40,36 +40,36 @@ class OneBmc:
         return self.clients[-1]
 
     def answers(self, match: str, status: int = 200, **answer: Any) -> None:
-        """Have requests answered so: by a `body` (a JSON document), a `text` or `headers`."""
+        """Answer matching requests with a `body` (a JSON document), a `text` or `headers`."""
         self.fleet.fault(Fault(match, "status", status=status, **answer))
 
     def says(self, match: str, **properties: Any) -> None:
-        """Have some properties of true answers replaced."""
+        """Replace properties of the true answers."""
         self.fleet.fault(Fault(match, "says", says=properties))
 
     def takes(self, match: str) -> None:
-        """Have writes answered as done, whatever they ask for."""
+        """Answer matching writes as done, whatever they contain."""
         self.fleet.fault(Fault(match, "ignored"))
 
     @property
     def lines(self) -> list[str]:
-        """Every request as `METHOD path`, in order."""
+        """All requests as `METHOD path`, in order."""
         return self.fleet.figures().lines
 
     @property
     def writes(self) -> list[str]:
-        """Those that are no GET."""
+        """All requests but GETs."""
         return self.fleet.figures().writes
 
     @property
     def bodies(self) -> list[Any]:
-        """JSON documents of requests, in order."""
+        """The JSON documents of all requests, in order."""
         return self.fleet.figures().bodies
 
 
 @contextmanager
 def one_bmc(vendor: str = "generic") -> Iterator[OneBmc]:
-    """Have one."""
+    """Run one BMC."""
     with running(Options(vendors=(vendor,), tls=False, password=PASSWORD)) as fleet:
         it = OneBmc(fleet)
         try:

@@ -1,4 +1,4 @@
-"""How a planned server's BMC is reached: by what is set for that one, else by what is set for all."""
+"""Access to a planned server's BMC: by the options of that server, or else by those common to all."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def access(name: str, **options: Any) -> BmcAccess:
     return BmcAccess.of(plan.options, server, ca="of all")
 
 
-def test_what_is_set_for_all_holds_for_one_of_which_nothing_is_set() -> None:
+def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
     assert access(FIRST).model_dump() == {
         "address": ADDRESS,
         "username": "admin",
@@ -43,7 +43,7 @@ def test_what_is_set_for_all_holds_for_one_of_which_nothing_is_set() -> None:
         ),
     ],
 )
-def test_what_is_set_for_one_holds_for_that_one_alone(options: dict[str, Any], changed: dict[str, Any]) -> None:
+def test_the_options_of_one_bmc_change_its_access_alone(options: dict[str, Any], changed: dict[str, Any]) -> None:
     before = access(FIRST)
     assert access(FIRST, **options).model_dump() == {**before.model_dump(), **changed}
     assert access(SECOND, **options) == access(SECOND)
@@ -55,7 +55,9 @@ def test_what_is_set_for_one_holds_for_that_one_alone(options: dict[str, Any], c
     [({}, False), ({"bmc_trust": {FIRST: {"sha256": FINGERPRINT}}}, True)],
     ids=["no", "pinned"],
 )
-def test_a_certificate_that_is_pinned_is_judged_though_others_are_not(options: dict[str, Any], verify: bool) -> None:
+def test_a_pinned_certificate_is_verified_despite_disabled_verification(
+    options: dict[str, Any], verify: bool
+) -> None:
     plan = plans.plan(**options)
     server = plan.servers[0]
     lax = server.model_copy(update={"bmc": server.bmc.model_copy(update={"verify_tls": False})})

@@ -1,4 +1,4 @@
-"""Which machine it is: what of its identity is its own, and when two reports are of one machine."""
+"""The identity of a machine: which of its reports are unique, and when two reports name one machine."""
 
 import pytest
 
@@ -26,7 +26,7 @@ RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
         ("CZ0123456789", False),
     ],
 )
-def test_placeholders_are_known_as_such(value: str, shared: bool) -> None:
+def test_placeholders_are_recognized(value: str, shared: bool) -> None:
     assert is_shared(value) is shared
 
 
@@ -40,7 +40,7 @@ def test_placeholders_are_known_as_such(value: str, shared: bool) -> None:
     ],
     ids=["uuid", "uuid-of-many", "uuid-unreported", "neither"],
 )
-def test_a_machine_is_known_by_what_is_its_own(identity: Identity, own: str) -> None:
+def test_a_machine_is_identified_by_values_that_are_unique_to_it(identity: Identity, own: str) -> None:
     assert usable(identity) == own
 
 
@@ -55,7 +55,7 @@ def test_a_machine_is_known_by_what_is_its_own(identity: Identity, own: str) -> 
     ],
     ids=["case", "serial-unfilled", "uuid-unreported", "another-serial", "another-uuid"],
 )
-def test_a_record_is_of_one_machine_by_uuid_and_serial(other: Identity, is_it: bool) -> None:
+def test_a_record_matches_a_machine_by_uuid_and_serial(other: Identity, is_it: bool) -> None:
     assert same(RECORDED, other) is is_it
 
 
@@ -68,7 +68,7 @@ def test_a_record_is_of_one_machine_by_uuid_and_serial(other: Identity, is_it: b
     ],
     ids=["all", "nothing", "some"],
 )
-def test_messages_name_a_machine_by_all_that_it_reports(identity: Identity, words: str) -> None:
+def test_messages_name_a_machine_by_everything_it_reports(identity: Identity, words: str) -> None:
     assert named(identity) == words
 
 
@@ -76,6 +76,6 @@ def test_messages_name_a_machine_by_all_that_it_reports(identity: Identity, word
     ("name", "answers"),
     [(UUID, True), (f" {UUID.upper()} ", True), ("sn-1", True), ("SN-2", False), ("", False), (" ", False)],
 )
-def test_a_machine_answers_to_uuid_and_serial_in_any_case(name: str, answers: bool) -> None:
+def test_a_machine_is_named_by_uuid_or_serial_in_any_case(name: str, answers: bool) -> None:
     assert RECORDED.answers_to(name) is answers
     assert Identity("", "").answers_to(name) is False

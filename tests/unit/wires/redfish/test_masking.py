@@ -1,4 +1,4 @@
-"""What is hidden of a BMC's traffic, and what is left to be read."""
+"""Which parts of a BMC's traffic are masked, and which stay readable."""
 
 import json
 
@@ -39,7 +39,7 @@ def masked(content: bytes | str | None) -> str:
         ),
     ],
 )
-def test_a_document_is_shown_without_what_is_secret(document: object, shown: str) -> None:
+def test_the_secrets_of_a_document_are_masked(document: object, shown: str) -> None:
     assert masked(json.dumps(document).encode()) == shown
 
 
@@ -59,11 +59,11 @@ def test_a_document_is_shown_without_what_is_secret(document: object, shown: str
         pytest.param("[" * 100_000, "[" * 2000, id="too-deep"),
     ],
 )
-def test_what_is_no_document_is_shown_without_what_is_secret(text: bytes | str | None, shown: str) -> None:
+def test_the_secrets_of_other_text_are_masked(text: bytes | str | None, shown: str) -> None:
     assert masked(text) == shown
 
 
-def test_an_answer_that_was_cut_off_anywhere_shows_no_part_of_a_secret() -> None:
+def test_an_answer_cut_off_at_any_byte_shows_no_part_of_a_secret() -> None:
     mask = Mask()
     whole = json.dumps({"Id": 1, "UserName": "canary", "Oem": {"Password": 'can"ary', "Token": "canary"}, "a": ISO})
     for end in range(len(whole) + 1):
@@ -72,13 +72,13 @@ def test_an_answer_that_was_cut_off_anywhere_shows_no_part_of_a_secret() -> None
 
 
 @pytest.mark.parametrize("begin", ["", "{"], ids=["document", "no-document"])
-def test_a_long_body_is_cut_after_what_is_secret_was_hidden(begin: str) -> None:
+def test_a_long_body_is_masked_before_it_is_cut(begin: str) -> None:
     long = begin + json.dumps({"a": "x" * 1985 + PASSWORD + ISO})
     assert len(masked(long)) == 2000
     assert masked(long).endswith("***http:/"[: 2000 - 1985 - len(begin) - len('{"a": "')])
 
 
-def test_a_token_is_hidden_once_it_is_known() -> None:
+def test_a_token_is_masked_once_it_is_known() -> None:
     mask = Mask(SecretStr(""))
     assert mask.text("to/k3n") == "to/k3n"
     mask.learn(SecretStr("to/k3n"))

@@ -1,4 +1,4 @@
-"""Quirks: which row a BMC gets, and what is asked of it for that."""
+"""Quirks: which row a BMC gets, and which requests that costs."""
 
 import pytest
 
@@ -28,14 +28,14 @@ def test_a_bmc_gets_the_row_of_its_vendor(manufacturer: str, bmc: str, vendor: s
     assert quirks_of(manufacturer, lambda: bmc).vendor == vendor
 
 
-def test_the_manager_is_read_only_where_it_decides() -> None:
+def test_the_manager_is_read_only_if_the_row_depends_on_it() -> None:
     def never() -> str:
         raise AssertionError
 
     assert quirks_of("Supermicro", never).vendor == "Supermicro"
 
 
-def test_the_document_has_every_row_with_its_source() -> None:
+def test_the_document_lists_every_row_with_its_source() -> None:
     rows = [(row["BMC"], row["source"]) for row in table("explanation/servers.md", "BMC")]
     assert rows == [(row.vendor, row.source) for row in TABLE]
 
@@ -49,6 +49,6 @@ def test_the_document_has_every_row_with_its_source() -> None:
     ],
     ids=["some-refuse", "one-boots", "any"],
 )
-def test_drives_that_do_not_boot_are_passed_over(row: Quirks, refused: set[str]) -> None:
+def test_drives_that_cannot_boot_are_skipped(row: Quirks, refused: set[str]) -> None:
     drives = {"1", "2", "EXT1", "RDOC1", "RDOC2", "Remote4"}
     assert {drive for drive in drives if row.refuses(drive)} == refused

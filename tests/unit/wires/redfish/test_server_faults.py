@@ -1,4 +1,4 @@
-"""What a BMC does wrong, and how it ends: each row is one of docs/explanation/servers.md."""
+"""Faults of a BMC and their ends: each row is one of docs/explanation/servers.md."""
 
 import hashlib
 import re
@@ -26,7 +26,7 @@ from testing.server_under_test import NAME, ServerUnderTest, server
 from wires.redfish.connector import BmcAdapter
 
 ONE_OF_EACH = {"ForceOff": 1, "On": 2}
-"""Resets of a server's whole life: found running, from the ISO, from its disk."""
+"""The Resets of an installation: off when found running, on from the ISO, on from the disk."""
 SYSTEM = "/Systems/1$"
 CD = "VirtualMedia/Cd$"
 ANOTHER = {"UUID": uuid_of(7), "SerialNumber": "SN-7"}
@@ -87,9 +87,9 @@ class Row:
     """A fault, and its end.
 
     Args:
-        error: None: the server is installed, with one Reset of each kind.
+        error: None if the server is installed, with one Reset of each kind.
         text: Pattern of the error's text.
-        writes: How many requests that are no GET the BMC got until then.
+        writes: The number of requests, except GETs, that the BMC got until then.
     """
 
     name: str
@@ -129,7 +129,7 @@ ROWS = (
     Row("malformed JSON", script(Fault("GET", "malformed", times=2))),
     Row("HTML", script(Fault("GET", "html", times=2))),
     Row("empty", script(Fault("GET", "empty", times=2))),
-    Row("64 MB", script(Fault("GET", "huge")), BmcError, "goes on after 4,096 KiB"),
+    Row("64 MB", script(Fault("GET", "huge")), BmcError, "is longer than 4,096 KiB"),
     Row(
         "wrong identity", script(Fault(SYSTEM, "says", says=ANOTHER)), BmcIdentityError, f"{uuid_of(0)}.*{uuid_of(7)}"
     ),
@@ -194,13 +194,13 @@ def test_a_fault_ends_as_the_document_says(it: ServerUnderTest, row: Row) -> Non
     assert it.fleet.figures().peak <= 1
 
 
-def test_the_document_has_each_row() -> None:
+def test_the_document_lists_each_row() -> None:
     rows = {row["what a BMC does"]: row["end"] for row in table("explanation/servers.md", "what a BMC does")}
     assert rows == {row.name: "error" if row.error else "installed" for row in ROWS}
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_login_is_tried_once_and_works_when_it_is_corrected(it: ServerUnderTest, status: int) -> None:
+def test_a_refused_login_is_tried_once_and_works_once_corrected(it: ServerUnderTest, status: int) -> None:
     it.fleet.fault(Fault("GET", "status", status=status, times=1))
     with pytest.raises(BmcAuthError):
         it.take_over()
@@ -215,22 +215,24 @@ def fingerprint(it: ServerUnderTest) -> str:
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
 
 
-def test_a_pinned_certificate_is_trusted_whoever_signed_it(it: ServerUnderTest) -> None:
+def test_a_pinned_certificate_is_trusted_whatever_ca_signed_it(it: ServerUnderTest) -> None:
     it.fleet.change(0, certificate="other authority")
     it.fingerprint = fingerprint(it)
     it.from_start_to_end()
     assert it.is_installed()
 
 
-def test_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
+def test_a_bmc_with_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
     it.fingerprint = "ab" * 32
-    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out who answers") as caught:
+    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out what answers") as caught:
         it.take_over()
-    assert fingerprint(it) in str(caught.value).replace(":", ""), "to be compared with what the BMC's own pages show"
+    assert fingerprint(it) in str(caught.value).replace(":", ""), (
+        "an operator compares it with what the BMC's own pages show"
+    )
     assert it.fleet.figures().requests.total() == 0
 
 
-def test_retry_after_is_kept(it: ServerUnderTest) -> None:
+def test_retry_after_is_respected(it: ServerUnderTest) -> None:
     it.fleet.fault(Fault("GET", "status", times=1, headers={"Retry-After": "120"}))
     it.take_over()
     assert it.clock.slept[0] == 120
@@ -258,7 +260,7 @@ class KilledError(BaseException):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_around_any_request_the_next_run_converges(
+def test_after_a_kill_before_or_after_any_request_the_next_run_converges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     send = BmcAdapter.send

@@ -1,4 +1,4 @@
-"""Steps read before they ask, ask once, and ask again only when that does no harm."""
+"""Steps read before they write, write once, and repeat a write only if that is harmless."""
 
 from collections.abc import Callable
 
@@ -27,13 +27,13 @@ def failing(times: int, error: Exception, on: str = "") -> Callable[[str], None]
     return fault
 
 
-def test_what_is_so_is_not_asked_for() -> None:
+def test_a_state_already_reached_is_not_requested() -> None:
     bmc = FakeBmc(FakeClock())
     run_steps(steps(bmc).power(Power.OFF), bmc.clock)
     assert (bmc.writes, bmc.requests) == ([], 1)
 
 
-def test_what_was_accepted_is_asked_for_once_however_long_it_takes() -> None:
+def test_an_accepted_change_is_requested_once_however_long_it_takes() -> None:
     bmc = FakeBmc(FakeClock(), change_s=1200)
     run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert bmc.writes == ["On"]
@@ -52,7 +52,7 @@ def test_power_that_never_changes_ends_the_step_long_before_the_deadline() -> No
     ("undone", "after_s"),
     [pytest.param(True, 2, id="refused-by-the-bmc"), pytest.param(False, 60, id="perhaps-done")],
 )
-def test_a_change_is_asked_for_again_when_it_should_show(undone: bool, after_s: float) -> None:
+def test_a_failed_change_is_requested_again_at_once_only_if_it_was_not_made(undone: bool, after_s: float) -> None:
     bmc = FakeBmc(FakeClock())
     asked: list[float] = []
 
@@ -76,7 +76,7 @@ def test_a_lost_answer_is_not_followed_by_a_second_request(change_s: float) -> N
     assert bmc.writes == ["On"]
 
 
-def test_a_sick_bmc_is_asked_less_and_less_often() -> None:
+def test_a_failing_bmc_is_asked_less_and_less_often() -> None:
     bmc = FakeBmc(FakeClock())
     bmc.fault = failing(1000, BmcTransientError("HTTP 503"))
     with pytest.raises(BmcTimeoutError, match="last answer: HTTP 503"):
@@ -84,7 +84,7 @@ def test_a_sick_bmc_is_asked_less_and_less_often() -> None:
     assert bmc.requests < 80
 
 
-def test_retry_after_is_kept() -> None:
+def test_retry_after_is_respected() -> None:
     bmc = FakeBmc(FakeClock())
     bmc.fault = failing(1, BmcTransientError("HTTP 503", retry_after_s=300))
     began = bmc.clock.now()
@@ -93,7 +93,7 @@ def test_retry_after_is_kept() -> None:
     assert bmc.requests == 2
 
 
-def test_a_retry_after_beyond_the_deadline_ends_at_the_deadline() -> None:
+def test_a_wait_for_retry_after_ends_at_the_deadline() -> None:
     bmc = FakeBmc(FakeClock())
     bmc.fault = failing(9, BmcTransientError("HTTP 503", retry_after_s=86_400))
     began = bmc.clock.now()
@@ -102,7 +102,7 @@ def test_a_retry_after_beyond_the_deadline_ends_at_the_deadline() -> None:
     assert bmc.clock.now() - began == 600
 
 
-def test_during_a_long_wait_reads_come_ever_more_rarely() -> None:
+def test_reads_become_rarer_during_a_long_wait() -> None:
     bmc = FakeBmc(FakeClock(), change_s=1200)
     run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert 60 < bmc.requests < 220
@@ -115,7 +115,9 @@ def test_during_a_long_wait_reads_come_ever_more_rarely() -> None:
         pytest.param(BmcAuthError("HTTP 401"), False, id="wrong-password"),
     ],
 )
-def test_a_refusal_is_none_where_it_is_so_all_the_same(error: Exception, ends_well: bool) -> None:
+def test_a_refused_change_that_took_effect_is_no_error_but_a_refused_login_is(
+    error: Exception, ends_well: bool
+) -> None:
     bmc = FakeBmc(FakeClock(), change_s=0)
     bmc.lost = failing(1, error)
     if ends_well:
@@ -125,7 +127,7 @@ def test_a_refusal_is_none_where_it_is_so_all_the_same(error: Exception, ends_we
             run_steps(steps(bmc).power(Power.ON), bmc.clock)
 
 
-def test_a_refusal_for_good_ends_the_step() -> None:
+def test_a_permanent_refusal_ends_the_step() -> None:
     bmc = FakeBmc(FakeClock())
     bmc.fault = failing(1, BmcError("reset On is not offered"), on="request_power")
     with pytest.raises(BmcError, match="not offered"):
@@ -133,7 +135,7 @@ def test_a_refusal_for_good_ends_the_step() -> None:
     assert bmc.writes == []
 
 
-def test_an_eject_that_was_refused_in_silence_is_repeated() -> None:
+def test_an_eject_without_effect_is_repeated() -> None:
     class Silent(FakeBmc):
         ejects = 0
 

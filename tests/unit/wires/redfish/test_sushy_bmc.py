@@ -1,4 +1,4 @@
-"""SushyBmc against a BMC of the fake fleet: what it reads, how it logs in, and what errors become."""
+"""SushyBmc against a BMC of the fake fleet: its reads, its logins, and its errors."""
 
 import pytest
 from pydantic import SecretStr
@@ -113,7 +113,9 @@ def message(text: str) -> dict[str, dict[str, str]]:
         "closed",
     ],
 )
-def test_errors_of_the_wire_become_ours(it: OneBmc, fault: Fault, kind: type[BmcError], text: str) -> None:
+def test_an_error_of_the_bmc_becomes_an_error_of_this_program(
+    it: OneBmc, fault: Fault, kind: type[BmcError], text: str
+) -> None:
     it.fleet.fault(fault)
     with pytest.raises(BmcError, match=text) as caught:
         it.client().power()
@@ -140,7 +142,7 @@ def test_a_wrong_password_is_sent_once(it: OneBmc) -> None:
     assert it.lines == [f"GET {SYSTEM}"]
 
 
-def test_credentials_go_to_the_bmc_alone(it: OneBmc) -> None:
+def test_credentials_are_sent_to_no_other_server(it: OneBmc) -> None:
     with one_bmc() as other:
         it.says(READ, VirtualMedia={"@odata.id": f"{other.fleet.base(0)}/redfish/v1/Managers/1/VirtualMedia"})
         with pytest.raises(BmcTransientError, match="points to another server"):
@@ -154,7 +156,7 @@ def test_a_refused_connection_is_reported_as_such(it: OneBmc) -> None:
         it.client().power()
 
 
-def test_a_ca_that_is_none_names_the_option() -> None:
+def test_a_ca_that_is_not_pem_is_an_error_that_names_the_option() -> None:
     with pytest.raises(BmcError, match="bmc_ca: is not a PEM"):
         tls_context("no pem", verify=True)
 
@@ -165,7 +167,7 @@ def test_the_password_is_in_no_repr() -> None:
     assert "hidden" not in f"{access!r} {bmc!r} {vars(bmc)!r}"
 
 
-def test_a_404_after_the_first_read_passes_and_paths_are_found_anew(it: OneBmc) -> None:
+def test_a_404_after_the_first_read_is_transient_and_paths_are_found_anew(it: OneBmc) -> None:
     bmc = it.client()
     assert bmc.media() is None
     first = len(it.lines)
@@ -176,7 +178,7 @@ def test_a_404_after_the_first_read_passes_and_paths_are_found_anew(it: OneBmc) 
     it.fleet.heal()
     before = len(it.lines)
     assert bmc.media() is None
-    assert it.lines[before:] == it.lines[:first], "as if nothing were known of it"
+    assert it.lines[before:] == it.lines[:first], "nothing is remembered of the BMC"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_retry_after_reaches_the_steps(it: OneBmc, header: str, seconds: float) 
     ],
     ids=["503", "429", "500", "lost"],
 )
-def test_only_what_was_certainly_not_done_may_be_sent_at_once(it: OneBmc, fault: Fault, undone: bool) -> None:
+def test_an_error_marks_a_write_as_undone_only_if_that_is_certain(it: OneBmc, fault: Fault, undone: bool) -> None:
     it.fleet.fault(fault)
     with pytest.raises(BmcTransientError) as caught:
         it.client().request_power(Power.ON)
@@ -227,7 +229,7 @@ def test_a_session_is_opened_renewed_once_and_ended(it: OneBmc) -> None:
     assert it.lines[5:] == [f"DELETE {SESSIONS}/4"], "the one that the fourth request opened"
 
 
-def test_a_refused_session_is_asked_for_once(it: OneBmc) -> None:
+def test_a_refused_session_is_requested_once(it: OneBmc) -> None:
     with pytest.raises(BmcAuthError):
         it.client(session=True, password="wrong").power()
     assert it.lines == [f"POST {SESSIONS}"]

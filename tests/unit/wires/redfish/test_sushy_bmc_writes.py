@@ -1,4 +1,4 @@
-"""SushyBmc against a BMC of the fake fleet: where each write goes, and what is sent."""
+"""SushyBmc against a BMC of the fake fleet: the target and the body of each write."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ BOOT = {
 @pytest.mark.parametrize(
     ("it", "owner"), [("generic_system", SYSTEM), ("generic", MANAGER)], indirect=["it"], ids=["system", "manager"]
 )
-def test_the_drive_is_found_wherever_it_is(it: OneBmc, owner: str) -> None:
+def test_the_drive_is_found_below_the_system_or_the_manager(it: OneBmc, owner: str) -> None:
     bmc = it.client()
     assert bmc.media() is None
     bmc.insert(URL)
@@ -45,7 +45,9 @@ def test_the_drive_is_found_wherever_it_is(it: OneBmc, owner: str) -> None:
     ],
     ids=["inserted", "name-kept-after-eject", "not-connected", "unnamed", "empty"],
 )
-def test_inserted_decides_not_the_image_name(it: OneBmc, fields: dict[str, Any], media: str | None) -> None:
+def test_media_are_reported_by_inserted_and_not_by_the_image_name(
+    it: OneBmc, fields: dict[str, Any], media: str | None
+) -> None:
     it.says(DRIVE, **{"ConnectedVia": None, **fields})
     assert it.client().media() == media
 
@@ -59,7 +61,7 @@ def test_the_boot_mode_is_not_sent(it: OneBmc) -> None:
 @pytest.mark.parametrize(
     ("before", "want", "sent"), [("Off", Power.ON, "On"), ("On", Power.OFF, "ForceOff")], ids=["on", "off"]
 )
-def test_power_is_asked_for_by_what_can_be_verified(it: OneBmc, before: str, want: Power, sent: str) -> None:
+def test_power_is_requested_by_a_reset_that_can_be_verified(it: OneBmc, before: str, want: Power, sent: str) -> None:
     it.fleet.change(power=before)
     it.client().request_power(want)
     assert (it.writes, it.bodies) == ([RESET], [{"ResetType": sent}])
@@ -67,7 +69,7 @@ def test_power_is_asked_for_by_what_can_be_verified(it: OneBmc, before: str, wan
 
 @pytest.mark.parametrize("it", ["openbmc"], indirect=True)
 @pytest.mark.parametrize("status", [400, 405])
-def test_a_drive_that_refuses_is_passed_over_for_the_next(it: OneBmc, status: int) -> None:
+def test_after_a_drive_refuses_the_next_one_is_tried(it: OneBmc, status: int) -> None:
     it.answers("POST.*/Slot_1/", status, body={"error": {"message": "no"}})
     bmc = it.client()
     bmc.insert(URL)
@@ -95,7 +97,7 @@ def test_when_every_drive_refuses_the_error_has_the_last_answer(
 
 
 @pytest.mark.parametrize("it", ["openbmc"], indirect=True)
-def test_the_drive_with_an_image_is_the_one_in_use(it: OneBmc) -> None:
+def test_the_drive_that_holds_an_image_is_the_one_in_use(it: OneBmc) -> None:
     it.fleet.change(image="nfs://x/rescue.iso")
     bmc = it.client()
     assert bmc.media() == "nfs://x/rescue.iso"
@@ -109,7 +111,7 @@ def test_the_drive_with_an_image_is_the_one_in_use(it: OneBmc) -> None:
     [(["UsbCd", "Pxe"], "UsbCd"), (["Pxe", "Hdd"], "")],
     ids=["as-usb", "none"],
 )
-def test_a_boot_target_is_one_that_is_offered(it: OneBmc, offered: list[str], sent: str) -> None:
+def test_only_an_offered_boot_target_is_sent(it: OneBmc, offered: list[str], sent: str) -> None:
     it.says(f"GET {SYSTEM}$", Boot={**BOOT, ALLOWED: offered})
     it.takes("PATCH")
     bmc = it.client()
@@ -155,7 +157,7 @@ def test_an_idrac9_before_6_boots_its_virtual_cd_by_attributes(it: OneBmc) -> No
     assert bmc.boot_override() == BootOverride("Cd", "Once", "UEFI")
 
 
-def test_a_bmc_that_cannot_be_used_gets_an_error_with_what_to_do(it: OneBmc) -> None:
+def test_an_unsupported_bmc_is_an_error_with_its_fix(it: OneBmc) -> None:
     it.says(f"GET {SYSTEM}$", Manufacturer="Dell Inc.")
     it.says(f"GET {MANAGER}$", Model="13G Monolithic", FirmwareVersion="2.75.75.75")
     bmc = it.client()

@@ -30,7 +30,7 @@ def lines(it: OneBmc, trace: pytest.LogCaptureFixture) -> list[str]:
     return [re.sub(r"\d+\.\d{3} s", "N s", line.removeprefix(base)) for line in seen]
 
 
-def test_a_request_and_its_answer_are_a_line_each(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
+def test_each_request_and_each_answer_has_a_line(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
     bmc = it.client()
     bmc.request_power(Power.ON)
     read, answer, reset, done = lines(it, trace)
@@ -69,7 +69,7 @@ def test_no_secret_is_in_the_trace(it: OneBmc, trace: pytest.LogCaptureFixture, 
     assert [canary for canary in canaries if canary in trace.text] == []
 
 
-def test_what_came_in_place_of_an_answer_is_a_line(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
+def test_the_error_in_place_of_an_answer_has_a_line(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
     it.fleet.change(listening=False)
     with pytest.raises(BmcError):
         it.client().power()
@@ -78,21 +78,21 @@ def test_what_came_in_place_of_an_answer_is_a_line(it: OneBmc, trace: pytest.Log
     assert re.match(rf"GET {SYSTEM}: no answer, N s ConnectionError: .*refused", broken)
 
 
-def test_of_a_long_answer_the_first_2000_characters_are_kept(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
+def test_a_long_answer_is_cut_to_2000_characters(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
     it.says(f"GET {SYSTEM}$", Model="x" * 5000)
     it.client().identity()
     answer = lines(it, trace)[1]
     assert len(answer) == len(f"GET {SYSTEM}: HTTP 200, N s ") + 2000
 
 
-def test_each_line_of_a_trace_is_one(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
+def test_each_record_of_a_trace_is_one_line(it: OneBmc, trace: pytest.LogCaptureFixture) -> None:
     it.answers("GET", 503, text="busy\r\nBMC forged \x1b[31mline")
     with pytest.raises(BmcError):
         it.client().power()
     assert lines(it, trace)[1] == rf"GET {SYSTEM}: HTTP 503, N s busy\r\nBMC forged \x1b[31mline"
 
 
-def test_where_nobody_traces_nothing_is_written(it: OneBmc, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_trace_nothing_is_written(it: OneBmc, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "wires")
     it.client().power()
     assert caplog.messages == []

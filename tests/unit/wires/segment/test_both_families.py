@@ -1,4 +1,4 @@
-"""The providers that ask who answers an address, on a segment of either family with real kernels."""
+"""The providers that look for the holder of an address, on a segment of either family with real kernels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def test_a_refresh_finds_the_holder(family: Family, provider: type[Provider[Any,
 
 
 @both
-def test_a_compute_server_is_up_when_its_address_answers(family: Family) -> None:
+def test_a_compute_server_is_up_once_its_address_answers(family: Family) -> None:
     def both_answer() -> tuple[bool, bool]:
         return _answers(Target("node-2", "", family.at(22))), _answers(Target("node-3", "", family.at(23)))
 

@@ -1,4 +1,4 @@
-"""Who answers an address: real kernels in networks of the test's own."""
+"""Which machines answer for an address: real kernels in network namespaces."""
 
 import socket
 import struct
@@ -34,7 +34,7 @@ class Family:
     gateway: str
 
     def on_a_bridge(self, work: Callable[[], object], holders: Iterable[str] = (), *, own: bool = True) -> object:
-        """Do `work` on a machine with a bridge, behind which one neighbour per MAC has the VIP."""
+        """Run `work` on a machine with a bridge, behind which one neighbour per MAC has the VIP."""
 
         def inside() -> object:
             ip("link add baremetal type bridge")
@@ -68,13 +68,13 @@ def test_an_answer_for_another_address_is_not_counted(family: Family) -> None:
 
 
 @both
-def test_a_bridge_without_an_address_can_ask(family: Family) -> None:
+def test_a_bridge_without_an_address_gets_answers(family: Family) -> None:
     seen = family.on_a_bridge(lambda: answering_macs("baremetal", family.vip), MACS[:1], own=False)
     assert seen == frozenset(MACS[:1])
 
 
-def test_an_ipv6_census_leaves_the_neighbours_caches_alone() -> None:
-    """Whoever is asked by an address answers that one, not all nodes."""
+def test_an_ipv6_probe_causes_no_advertisement_to_all_nodes() -> None:
+    """A solicitation from an address is answered to that address, not to all nodes."""
 
     def frames_to() -> object:
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire:
@@ -96,7 +96,7 @@ def test_an_ipv6_census_leaves_the_neighbours_caches_alone() -> None:
 
 
 @both
-def test_the_interface_is_the_one_on_the_addresss_network(family: Family) -> None:
+def test_the_interface_is_the_one_on_the_network_of_the_address(family: Family) -> None:
     def look() -> object:
         ip("link add provisioning type bridge")
         ip("link set provisioning up")
@@ -108,7 +108,7 @@ def test_the_interface_is_the_one_on_the_addresss_network(family: Family) -> Non
 
 
 @both
-def test_an_address_of_no_network_is_one_clean_line(family: Family) -> None:
+def test_an_address_on_no_network_of_this_machine_is_one_line(family: Family) -> None:
     with pytest.raises(
         OkdBaremetalError, match=rf"^{family.vip}: no interface of this machine is on its network"
     ) as caught:
@@ -117,8 +117,8 @@ def test_an_address_of_no_network_is_one_clean_line(family: Family) -> None:
 
 
 @both
-def test_a_gateway_is_not_mistaken_for_a_network(family: Family) -> None:
-    """A machine that only reaches the VIP through a router sees nobody answer for it."""
+def test_an_address_behind_a_gateway_is_refused(family: Family) -> None:
+    """A machine that reaches the VIP through a router gets no answers for it."""
 
     def look() -> object:
         ip(f"route add default via {family.gateway}")
@@ -129,30 +129,30 @@ def test_a_gateway_is_not_mistaken_for_a_network(family: Family) -> None:
 
 
 @both
-def test_an_own_address_is_nobody_elses(family: Family) -> None:
+def test_the_hosts_own_address_is_refused(family: Family) -> None:
     with pytest.raises(OkdBaremetalError, match=rf"^{family.own}: .*it is an address of this machine itself"):
         family.on_a_bridge(lambda: interface_to(family.own))
 
 
 @both
-def test_an_interface_that_is_not_there_is_one_clean_line(family: Family) -> None:
+def test_a_missing_interface_is_one_line(family: Family) -> None:
     with pytest.raises(OkdBaremetalError, match=r"^baremetal: no (ARP|neighbour advertisement) here.*bridge up"):
         in_own_network(lambda: answering_macs("baremetal", family.vip))
 
 
 @both
-def test_without_the_permission_it_says_what_is_not_seen(family: Family) -> None:
+def test_without_raw_sockets_the_error_names_the_missing_permission(family: Family) -> None:
     def work() -> object:
         give_up_raw_sockets()
         return answering_macs("lo", family.vip)
 
-    with pytest.raises(OkdBaremetalError, match=r"^lo: raw sockets are not permitted, so nobody's .*CAP_NET_RAW"):
+    with pytest.raises(OkdBaremetalError, match=r"^lo: raw sockets are not permitted, so no .* can be .*CAP_NET_RAW"):
         in_own_network(work)
 
 
 @both
 @pytest.mark.parametrize("holders", [(), MACS[:1], MACS], ids=["nobody", "one", "two"])
-def test_without_the_permission_the_one_that_is_reached_is_seen(family: Family, holders: tuple[str, ...]) -> None:
+def test_without_raw_sockets_one_of_the_answering_machines_is_seen(family: Family, holders: tuple[str, ...]) -> None:
     def work() -> object:
         give_up_raw_sockets()
         assert unproven()
@@ -164,7 +164,7 @@ def test_without_the_permission_the_one_that_is_reached_is_seen(family: Family, 
 
 
 @both
-def test_without_the_permission_one_that_has_gone_is_seen_no_more(family: Family) -> None:
+def test_without_raw_sockets_a_machine_that_left_is_not_seen(family: Family) -> None:
     def work() -> object:
         with neighbour("baremetal", "port", MACS[0], f"{family.vip}{family.prefix}"):
             before = reached_macs("baremetal", family.vip, 1)
@@ -174,7 +174,7 @@ def test_without_the_permission_one_that_has_gone_is_seen_no_more(family: Family
     assert family.on_a_bridge(work) == ({MACS[0]}, frozenset())
 
 
-def test_a_machine_that_takes_the_connection_is_seen_as_well() -> None:
+def test_without_raw_sockets_a_machine_that_accepts_the_connection_is_seen() -> None:
     def work() -> object:
         with neighbour("baremetal", "port", MACS[0], f"{FOUR.vip}{FOUR.prefix}") as inside:
             command = [*inside, sys.executable, "-c", LISTEN]
@@ -189,13 +189,13 @@ def test_a_machine_that_takes_the_connection_is_seen_as_well() -> None:
 
 
 @both
-def test_with_the_permission_all_that_answer_are_seen(family: Family) -> None:
+def test_with_raw_sockets_all_answering_machines_are_seen(family: Family) -> None:
     assert unproven() is None
     assert family.on_a_bridge(lambda: macs_at(family.vip), MACS) == set(MACS)
 
 
-def test_what_else_is_on_the_wire_is_not_counted() -> None:
-    """A gratuitous answer for another address, a request, a torn frame; then the one that was asked for."""
+def test_other_frames_are_ignored() -> None:
+    """A gratuitous answer for another address, a request, and a truncated frame come before the answer."""
 
     def frame(operation: int, mac: int, address: str) -> bytes:
         content = arp.ETHERNET_IPV4 + operation.to_bytes(2) + bytes([mac] * 6) + socket.inet_aton(address)
@@ -212,13 +212,13 @@ def test_what_else_is_on_the_wire_is_not_counted() -> None:
         assert arp._answers(wire, socket.inet_aton(FOUR.vip), 0.05) == {"04:04:04:04:04:04"}
 
 
-def test_what_has_come_in_time_is_read_though_the_time_is_over() -> None:
+def test_frames_that_came_in_time_are_read_after_the_deadline() -> None:
     with wire_with([b"a", b"b"]) as wire:
         assert list(frames(wire, 0)) == [b"a", b"b"]
 
 
 class Flood:
-    """A socket with ever more to read."""
+    """A socket that always has more to read."""
 
     def settimeout(self, left: float) -> None: ...
 
@@ -226,7 +226,7 @@ class Flood:
         return b"a"
 
 
-def test_what_never_ends_is_left() -> None:
+def test_an_endless_stream_of_frames_is_cut_off() -> None:
     assert list(frames(cast("socket.socket", Flood()), 0)) == [b"a"] * QUEUED
 
 
@@ -242,7 +242,7 @@ def wire_with(frames: Iterable[bytes]) -> Iterator[socket.socket]:
 def advertisement(
     options: bytes = b"", *, of: str = SIX.vip, kind: int = nd.ADVERTISEMENT, hops: int = 255, wrong: int = 0
 ) -> bytes:
-    """From 02:00:00:00:00:99, with its checksum plus `wrong`."""
+    """Build an advertisement from 02:00:00:00:00:99, with its checksum plus `wrong`."""
     message = bytes([kind]) + bytes(7) + socket.inet_pton(socket.AF_INET6, of) + options
     source = socket.inet_pton(socket.AF_INET6, "fe80::99")
     packet = struct.pack("!IHBB", 6 << 28, len(message), nd.ICMPV6, hops) + source + source + message
@@ -272,7 +272,7 @@ TARGET = bytes([2, 1]) + bytes.fromhex("020000000042")
         pytest.param(b"", None, id="empty"),
     ],
 )
-def test_what_counts_as_an_advertisement(frame: bytes, mac: str | None) -> None:
+def test_only_a_valid_advertisement_gives_a_mac(frame: bytes, mac: str | None) -> None:
     with wire_with([frame]) as wire:
         seen = nd._answers(wire, socket.inet_pton(socket.AF_INET6, SIX.vip), 0.02)
     assert seen == (frozenset({mac}) if mac else frozenset())

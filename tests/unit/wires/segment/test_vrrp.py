@@ -1,4 +1,4 @@
-"""What is an advert, byte by byte; tests/wire has real ones."""
+"""The bytes of VRRP adverts; tests/wire receives real ones."""
 
 import socket
 import struct
@@ -30,7 +30,7 @@ def version_2(*vips: bytes, count: int | None = None, kind: int = 0x21, priority
 
 
 def version_3(*vips: bytes, centiseconds: int = 25) -> bytes:
-    # The four bits before the interval are reserved: whatever is in them is nobody's business.
+    # The four bits before the interval are reserved, and ignored.
     return bytes([0x31, 67, 100, len(vips)]) + (0xA000 | centiseconds).to_bytes(2) + bytes(2) + b"".join(vips)
 
 
@@ -85,11 +85,11 @@ def test_an_advert_is_read(frame: bytes, wanted: Advert) -> None:
         pytest.param(bytes(12) + b"\x08\x06" + bytes(28), id="arp"),
     ],
 )
-def test_what_is_none_is_no_advert(frame: bytes) -> None:
+def test_other_frames_are_no_adverts(frame: bytes) -> None:
     assert parse(frame) is None
 
 
-def test_no_torn_frame_is_more_than_no_advert() -> None:
+def test_a_truncated_frame_is_no_advert() -> None:
     for whole in (ipv4(version_2(VIP4)), ipv6(version_3(VIP6))):
         assert parse(whole) is not None
         assert [parse(whole[:length]) for length in range(len(whole))] == [None] * len(whole)
