@@ -1,5 +1,6 @@
 """One rendered file, and the program that reads it on the machine."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -47,3 +48,5 @@ class RenderedFile:
 
 
 Files = tuple[RenderedFile, ...]
+Folders = Mapping[str, Files]
+"""Files by folder: `bootstrap`, `control-plane`, `compute`, `hosts/<name>`."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assets import contract, keepalived
 from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, TMPFILES, UNITS
-from assets.file import Files, Reader, RenderedFile
+from assets.file import Files, Folders, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
 from assets.templates import templates_in
@@ -20,8 +20,6 @@ TEMPLATES.globals["contract"] = contract
 
 
 BOOTSTRAP = "bootstrap"
-Folders = Mapping[str, Files]
-"""Files by folder: `bootstrap`, `control-plane`, `compute`, `hosts/<name>`."""
 
 
 @dataclass(frozen=True)

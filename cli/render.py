@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from assets.file import Folders
 from assets.ignition import compose, own_config
-from assets.render import BOOTSTRAP, Folders, Rendered
+from assets.render import BOOTSTRAP, Rendered
 from assets.render import render as render_files
 from boot_media.keyfiles import keyfiles_of
 from cli.command_line import GOOD, stack_file

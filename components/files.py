@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from assets.render import Folders
+from assets.file import Folders
 from components.component import Component
 from providers.rendered_asset.resource import RenderedAsset
 

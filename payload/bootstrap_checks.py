@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature
 from pydantic import Field, ValidationError
 
-from cluster.install_config.topology import topology_of
+from cluster.topology import topology_of
+from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
     GENERATE,
     TAKE,
-    Certificates,
     IgnitionFile,
     certificates_in,
     data_of,
@@ -155,9 +153,9 @@ def check_issuers(where: Path, config: IgnitionFile) -> None:
         if path not in found or signer not in found:
             continue
         server = found[path][0]
-        if not any(_issued(server, authority) for authority in found[signer]):
+        if not any(is_issued_by(server, authority) for authority in found[signer]):
             raise PayloadError(f"{path} in it is not signed by {signer}", where=str(where), fix=TAKE)
-        if (host := host_of(url)) not in (names := _names(server)):
+        if (host := host_of(url)) not in (names := names_of(server)):
             what = f"{path} in it is for {', '.join(names) or 'no name'}, not for {host}"
             raise PayloadError(what, where=str(where), fix=TAKE)
 
@@ -211,19 +209,3 @@ def _certificates(where: Path, config: IgnitionFile) -> dict[str, Certificates]:
 
 def _times(found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:
     return [(path, time_of(each)) for path, certificates in found.items() for each in certificates]
-
-
-def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    try:
-        certificate.verify_directly_issued_by(authority)
-    except (InvalidSignature, ValueError, TypeError):
-        return False
-    return True
-
-
-def _names(certificate: x509.Certificate) -> list[str]:
-    try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except x509.ExtensionNotFound:
-        return []
-    return found.value.get_values_for_type(x509.DNSName)

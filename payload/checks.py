@@ -14,10 +14,10 @@ from payload.bootstrap_checks import (
     check_target,
     check_topology,
 )
+from payload.pem import Certificates
 from payload.reading import (
     CONFIG_PORT,
     TAKE,
-    Certificates,
     IgnitionFile,
     authority_of,
     data_of,

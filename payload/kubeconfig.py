@@ -5,10 +5,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from pydantic import Base64Bytes, Field, ValidationError
 
+from payload.pem import Certificates, certificates_of, check_pair
 from payload.reading import TAKE, payload_ca, payload_folder, stored_file
 from providers.base.errors import PayloadError
 from providers.base.spec import Model
@@ -79,8 +78,8 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
     try:
         config = _KubeconfigFile.model_validate(yaml.safe_load(content))
         user, cluster = config.users[0].user, config.clusters[0].cluster
-        _check_pair(user)
-        x509.load_pem_x509_certificates(cluster.ca)
+        check_pair(user.certificate, user.key)
+        certificates_of(cluster.ca)
         host = urlsplit(cluster.server).hostname or ""
         return Kubeconfig(host, cluster.ca.decode(), user.certificate + b"\n" + user.key)
     except (yaml.YAMLError, ValidationError, ValueError, TypeError):  # their texts may quote the key
@@ -110,7 +109,7 @@ def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, found: Ku
     if found.host != (wanted := f"api.{domain}"):
         what = f"of another cluster: it names {found.host or 'no host'}, the plan names {wanted}"
         raise PayloadError(what, where=where, fix=fix)
-    if inside is not None and not _authorities(found.ca_pem.encode()) & _authorities_of(inside):
+    if inside is not None and {*certificates_of(found.ca_pem.encode())}.isdisjoint(_authorities_of(inside)):
         what = "of another run than bootstrap.ign: they have no CA in common"
         raise PayloadError(what, where=where, fix=fix)
 
@@ -123,26 +122,9 @@ def api_ca(pointer: bytes, kubeconfig: Kubeconfig | None) -> str:
     return payload_ca(pointer) + (kubeconfig.ca_pem if kubeconfig else "")
 
 
-def _check_pair(user: _ClientPair) -> None:
-    """Check that the key belongs to the certificate.
-
-    Raises:
-        ValueError: It does not, or one of the two cannot be read.
-    """
-    as_bytes = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    owner = x509.load_pem_x509_certificates(user.certificate)[0].public_key()
-    key = load_pem_private_key(user.key, password=None).public_key()
-    if owner.public_bytes(*as_bytes) != key.public_bytes(*as_bytes):
-        raise ValueError("the key belongs to another certificate")
-
-
-def _authorities_of(inside: bytes) -> frozenset[x509.Certificate]:
+def _authorities_of(inside: bytes) -> Certificates:
     try:
-        return _authorities(_Clusters.model_validate(yaml.safe_load(inside)).clusters[0].cluster.ca)
+        return certificates_of(_Clusters.model_validate(yaml.safe_load(inside)).clusters[0].cluster.ca)
     except (yaml.YAMLError, ValueError):  # their texts may quote the key
         what = f"{INSIDE} in it is not a kubeconfig"
         raise PayloadError(what, where="bootstrap.ign", fix=TAKE) from None
-
-
-def _authorities(pem: bytes) -> frozenset[x509.Certificate]:
-    return frozenset(x509.load_pem_x509_certificates(pem))

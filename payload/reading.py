@@ -12,10 +12,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 from pydantic import Field, ValidationError
 
+from payload.pem import Certificates, certificates_of, pem_of
 from providers.base.errors import PayloadError
 from providers.base.spec import Model
 
@@ -24,7 +23,6 @@ GENERATE = "generate it with `okd-baremetal payload-config` of this stack's inst
 CONFIG_PORT = 22623
 """Port of the config server, from which a machine fetches its Ignition on first boot."""
 _SPEC_3 = re.compile(r"3\.[0-6]\.0")  # Ignition 2.26 reads 3.6.0 at most; the installer writes 3.2.0
-Certificates = tuple[x509.Certificate, ...]
 
 
 class Content(Model):
@@ -156,8 +154,7 @@ def payload_ca(pointer: bytes) -> str:
         PayloadError: The config has no CA.
     """
     where = Path("payload")
-    root = authority_of(where, parse_ignition(where, pointer))
-    return "".join(each.public_bytes(Encoding.PEM).decode() for each in root)
+    return pem_of(authority_of(where, parse_ignition(where, pointer)))
 
 
 def authority_of(where: Path, config: IgnitionFile) -> Certificates:
@@ -178,7 +175,7 @@ def certificates_in(where: Path, path: str, pem: bytes) -> Certificates:
         PayloadError: The file has no readable certificate.
     """
     try:
-        return tuple(x509.load_pem_x509_certificates(pem))
+        return certificates_of(pem)
     except ValueError:
         raise PayloadError(f"no readable certificate in {path}", where=str(where), fix=TAKE) from None
 

@@ -4,7 +4,6 @@ import hashlib
 
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, BareMetal, Host, RootDeviceHints
-from cluster.install_config.topology import topology_of
 from cluster.options import Placement
 from cluster.plan.model import (
     ApiVip,
@@ -14,14 +13,15 @@ from cluster.plan.model import (
     PlannedBmc,
     PlannedHost,
     Provisioning,
-    Role,
     Server,
     StaticNetwork,
 )
 from cluster.plan.static_addresses import static_addresses
+from cluster.topology import topology_of
 from cluster.values.address import Address, Network, in_any, networks, parse_address
 from cluster.values.bmc_url import parse_virtual_media_url
 from cluster.values.mac import parse_mac
+from cluster.values.role import Role
 from cluster.values.vrrp import router_ids
 
 UNPLACED = Placement()

@@ -1,7 +1,6 @@
 """The parts of a plan."""
 
-from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field, SecretStr
 
@@ -9,20 +8,9 @@ from cluster.install_config.platform import RootDeviceHints
 from cluster.options import Images, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.bmc_url import BmcUrl
+from cluster.values.role import Role
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
 from providers.base.spec import Model
-
-
-class Role(StrEnum):
-    """The role of a server in the cluster."""
-
-    CONTROL_PLANE = "control-plane"
-    COMPUTE = "compute"
-
-    @property
-    def pool(self) -> Literal["master", "worker"]:
-        """The installer's word for the role."""
-        return "master" if self is Role.CONTROL_PLANE else "worker"
 
 
 class Planned(Model):

@@ -12,9 +12,10 @@ from cluster.install_config.platform import DISABLED
 from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED, user_managed
 from cluster.options import Options, Phase
 from cluster.plan.intent import replicas, roles
-from cluster.plan.model import BootstrapHost, Intent, Role, Server
+from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import IPV4
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
+from cluster.values.role import Role
 from providers.base.errors import Fault
 
 BARE = "platform.baremetal"

@@ -1,13 +1,15 @@
 """Inputs and outputs of `BmcHost`."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import SecretStr
 
-from cluster.plan import ClusterPlan, Server
 from providers.base.spec import Outs, Spec
 from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import BootOverride, Identity
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan, Server
 
 
 class BmcHostSpec(Spec):
@@ -25,7 +27,7 @@ class BmcHostSpec(Spec):
     """If true, create records the server and leaves it running: it belongs to a cluster whose state was lost."""
 
     @classmethod
-    def of(cls, plan: ClusterPlan, server: Server) -> Self:
+    def of(cls, plan: "ClusterPlan", server: "Server") -> Self:
         """Build the spec of one server of a plan."""
         options = plan.options
         return cls(

@@ -14,7 +14,6 @@ from providers.bmc_host.engine import BmcHostEngine, consent_command
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import named, usable
-from wires.redfish.sushy_bmc import SushyBmc
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
 
@@ -76,6 +75,8 @@ def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostO
 
 @contextmanager
 def _engine(spec: BmcHostSpec, recorded: Identity | None = None) -> Iterator[BmcHostEngine]:
+    from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC, and sushy takes 0.1 s)
+
     bmc, report = SushyBmc(spec.bmc, spec.password), plugin.row(spec.urn)
     try:
         with lock.held(bmc.url):

@@ -2,14 +2,16 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import SecretStr
 
 from assets.file import Files
 from assets.ignition import composed_sha256, own_config
-from cluster.plan import ClusterPlan
 from providers.base.spec import Outs, Spec
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
 
 BUILT_FROM = {
     *("owner", "pool", "base_volume", "bridge", "network", "mac", "disk_gib", "memory_mib", "vcpus", "emulated"),
@@ -64,7 +66,7 @@ class BootstrapVmSpec(Spec):
     running: bool = True
 
     @classmethod
-    def of(cls, plan: ClusterPlan, files: Files, base: VmBase, owner: str, stack: str) -> Self:
+    def of(cls, plan: "ClusterPlan", files: Files, base: VmBase, owner: str, stack: str) -> Self:
         """Build the spec of a plan's bootstrap VM, with its rendered files."""
         options, ours = plan.options, own_config(files)
         return cls(

@@ -1,16 +1,19 @@
 """Inputs and outputs of `HostProvisioning`."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import SecretStr
 
 from assets.ignition import composed_sha256, keyfiles_in, own_config
-from assets.render import Rendered
-from cluster.plan import ClusterPlan, Role, Server
+from cluster.values.role import Role
 from providers.base.spec import Model, Outs, Spec
 from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import usable
+
+if TYPE_CHECKING:
+    from assets.render import Rendered
+    from cluster.plan import ClusterPlan, Server
 
 
 class HostSpec(Model):
@@ -84,7 +87,7 @@ class HostProvisioningSpec(Spec):
     """By host, URN of the resource in whose row its progress is shown; without one, it is this resource."""
 
     @classmethod
-    def of(cls, plan: ClusterPlan, role: Role, rendered: Rendered, stack: str) -> Self:
+    def of(cls, plan: "ClusterPlan", role: Role, rendered: "Rendered", stack: str) -> Self:
         """Build the spec of one role's servers of a plan, with their rendered files."""
         options, servers = plan.options, plan.of(role)
         payload = getattr(options.payload, role.pool)
@@ -120,7 +123,7 @@ class HostProvisioningSpec(Spec):
         return self.identities.get(name, UNIDENTIFIED)
 
 
-def _host_of(plan: ClusterPlan, server: Server) -> HostSpec:
+def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:
     return HostSpec(
         bmc=BmcAccess.of(plan.options, server, ca=""),
         address=str(server.address),

@@ -1,13 +1,15 @@
 """Inputs of `NetworkPreflight`, and the protocol of its probes."""
 
 from collections.abc import Collection, Iterable
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from cluster.options import NetworkFindings, Phase
-from cluster.plan import ClusterPlan
-from cluster.plan.model import Machine, Vip
 from providers.base.spec import Model, Spec
 from wires.segment.vrrp import Advert
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
+    from cluster.plan.model import Machine, Vip
 
 
 class VipClaim(Model):
@@ -27,7 +29,7 @@ class VipClaim(Model):
     """MACs of those machines, as far as the plan knows them."""
 
     @classmethod
-    def of(cls, what: str, option: str, vip: Vip, holders: Iterable[Machine], macs: tuple[str, ...] = ()) -> Self:
+    def of(cls, what: str, option: str, vip: "Vip", holders: Iterable["Machine"], macs: tuple[str, ...] = ()) -> Self:
         """Build the claim of a planned VIP."""
         return cls(
             what=what,
@@ -50,7 +52,7 @@ class NetworkPreflightSpec(Spec):
     severity: NetworkFindings
 
     @classmethod
-    def of(cls, plan: ClusterPlan) -> Self:
+    def of(cls, plan: "ClusterPlan") -> Self:
         """Build the spec of a plan."""
         first = (plan.bootstrap, *plan.control_plane)
         return cls(

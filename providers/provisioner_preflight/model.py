@@ -3,15 +3,17 @@
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from pydantic import Field
 
 from cluster.options import PayloadDigests, Phase
-from cluster.plan import ClusterPlan
 from payload.kubeconfig import Kubeconfig
 from providers.base.spec import Model, Spec
 from wires.libvirt.hypervisor import HostFacts
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
 
 
 class ProvisionerPreflightSpec(Spec):
@@ -48,7 +50,7 @@ class ProvisionerPreflightSpec(Spec):
     base_iso_url: str
 
     @classmethod
-    def of(cls, plan: ClusterPlan, stack: str, paths: Iterable[str]) -> Self:
+    def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
         """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}

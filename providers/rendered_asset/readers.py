@@ -14,8 +14,7 @@ from pathlib import Path
 from subprocess import PIPE
 
 from assets.contract import UPSTREAMS
-from assets.file import Reader, RenderedFile
-from assets.render import Folders
+from assets.file import Folders, Reader, RenderedFile
 from boot_media.tools import cache_dir
 from providers.base.errors import AssetError, Fault
 

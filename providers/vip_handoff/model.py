@@ -1,11 +1,13 @@
 """Inputs and outputs of `VipHandoff`, and the protocols of what its engine works with."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from cluster.options import Phase
-from cluster.plan import ClusterPlan
 from providers.base.spec import Outs, Spec
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
 
 
 class VipHandoffSpec(Spec):
@@ -36,7 +38,7 @@ class VipHandoffSpec(Spec):
     shutdown_s: float
 
     @classmethod
-    def of(cls, plan: ClusterPlan, stack: str) -> Self:
+    def of(cls, plan: "ClusterPlan", stack: str) -> Self:
         """Build the spec of a plan's API VIPs."""
         options = plan.options
         return cls(

@@ -1,10 +1,12 @@
 """Inputs and outputs of `VipHeld`."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from cluster.plan import ClusterPlan
 from cluster.values.address import Address
 from providers.base.spec import Outs, Spec
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan
 
 
 class VipHeldSpec(Spec):
@@ -16,7 +18,7 @@ class VipHeldSpec(Spec):
     deadline_s: float
 
     @classmethod
-    def of(cls, plan: ClusterPlan, vip: Address) -> Self:
+    def of(cls, plan: "ClusterPlan", vip: Address) -> Self:
         """Build the spec of an Ingress VIP of a plan."""
         holders = plan.of(plan.ingress_role)
         return cls(

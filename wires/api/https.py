@@ -6,9 +6,11 @@ import ssl
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
-from urllib3 import HTTPSConnectionPool
-from urllib3.exceptions import HTTPError
+if TYPE_CHECKING:
+    from urllib3 import HTTPSConnectionPool
+    from urllib3.exceptions import HTTPError
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +40,9 @@ class Endpoint:
         return self.problem(address) is None
 
 
-def pool_at(address: str, port: int, server_name: str, tls: ssl.SSLContext, timeout_s: float) -> HTTPSConnectionPool:
+def pool_at(
+    address: str, port: int, server_name: str, tls: ssl.SSLContext, timeout_s: float
+) -> "HTTPSConnectionPool":
     """Return a pool of one connection to the server at `address`. It resends nothing.
 
     Args:
@@ -48,6 +52,8 @@ def pool_at(address: str, port: int, server_name: str, tls: ssl.SSLContext, time
         tls: The trusted CAs and, if needed, the client's certificate.
         timeout_s: Limit of each step: connect, handshake, answer.
     """
+    from urllib3 import HTTPSConnectionPool  # noqa: PLC0415  (a preview connects to nothing)
+
     return HTTPSConnectionPool(
         address,
         port,
@@ -60,12 +66,14 @@ def pool_at(address: str, port: int, server_name: str, tls: ssl.SSLContext, time
     )
 
 
-def get(pool: HTTPSConnectionPool, path: str) -> tuple[int, bytes]:
+def get(pool: "HTTPSConnectionPool", path: str) -> tuple[int, bytes]:
     """Send one GET, and return its status and content. The connection ends with it.
 
     Raises:
         OSError: The connection, TLS or HTTP failed, or no answer came in time.
     """
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
     asked = f"GET https://{f'[{pool.host}]' if ':' in pool.host else pool.host}:{pool.port}{path}"
     try:
         answer = pool.request("GET", path, headers={**pool.headers, "Connection": "close"})
@@ -78,7 +86,7 @@ def get(pool: HTTPSConnectionPool, path: str) -> tuple[int, bytes]:
     return answer.status, answer.data
 
 
-def os_error(error: HTTPError) -> OSError:
+def os_error(error: "HTTPError") -> OSError:
     """Return the error of the operating system or TLS that urllib3's exception wraps."""
     found: BaseException | None = error
     while found is not None:

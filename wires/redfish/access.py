@@ -1,13 +1,15 @@
 """Address, login and trust of one BMC, and the limits of its requests."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import ConfigDict
 
-from cluster.options import Options
-from cluster.plan import Server
 from providers.base.spec import Model
+
+if TYPE_CHECKING:
+    from cluster.options import Options
+    from cluster.plan import Server
 
 
 class BmcAccess(Model):
@@ -28,7 +30,7 @@ class BmcAccess(Model):
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
 
     @classmethod
-    def of(cls, options: Options, server: Server, *, ca: str) -> Self:
+    def of(cls, options: "Options", server: "Server", *, ca: str) -> Self:
         """Return the access to a planned server's BMC: the options' trust for that BMC, else `ca`."""
         login, trust = options.bmc_credentials.get(server.name), options.bmc_trust.get(server.name)
         return cls(

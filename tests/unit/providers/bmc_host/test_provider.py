@@ -165,7 +165,7 @@ def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.Monk
         asked.append((access, password))
         return SushyBmc(access.model_copy(update={"ca": "", "fingerprint": "", "session": False}), password)
 
-    monkeypatch.setattr(bmc_host, "SushyBmc", bmc_at)
+    monkeypatch.setattr("wires.redfish.sushy_bmc.SushyBmc", bmc_at)
     with pytest.raises(OkdBaremetalError):
         BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
     wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}

@@ -155,7 +155,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
         asked.append((access, password))
         return SushyBmc(access.model_copy(update={"ca": "", "fingerprint": "", "session": False}), password)
 
-    monkeypatch.setattr(provisioning, "SushyBmc", bmc_at)
+    monkeypatch.setattr("wires.redfish.sushy_bmc.SushyBmc", bmc_at)
     with pytest.raises(OkdBaremetalError):
         HostProvisioningProvider().create({**ROLE, "ca": "of all", "hosts": {"w0": host("w0", **own)}})
     ((access, password),) = asked

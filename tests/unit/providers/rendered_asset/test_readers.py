@@ -6,7 +6,8 @@ from functools import cache
 
 import pytest
 
-from assets.render import Folders, render
+from assets.file import Folders
+from assets.render import render
 from cli.render import own_configs
 from providers.rendered_asset.readers import ReaderVerdict, ask_readers
 from testing import clusters

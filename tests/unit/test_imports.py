@@ -1,0 +1,27 @@
+"""A preview imports only what it works with: each library more is a wait, and on a busy machine a long one."""
+
+import subprocess
+import sys
+
+import pytest
+
+from testing.checkout import ROOT
+
+PROVIDERS = sorted(f"providers.{file.parent.name}.provider" for file in ROOT.glob("providers/*/provider.py"))
+OF_WIRES = {"cryptography", "requests", "sushy", "urllib3"}
+OF_THE_PROGRAM = {"assets.render", "cluster.install_config", "cluster.plan", "jinja2"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "spared"),
+    [
+        pytest.param(["boot_media.keyfiles", "components.cluster"], OF_WIRES, id="program"),
+        pytest.param(["pulumi.dynamic.__main__", *PROVIDERS], OF_WIRES | OF_THE_PROGRAM, id="plugin"),
+    ],
+)
+def test_a_preview_imports_only_what_it_works_with(modules: list[str], spared: set[str]) -> None:
+    code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = loaded.stdout.split()
+    assert not spared.intersection(found)
+    assert set(modules) <= set(found)
