@@ -16,7 +16,7 @@ OF_THE_PROGRAM = {"assets.render", "cluster.install_config", "cluster.plan", "ji
     ("modules", "spared"),
     [
         pytest.param(["boot_media.keyfiles", "components.cluster"], OF_WIRES, id="program"),
-        pytest.param(["pulumi.dynamic.__main__", *PROVIDERS], OF_WIRES | OF_THE_PROGRAM, id="plugin"),
+        pytest.param(["pulumi.dynamic", *PROVIDERS], OF_WIRES | OF_THE_PROGRAM, id="plugin"),
     ],
 )
 def test_a_preview_imports_only_what_it_works_with(modules: list[str], spared: set[str]) -> None:
