@@ -267,7 +267,9 @@ def channel(scripts: Path) -> Iterator[Guest]:
             assert theirs in text
             text = text.replace(theirs, ours)
         (scripts / "bin/okd-vip-channel.sh").write_text(text)
-        command = ["unshare", "--net", "bash", str(scripts / "bin/okd-vip-channel.sh")]
+        # The script's own child, which waits, ends with it.
+        alone = ("unshare", "--net", "--pid", "--fork", "--kill-child")
+        command = [*alone, "bash", str(scripts / "bin/okd-vip-channel.sh")]
         with subprocess.Popen(command, env={"PATH": f"{scripts}/bin:{SBIN}"}) as script:
             try:
                 yield Guest(port, script.pid)
