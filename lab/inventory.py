@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from cluster.files import read_text
-from cluster.install_config import read
+from cluster.install_config import InstallConfig, read
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Server, load_intent
 from cluster.plan.refusals import missing, not_installable
@@ -19,6 +19,8 @@ from testing.checkout import ROOT
 
 STACKS = ROOT / "stacks"
 STACK = "rehearsal"
+REGISTRY = "registry.lab.test"
+"""The name from which the machines pull, outside of the cluster's domain."""
 STATIC = "okd-worker-1"
 """The server without a DHCP reservation: the rehearsal gives it a `networkConfig`."""
 
@@ -42,8 +44,8 @@ class Site:
     uuids: Mapping[str, str]
     """UUID of the libvirt domain by server; also the server's system id at the BMC."""
     bmc: BmcListener
-    ssh_key: str
-    """Lines of authorized_keys for login to the machines. Empty for no login."""
+    config: InstallConfig
+    """The install-config with its defaults."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,11 +64,11 @@ def load_site(stacks: Path = STACKS) -> Site:
         plan = load_intent(file, read_stack_file(stack_file))
         _refuse(fault.within(str(stack_file)) for fault in missing(plan))
         _refuse(fault.within(str(file)) for fault in (*not_installable(plan), *_not_emulated(plan)))
-        ssh_key = read(read_text(file)).config.ssh_key
+        config = read(read_text(file)).config
     except ConfigError as error:
         raise LabError("; ".join(one_line(str(fault)) for fault in error.faults)) from None
     uuids = {server.name: _uuid(server) for server in plan.servers}
-    return Site(plan, uuids, _listener(plan), ssh_key)
+    return Site(plan, uuids, _listener(plan), config)
 
 
 def _refuse(faults: Iterator[Fault]) -> None:

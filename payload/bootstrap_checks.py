@@ -29,7 +29,6 @@ MACHINE_CONFIGS = ("/opt/openshift/manifests/*.y*ml", "/opt/openshift/openshift/
 TLS = "/opt/openshift/tls"
 ROOT_CA = f"{TLS}/root-ca.crt"
 LB_SIGNER = f"{TLS}/kube-apiserver-lb-signer.crt"
-UNITS = "/etc/systemd/system"
 IRONIC_QUADLETS = "/etc/containers/systemd/ironic*.container"
 
 
@@ -37,14 +36,16 @@ class _PlatformStatus(Model):
     type: str
 
 
-class _InfrastructureStatus(Model):
+class InfrastructureStatus(Model):
+    """The platform of the payload's cluster, and the URLs of its API."""
+
     platform: _PlatformStatus = Field(alias="platformStatus")
     internal_url: str = Field(alias="apiServerInternalURI")
     url: str = Field(alias="apiServerURL")
 
 
 class _Infrastructure(Model):
-    status: _InfrastructureStatus
+    status: InfrastructureStatus
 
 
 def check_target(where: Path, config: IgnitionFile) -> None:
@@ -58,13 +59,29 @@ def check_target(where: Path, config: IgnitionFile) -> None:
         raise PayloadError(what, where=str(where), fix="generate it with `openshift-install create ignition-configs`")
 
 
-def check_platform(where: Path, config: IgnitionFile, domain: str) -> None:
+def read_status(where: Path, config: IgnitionFile) -> InfrastructureStatus:
+    """Return the status in the payload's infrastructure manifest.
+
+    Raises:
+        PayloadError: The manifest is missing, or cannot be read.
+    """
+    text = data_of(where, PLATFORM_MANIFEST, config.contents(PLATFORM_MANIFEST).get(PLATFORM_MANIFEST))
+    try:
+        return _Infrastructure.model_validate(yaml.safe_load(text)).status
+    except ValidationError as error:
+        why = first_reason(error)
+    except (yaml.YAMLError, ValueError):
+        why = "not YAML"
+    what = f"{PLATFORM_MANIFEST} in it is not an infrastructure manifest ({why})"
+    raise PayloadError(what, where=str(where), fix=TAKE)
+
+
+def check_platform(where: Path, config: IgnitionFile, status: InfrastructureStatus, domain: str) -> None:
     """Check for platform None, no Ironic and this cluster's names.
 
     Raises:
         PayloadError: The first fault only: all have one cause.
     """
-    status = _infrastructure(where, config).status
     if status.platform.type != "None":
         what = f"generated for platform {status.platform.type}, not for None"
         raise PayloadError(what, where=str(where), fix=GENERATE)
@@ -106,7 +123,7 @@ def check_paths(where: Path, config: IgnitionFile, ours: Collection[str]) -> Non
         PayloadError: It has.
     """
     writers = {
-        **{path: "" for path in _paths(config)},
+        **dict.fromkeys(config.paths, ""),
         **{path: f" (in {manifest})" for manifest, path in _machine_config_paths(where, config)},
     }
     if both := [f"{path}{writers[path]}" for path in sorted(writers) if path in ours]:
@@ -115,15 +132,26 @@ def check_paths(where: Path, config: IgnitionFile, ours: Collection[str]) -> Non
         raise PayloadError(what, where=str(where), fix=fix)
 
 
-def check_certificates(where: Path, config: IgnitionFile, now: datetime) -> Certificates:
+def read_certificates(where: Path, config: IgnitionFile) -> dict[str, Certificates]:
+    """Return the certificates of each file that has some, by path.
+
+    Raises:
+        PayloadError: A file cannot be read, or there is no root CA.
+    """
+    pems = {path: data_of(where, path, each) for path, each in config.contents(f"{TLS}/*.crt").items()}
+    # Skip empty files, which the installer writes if there is no trust bundle.
+    found = {path: certificates_in(where, path, pem) for path, pem in pems.items() if pem.strip()}
+    if ROOT_CA not in found:
+        raise PayloadError(f"no {ROOT_CA} in it", where=str(where), fix=TAKE)
+    return found
+
+
+def check_validity(where: Path, found: Mapping[str, Certificates], now: datetime) -> Certificates:
     """Check that all certificates are valid now, and return the root CA.
 
     Raises:
-        PayloadError: One has expired, is not valid yet, or cannot be read; or there is no root CA.
+        PayloadError: One has expired, or is not valid yet.
     """
-    found = _certificates(where, config)
-    if ROOT_CA not in found:
-        raise PayloadError(f"no {ROOT_CA} in it", where=str(where), fix=TAKE)
     path, ends = min(_times(found, lambda each: each.not_valid_after_utc), key=lambda each: each[1])
     if ends < now:
         what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
@@ -137,13 +165,12 @@ def check_certificates(where: Path, config: IgnitionFile, now: datetime) -> Cert
     return found[ROOT_CA]
 
 
-def check_issuers(where: Path, config: IgnitionFile) -> None:
+def check_issuers(where: Path, found: Mapping[str, Certificates], status: InfrastructureStatus) -> None:
     """Check that the API's and the config server's certificates are of the CAs that their clients trust.
 
     Raises:
         PayloadError: One is of another CA, or for other names.
     """
-    found, status = _certificates(where, config), _infrastructure(where, config).status
     for name, signer, url in (
         ("machine-config-server", ROOT_CA, status.internal_url),
         ("kube-apiserver-lb-server", LB_SIGNER, status.url),
@@ -160,23 +187,6 @@ def check_issuers(where: Path, config: IgnitionFile) -> None:
             raise PayloadError(what, where=str(where), fix=TAKE)
 
 
-def _infrastructure(where: Path, config: IgnitionFile) -> _Infrastructure:
-    text = data_of(where, PLATFORM_MANIFEST, config.contents(PLATFORM_MANIFEST).get(PLATFORM_MANIFEST))
-    try:
-        return _Infrastructure.model_validate(yaml.safe_load(text))
-    except ValidationError as error:
-        why = first_reason(error)
-    except (yaml.YAMLError, ValueError):
-        why = "not YAML"
-    what = f"{PLATFORM_MANIFEST} in it is not an infrastructure manifest ({why})"
-    raise PayloadError(what, where=str(where), fix=TAKE)
-
-
-def _paths(config: IgnitionFile) -> list[str]:
-    units = [f"{UNITS}/{unit.name}" for unit in config.systemd.units]
-    return [*(file.path for file in config.storage.files), *units]
-
-
 def _machine_config_paths(where: Path, config: IgnitionFile) -> Iterator[tuple[str, str]]:
     for pattern in MACHINE_CONFIGS:
         for manifest, content in config.contents(pattern).items():
@@ -186,25 +196,18 @@ def _machine_config_paths(where: Path, config: IgnitionFile) -> Iterator[tuple[s
                 continue  # not for this program to judge
             for each in documents:
                 if isinstance(each, dict) and each.get("kind") == "MachineConfig":
-                    yield from ((manifest, path) for path in _paths(_ignition_of(where, manifest, each)))
+                    yield from ((manifest, path) for path in _paths_in(where, manifest, each))
 
 
-def _ignition_of(where: Path, manifest: str, machine_config: Mapping[str, Any]) -> IgnitionFile:
+def _paths_in(where: Path, manifest: str, machine_config: Mapping[str, Any]) -> list[str]:
+    """Return the paths that a MachineConfig writes: none if it sets only, for example, kernel arguments."""
     try:
-        return IgnitionFile.model_validate((machine_config.get("spec") or {}).get("config") or _EMPTY)
+        ignition = (machine_config.get("spec") or {}).get("config")
+        return IgnitionFile.model_validate(ignition).paths if ignition else []
     except (ValidationError, AttributeError):
         what = f"{manifest} in it is not a MachineConfig of Ignition spec 3"
         fix = "correct that manifest, and generate the payload again"
         raise PayloadError(what, where=str(where), fix=fix) from None
-
-
-_EMPTY = {"ignition": {"version": "3.2.0"}}
-
-
-def _certificates(where: Path, config: IgnitionFile) -> dict[str, Certificates]:
-    pems = {path: data_of(where, path, each) for path, each in config.contents(f"{TLS}/*.crt").items()}
-    # Skip empty files, which the installer writes if there is no trust bundle.
-    return {path: certificates_in(where, path, pem) for path, pem in pems.items() if pem.strip()}
 
 
 def _times(found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from payload.bootstrap_checks import (
-    check_certificates,
     check_issuers,
     check_paths,
     check_platform,
     check_target,
     check_topology,
+    check_validity,
+    read_certificates,
+    read_status,
 )
 from payload.pem import Certificates
 from payload.reading import (
@@ -51,7 +53,7 @@ def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:
         PayloadError: As `read_payload`; or a certificate has expired.
     """
     content, where = read_payload(stack, "bootstrap", sha256), payload_folder(stack) / "bootstrap.ign"
-    check_certificates(where, parse_ignition(where, content), now)
+    check_validity(where, read_certificates(where, parse_ignition(where, content)), now)
     return content
 
 
@@ -71,9 +73,20 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
         try:
             return check(*args)
         except PayloadError as error:
-            if error.fault not in found:  # two checks may read one broken file
-                found.append(error.fault)
+            found.append(error.fault)
             return None
+
+    def bootstrap_root(where: Path, config: IgnitionFile) -> Certificates | None:
+        holds(check_target, where, config)
+        if status := holds(read_status, where, config):
+            holds(check_platform, where, config, status, expected.domain)
+        holds(check_topology, where, config, expected.topology)
+        holds(check_paths, where, config, expected.paths)
+        certificates = holds(read_certificates, where, config)
+        root = holds(check_validity, where, certificates, now) if certificates else None
+        if root and status:
+            holds(check_issuers, where, certificates, status)
+        return root
 
     for name, content in contents.items():
         where = folder / f"{name}.ign"
@@ -81,13 +94,7 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
         if config is None:
             continue
         if name == "bootstrap":
-            holds(check_target, where, config)
-            holds(check_platform, where, config, expected.domain)
-            holds(check_topology, where, config, expected.topology)
-            holds(check_paths, where, config, expected.paths)
-            root = holds(check_certificates, where, config, now)
-            if root is not None:
-                holds(check_issuers, where, config)
+            root = bootstrap_root(where, config)
         else:
             holds(_check_source, where, config, expected.domain)
             root = holds(authority_of, where, config)
@@ -101,7 +108,7 @@ def _readable(where: Path, content: bytes) -> IgnitionFile:
     """Return a config that Ignition can apply as a whole: on the machine, nobody would see its refusal."""
     config = parse_ignition(where, content)
     if config.ignition.config.replace is not None:
-        what = "ignition.config.replace drops all other files, ours too"
+        what = "ignition.config.replace drops all other files, this program's too"
         raise PayloadError(what, where=str(where), fix=TAKE)
     for file in config.storage.files:
         if (file.contents.source or "").startswith("data:"):

@@ -22,6 +22,8 @@ TAKE = "take the file that openshift-install wrote"
 GENERATE = "generate it with `okd-baremetal payload-config` of this stack's install-config.yaml"
 CONFIG_PORT = 22623
 """Port of the config server, from which a machine fetches its Ignition on first boot."""
+UNITS = "/etc/systemd/system"
+"""The folder to which Ignition writes units."""
 _SPEC_3 = re.compile(r"3\.[0-6]\.0")  # Ignition 2.26 reads 3.6.0 at most; the installer writes 3.2.0
 
 
@@ -90,6 +92,11 @@ class IgnitionFile(Model):
     ignition: _Ignition
     storage: _Storage = _Storage()
     systemd: _Systemd = _Systemd()
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths of all files and units that the config writes."""
+        return [*(file.path for file in self.storage.files), *(f"{UNITS}/{unit.name}" for unit in self.systemd.units)]
 
     def contents(self, pattern: str) -> dict[str, Content]:
         """Return the contents of the files whose path matches `pattern`, by path."""

@@ -1,4 +1,4 @@
-"""`okd-baremetal …` as an operator, an editor or CI calls it: in this process, or for what only one shows, as one."""
+"""Run `okd-baremetal …` as an operator, an editor or CI does: in this process, or as a process of its own."""
 
 import io
 import os
@@ -16,7 +16,7 @@ COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 
 
 def run(*words: object, folder: Path = ROOT, given: str = "", **environment: str) -> CompletedProcess[str]:
-    """What a command prints, and its exit code, with this on standard input."""
+    """Run a command in this process, with `given` on standard input; return its output and exit code."""
     arguments, out, err = [str(word) for word in words], io.StringIO(), io.StringIO()
     with (
         patch("sys.stdin", io.StringIO(given)),
@@ -33,7 +33,7 @@ def run(*words: object, folder: Path = ROOT, given: str = "", **environment: str
 
 
 def run_process(*words: object, **environment: str) -> CompletedProcess[str]:
-    """The same by a process."""
+    """Run a command as a process of its own; return its output and exit code."""
     arguments = [str(word) for word in words]
     done = subprocess.run(
         [*COMMAND, *arguments],

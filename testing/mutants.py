@@ -168,7 +168,7 @@ def copy_checkout(folder: Path) -> Path:
 
 def run_pytest(copy: Path, *words: str) -> tuple[int, str]:
     """Run pytest in a copy, and return its exit code and output."""
-    # A folder of its own for what tests write: else each run looks after those that all others have left in /tmp.
+    # Its own folder for what tests write: otherwise, each run tidies the folders that all earlier ones left in /tmp.
     own = f"--basetemp={copy}.tmp"
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", own, *words]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

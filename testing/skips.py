@@ -1,4 +1,4 @@
-"""For what a test may skip: what its machine cannot have. Any other skip fails, since `make test` fetches all else.
+"""The only reasons for which a test may skip. Any other skip fails: `make test` fetches all that a machine can have.
 
 A plugin of pytest, which tests/conftest.py loads.
 """
@@ -17,13 +17,13 @@ R = TypeVar("R", pytest.TestReport, pytest.CollectReport)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Of a part of a test."""
+    """Judge a skip in the set-up, call or teardown of a test."""
     return _judged((yield))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Of a file."""
+    """Judge a skip of a whole file."""
     return _judged((yield))
 
 

@@ -1,4 +1,4 @@
-"""How tests of all tiers run beside each other: a plugin of pytest and xdist, which tests/conftest.py loads."""
+"""Run the tests of all tiers beside each other: a plugin of pytest and xdist, which tests/conftest.py loads."""
 
 from collections import Counter
 
@@ -9,12 +9,12 @@ from xdist.scheduler import LoadScopeScheduling
 WAITING_S = {"e2e": 900, "wire": 300}
 """Time limits of the tiers that wait more than they work, for engines and machines."""
 TOGETHER = ("test_review.py",)
-"""Files whose tests share what takes long to make."""
+"""Files whose tests share a fixture that takes long to set up."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests that wait first, their tiers mixed: what works runs meanwhile."""
+    """Put the tests that wait first, their tiers mixed. The others run while these wait."""
     sizes, places = Counter(map(tier, items)), Counter[str]()
     order: dict[pytest.Item, float] = {}
     for item in items:
@@ -27,12 +27,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> "OneByOne":
-    """Give each worker its next test when it is done, also without `--dist`."""
+    """Return the scheduler, which applies without `--dist` too."""
     return OneByOne(config, log)
 
 
 def tier(item: pytest.Item) -> str:
-    """The folder of its file below tests/."""
+    """Return the name of the test's folder below tests/; empty if it is elsewhere."""
     return item.nodeid.split("/")[1] if item.nodeid.startswith("tests/") else ""
 
 

@@ -12,11 +12,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from pydantic import SecretBytes, SecretStr
 
+from assets.contract import UNITS
 from assets.ignition import SPEC, Config, File, Unit, User, pack
+from cluster.install_config import InstallConfig
 from cluster.plan import Intent
-from lab.inventory import Site
+from lab.inventory import REGISTRY, Site
 from lab.payload import ignition
 from lab.shell import LabError
 from lab.templates import render
@@ -30,10 +33,9 @@ _CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACE = "@PACKED@"
 _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
+_CLUSTER_CONFIG = "/opt/openshift/manifests/cluster-config.yaml"
 _ROOT_CA = "/opt/openshift/tls/root-ca.crt"
-_UNITS = "/etc/systemd/system"
 _ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
-_REGISTRY = "registry.lab.test"
 _NODE_IMAGE = ("node-image-overlay.target", "node-image-finish.service")
 
 
@@ -100,6 +102,7 @@ def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: 
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_ROOT_CA, root_ca),
         ignition.file(_MANIFEST, _text("infrastructure.yml.j2", plan=site.plan), 0o644),
+        ignition.file(_CLUSTER_CONFIG, _cluster_config(site.config), 0o644),
         _encapsulated("bootstrap-fips"),
         *_node_image(),
     )
@@ -130,6 +133,15 @@ def _worker(site: Site, router: Pair) -> str:
     return Config((*files, *once), (_unit("lab-router.service"), *pivot), _users(site)).to_json()
 
 
+def _cluster_config(config: InstallConfig) -> str:
+    """Return the ConfigMap that tells the cluster of what it was made: the install-config, without secrets."""
+    kept = {"base_domain", "metadata", "control_plane", "compute", "networking", "fips"}
+    text = yaml.safe_dump(config.model_dump(mode="json", by_alias=True, include=kept))
+    metadata = {"name": "cluster-config-v1", "namespace": "kube-system"}
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"install-config": text}}
+    return yaml.safe_dump(made)
+
+
 def _encapsulated(name: str) -> File:
     """What rhcos-fips reads in the initramfs: on a bootstrap it stays, on a node the first boot renames it."""
     spec = {"config": {"ignition": {"version": "3.1.0"}}, "kernelArguments": [], "fips": False}
@@ -143,22 +155,22 @@ def _node_image() -> tuple[File, ...]:
         _script("lab-pull.sh"),
         ignition.file(generator, _text("node-image-generator.sh"), 0o755),
         ignition.file(
-            f"{_UNITS}/node-image-pull.service", _text("node-image-pull.service.j2", registry=_REGISTRY), 0o644
+            f"{UNITS}/node-image-pull.service", _text("node-image-pull.service.j2", registry=REGISTRY), 0o644
         ),
-        *(ignition.file(f"{_UNITS}/{name}", _text(name), 0o644) for name in _NODE_IMAGE),
+        *(ignition.file(f"{UNITS}/{name}", _text(name), 0o644) for name in _NODE_IMAGE),
     )
 
 
 def _first_boot(role: str) -> tuple[tuple[File, ...], tuple[Unit, ...]]:
     """The files and units that make a node's first boot pivot and reboot."""
     name = "machine-config-daemon-firstboot.service"
-    unit = Unit(name, _text(f"{name}.j2", registry=_REGISTRY))
+    unit = Unit(name, _text(f"{name}.j2", registry=REGISTRY))
     return (_encapsulated(f"rendered-{role}"), _script("lab-pull.sh")), (unit,)
 
 
 def _users(site: Site) -> tuple[User, ...]:
     """Return CoreOS's own user. Like openshift-install, it gets all keys of the install-config as one text."""
-    return (User("core", (site.ssh_key,)),) if site.ssh_key else ()
+    return (User("core", (site.config.ssh_key,)),) if site.config.ssh_key else ()
 
 
 def _tls(authority: str, server: Pair) -> list[File]:

@@ -4,7 +4,7 @@ import contextlib
 from ipaddress import IPv4Address, IPv4Interface
 
 from cluster.plan import Intent
-from lab.inventory import STATIC, Site
+from lab.inventory import REGISTRY, STATIC, Site
 from lab.shell import LabError, run
 from lab.site.paths import DNS, NAMESPACE, RESOLV_CONF
 from lab.site.processes import Daemon, ancestors, end_process
@@ -83,17 +83,10 @@ def is_listening(protocol: str, address: IPv4Address, port: int) -> bool:
 
 
 def _dnsmasq_conf(plan: Intent) -> str:
-    network = provisioner_address(plan).network
+    own = provisioner_address(plan)
     reserved = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
-    values = {
-        "plan": plan,
-        "reserved": reserved,
-        "static": STATIC,
-        "network": network,
-        "state": DNS,
-        "address": provisioner_address(plan).ip,
-    }
-    return render("site/files/dnsmasq.conf.j2", **values)
+    values = {"plan": plan, "reserved": reserved, "static": STATIC, "registry": REGISTRY, "state": DNS}
+    return render("site/files/dnsmasq.conf.j2", network=own.network, address=own.ip, **values)
 
 
 def _ensure_bridge(name: str, address: IPv4Interface) -> None:

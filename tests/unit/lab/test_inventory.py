@@ -30,7 +30,7 @@ def test_the_site_is_read_from_the_rehearsals_stack() -> None:
     assert control_plane == ["okd-master-0", "okd-master-1", "okd-master-2"]
     assert (str(site.bmc.address), site.bmc.port, site.bmc.username) == ("172.22.0.1", 8443, "admin")
     assert site.bmc.password.get_secret_value() == "rehearsal-only"
-    assert site.ssh_key.startswith("ssh-ed25519 AAAA")
+    assert site.config.ssh_key.startswith("ssh-ed25519 AAAA")
 
 
 def test_a_servers_uuid_follows_from_its_name() -> None:

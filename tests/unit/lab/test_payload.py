@@ -14,7 +14,7 @@ from assets.render import render
 from lab.inventory import load_site
 from lab.payload import Payload, make_payload, write_payload
 from lab.shell import LabError
-from payload.bootstrap_checks import PLATFORM_MANIFEST, ROOT_CA
+from payload.bootstrap_checks import CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
 from testing.ignition_validate import validate
 
@@ -22,7 +22,8 @@ OURS = ("/etc/lab/", "/usr/local/bin/lab-")
 ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
 FIRST_BOOT = "machine-config-daemon-firstboot.service"
 REAL_NAMES = {
-    *(PLATFORM_MANIFEST, ROOT_CA, ENCAPSULATED, "/etc/systemd/system-generators/node-image-generator"),
+    *(CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA, ENCAPSULATED),
+    "/etc/systemd/system-generators/node-image-generator",
     *(f"/etc/systemd/system/node-image-{name}" for name in ("overlay.target", "pull.service", "finish.service")),
 }
 """Paths of a real payload that this one has too."""
@@ -84,6 +85,9 @@ def test_the_payload_passes_the_programs_checks(payload: Payload) -> None:
     plan = load_site().plan
     expected = Expected(plan.domain, plan.topology, render(plan).paths)
     assert check_payload(Path("payload"), contents, expected, datetime.now(UTC)) == []
+    other = replace(expected, topology={**plan.topology, "compute.replicas": "7"})
+    (fault,) = check_payload(Path("payload"), contents, other, datetime.now(UTC))
+    assert fault.what.endswith("made from another install-config: compute.replicas 2, not 7")
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:
@@ -135,8 +139,9 @@ def test_only_root_can_read_the_keys(payload: Payload, config: str) -> None:
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
 def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     site = load_site()
-    assert users(getattr(payload, config)) == [{"name": "core", "sshAuthorizedKeys": [site.ssh_key]}]
-    assert users(getattr(make_payload(replace(site, ssh_key="")), config)) == []
+    assert users(getattr(payload, config)) == [{"name": "core", "sshAuthorizedKeys": [site.config.ssh_key]}]
+    without = replace(site, config=site.config.model_copy(update={"ssh_key": ""}))
+    assert users(getattr(make_payload(without), config)) == []
 
 
 @pytest.mark.parametrize("config", [each.name for each in fields(Payload)])

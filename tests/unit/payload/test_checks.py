@@ -162,7 +162,7 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: f["master"]["ignition"]["config"].update(replace={"source": "data:,{}"}),
-        "master.ign: ignition.config.replace drops all other files, ours too", TAKE,
+        "master.ign: ignition.config.replace drops all other files, this program's too", TAKE,
         id="replaced",
     ),
     pytest.param(

@@ -1,8 +1,6 @@
 """BmcHost as a resource: its check without a BMC, its state, and BMCs that do not answer."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -43,6 +41,11 @@ RECORDED = {
     **{"uuid": "u", "serial": "SN-1", "model": "R650", "manufacturer": "Dell", "bios_version": "1.2"},
     **{"bmc_version": "7.10", "found": AS_FOUND},
 }
+CHANGES = [
+    pytest.param(lambda it: it.create(DEAD), id="create"),
+    pytest.param(lambda it: it.update("u", RECORDED, DEAD), id="update"),
+    pytest.param(lambda it: it.delete("u", RECORDED), id="delete"),
+]
 
 
 def test_the_spec_of_a_planned_server() -> None:
@@ -134,17 +137,10 @@ class TestUnreachable:
         assert line.startswith("m0: kept the recorded values: ")
         assert "connection refused" in line
 
-    @pytest.mark.parametrize(
-        "call",
-        [
-            pytest.param(lambda it: it.create(DEAD), id="create"),
-            pytest.param(lambda it: it.update("u", RECORDED, DEAD), id="update"),
-            pytest.param(lambda it: it.delete("u", RECORDED), id="delete"),
-        ],
-    )
-    def test_create_update_and_delete_fail_at_the_deadline(self, call: Callable[[BmcHostProvider], object]) -> None:
+    @pytest.mark.parametrize("act", CHANGES)
+    def test_create_update_and_delete_fail_at_the_deadline(self, act: Callable[[BmcHostProvider], object]) -> None:
         with pytest.raises(BmcTimeoutError, match="connection refused") as caught:
-            call(BmcHostProvider())
+            act(BmcHostProvider())
         assert "hidden" not in str(caught.value)
 
 
@@ -294,20 +290,11 @@ class TestInUse:
     """A BMC that another run works with at the same time."""
 
     @pytest.fixture(autouse=True)
-    def _another_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
-        monkeypatch.setattr(lock, "held", partial(lock.held, deadline_s=0))
+    def _another_run(self, own_locks: None) -> Iterator[None]:
         with lock.held("http://127.0.0.1:1/redfish/v1/Systems/m0"):
             yield
 
-    @pytest.mark.parametrize(
-        "act",
-        [
-            pytest.param(lambda it: it.create(DEAD), id="create"),
-            pytest.param(lambda it: it.update("u", RECORDED, DEAD), id="update"),
-            pytest.param(lambda it: it.delete("u", RECORDED), id="delete"),
-        ],
-    )
+    @pytest.mark.parametrize("act", CHANGES)
     def test_it_is_not_even_asked(self, act: Callable[[BmcHostProvider], object]) -> None:
         with pytest.raises(BusyError, match="another run has worked on it"):
             act(BmcHostProvider())

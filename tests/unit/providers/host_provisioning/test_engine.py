@@ -1,9 +1,8 @@
 """The installation of one host: evidence, convergence after a kill, deadlines."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 
 import pytest
 
@@ -15,58 +14,21 @@ from providers.base.errors import (
     BmcTransientError,
     ProvisioningError,
 )
-from providers.host_provisioning.engine import Installation, Target, World
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
+from tests.unit.providers.host_provisioning.rig import (
+    ANEW,
+    DEADLINE_S,
+    FROM_DISK,
+    INSERTED,
+    NAME,
+    Rig,
+    off_with,
+    running,
+)
 from wires.redfish.bmc import Identity, Power
 from wires.redfish.steps import run_steps
-
-NAME = "okd-master-0"
-INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
-ANEW = ["eject", f"insert {NAME}.iso"]
-FROM_DISK = ["eject", "override Hdd Once", "On"]
-DEADLINE_S = 3600
-ON_FROM_CD, ON_FROM_DISK = 2, 5  # among the writes
-
-
-class Rig:
-    """A server, a media server, and the installation of one host."""
-
-    def __init__(self, bmc: FakeBmc | None = None) -> None:
-        self.clock = bmc.clock if bmc else FakeClock()
-        self.bmc = bmc or FakeBmc(self.clock)
-        self.media = FakeMedia()
-        self.bmc.read_by_bmc = self.media.fetch
-        self.lines: list[str] = []
-
-    def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
-        world = World(self.bmc, self.clock, self.media, lambda _: self.bmc.is_up(), self.lines.append, nullcontext())
-        return Installation(Target(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
-
-    def run(self) -> Installation:
-        installation = self.installation()
-        run_steps(installation.run(), self.clock)
-        return installation
-
-    def is_installed(self) -> bool:
-        return self.bmc.state is Power.ON and self.bmc.image is None and self.bmc.booted_from == "disk"
-
-
-def off_with(image: str | None) -> Rig:
-    rig = Rig()
-    rig.bmc.image = image
-    return rig
-
-
-def running(image: str | None) -> Rig:
-    rig = Rig()
-    if image is None:
-        rig.bmc.run_from_disk()
-    else:
-        rig.bmc.run_from_media(image)
-    return rig
-
 
 OURS, OLDER = FakeMedia().url(NAME), FakeMedia().url(NAME, "cd" * 32)
 
@@ -155,83 +117,6 @@ def test_a_host_running_from_a_foreign_image_is_left_alone() -> None:
     with pytest.raises(BmcError, match=r"rescue\.iso.*Fix: eject that"):
         rig.run()
     assert rig.bmc.writes == []
-
-
-@pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
-def test_after_a_kill_between_any_two_steps_the_next_run_converges(sticky: bool) -> None:
-    total = sum(1 for _ in iterate(Rig(FakeBmc(FakeClock(), sticky=sticky))))
-    for steps in range(total + 1):
-        rig = Rig(FakeBmc(FakeClock(), sticky=sticky))
-        killed = rig.installation().run()
-        for seconds in islice(killed, steps):
-            rig.clock.sleep(seconds)
-        killed.close()
-        on_disk = rig.bmc.booted_from == "disk"
-        before = list(rig.bmc.writes)
-        rig.run()
-        assert rig.is_installed(), steps
-        assert rig.bmc.installs == 1 or not on_disk, "a booted disk is never installed again"
-        if on_disk:
-            assert rig.bmc.writes == before
-
-
-@pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
-@pytest.mark.parametrize("write", range(6), ids=["insert", "cd", "on", "eject", "hdd", "on-from-disk"])
-def test_after_a_kill_after_any_write_the_next_run_converges(write: int, sticky: bool) -> None:
-    rig = Rig(FakeBmc(FakeClock(), sticky=sticky))
-    rig.bmc.lost = lambda _: kill_at(rig, write)
-    with pytest.raises(KeyboardInterrupt):
-        rig.run()
-    rig.bmc.lost = lambda _: None
-    rig.clock.sleep(rig.bmc.change_s)
-    again = rig.run()
-    assert rig.is_installed()
-    # After a kill between the end of the installation and the first boot from disk, nothing shows that it is done.
-    assert rig.bmc.installs == (2 if write in (3, 4) else 1)
-    assert (again.iso_sha256 == "") is (write == ON_FROM_DISK)
-
-
-@pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
-@pytest.mark.parametrize("change_s", [0.5, 3, 8, 30], ids=str)
-def test_a_late_power_on_of_a_killed_run_is_harmless(change_s: float, sticky: bool) -> None:
-    rig = Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=change_s))
-    rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_DISK)
-    with pytest.raises(KeyboardInterrupt):
-        rig.run()
-    rig.bmc.lost = lambda _: None
-    rig.run()
-    assert rig.is_installed()
-
-
-@pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
-def test_an_installer_that_a_killed_run_started_late_is_stopped_and_started_anew(sticky: bool) -> None:
-    """It has lost its ISO by the eject of this run, and would never be done."""
-    rig = Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=0.5))
-    rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_CD)
-    with pytest.raises(KeyboardInterrupt):
-        rig.run()
-    rig.bmc.lost = lambda _: None
-    rig.bmc.writes.clear()
-    rig.media.makes = 1
-    rig.run()
-    again = [] if sticky else ["override Cd Once"]
-    assert rig.bmc.writes == ["eject", f"insert {NAME}.iso", "Off", *again, "On", *FROM_DISK]
-    assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
-
-
-@pytest.mark.parametrize("write", range(6), ids=["insert", "cd", "on", "eject", "hdd", "on-from-disk"])
-def test_a_write_whose_answer_was_lost_is_not_repeated(write: int) -> None:
-    rig = Rig()
-
-    def lose(_: str) -> None:
-        if len(rig.bmc.writes) == write + 1:
-            rig.bmc.lost = lambda _: None
-            raise BmcTransientError("the connection broke")
-
-    rig.bmc.lost = lose
-    rig.run()
-    assert rig.bmc.writes == [*INSERTED, "On", *FROM_DISK]
-    assert rig.bmc.installs == 1
 
 
 def in_no_hurry(rig: Rig, **seconds: float) -> Rig:
@@ -407,16 +292,3 @@ def test_progress_is_a_line_per_change_and_a_heartbeat() -> None:
     assert "s spent, 3," in beats[0]
     assert rig.lines[-1].startswith("installed; ")
     assert seconds["installing from ISO"] >= 300
-
-
-def iterate(rig: Rig) -> list[float]:
-    waits = []
-    for seconds in rig.installation().run():
-        waits.append(seconds)
-        rig.clock.sleep(seconds)
-    return waits
-
-
-def kill_at(rig: Rig, write: int) -> None:
-    if len(rig.bmc.writes) == write + 1:
-        raise KeyboardInterrupt

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +80,7 @@ class TestInUse:
     """A server that another run works on at the same time."""
 
     @pytest.fixture(autouse=True)
-    def _another_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
-        monkeypatch.setattr(lock, "held", partial(lock.held, deadline_s=0))
+    def _another_run(self, own_locks: None) -> Iterator[None]:
         with lock.held("http://127.0.0.1:1/redfish/v1/Systems/w0"):
             yield
 

@@ -1,7 +1,9 @@
 """Readiness of an API, by a real TLS server on loopback."""
 
 import logging
+import select
 import socket
+import struct
 import time
 
 import pytest
@@ -93,6 +95,23 @@ def test_a_closed_port_neither_connects_nor_is_ready() -> None:
         assert connect_problem(LOCAL, port) is None
     assert "refused" in str(connect_problem(LOCAL, port))
     assert not endpoint(port).is_ready(LOCAL)
+
+
+def test_a_peer_that_resets_the_connection_before_tls_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has just lost the VIP does so. Python leaves that socket open, see `filterwarnings`."""
+    with socket.create_server((LOCAL, 0)) as listener:
+        connect = socket.create_connection
+
+        def connect_to_be_reset(*_: object, **__: object) -> socket.socket:
+            connection = connect(listener.getsockname())
+            accepted, _ = listener.accept()
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            accepted.close()
+            select.select([connection], [], [], 3)
+            return connection
+
+        monkeypatch.setattr("urllib3.util.connection.create_connection", connect_to_be_reset)
+        assert str(endpoint(1).problem(LOCAL)).startswith("ConnectionResetError: ")
 
 
 def test_the_api_and_the_config_server_are_verified_by_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
