@@ -31,7 +31,7 @@ _GRUB_CORE_MODULES = [
 _GRUB_DISK_MODULES = ["linux", "relocator", "video", "video_fb", "vbe", "mmap", "boot", "priority_queue"]
 _GRUB_FIRST_SECTOR = _MIB_SECTORS
 _BOOT_FIRST_SECTOR = 2 * _MIB_SECTORS
-_BOOT_MIB = 40  # the initrd twice: coreos-installer copies it to append a keyfile
+_BOOT_MIB = 28  # the initrd twice: coreos-installer copies it to append a keyfile; 24 is too small for that
 _BIOS_BOOT_TYPE = "21686148-6449-6E6F-744E-656564454649"
 # Offsets of the next sector to load: in GRUB's boot sector (GRUB_BOOT_MACHINE_KERNEL_SECTOR), and in the first sector
 # of its core image (the first blocklist entry). grub-bios-setup would write them, but only into a block device.

@@ -41,6 +41,13 @@ class Stack:
             (self.project.parent / name).mkdir()
         self.run("stack", "init", STACK, quiet=True)
 
+    def copy(self) -> "Stack":
+        """Return a stack with the same program, config and state, in a folder below this one's."""
+        own, other = self.project.parent, Stack(self.project.parent / "copy" / self.project.name)
+        for name in (self.project.name, "state", "home"):
+            shutil.copytree(own / name, other.project.parent / name, symlinks=True)
+        return other
+
     def run(self, *words: str, quiet: bool = False) -> str:
         """Run a command that must succeed, and return its output.
 
