@@ -22,7 +22,7 @@ JOBS := $(shell nproc)
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal faults bench accept clean lock _lab _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal faults bench accept clean lock _tools _lab _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -44,14 +44,14 @@ fmt: setup ## Format the code and sort its imports
 	ruff format .
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
-test: check _coreos-installer _readers ## check, then all tiers of tests: unit, program, plugin, wire, end to end
+test: _tools check ## check, then all tiers of tests: unit, program, plugin, wire, end to end
 	$(PY) -m pytest -q -n 8 -m "not alone" tests
 	$(PY) -m pytest -q -m alone tests
 
-test-fast: setup _coreos-installer _readers ## The tiers unit, program and plugin, for the inner loop
+test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop
 	$(PY) -m pytest -q -n $(JOBS) tests/unit tests/program tests/plugin
 
-mutants: setup _readers ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
+mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants
 
 rehearsal: _lab ## Install a cluster on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
@@ -59,6 +59,11 @@ rehearsal: _lab ## Install a cluster on virtual machines, take it to production,
 
 faults: _lab ## Take a cluster to production through faults, on virtual machines, as root
 	$(PY) -m lab.rehearsal faults
+
+# What the tests need, all at once: one build after the other leaves a core idle.
+_tools:
+	@tools/packages
+	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl _coreos-installer _readers
 
 _lab:
 	@tools/packages $(wildcard lab/packages.txt)

@@ -8,27 +8,28 @@ from xdist.scheduler import LoadScopeScheduling
 
 WAITING_S = {"e2e": 900, "wire": 300}
 """Time limits of the tiers that wait more than they work, for engines and machines."""
-TOGETHER = ("test_review.py",)
-"""Files whose tests share a fixture that takes long to set up."""
+REVIEW = "tests/e2e/test_review.py"
+"""The one file of those tiers whose tests share a fixture that takes long to set up."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests that wait first, their tiers mixed. The others run while these wait."""
+    """Put the longest file first, then the tests that wait, their tiers mixed. The others run while these wait."""
     sizes, places = Counter(map(tier, items)), Counter[str]()
     order: dict[pytest.Item, float] = {}
     for item in items:
         name = tier(item)
         places[name] += 1
-        order[item] = places[name] / sizes[name] if name in WAITING_S else 2
+        order[item] = 0 if item.nodeid.startswith(REVIEW) else places[name] / sizes[name] if name in WAITING_S else 2
         if name in WAITING_S:
             item.add_marker(pytest.mark.timeout(WAITING_S[name]))
     items.sort(key=order.__getitem__)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> "OneByOne":
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> "InOrder":
     """Return the scheduler, which applies without `--dist` too."""
-    return OneByOne(config, log)
+    config.option.loadscopereorder = False
+    return InOrder(config, log)
 
 
 def tier(item: pytest.Item) -> str:
@@ -36,9 +37,13 @@ def tier(item: pytest.Item) -> str:
     return item.nodeid.split("/")[1] if item.nodeid.startswith("tests/") else ""
 
 
-class OneByOne(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands out single tests, but those of `TOGETHER` to one worker: `--dist loadgroup` has no effect on pytest 9."""
+class InOrder(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out, in the order above, single tests that wait, and whole files of the others: they share fixtures.
+
+    `--dist loadgroup` would, but xdist 3.8 does not group the node ids of pytest 9.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, _ = nodeid.partition("::")
-        return file if file.endswith(TOGETHER) else nodeid
+        waits = nodeid.startswith(tuple(f"tests/{name}/" for name in WAITING_S))
+        return nodeid if waits and file != REVIEW else file
