@@ -1,4 +1,4 @@
-"""The cache of base ISOs, each under its digest and downloaded once."""
+"""The cache of base images, each under its digest and downloaded once."""
 
 import hashlib
 import tempfile
@@ -13,18 +13,25 @@ from boot_media.tools import cache_dir
 from providers.base.errors import BootMediaError
 
 CHUNK = 1024 * 1024
+ISO_URL = "media.base_iso.url"
+"""The option that names the source of the base ISO."""
+DISK_SOURCE = "provisioner.base_image.source"
+"""The option that names the source of the bootstrap VM's base image."""
+NAMES = {ISO_URL: "base ISO", DISK_SOURCE: "base image"}
+"""What an operator calls the image of that option."""
 SCHEMES = ("https://", "http://", "file://")
 
 
 def base_path(sha256: str) -> Path:
-    """Return the path in the cache of the base ISO with that digest, whether it exists or not."""
+    """Return the path in the cache of the image with that digest, whether it exists or not."""
     return cache_dir() / "images" / sha256
 
 
-def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
-    """Return the path of the base ISO in the cache; download it if it is missing.
+def ensure_base(option: str, sha256: str, url: str, report: Callable[[str], None]) -> Path:
+    """Return the path of the image in the cache; download it if it is missing.
 
     Args:
+        option: The option that names its source: `ISO_URL` or `DISK_SOURCE`.
         sha256: Its digest, which is also its name in the cache.
         url: Its source (http, https or file). If empty, the cache must have it.
         report: Called with a line per 10 % of the download.
@@ -36,13 +43,14 @@ def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
     if path.exists():
         return path
     if not url:
-        raise BootMediaError("no such base ISO", where=str(path), fix="put it there, or set media.base_iso.url")
+        raise BootMediaError(f"no such {NAMES[option]}", where=str(path), fix=f"put it there, or set {option}")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
         try:
-            seen = _download(url, part, report)
+            seen = _download(option, url, part, report)
             if seen != sha256:
-                fix = f"set media.base_iso.sha256 to it if {url} has the right image; else correct media.base_iso.url"
+                pin = f"{option.rpartition('.')[0]}.sha256"
+                fix = f"set {pin} to it if {url} has the right image; else correct {option}"
                 raise BootMediaError(f"sha256 is {seen}, the stack wants {sha256}", where=url, fix=fix)
             Path(part.name).chmod(0o644)
             Path(part.name).replace(path)
@@ -51,12 +59,10 @@ def ensure_base(sha256: str, url: str, report: Callable[[str], None]) -> Path:
     return path
 
 
-def _download(url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
+def _download(option: str, url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
     """Copy `url` into `part`, and return its SHA-256."""
     if not url.startswith(SCHEMES):
-        raise BootMediaError(
-            "unknown scheme", where=url, fix=f"start media.base_iso.url with one of {', '.join(SCHEMES)}"
-        )
+        raise BootMediaError("unknown scheme", where=url, fix=f"start {option} with one of {', '.join(SCHEMES)}")
     digest, done, reported = hashlib.sha256(), 0, 0
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  (scheme checked above)
@@ -69,11 +75,9 @@ def _download(url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
                 done += len(chunk)
                 if total and done * 10 // total > reported:
                     reported = done * 10 // total
-                    report(f"base ISO: {done // CHUNK:,} of {total // CHUNK:,} MiB")
+                    report(f"{NAMES[option]}: {done // CHUNK:,} of {total // CHUNK:,} MiB")
     except (urllib.error.URLError, OSError) as error:
         what = f"cannot be downloaded ({getattr(error, 'reason', error)})"
-        raise BootMediaError(
-            what, where=url, fix="correct media.base_iso.url, or put the image into the cache"
-        ) from None
+        raise BootMediaError(what, where=url, fix=f"correct {option}, or put the image into the cache") from None
     part.flush()
     return digest.hexdigest()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from assets.ignition import compose, keyfiles_in, own_config
 from assets.render import render
-from boot_media.base_image import ensure_base
+from boot_media.base_image import ISO_URL, ensure_base
 from boot_media.iso import IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.command_line import GOOD, install_config, stack_file
@@ -69,7 +69,7 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
     pools = {server.role.pool for server in intent.servers}
     payload = {pool: read_payload(stack, pool, getattr(sources.payload, pool)) for pool in sorted(pools)}
     tool = find_coreos_installer()
-    path = ensure_base(base.sha256, base.url, lambda line: print(line, file=sys.stderr))
+    path = ensure_base(ISO_URL, base.sha256, base.url, lambda line: print(line, file=sys.stderr))
     with IsoMaker(path, base.sha256, tool) as maker:
         for server in intent.servers:
             iso = maker.make(

@@ -150,6 +150,11 @@ class BaseImage(Option):
     source: str = Field(pattern="^(/|https?://).", description="Path on this machine, or URL.")
     sha256: str = Field(pattern=SHA256)
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the source is a path, not a URL."""
+        return self.source.startswith("/")
+
     def volume(self, cluster: str) -> str:
         """Return the name of the image's volume. A changed image gets another volume."""
         return f"{cluster}-base-{self.sha256[:12]}.qcow2"

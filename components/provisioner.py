@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pulumi
 
+from boot_media.base_image import base_path
 from cluster.install_config.platform import DISABLED
 from cluster.options import BaseImage
 from cluster.plan import ClusterPlan
@@ -60,14 +61,17 @@ class Provisioner(Component):
         )
         # The volume's name contains the image's digest. Another image is therefore another resource, and Pulumi
         # deletes the old volume only after the VM has left it. A changed `source` of the same image is ignored:
-        # replacing the volume would remove it from under the VM.
+        # replacing the volume would remove it from under the VM. An upload that failed is the exception, which the
+        # engine calls "#initerror": the plugin cannot update a volume, and the stack would stay where it is.
+        kept = pulumi.ResourceOptions(ignore_changes=["source"], replace_on_changes=["#initerror"])
         libvirt.Volume(
             self.base.volume,
             name=self.base.volume,
             pool=pool.name,
-            source=image.source,
+            # The preflight has fetched a URL: an upload that is cut off would hang the plugin for ever.
+            source=image.source if image.is_local else str(base_path(image.sha256)),
             format="qcow2",
-            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(ignore_changes=["source"])),
+            opts=pulumi.ResourceOptions.merge(child, kept),
         )
         for name, bridge in _bridges(plan).items():
             libvirt.Network(

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Protocol, Self
 
 from assets.ignition import compose
-from boot_media.base_image import ensure_base
+from boot_media.base_image import ISO_URL, ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from payload.reading import read_payload
@@ -118,7 +118,7 @@ class IsoMedia:
         if not hasattr(self._own, "maker"):
             tool = find_coreos_installer()
             with self._first:  # the first thread downloads the base ISO, the others find it in the cache
-                base = ensure_base(recipe.base_sha256, recipe.base_url, self.report)
+                base = ensure_base(ISO_URL, recipe.base_sha256, recipe.base_url, self.report)
             self._own.maker = IsoMaker(base, recipe.base_sha256, tool)
             self._makers.append(self._own.maker)
         maker: IsoMaker = self._own.maker

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from boot_media.base_image import DISK_SOURCE, ISO_URL, NAMES
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.options import Phase
 from payload.checks import Expected, check_payload
@@ -35,7 +36,7 @@ def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verd
     if spec.phase is Phase.BOOTSTRAP:
         volumes = frozenset({spec.base_volume, *_own_volumes(spec)})
         try:
-            facts = probe.hypervisor(spec.libvirt_uri, None if spec.manage else spec.pool, volumes)
+            facts = probe.hypervisor(spec.libvirt_uri, spec.pool, volumes)
             notes += [*_host(spec, facts), *_storage(spec, probe, facts.pool)]
         except HypervisorError as error:
             notes += _no_libvirt(spec, error)
@@ -79,10 +80,9 @@ def _host(spec: ProvisionerPreflightSpec, facts: HostFacts) -> Iterator[Note]:
 
 
 def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool | None) -> Iterator[Note]:
-    if spec.manage:
-        yield Unseen(f"room in pool {spec.pool}: this run creates it (provisioner.manage)")
-        return
-    if pool is None:
+    if pool is None and spec.manage:
+        yield from _pool_to_come(spec, probe)
+    elif pool is None:
         yield Fault(
             f"pool {spec.pool}",
             "missing",
@@ -92,21 +92,35 @@ def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool
     elif not pool.active:
         yield Fault(f"pool {spec.pool}", "not active", f"`{_virsh(spec)} pool-start {spec.pool}`")
     else:
-        yield from _room(spec, pool)
-        yield from _base_volume(spec, probe, pool)
+        own = sum(pool.volumes[name].allocation for name in _own_volumes(spec) if name in pool.volumes)
+        yield from _room(spec, pool.free + own, pool.path)
+        if not spec.manage:
+            yield from _base_volume(spec, probe, pool)
         return
-    yield Unseen(f"base volume {spec.base_volume} and room: both are in pool {spec.pool}")
+    if not spec.manage:
+        yield Unseen(f"base volume {spec.base_volume} and room: both are in pool {spec.pool}")
 
 
-def _room(spec: ProvisionerPreflightSpec, pool: Pool) -> Iterator[Note]:
-    own = sum(pool.volumes[name].allocation for name in _own_volumes(spec) if name in pool.volumes)
+def _pool_to_come(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
+    """Judge the folder of a pool that the run creates: libvirt keeps the pool even if it cannot make the folder."""
+    if not _is_local(spec):
+        yield Unseen(f"room for pool {spec.pool}: it will be {_on_host(spec).strip()}")
+        return
+    try:
+        yield from _room(spec, probe.free(Path(spec.pool_path)), spec.pool_path)
+    except OSError as error:
+        what = f"{error.filename} is in the way ({error.strerror})"
+        yield Fault(f"provisioner.pool_path {spec.pool_path}", what, "remove it, or name another folder")
+
+
+def _room(spec: ProvisionerPreflightSpec, free: int, path: str) -> Iterator[Note]:
     wanted = spec.disk_gib * GIB + IGNITION_ROOM
-    if (free := pool.free + own) < wanted:
+    if free < wanted:
         yield Fault(
             f"pool {spec.pool}",
             f"{free / GIB:.2f} GiB free, {wanted / GIB:.2f} GiB wanted: bootstrap.disk_gib is {spec.disk_gib}, "
             "and Ignition",
-            f"free space on the file system of {pool.path}{_on_host(spec)}, or lower bootstrap.disk_gib",
+            f"free space on the file system of {path}{_on_host(spec)}, or lower bootstrap.disk_gib",
         )
 
 
@@ -144,10 +158,10 @@ def _image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
     if not spec.manage:
         return
     if spec.image_source.startswith("/"):
-        where, path = f"provisioner.base_image.source {spec.image_source}", Path(spec.image_source)
+        where, path = f"{DISK_SOURCE} {spec.image_source}", Path(spec.image_source)
         yield from _digest(probe, where, path, spec.image_sha256, "provisioner.base_image.sha256")
     else:
-        yield Unseen("provisioner.base_image: source is a URL, fetched later in this run")
+        yield from _cached(probe, spec.image_sha256, DISK_SOURCE, spec.image_source, "once all else is ready")
 
 
 def _bridges(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
@@ -186,23 +200,27 @@ def _coreos_installer(probe: ProvisionerProbe) -> Iterator[Note]:
 
 
 def _base_iso(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
-    path = probe.base_iso(spec.base_iso_sha256)
+    yield from _cached(probe, spec.base_iso_sha256, ISO_URL, spec.base_iso_url, "when a server is installed")
+
+
+def _cached(probe: ProvisionerProbe, sha256: str, option: str, url: str, when: str) -> Iterator[Note]:
+    """Judge an image of the cache, or its URL, which this run fetches at that time."""
+    where, path, (parent, _, _) = NAMES[option], probe.cached(sha256), option.rpartition(".")
     try:
         seen = probe.sha256(path)
     except FileNotFoundError:
-        if spec.base_iso_url:
-            yield Unseen("base ISO: not in the cache; media.base_iso.url is fetched when a server is installed")
+        if url:
+            yield Unseen(f"{where}: not in the cache; {option} is fetched {when}")
         else:
-            fix = f"`cp <live ISO> {path}`, or `pulumi config set --path media.base_iso.url <its URL>`"
-            yield Fault("base ISO", f"{path} is missing", fix)
+            fix = f"`cp <live ISO> {path}`, or `pulumi config set --path {option} <its URL>`"
+            yield Fault(where, f"{path} is missing", fix)
     except OSError as error:
-        yield _unreadable("base ISO", path, error)
+        yield _unreadable(where, path, error)
     else:
-        if seen != spec.base_iso_sha256:
-            what = f"sha256 is {seen}, media.base_iso.sha256 wants the one in its name"
-            yield Fault(
-                f"base ISO {path}", what, f"`rm {path}`, then put the right one there, or set media.base_iso.url"
-            )
+        if seen != sha256:
+            what = f"sha256 is {seen}, {parent}.sha256 wants the one in its name"
+            fix = f"`rm {path}`, then put the right one there, or set {option}"
+            yield Fault(f"{where} {path}", what, fix)
 
 
 def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:

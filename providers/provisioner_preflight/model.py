@@ -42,12 +42,19 @@ class ProvisionerPreflightSpec(Spec):
     disk_gib: int
     manage: bool
     """If true, the same run creates pool and base volume later, from `image_source`."""
+    pool_path: str = ""
+    """The folder of a pool that the same run creates."""
     image_source: str
     image_sha256: str
     media_address: str
     media_port: int
     base_iso_sha256: str
     base_iso_url: str
+
+    @property
+    def fetches_image(self) -> bool:
+        """Whether the bootstrap VM's base image comes from a URL: pulumi-libvirt gets a file of the cache."""
+        return self.manage and self.phase is Phase.BOOTSTRAP and not self.image_source.startswith("/")
 
     @classmethod
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
@@ -70,6 +77,7 @@ class ProvisionerPreflightSpec(Spec):
             base_sha256=options.bootstrap.base_sha256,
             disk_gib=options.bootstrap.disk_gib,
             manage=options.provisioner.manage,
+            pool_path=options.provisioner.pool_path if options.provisioner.manage else "",
             image_source=image.source if image else "",
             image_sha256=image.sha256 if image else "",
             media_address=str(options.media.address or ""),
@@ -128,8 +136,16 @@ class ProvisionerProbe(Protocol):
         """
         ...
 
-    def base_iso(self, sha256: str) -> Path:
-        """Return the path of the base ISO in the cache, whether or not it exists."""
+    def cached(self, sha256: str) -> Path:
+        """Return the path of a base image in the cache, whether or not it exists."""
+        ...
+
+    def free(self, path: Path) -> int:
+        """Return the free bytes of the file system on which a folder is, or will be made.
+
+        Raises:
+            OSError: The folder cannot be made there.
+        """
         ...
 
     def coreos_installer(self) -> Tool | None:

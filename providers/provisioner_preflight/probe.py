@@ -1,7 +1,9 @@
 """Probes this host (sockets, /sys, files, coreos-installer, libvirt), and changes nothing."""
 
+import errno
 import hashlib
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -84,9 +86,16 @@ class LocalProbe:
             fresh.replace(remembered)
         return digest
 
-    def base_iso(self, sha256: str) -> Path:
+    def cached(self, sha256: str) -> Path:
         """See `ProvisionerProbe`."""
         return base_path(sha256)
+
+    def free(self, path: Path) -> int:
+        """See `ProvisionerProbe`."""
+        there = next(each for each in (path, *path.parents) if each.exists())
+        if not there.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+        return shutil.disk_usage(there).free
 
     def coreos_installer(self) -> Tool | None:
         """See `ProvisionerProbe`."""

@@ -1,5 +1,6 @@
 """Pulumi's calls for `ProvisionerPreflight`."""
 
+from boot_media.base_image import DISK_SOURCE, ensure_base
 from providers.base.dynamic import Provider
 from providers.base.plugin import row, warnings
 from providers.base.spec import Outs
@@ -18,7 +19,7 @@ class ProvisionerPreflightOuts(Outs):
 
 
 class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, ProvisionerPreflightOuts]):
-    """Create and update probe and judge, read probes and warns, delete does nothing."""
+    """Create and update probe, judge and fetch the base image, read probes and warns, delete does nothing."""
 
     def _create(self, spec: ProvisionerPreflightSpec) -> tuple[str, ProvisionerPreflightOuts]:
         return "provisioner", _judged(spec)
@@ -40,6 +41,8 @@ def _judged(spec: ProvisionerPreflightSpec) -> ProvisionerPreflightOuts:
     verdict, facts = judge(spec, LocalProbe(row(spec.urn)))
     verdict.refuse()
     verdict.report(warnings(spec.urn), row(spec.urn))
+    if spec.fetches_image:
+        ensure_base(DISK_SOURCE, spec.image_sha256, spec.image_source, row(spec.urn))
     return ProvisionerPreflightOuts(
         libvirt_version=dotted(facts.version) if facts else None,
         kvm=facts.kvm if facts else None,

@@ -43,6 +43,7 @@ MANAGED: dict[str, Any] = {
     "manage": True,
     "base_volume": "",
     "base_sha256": "",
+    "pool_path": "/srv/okd",
     "image_source": IMAGE,
     "image_sha256": "e4",
 }
@@ -63,6 +64,8 @@ class World:
     bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": AT_WORK})
     files: dict[str, str | int] = field(default_factory=lambda: {BASE: "b0", ISO: "d3", IMAGE: "e4"})
     """Digest by path, or the errno of a read."""
+    room: int | OSError = 32 * GIB + IGNITION_ROOM
+    """Free bytes where a pool will be made."""
     tool: Tool | None = field(default_factory=lambda: Tool(path=Path("/bin/tool"), version=COREOS_INSTALLER_VERSION))
     port: int = 0
     """The errno of listening; 0 for success."""
@@ -90,8 +93,13 @@ class World:
             raise OSError(found, os.strerror(found))
         return found
 
-    def base_iso(self, sha256: str) -> Path:
-        return Path(ISO)
+    def cached(self, sha256: str) -> Path:
+        return Path({"d3": ISO}.get(sha256, f"/cache/{sha256}"))
+
+    def free(self, path: Path) -> int:
+        if isinstance(self.room, OSError):
+            raise self.room
+        return self.room
 
     def coreos_installer(self) -> Tool | None:
         return self.tool

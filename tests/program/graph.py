@@ -63,6 +63,7 @@ class Declared:
     provider: str
     """URN and id of an explicit provider."""
     ignores: frozenset[str]
+    replaced_on: frozenset[str]
     """Inputs whose changes are ignored."""
     goes_first: bool
     """Whether the old resource is deleted before its replacement is created."""
@@ -105,6 +106,7 @@ class Monitor(mocks.MockMonitor):
                 protect=request.protect,
                 provider=request.provider,
                 ignores=frozenset(request.ignoreChanges),
+                replaced_on=frozenset(request.replaceOnChanges),
                 goes_first=request.deleteBeforeReplace,
             )
         )

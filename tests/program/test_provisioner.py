@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from boot_media.base_image import base_path
 from cluster.plan.model import Provisioning
 from components.provisioner import Provisioner, ProvisionerArgs
 from testing import plans
@@ -79,7 +80,7 @@ def test_the_tokens_and_inputs_are_those_of_the_plugin(graphs: dict[str, Graph],
         POOL: ("libvirt:index/pool:Pool", {"name": "okd", "type": "dir", "target": {"path": "/srv/okd"}}),
         VOLUME: (
             "libvirt:index/volume:Volume",
-            {"name": VOLUME, "pool": "okd", "source": SOURCE, "format": "qcow2"},
+            {"name": VOLUME, "pool": "okd", "source": str(base_path(SHA256)), "format": "qcow2"},
         ),
         NETWORK: (
             "libvirt:index/network:Network",
@@ -125,7 +126,13 @@ def test_another_image_is_another_volume(bootstrap: Graph) -> None:
 def test_the_same_image_from_elsewhere_is_the_same_volume(bootstrap: Graph) -> None:
     changed = run(bootstrap, **managed(source="/srv/coreos-qemu.qcow2"))
     assert changed.resources.keys() == bootstrap.resources.keys()
+    assert changed.resources[VOLUME].inputs["source"] == "/srv/coreos-qemu.qcow2"
     assert changed.resources[VOLUME].ignores == {"source"}
+
+
+def test_a_volume_whose_upload_failed_is_made_anew(bootstrap: Graph) -> None:
+    """The plugin cannot update a volume. "#initerror" is the engine's name for a resource that was made in part."""
+    assert bootstrap.resources[VOLUME].replaced_on == {"#initerror"}
 
 
 def test_only_the_provisioner_imports_pulumi_libvirt() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from boot_media.base_image import base_path, ensure_base
+from boot_media.base_image import DISK_SOURCE, ISO_URL, base_path, ensure_base
 from providers.base.errors import BootMediaError
 
 CONTENT = b"iso" * 1_000_000
@@ -26,9 +26,9 @@ def source(tmp_path: Path) -> Path:
 
 def test_the_base_iso_is_downloaded_once(source: Path, tmp_path: Path) -> None:
     lines: list[str] = []
-    path = ensure_base(SHA256, source.as_uri(), lines.append)
+    path = ensure_base(ISO_URL, SHA256, source.as_uri(), lines.append)
     source.unlink()
-    assert ensure_base(SHA256, source.as_uri(), lines.append) == path
+    assert ensure_base(ISO_URL, SHA256, source.as_uri(), lines.append) == path
     assert path == base_path(SHA256) == tmp_path / "cache" / "okd-baremetal" / "images" / SHA256
     assert path.read_bytes() == CONTENT
     assert lines[-1] == "base ISO: 2 of 2 MiB"
@@ -36,7 +36,7 @@ def test_the_base_iso_is_downloaded_once(source: Path, tmp_path: Path) -> None:
 
 def test_a_download_with_another_digest_is_refused_and_not_kept(source: Path, tmp_path: Path) -> None:
     with pytest.raises(BootMediaError) as caught:
-        ensure_base("0" * 64, source.as_uri(), lambda _: None)
+        ensure_base(ISO_URL, "0" * 64, source.as_uri(), lambda _: None)
     assert str(caught.value) == (
         f"{source.as_uri()}: sha256 is {SHA256}, the stack wants {'0' * 64}. Fix: set media.base_iso.sha256 to it if "
         f"{source.as_uri()} has the right image; else correct media.base_iso.url"
@@ -44,12 +44,21 @@ def test_a_download_with_another_digest_is_refused_and_not_kept(source: Path, tm
     assert list((tmp_path / "cache" / "okd-baremetal" / "images").iterdir()) == []
 
 
+def test_a_refusal_names_the_options_of_the_image(source: Path) -> None:
+    with pytest.raises(BootMediaError) as caught:
+        ensure_base(DISK_SOURCE, "0" * 64, source.as_uri(), lambda _: None)
+    assert caught.value.fault.fix == (
+        f"set provisioner.base_image.sha256 to it if {source.as_uri()} has the right image; else correct "
+        "provisioner.base_image.source"
+    )
+
+
 @pytest.mark.parametrize(
     ("url", "message"),
     [
         (
             "",
-            r"/okd-baremetal/images/[0-9a-f]{64}: no such base ISO\. Fix: put it there, or set media\.base_iso\.url$",
+            r"/images/[0-9a-f]{64}: no such base ISO\. Fix: put it there, or set media\.base_iso\.url$",
         ),
         (
             "file:///none",
@@ -62,5 +71,5 @@ def test_a_download_with_another_digest_is_refused_and_not_kept(source: Path, tm
 )
 def test_a_failed_download_is_one_line(url: str, message: str) -> None:
     with pytest.raises(BootMediaError, match=message) as caught:
-        ensure_base(SHA256, url, lambda _: None)
+        ensure_base(ISO_URL, SHA256, url, lambda _: None)
     assert "\n" not in str(caught.value)

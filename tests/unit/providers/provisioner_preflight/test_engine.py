@@ -217,12 +217,17 @@ def test_each_finding_is_one_line_with_its_fix(
             id="web-server",
         ),
         pytest.param(
-            MANAGED | {"image_source": "https://mirror/x"}, {"files": files(image=errno.ENOENT)},
-            [
-                "room in pool default: this run creates it (provisioner.manage)",
-                "provisioner.base_image: source is a URL, fetched later in this run",
-            ],
+            MANAGED | {"image_source": "https://mirror/x"}, {},
+            ["base image: not in the cache; provisioner.base_image.source is fetched once all else is ready"],
             id="managed-by-url",
+        ),
+        pytest.param(
+            MANAGED | {"libvirt_uri": SSH}, {"host": replace(HOST, pool=None), "bridges": {}},
+            [
+                "room for pool default: it will be on kvm.example.com",
+                "bridge baremetal (platform.baremetal.externalBridge): it is on kvm.example.com",
+            ],
+            id="managed-elsewhere",
         ),
     ],
 )  # fmt: skip
@@ -286,12 +291,60 @@ def test_space_that_the_vm_already_uses_counts_as_free() -> None:
     assert len(seen(host=with_pool(free=POOL.free - 2 * GIB - 1, volumes=little.pool.volumes)).faults) == 1  # type: ignore[union-attr]
 
 
-def test_a_managed_pool_is_not_probed() -> None:
-    world = World(host=replace(HOST, pool=None))
-    verdict, _ = judge(spec_with(**MANAGED), world)
-    verdict.refuse()
-    ((_, pool, _),) = world.asked
-    assert pool is None
+@pytest.mark.parametrize(
+    ("world", "lines"),
+    [
+        pytest.param({}, [], id="room"),
+        pytest.param(
+            {"room": 32 * GIB},
+            [
+                "pool default: 32.00 GiB free, 32.02 GiB wanted: bootstrap.disk_gib is 32, and Ignition. Fix: free "
+                "space on the file system of /srv/okd, or lower bootstrap.disk_gib"
+            ],
+            id="no-room",
+        ),
+        pytest.param(
+            {"room": NotADirectoryError(errno.ENOTDIR, "Not a directory", "/srv")},
+            [
+                "provisioner.pool_path /srv/okd: /srv is in the way (Not a directory). Fix: remove it, or name "
+                "another folder"
+            ],
+            id="a-file-in-the-way",
+        ),
+    ],
+)
+def test_the_folder_of_a_managed_pool_must_have_room(world: dict[str, Any], lines: list[str]) -> None:
+    assert seen(MANAGED, host=replace(HOST, pool=None), **world).lines() == lines
+
+
+def test_a_managed_pool_that_exists_must_be_active_and_have_room() -> None:
+    """It is there from the second `up` on. The base volume in it is the program's own, and not probed."""
+    assert seen(MANAGED, host=with_pool(volumes={}), room=0).lines() == []
+    (line,) = seen(MANAGED, host=with_pool(active=False)).lines()
+    assert line == "pool default: not active. Fix: `virsh -c qemu:///system pool-start default`"
+
+
+@pytest.mark.parametrize(
+    ("spec", "fetches"),
+    [
+        pytest.param({"image_source": "https://mirror/x"}, True, id="url"),
+        pytest.param({}, False, id="path"),
+        pytest.param({"image_source": "https://mirror/x", "phase": "production"}, False, id="production"),
+        pytest.param({"image_source": "", "manage": False}, False, id="by-hand"),
+    ],
+)
+def test_only_a_managed_base_image_by_url_is_fetched(spec: dict[str, Any], fetches: bool) -> None:
+    assert spec_with(**{**MANAGED, **spec}).fetches_image is fetches
+
+
+def test_an_image_of_the_cache_has_the_digest_of_its_name() -> None:
+    by_url = MANAGED | {"image_source": "https://mirror/x", "image_sha256": "d3"}
+    assert seen(by_url).unseen == []
+    (line,) = seen(by_url | {"image_sha256": "e5"}, files=files() | {"/cache/e5": "e6"}).lines()
+    assert line == (
+        "base image /cache/e5: sha256 is e6, provisioner.base_image.sha256 wants the one in its name. Fix: "
+        "`rm /cache/e5`, then put the right one there, or set provisioner.base_image.source"
+    )
 
 
 def test_production_does_not_need_what_only_the_vm_needs() -> None:

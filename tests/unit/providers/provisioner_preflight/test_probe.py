@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import shutil
 import socket
 import threading
 from pathlib import Path
@@ -82,7 +83,22 @@ class TestDigest:
                 ask(image)
 
     def test_the_base_iso_is_found_in_the_download_cache(self, probe: LocalProbe) -> None:
-        assert probe.base_iso(SHA256) == base_path(SHA256) == cache_dir() / "images" / SHA256
+        assert probe.cached(SHA256) == base_path(SHA256) == cache_dir() / "images" / SHA256
+
+
+class TestFree:
+    """The room for a folder that libvirt will make."""
+
+    def test_it_is_that_of_the_nearest_folder_that_exists(self, probe: LocalProbe, tmp_path: Path) -> None:
+        seen = probe.free(tmp_path / "pools" / "okd")
+        assert abs(seen - shutil.disk_usage(tmp_path).free) < 2**30, "other processes write, too"
+        assert not (tmp_path / "pools").exists()
+
+    def test_a_file_in_the_way_is_named(self, probe: LocalProbe, tmp_path: Path) -> None:
+        (tmp_path / "pools").write_text("a file")
+        with pytest.raises(NotADirectoryError) as caught:
+            probe.free(tmp_path / "pools" / "okd")
+        assert caught.value.filename == str(tmp_path / "pools")
 
 
 class TestMediaPort:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from boot_media.base_image import base_path
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from payload.reading import payload_folder
 from providers.base.errors import PreflightError
@@ -108,13 +109,32 @@ def test_a_deletion_asks_nothing_so_that_a_machine_that_is_not_ready_hinders_no_
         ProvisionerPreflightProvider().read("provisioner", props)
 
 
-def test_libvirt_is_asked_in_phase_bootstrap(free: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def managed(free: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    """The inputs of phase bootstrap with libvirt's test driver, and a base image by its URL."""
+    image = tmp_path / "x.qcow2"
+    image.write_bytes(b"QFI")
     there = {"phase": "bootstrap", "libvirt_uri": "test:///default", "bridges": {}, "manage": True}
-    image = {"image_source": "https://mirror.example.com/x.qcow2"}
-    outs = created({**free, **there, **image})
+    digest = hashlib.sha256(image.read_bytes()).hexdigest()
+    return {**free, **there, "pool_path": str(tmp_path), "image_source": image.as_uri(), "image_sha256": digest}
+
+
+def test_libvirt_is_asked_in_phase_bootstrap(managed: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    outs = created(managed)
     assert tuple(map(int, outs["libvirt_version"].split("."))) >= (9, 0, 0)
     assert outs["kvm"] is False
     (warning,) = outs["warnings"]
     assert warning.startswith("bootstrap.emulated: ")
     assert f"okd-preflight: {warning}\n" in capfd.readouterr().err
-    assert len(outs["unseen"]) == 3
+    assert len(outs["unseen"]) == 2
+
+
+def test_the_base_image_of_a_url_is_fetched_once_all_else_is_ready(managed: dict[str, Any], tmp_path: Path) -> None:
+    """An upload by pulumi-libvirt that is cut off hangs `up` for ever, so the plugin gets a file."""
+    with pytest.raises(PreflightError, match="1 finding; nothing was touched"):
+        created({**managed, "disk_gib": 1e9})
+    assert not base_path(managed["image_sha256"]).exists()
+    created(managed)
+    assert base_path(managed["image_sha256"]).read_bytes() == b"QFI"
+    (tmp_path / "x.qcow2").unlink()
+    created(managed)
