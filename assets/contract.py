@@ -34,6 +34,9 @@ TRACK_FILE = f"{STATE}/release"
 UPSTREAMS = f"{RUN}/upstreams"
 """The site's DNS servers, in the format of resolv.conf."""
 
+IMAGES = f"{STATE}/images"
+"""The images of the services, one variable per line: what the machine found in the release image."""
+
 CHANNEL = "org.okd-baremetal.vip"
 """Name of the bootstrap VM's virtio-serial port."""
 

@@ -8,7 +8,7 @@ from assets import contract, keepalived
 from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, TMPFILES, UNITS
 from assets.file import Files, Folders, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
-from assets.services import COREDNS, HAPROXY, KEEPALIVED, command
+from assets.services import COREDNS, HAPROXY, KEEPALIVED, SERVICES, command, pull_secret, release
 from assets.templates import templates_in
 from cluster.plan import Intent, Role, Server
 from cluster.values.address import IPV4, IPV6, Address
@@ -67,6 +67,7 @@ def render_bootstrap(plan: Intent) -> Files:
         _script("bootstrap/okd-vip-channel.sh.j2", **channel),
         _unit("bootstrap/okd-vip-channel.service.j2"),
         _tmpfiles("bootstrap/okd-vip-channel.conf.j2"),
+        *_images(plan, bootstrap=True),
         *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
         *_dns(plan, bootstrap=True),
         _dhclient(plan),
@@ -85,6 +86,7 @@ def render_role(plan: Intent, role: Role) -> Files:
         *(keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
         _script("common/okd-check.sh"),
         *(_default_router(plan) if role is plan.ingress_role else ()),
+        *_images(plan, bootstrap=False),
         *_keepalived_service(plan, vips, bootstrap=False),
         *balancer,
         *_dns(plan, bootstrap=False),
@@ -111,12 +113,24 @@ def keepalived_conf(conf: Keepalived) -> RenderedFile:
     return _file(f"{CONF}/keepalived.conf", "common/keepalived.conf.j2", Reader.KEEPALIVED, conf=conf)
 
 
+def _images(plan: Intent, *, bootstrap: bool) -> Files:
+    """Render what asks the release for the services' images; nothing if the stack names them."""
+    if not (image := release(plan)):
+        return ()
+    unit = {"release": image, "pull_secret": pull_secret(bootstrap=bootstrap), "on_node": not bootstrap}
+    return (
+        _script("common/okd-images.sh.j2", services=SERVICES),
+        _unit("common/okd-images.service.j2", services=SERVICES, **unit),
+    )
+
+
 def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: bool) -> Files:
+    unit = {"vips": vips, "on_node": not bootstrap, "release": release(plan)}
     start = command(plan, KEEPALIVED, bootstrap=bootstrap)
     return (
         _script("common/okd-get-vip-subnet-cidr.sh"),
         _script("common/okd-keepalived.sh.j2"),
-        _unit("common/okd-keepalived.service.j2", vips=vips, command=start, on_node=not bootstrap),
+        _unit("common/okd-keepalived.service.j2", command=start, **unit),
         _dispatcher("common/okd-keepalived.j2", vips=vips),
     )
 
@@ -128,11 +142,12 @@ def _default_router(plan: Intent) -> Files:
 
 
 def _balancer(plan: Intent) -> Files:
+    unit = {"command": command(plan, HAPROXY, bootstrap=False), "release": release(plan)}
     vips = [{"protocol": "ip" if each.version == IPV4 else "ip6", "address": each} for each in plan.api.addresses]
     return (
         _file(f"{CONF}/haproxy.cfg", "control_plane/haproxy.cfg.j2", Reader.HAPROXY, servers=plan.control_plane),
         _file(f"{CONF}/haproxy.nft", "control_plane/haproxy.nft.j2", Reader.NFT, vips=vips),
-        _unit("control_plane/okd-haproxy.service.j2", command=command(plan, HAPROXY, bootstrap=False)),
+        _unit("control_plane/okd-haproxy.service.j2", **unit),
     )
 
 
@@ -151,6 +166,7 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
         "vip": plan.api.address,
         "domain": plan.domain,
         "on_node": not bootstrap,
+        "release": release(plan),
     }
     return (
         _file(f"{CONF}/Corefile", "common/Corefile.j2", Reader.COREDNS, **values),

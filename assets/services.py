@@ -14,15 +14,23 @@ class Service:
 
     name: str
     """Also the name of the program, and of the field of `Images`."""
+    in_release: str
+    """Name of its image in a release."""
     program: str
     """Path of the program in a machine's own image."""
     arguments: tuple[str, ...]
     container: tuple[str, ...]
     """Options of podman: capabilities, limits and volumes."""
 
+    @property
+    def variable(self) -> str:
+        """Name of the variable with its image in `contract.IMAGES`."""
+        return f"{self.name.upper()}_IMAGE"
+
 
 KEEPALIVED = Service(
     "keepalived",
+    "keepalived-ipfailover",
     "/usr/sbin/keepalived",
     ("--dont-fork", "--log-console", "--vrrp", f"--use-file={contract.KEEPALIVED_CONF}"),
     (
@@ -35,19 +43,33 @@ KEEPALIVED = Service(
 )
 HAPROXY = Service(
     "haproxy",
+    "haproxy-router",
     "/usr/sbin/haproxy",
     ("-W", "-db", "-f", f"{contract.CONF}/haproxy.cfg"),
     (f"--volume={contract.CONF}:{contract.CONF}:ro", "--ulimit=nofile=100000:100000"),
 )
 COREDNS = Service(
     "coredns",
+    "coredns",
     "/usr/bin/coredns",
     ("-conf", f"{contract.CONF}/Corefile"),
     (f"--volume={contract.CONF}:{contract.CONF}:ro", f"--volume={contract.RUN}:{contract.RUN}:ro"),
 )
 
+SERVICES = (KEEPALIVED, HAPROXY, COREDNS)
+
 PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"
 """Paths of the pull secret, to which the payload writes it."""
+
+
+def pull_secret(*, bootstrap: bool) -> str:
+    """Return the path of a machine's pull secret."""
+    return PULL_SECRET_OF_BOOTSTRAP if bootstrap else PULL_SECRET_OF_NODE
+
+
+def release(plan: Intent) -> str:
+    """Return the release image that the machines ask for the services' images. Empty: they need not ask."""
+    return plan.images.release if plan.runtime == "podman" else ""
 
 
 def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
@@ -56,10 +78,11 @@ def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
         return " ".join([service.program, *service.arguments])
     options = (
         f"--name=okd-{service.name}",
-        f"--authfile={PULL_SECRET_OF_BOOTSTRAP if bootstrap else PULL_SECRET_OF_NODE}",
+        f"--authfile={pull_secret(bootstrap=bootstrap)}",
         f"--entrypoint={service.name}",
         *service.container,
     )
     # The unit's journal takes the logs. SELinux would keep a confined container from the machine's files.
     run = "/usr/bin/podman run --rm --replace --net=host --user=0 --log-driver=none --security-opt=label=disable"
-    return CONTINUED.join([run, *options, getattr(plan.images, service.name), " ".join(service.arguments)])
+    image = f"${{{service.variable}}}" if release(plan) else getattr(plan.images, service.name)
+    return CONTINUED.join([run, *options, image, " ".join(service.arguments)])

@@ -24,6 +24,7 @@ from providers.base.spec import Model
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
+BY_DIGEST_OR_EMPTY = r"^([a-zA-Z0-9._:/-]+@sha256:[0-9a-f]{64})?$"
 WEB_FOLDER = r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$"
 """A URL without credentials, query and fragment, because a BMC shows it to all its users."""
 
@@ -119,11 +120,24 @@ class Vrrp(Option):
 
 
 class Images(Option):
-    """Container images of the services on the machines; required with `runtime: podman`."""
+    """Container images of the services on the machines: those of a release, or each by its name."""
 
+    release: str = Field(
+        "", pattern=BY_DIGEST_OR_EMPTY, description="A release image by digest; the machines ask it for the others."
+    )
     keepalived: str = ""
     haproxy: str = ""
     coredns: str = ""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        given = [name for name, image in self if image]
+        if given not in ([], ["release"], ["keepalived", "haproxy", "coredns"]):
+            fix = "write release alone, or keepalived, haproxy and coredns"
+            raise PydanticCustomError(
+                "one_way", "{given} cannot stand alone", {"given": " and ".join(given), FIX: fix}
+            )
+        return self
 
 
 class BootstrapPlace(Model):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED
 from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED, user_managed
-from cluster.options import Options, Phase
+from cluster.options import Images, Options, Phase
 from cluster.plan.intent import replicas, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import IPV4
@@ -23,10 +23,10 @@ BARE = "platform.baremetal"
 
 @dataclass(frozen=True)
 class Missing(Fault):
-    """An address of one machine, or the container image of one service; `where` is the option that would name it."""
+    """An address of one machine, or the services' images; `where` is the option that would name it."""
 
     version: int | None = None
-    """4 or 6 for an address. None: an image is missing."""
+    """4 or 6 for an address. None: the images are missing."""
 
 
 def unsupported(config: InstallConfig) -> Iterator[Fault]:
@@ -116,10 +116,9 @@ def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Miss
 
 
 def _images(intent: Intent) -> Iterator[Missing]:
-    if intent.runtime == "podman":
-        for service, image in intent.images:
-            if not image:
-                yield Missing(f"images.{service}", "no container image", "name one, or write `runtime: host`")
+    if intent.runtime == "podman" and intent.images == Images():
+        what = "missing, and so are images.keepalived, images.haproxy and images.coredns"
+        yield Missing("images.release", what, "name the release image by its digest, or write `runtime: host`")
 
 
 def _consents(intent: Intent, options: Options) -> Iterator[Fault]:

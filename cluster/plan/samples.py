@@ -11,7 +11,7 @@ from cluster.values.address import Address, Network, parse_address
 from providers.base.errors import ConfigError, Fault
 
 M = TypeVar("M", Server, BootstrapHost)
-IMAGES = "registry.example.com/sample"
+RELEASE = f"registry.example.com/sample/release@sha256:{'0' * 64}"
 
 
 def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
@@ -29,7 +29,7 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
     new = dict[str, list[Address]]()
     for each in missing(intent):
         if each.version is None:
-            made[each] = f"{IMAGES}/{each.where.removeprefix('images.')}"
+            made[each] = RELEASE
             continue
         address = next(free[each.version], None)
         if address is None:
@@ -37,11 +37,10 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
             raise ConfigError([Fault(each.where, what, "name the address")])
         made[each] = str(address)
         new.setdefault(each.where, []).append(address)
-    images = {each.where.removeprefix("images."): text for each, text in made.items() if each.version is None}
     changes = {
         "hosts": tuple(_host(host, new, list(homes)) for host in intent.hosts),
         "bootstrap": _with(intent.bootstrap, new, list(homes)),
-        "images": Images(**{**dict(intent.images), **images}),
+        "images": Images(release=RELEASE) if RELEASE in made.values() else intent.images,
     }
     return intent.model_copy(update=changes), made
 

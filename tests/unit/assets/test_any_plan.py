@@ -58,7 +58,7 @@ def any_intent(draw: st.DrawFn, policies: tuple[Policy, ...] = POLICIES) -> Inte
         bootstrap={**clusters.BASE_VOLUME, "address": at[2]},
         vrrp={"policy": draw(st.sampled_from(policies)), "api": draw(TRANSPORTS), "ingress": draw(TRANSPORTS)},
         runtime=draw(st.sampled_from(["host", "podman"])),
-        images=clusters.IMAGES,
+        images=draw(st.sampled_from([clusters.IMAGES, {"release": clusters.RELEASE}])),
     )
     with tempfile.TemporaryDirectory() as folder:
         return Files(Path(folder)).intent(lambda written: written.update(config), options)

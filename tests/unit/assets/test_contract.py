@@ -35,6 +35,7 @@ def test_the_contract_has_these_constants() -> None:
         *("/etc/okd-baremetal", "/run/okd-baremetal", "/var/lib/okd-baremetal", "/usr/local/bin"),
         *("/etc/systemd/system", "/etc/tmpfiles.d", "/etc/NetworkManager", "/etc/NetworkManager/system-connections"),
         *("/run/okd-baremetal/keepalived.conf", "/var/lib/okd-baremetal/release", "/run/okd-baremetal/upstreams"),
+        "/var/lib/okd-baremetal/images",
         "org.okd-baremetal.vip",
     } == CONSTANTS
     assert {"release", "hold", "status", "held", "released"} == WORDS

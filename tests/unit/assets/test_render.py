@@ -95,6 +95,7 @@ def test_each_file_has_its_row_in_the_reference() -> None:
         "/run/okd-baremetal/keepalived.conf",
         "/run/okd-baremetal/upstreams",
         "/var/lib/okd-baremetal/release",
+        "/var/lib/okd-baremetal/images",
     }
     of_a_host = "/etc/NetworkManager/system-connections/<profile>.nmconnection"
     assert rows == every_path_and_name(HOSTS_OWN)[0] | made_on_the_machine | {of_a_host}
@@ -143,12 +144,13 @@ def test_no_unit_of_the_bootstrap_minds_the_file_that_its_payload_always_writes(
 
 
 @pytest.mark.parametrize("role", Role)
-def test_no_unit_of_a_node_starts_on_its_first_boot(plan: ClusterPlan, role: Role) -> None:
-    units = [file for file in render_role(plan, role) if file.reader is Reader.SYSTEMD]
+@pytest.mark.parametrize("name", ["rehearsal", "release"])
+def test_no_unit_of_a_node_starts_on_its_first_boot(name: str, role: Role) -> None:
+    units = [file for file in render_role(clusters.intent(name), role) if file.reader is Reader.SYSTEMD]
     assert [unit.name for unit in units if FIRST_BOOT not in unit.text] == []
 
 
-@pytest.mark.parametrize("name", ["rehearsal", "podman"])
+@pytest.mark.parametrize("name", ["rehearsal", "podman", "release"])
 def test_no_unit_waits_for_the_target_that_waits_for_an_image(name: str) -> None:
     units = [file for file in everything(clusters.intent(name)) if file.reader is Reader.SYSTEMD]
     settings = [line for unit in units for line in unit.text.splitlines() if not line.startswith("#")]

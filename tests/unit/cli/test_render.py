@@ -91,8 +91,8 @@ def test_no_file_holds_a_secret_of_the_install_config(out: Path, payload: Path) 
 def test_without_addresses_the_missing_options_are_named(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, "--out", out)
     addresses = [*(f"node_addresses.{name}" for name in plans.HOSTS), "bootstrap.address"]
-    images = [f"images.{name}" for name in ("keepalived", "haproxy", "coredns")]
-    wanted = {**dict.fromkeys(addresses, "no IPv4 address"), **dict.fromkeys(images, "no container image")}
+    images = "missing, and so are images.keepalived, images.haproxy and images.coredns"
+    wanted = {**dict.fromkeys(addresses, "no IPv4 address"), "images.release": images}
     assert done.stderr.splitlines() == [f"{option}: {what}. Fix: {FIX}" for option, what in wanted.items()]
     assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
 
@@ -100,10 +100,10 @@ def test_without_addresses_the_missing_options_are_named(out: Path) -> None:
 def test_samples_are_named_and_written(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, "--sample-addresses", "--out", out)
     assert done.returncode == 0
-    first, *_, bootstrap, image, _, _, no_payload = done.stderr.splitlines(keepends=True)
+    first, *_, bootstrap, image, no_payload = done.stderr.splitlines(keepends=True)
     assert first == "made-up sample: node_addresses.okd-master-0: 192.168.111.1\n"
     assert bootstrap == "made-up sample: bootstrap.address: 192.168.111.8\n"
-    assert image == "made-up sample: images.keepalived: registry.example.com/sample/keepalived\n"
+    assert image == f"made-up sample: images.release: registry.example.com/sample/release@sha256:{'0' * 64}\n"
     assert no_payload == NO_PAYLOAD
     assert "192.168.111.8" in (out / "hosts/okd-master-0/etc/okd-baremetal/keepalived.conf").read_text()
 

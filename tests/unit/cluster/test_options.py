@@ -113,6 +113,33 @@ def test_bmc_trust_needs_exactly_one_of_ca_and_sha256(trust: dict[str, str], lin
     assert str(replace(fault, where="")).startswith(line)
 
 
+IMAGE = "registry.example.com/okd/release"
+
+
+@pytest.mark.parametrize(
+    ("images", "line"),
+    [
+        pytest.param(
+            {"release": f"{IMAGE}@sha256:{'0' * 64}", "haproxy": "x"},
+            "release and haproxy cannot stand alone. Fix: write release alone, or keepalived, haproxy and coredns",
+            id="release-and-another",
+        ),
+        pytest.param(
+            {"keepalived": "x", "coredns": "y"},
+            "keepalived and coredns cannot stand alone. Fix: write release alone, or keepalived, haproxy and coredns",
+            id="two-of-three",
+        ),
+        pytest.param({"release": f"{IMAGE}:4.21"}, "String should match pattern", id="release-by-tag"),
+    ],
+)
+def test_images_are_those_of_a_release_by_digest_or_all_three(images: dict[str, str], line: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Options.model_validate(plans.options(images=images))
+    (fault,) = shape_faults(caught.value, Options)
+    assert fault.where.startswith("images")
+    assert str(replace(fault, where="")).startswith(line)
+
+
 def test_each_option_is_declared_to_pulumi() -> None:
     declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
     assert declared.keys() == Options.model_fields.keys()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cluster.options import Images
 from cluster.plan import ClusterPlan
 from cluster.plan.refusals import Missing, missing
 from cluster.plan.samples import with_samples
@@ -15,7 +16,6 @@ from testing.install_configs import host
 from testing.plan_files import Files
 
 ALL = [*(f"node_addresses.{name}" for name in plans.HOSTS), "bootstrap.address"]
-IMAGES = ["images.keepalived", "images.haproxy", "images.coredns"]
 
 
 def samples(made: dict[Missing, str]) -> dict[str, str]:
@@ -28,22 +28,23 @@ def test_a_plan_needs_no_samples(plan: ClusterPlan) -> None:
 
 
 def test_sample_addresses_avoid_the_vips_and_follow_the_order_of_the_file() -> None:
-    assert [each.where for each in missing(plans.intent())] == [*ALL, *IMAGES]
+    assert [each.where for each in missing(plans.intent())] == [*ALL, "images.release"]
     placed, made = with_samples(plans.intent())
     # .4 and .5 are the VIPs.
     lasts = (1, 2, 3, 6, 7, 8)
     assert list(samples(made).values()) == [f"192.168.111.{last}" for last in lasts]
     assert [str(server.address) for server in placed.servers] == [f"192.168.111.{last}" for last in lasts[:-1]]
     assert str(placed.bootstrap.address) == "192.168.111.8"
-    assert placed.images.coredns == "registry.example.com/sample/coredns"
+    assert placed.images.release == f"registry.example.com/sample/release@sha256:{'0' * 64}"
     assert missing(placed) == []
     assert with_samples(plans.intent()) == (placed, made)
 
 
 def test_named_images_are_kept_and_the_runtime_host_needs_none() -> None:
-    placed, made = with_samples(plans.intent({"images": {"haproxy": "x.test/haproxy"}}))
-    assert placed.images.haproxy == "x.test/haproxy"
-    assert [each.where for each in made if each.version is None] == ["images.keepalived", "images.coredns"]
+    for images in (clusters.IMAGES, {"release": clusters.RELEASE}):
+        placed, made = with_samples(plans.intent({"images": images}))
+        assert placed.images == Images(**images)
+        assert [each.where for each in made] == ALL
     assert [each.where for each in missing(plans.intent({"runtime": "host"}))] == ALL
 
 
