@@ -24,7 +24,7 @@ CONFIG_PORT = 22623
 """Port of the config server, from which a machine fetches its Ignition on first boot."""
 UNITS = "/etc/systemd/system"
 """The folder to which Ignition writes units."""
-_SPEC_3 = re.compile(r"3\.[0-6]\.0")  # Ignition 2.26 reads 3.6.0 at most; the installer writes 3.2.0
+_SPEC = re.compile(r"3\.[2-6]\.0")  # openshift-install 4.16 to 4.23 writes 3.2.0; Ignition 2.26 reads 3.6.0 at most
 
 
 class Content(Model):
@@ -127,19 +127,19 @@ def read_payload(stack: str, name: str, sha256: str) -> bytes:
 
 
 def parse_ignition(where: Path, content: bytes) -> IgnitionFile:
-    """Parse an Ignition config of spec 3.
+    """Parse an Ignition config.
 
     Raises:
-        PayloadError: The content is not such a config.
+        PayloadError: It is not one, or one of a release that is too old.
     """
     try:
         config = IgnitionFile.model_validate_json(content)
     except ValidationError as error:
         raise PayloadError(f"not an Ignition config ({first_reason(error)})", where=str(where), fix=TAKE) from None
     version = config.ignition.version
-    if not _SPEC_3.fullmatch(version):
-        fix = "generate it with the release's own openshift-install, 4.6 or newer"
-        raise PayloadError(f"ignition.version is {version}, not one of 3.0.0 to 3.6.0", where=str(where), fix=fix)
+    if not _SPEC.fullmatch(version):
+        fix = "generate it with the release's own openshift-install, 4.16 or newer"
+        raise PayloadError(f"ignition.version is {version}, not one of 3.2.0 to 3.6.0", where=str(where), fix=fix)
     return config
 
 

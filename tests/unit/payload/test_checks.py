@@ -152,12 +152,17 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: f["master"]["ignition"].update(version="2.2.0"),
-        "master.ign: ignition.version is 2.2.0, not one of 3.0.0 to 3.6.0", "openshift-install, 4.6 or newer",
+        "master.ign: ignition.version is 2.2.0, not one of 3.2.0 to 3.6.0", "openshift-install, 4.16 or newer",
         id="spec-2",
     ),
     pytest.param(
+        lambda f: f["bootstrap"]["ignition"].update(version="3.1.0"),
+        "bootstrap.ign: ignition.version is 3.1.0, not one of 3.2.0 to 3.6.0", "openshift-install, 4.16 or newer",
+        id="an-older-release",
+    ),
+    pytest.param(
         lambda f: f["bootstrap"]["ignition"].update(version="3.9.0"),
-        "bootstrap.ign: ignition.version is 3.9.0, not one of 3.0.0 to 3.6.0", "openshift-install, 4.6 or newer",
+        "bootstrap.ign: ignition.version is 3.9.0, not one of 3.2.0 to 3.6.0", "openshift-install, 4.16 or newer",
         id="spec-of-the-future",
     ),
     pytest.param(
