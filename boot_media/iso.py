@@ -66,9 +66,9 @@ class Iso:
                 Path(part.name).unlink(missing_ok=True)
 
 
-def place_pattern(host: str) -> str:
-    """Return a regular expression for the `place` of every ISO of the host, whatever its digest."""
-    return rf"[0-9a-f]{{64}}/{re.escape(host)}\.iso"
+def names_boot_iso(text: str, host: str) -> bool:
+    """Whether `text` names a boot ISO of the host, whatever its digest. A BMC may write more around its place."""
+    return re.search(rf"(?<![0-9a-f])[0-9a-f]{{64}}/{re.escape(host)}\.iso(?!\w)", text) is not None
 
 
 class IsoMaker:

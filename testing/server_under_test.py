@@ -45,9 +45,6 @@ class ServedMedia:
     def publish(self, host: str) -> str:
         return self.server.publish(host, self.iso)
 
-    def is_ours(self, url: str, host: str) -> bool:
-        return self.server.is_ours(url, host)
-
     def sent(self, url: str) -> int:
         return self.server.sent(url)
 

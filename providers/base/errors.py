@@ -114,18 +114,27 @@ class BmcTransientError(BmcError):
 
     Args:
         undone: True if the BMC certainly did not act; otherwise it may have acted, or may still act.
+        refused: True if the BMC answered, with an error.
         retry_after_s: Seconds that the BMC asks the client to wait.
     """
 
     def __init__(
-        self, what: str, *, where: str = "", fix: str = "", undone: bool = False, retry_after_s: float = 0
+        self, what: str, *, where: str = "", undone: bool = False, refused: bool = False, retry_after_s: float = 0
     ) -> None:
-        super().__init__(what, where=where, fix=fix)
-        self.undone, self.retry_after_s = undone, retry_after_s
+        super().__init__(what, where=where)
+        self.undone, self.refused, self.retry_after_s = undone, refused, retry_after_s
 
 
 class BmcTimeoutError(BmcError):
-    """The deadline has passed; the BMC may still do what was requested."""
+    """The deadline has passed; the BMC may still do what was requested.
+
+    Args:
+        refused: True if the BMC answered the last request, with an error.
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "", refused: bool = False) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.refused = refused
 
 
 class HypervisorError(OkdBaremetalError):

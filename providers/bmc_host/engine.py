@@ -8,6 +8,7 @@ from providers.base.progress import Report
 from providers.bmc_host.model import AsFound
 from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
 from wires.redfish.identity import is_shared, named, same, usable
+from wires.redfish.masking import shown
 from wires.redfish.steps import Steps, Waits, run_steps
 
 VERSION_S = 10.0
@@ -103,7 +104,7 @@ class BmcHostEngine:
 
     def _find(self) -> AsFound:
         def read() -> AsFound:
-            return AsFound(override=self.bmc.boot_override(), media=self.bmc.media() or "")
+            return AsFound(override=self.bmc.boot_override(), media=shown(self.bmc.media() or ""))
 
         return run_steps(self._steps().value("boot override and media", read), self.clock)
 

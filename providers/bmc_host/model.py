@@ -45,7 +45,7 @@ class AsFound(Outs):
 
     override: BootOverride = BootOverride()
     media: str = ""
-    """URL of the image in its virtual CD drive; empty if none."""
+    """Image in its virtual CD drives, without the digest of a boot ISO; empty if none."""
 
 
 class BmcHostOuts(Outs):

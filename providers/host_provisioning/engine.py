@@ -21,10 +21,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from boot_media.iso import names_boot_iso
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
 from providers.base.progress import Report
 from wires.redfish.bmc import CD, HDD, BmcClient, Power
+from wires.redfish.masking import shown
 from wires.redfish.steps import Steps, Waits
 
 HEARTBEAT_S = 10.0
@@ -40,10 +42,6 @@ class BootIsos(Protocol):
 
     def publish(self, host: str) -> str | None:
         """Have the host's ISO made and served; return its URL, or None while it is being made."""
-        ...
-
-    def is_ours(self, url: str, host: str) -> bool:
-        """Whether the image at `url` is an ISO that this or an earlier run made for `host`."""
         ...
 
     def sent(self, url: str) -> int | None:
@@ -160,9 +158,9 @@ class Installation:
 
     def _install(self, steps: Steps, power: Power, media: str | None) -> Waits:
         """Boot the installer from virtual CD, and wait until it has switched the server off."""
-        ours = media is None or self.world.media.is_ours(media, self.host.name)
+        ours = media is None or names_boot_iso(media, self.host.name)
         if power is Power.ON and not ours:
-            what = f"it runs with {media} in its virtual CD drive"
+            what = f"it runs with {shown(media or '')} in its virtual CD drive"
             fix = "eject that, or switch the server off, then run `pulumi up` again"
             raise BmcError(what, where=self.world.bmc.url, fix=fix)
         if power is Power.ON:
@@ -193,10 +191,16 @@ class Installation:
             yield from steps.media(url, within_s=INSERT_S)
         except BmcAuthError:
             raise
-        except BmcError as error:
+        except BmcTimeoutError as error:
             if self.world.media.sent(url) != 0:
                 raise
+            if error.refused:
+                raise self._refused(url, error) from None
             raise self._never_fetched(url, INSERT_S, error.fault.what) from None
+        except BmcError as error:
+            if self.world.media.sent(url):
+                raise
+            raise self._refused(url, error) from None
 
     def _start(self, steps: Steps, url: str) -> Waits:
         """Switch on, and wait until the host is on or has been: it may finish while its BMC is unreachable."""
@@ -238,8 +242,16 @@ class Installation:
         is_up = partial(self.world.is_up, self.host)
         yield from steps.wait_until(f"an answer of {self.host.address}", is_up, within_s=math.inf)
 
+    def _refused(self, url: str, error: BmcError) -> ProvisioningError:
+        what = f"the BMC refuses the boot ISO from {_server(url)}: {error.fault.what}"
+        fix = (
+            "do what the BMC says: some take an ISO over https alone (media.url) or from port 80 alone (media.port); "
+            "if it cannot reach the ISO, look for a firewall or a route"
+        )
+        return ProvisioningError(what, where=self.world.bmc.url, fix=error.fault.fix or fix)
+
     def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        server = "/".join(url.split("/")[:3])  # without the path, which is as good as a password
+        server = _server(url)
         what = f"the BMC never fetched the boot ISO from {server} within {within_s:g} s: {why}"
         fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
         return ProvisioningError(what, where=self.world.bmc.url, fix=fix)
@@ -270,3 +282,8 @@ class Installation:
         read = self.world.media.progress(self._url) if self._url else ""
         doing = f"{self._step}: {read}" if read else self._step
         self.world.report(f"{doing}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")
+
+
+def _server(url: str) -> str:
+    """Return the URL of a server without the path, which is as good as a password."""
+    return "/".join(url.split("/")[:3])

@@ -48,10 +48,6 @@ class ImageServer(Protocol):
         """Have the ISO served for `host`, and return its URL."""
         ...
 
-    def is_ours(self, url: str, host: str) -> bool:
-        """Whether `url` is that of an ISO which this or an earlier run made for `host`, whatever its digest."""
-        ...
-
     def sent(self, url: str) -> int | None:
         """Return the bytes sent of the ISO at `url`; None if unknown."""
         ...
@@ -123,10 +119,6 @@ class IsoMedia:
             self._makers.append(self._own.maker)
         maker: IsoMaker = self._own.maker
         return maker
-
-    def is_ours(self, url: str, host: str) -> bool:
-        """Whether the image at `url` is an ISO that this or an earlier run made for `host`."""
-        return self.server.is_ours(url, host)
 
     def sent(self, url: str) -> int | None:
         """Return the bytes sent of the ISO at `url`; None if unknown."""

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, Self
 
-from boot_media.iso import Iso, place_pattern
+from boot_media.iso import Iso
 from providers.base.errors import ProvisioningError
 
 CHUNK = 1024 * 1024  # bytes per system call
@@ -99,10 +99,6 @@ class MediaServer:
                 self._server = self._listen()
             self._published[path] = iso
         return f"http://{self.address}:{self.port}{path}"
-
-    def is_ours(self, url: str, host: str) -> bool:
-        """Whether `url` is that of an ISO which this or an earlier run made for `host`, whatever its digest."""
-        return bool(re.fullmatch(rf"http://{re.escape(self.address)}(:\d+)?/{place_pattern(host)}", url))
 
     def sent(self, url: str) -> int:
         """Return the bytes sent of the ISO at `url`, without headers; repeated bytes count again."""

@@ -26,9 +26,6 @@ class FakeMedia:
     def url(self, host: str, revision: str = "") -> str:
         return f"http://media/{revision or self.revision}/{host}.iso"
 
-    def is_ours(self, url: str, host: str) -> bool:
-        return url.startswith("http://media/") and url.endswith(f"/{host}.iso")
-
     def sent(self, url: str) -> int:
         return self.read.get(url, 0)
 

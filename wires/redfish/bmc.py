@@ -83,7 +83,7 @@ class BmcClient(Protocol):
         ...
 
     def media(self) -> str | None:
-        """Read the URL of the image in the virtual CD drive. None: the drive is empty."""
+        """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
         ...
 
     def insert(self, url: str) -> None:
@@ -91,7 +91,7 @@ class BmcClient(Protocol):
         ...
 
     def eject(self) -> None:
-        """Empty the virtual CD drive. The answer does not prove success: read afterwards."""
+        """Empty all virtual CD drives. The answer does not prove success: read afterwards."""
         ...
 
     def set_override(self, target: str, enabled: str) -> None:

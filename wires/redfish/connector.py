@@ -14,11 +14,12 @@ from typing import Any
 
 import sushy
 from pydantic import SecretStr
-from requests import PreparedRequest, RequestException, Response
+from requests import PreparedRequest, RequestException, Response, exceptions
 from requests.adapters import HTTPAdapter
 from sushy.connector import Connector
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.exceptions import ProtocolError
 
 from cluster.values.bmc_url import BmcUrl
 from providers.base.errors import BmcError
@@ -67,7 +68,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
 
     def close_each(self) -> None:
         """Open a new connection for each request from now on."""
-        self._session.headers["Connection"] = "close"
+        self.adapter.keep_alive = False
 
     def close(self) -> None:
         """End the session, and close the connection."""
@@ -123,6 +124,8 @@ class BmcAdapter(HTTPAdapter):
         self._turn = _turns.setdefault(base, threading.Lock())  # BMCs handle parallel requests badly
         self.sent = 0
         """Number of requests sent so far."""
+        self.keep_alive = True
+        """Whether a connection is used for several requests; no longer once one has broken."""
         self.only_read = True
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
@@ -161,7 +164,15 @@ class BmcAdapter(HTTPAdapter):
     def _exchange(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         self.sent += 1
         self.only_read, self.retry_after_s = request.method == "GET", 0.0
-        response = super().send(request, *args, **{**kwargs, "stream": True})
+        if not self.keep_alive:
+            request.headers["Connection"] = "close"
+            self.poolmanager.clear()  # some BMCs close a connection without saying so: do not use it again
+        try:
+            response = super().send(request, *args, **{**kwargs, "stream": True})
+        except exceptions.ConnectionError as error:
+            if isinstance(error.args[0], ProtocolError):
+                self.keep_alive = False
+            raise
         response._content = self._body(response)
         self.retry_after_s = _seconds(response.headers.get("Retry-After", ""))
         return response

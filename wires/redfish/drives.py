@@ -1,27 +1,100 @@
 """The virtual CD drives of a system. Newer firmware has them on the System, older firmware on the Manager."""
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
 
 import sushy
 from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
 
+from wires.redfish.no_drive import explained, taking_none
 from wires.redfish.quirks import Quirks
+from wires.redfish.refusals import NOT_NOW_WORDS
 
 DISC = frozenset({VirtualMediaType.CD, VirtualMediaType.DVD})
-ENABLE = "AMIVirtualMedia.EnableRMedia"
-"""AMI's action that switches virtual media on; before it, the BMC lists no drives (NVIDIA libredfish)."""
+NO_DISC = re.compile("fd|floppy|hd|usb", re.IGNORECASE)
+"""The start of the Ids of drives that take no disc, for a BMC that reports no MediaTypes (AMI: CD1, HD1, FD1)."""
+ENABLE = ".EnableRMedia"
+"""The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
+ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
+NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
 UNAVAILABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.ResourceNotFoundError)
 
 
-def disc_drives(system: Any, managers: Sequence[Any], quirks: Quirks) -> list[Any]:
-    """Return the drives that take a bootable disc, the System's before the Managers'."""
-    found = {drive.path: drive for drives in _collections(system, managers) for drive in drives.get_members()}
-    return [
-        drive
-        for drive in found.values()
-        if DISC & set(drive.media_types or ()) and not quirks.refuses(str(drive.identity))
-    ]
+@dataclass
+class DiscDrives:
+    """The drives of a system that take a bootable disc.
+
+    Args:
+        where: URL of the system.
+        usable: The drives that boot, best first; the first that takes an image is used.
+        watched: The drives that are read to learn which image is inserted: those that were full, or the one in use.
+        enable: Path of the action that switches virtual media on, if none are listed before.
+    """
+
+    where: str
+    usable: list[Any]
+    watched: list[Any]
+    enable: str = ""
+
+    @classmethod
+    def found(cls, where: str, system: Any, managers: Sequence[Any], quirks: Quirks) -> Self:
+        """Read all drives that System and Managers link.
+
+        Raises:
+            BmcError: None of them takes an image. The message has what was found instead.
+        """
+        listings = list(_listings(system, managers))
+        drives = list({drive.path: drive for listing in listings for drive in listing.get_members()}.values())
+        discs = [drive for drive in drives if _takes_disc(drive)]
+        usable = [drive for drive in discs if not quirks.refuses(str(drive.identity))]
+        if not usable and (enable := _enabling_action(listings, system, managers)):
+            return cls(where, [], [], enable)
+        if not usable:
+            raise explained(where, system, listings, drives)
+        if not any(map(_has_action, usable)) and not any(drive._allow_patch() for drive in usable):
+            raise taking_none(where, usable)
+        return cls(where, usable, [drive for drive in discs if image_in(drive)] or usable[:1])
+
+    @property
+    def image(self) -> str | None:
+        """URL of the first image, as last read. None: all drives are empty."""
+        return next((image for drive in self.watched if (image := image_in(drive))), None)
+
+    def reread(self) -> None:
+        """Read the watched drives up to the first that is full. The last is kept, since an insert may show late."""
+        for drive in list(self.watched):
+            reread(drive)
+            if image_in(drive):
+                return
+            if len(self.watched) > 1:
+                self.watched.remove(drive)
+
+    def insert(self, url: str) -> None:
+        """Insert an image into the first drive that takes it."""
+        refused: Exception = taking_none(self.where, self.usable)
+        for drive in self.usable:
+            self.watched = [drive]
+            try:
+                _insert(drive, url)
+            except sushy.exceptions.MissingActionError:
+                continue
+            except sushy.exceptions.HTTPError as error:
+                passing = any(word in str(error) for word in NOT_NOW_WORDS)
+                if passing or error.status_code not in NOT_THIS_DRIVE:
+                    raise
+                refused = error
+            else:
+                return
+        raise refused
+
+    def eject(self) -> None:
+        """Empty all drives. Read afterwards: sushy returns normally even if the BMC refuses."""
+        for drive in self.watched:
+            if image_in(drive):
+                drive.eject_media()
 
 
 def image_in(drive: Any) -> str | None:
@@ -31,18 +104,44 @@ def image_in(drive: Any) -> str | None:
     return drive.image or drive.image_name or ("an unnamed image" if drive.inserted else None)
 
 
-def enabling_action(system: Any, managers: Sequence[Any]) -> str:
-    """Return the path of the action that switches virtual media on. Empty if the BMC has none."""
-    collections = [drives.json for drives in _collections(system, managers)]
-    return next((path for json in (*collections, *(m.json for m in managers)) if (path := _target(json))), "")
+def reread(resource: Any) -> None:
+    """Read a resource with one GET. sushy's plain `refresh()` also reads each sub-resource that was read before."""
+    resource.invalidate()
+    resource.refresh(force=False)
 
 
-def _collections(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
+def _insert(drive: Any, url: str) -> None:
+    if drive.image:
+        # After an eject, AMI still names the image, and refuses to insert it again. Supermicro's X13 names it too,
+        # has no eject for an empty drive, and inserts nevertheless.
+        with suppress(sushy.exceptions.MissingActionError):
+            drive.eject_media()
+    drive.insert_media(url)
+
+
+def _takes_disc(drive: Any) -> bool:
+    if drive.json.get("MediaTypes"):
+        return bool(DISC & set(drive.media_types))
+    return not NO_DISC.match(str(drive.identity))
+
+
+def _has_action(drive: Any) -> bool:
+    """Whether images can be inserted by an action. Supermicro's X13 has only EjectMedia while the drive is full."""
+    actions = drive.json.get("Actions") or {}
+    return any(action in actions for action in ACTIONS)
+
+
+def _listings(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
     for owner in (system, *managers):
         try:
             yield owner.virtual_media
         except UNAVAILABLE:
             continue
+
+
+def _enabling_action(listings: Sequence[Any], system: Any, managers: Sequence[Any]) -> str:
+    """Return the path of the action that switches virtual media on. Empty if the BMC has none."""
+    return next((path for each in (*listings, system, *managers) if (path := _target(each.json))), "")
 
 
 def _target(value: Any) -> str:

@@ -22,6 +22,11 @@ DIGEST = re.compile(r"[0-9a-f]{64}", re.I)
 """The part of a boot ISO's path that cannot be guessed, which a BMC may also repeat outside a URL."""
 
 
+def shown(image: str) -> str:
+    """Return the image in a drive as messages and records show it: without what makes our path a secret."""
+    return DIGEST.sub("…", image)
+
+
 class Mask:
     """Masks the secrets in the traffic of one BMC.
 

@@ -56,6 +56,8 @@ class _Asking:
     failures: int = 0
     wait_s: float = 0.0
     last: str = ""
+    refused: bool = False
+    """Whether the BMC answered the last request, with an error."""
 
     def is_due(self) -> bool:
         return self.clock.now() >= self.due_at
@@ -65,8 +67,10 @@ class _Asking:
             act()
         except BmcTransientError as error:
             self.due_at = 0.0 if error.undone else self.clock.now() + UNSURE_S
+            self.refused = error.refused
             raise
         self.due_at = self.clock.now() + self.again_s
+        self.refused = False
 
     def went_well(self) -> None:
         self.failures = 0
@@ -142,7 +146,8 @@ class Steps:
             except BmcTransientError as error:
                 asking.failed(error)
             if clock.now() >= until:
-                raise BmcTimeoutError(f"{what} was not reached in time{asking.last}", where=self.bmc.url)
+                what = f"{what} was not reached in time{asking.last}"
+                raise BmcTimeoutError(what, where=self.bmc.url, refused=asking.refused)
             yield min(asking.wait_s, max(0.0, until - clock.now()))
 
     def power(self, want: Power) -> Waits:
@@ -151,7 +156,7 @@ class Steps:
         yield from self.ensure(f"power {want.value}", lambda: bmc.power() is want, lambda: bmc.request_power(want))
 
     def no_media(self) -> Waits:
-        """Empty the virtual CD drive."""
+        """Empty the virtual CD drives."""
         bmc = self.bmc
         yield from self.ensure(
             "an empty virtual CD drive", lambda: bmc.media() is None, bmc.eject, again_s=EJECT_AGAIN_S
@@ -159,9 +164,8 @@ class Steps:
 
     def media(self, url: str, *, within_s: float = STEP_S) -> Waits:
         """Insert `url` into the virtual CD drive, which must be empty."""
-        bmc = self.bmc
-        what = "the boot ISO in the virtual CD drive"
-        yield from self.ensure(what, lambda: bmc.media() == url, lambda: bmc.insert(url), within_s=within_s)
+        bmc, what = self.bmc, "the boot ISO in the virtual CD drive"
+        yield from self.ensure(what, lambda: _names(bmc.media(), url), lambda: bmc.insert(url), within_s=within_s)
 
     def override(self, target: str, enabled: str = ONCE) -> Waits:
         """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous."""
@@ -184,6 +188,12 @@ class Steps:
             return disabled or seen.target == target
 
         yield from self.ensure(f"boot override {target} as found", is_so, lambda: bmc.set_override(target, enabled))
+
+
+def _names(image: str | None, url: str) -> bool:
+    """Whether what a BMC reports is the image at `url`: AMI repeats the file name, other BMCs have only that."""
+    *_, digest, name = url.split("/")
+    return image is not None and (f"/{digest}/{name}" in image or image == name)
 
 
 def _made_so(is_so: Callable[[], bool], ask: Callable[[], None]) -> bool:

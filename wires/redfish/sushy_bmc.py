@@ -15,9 +15,9 @@ from providers.base.errors import BmcError, BmcTransientError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power
 from wires.redfish.connector import BmcConnector
-from wires.redfish.drives import disc_drives, enabling_action, image_in
+from wires.redfish.drives import DiscDrives, reread
 from wires.redfish.quirks import Quirks, quirks_of
-from wires.redfish.refusals import NOT_NOW_WORDS, Refusals
+from wires.redfish.refusals import Refusals
 
 SYSTEMS = "/redfish/v1/Systems"
 MANAGERS = "/redfish/v1/Managers"
@@ -27,7 +27,6 @@ RESET = {
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
-NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
 FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
 VIRTUAL_CD = "VCD-DVD"
 
@@ -46,8 +45,7 @@ class SushyBmc:
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None
         self._was_read = False
-        self._drives: list[Any] = []
-        """The drives that take a disc; the first is the one in use."""
+        self._discs: DiscDrives | None = None
 
     @property
     def requests(self) -> int:
@@ -92,59 +90,29 @@ class SushyBmc:
         return seen
 
     def media(self) -> str | None:
-        """Read the URL of the image in the virtual CD drive. None: the drive is empty."""
-        with self._our_errors("read the virtual CD"):
-            if self._drives:
-                _reread(self._drives[0])
-            else:
-                # The drive in use is the one with an image, else the first, because sorting is stable.
-                found = disc_drives(self._known(), self._managers, self._quirks)
-                self._drives = sorted(found, key=lambda drive: image_in(drive) is None)
-            if self._drives:
-                return image_in(self._drives[0])
-            if enabling_action(self._known(), self._managers):
-                return None
-        fix = "find out whether the vendor wants a licence for virtual media"
-        raise BmcError("no virtual CD drive", where=self.url, fix=fix)
+        """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
+        if self._discs is None or self._discs.enable:
+            self._discs = self._find_discs()
+        else:
+            with self._our_errors("read the virtual CD"):
+                self._discs.reread()
+        return self._discs.image
 
     def insert(self, url: str) -> None:
         """Insert an image into the virtual CD drive. If a drive refuses, try the next."""
-        if not self._drives:
-            self.media()
+        discs = self._known_discs()
         with self._our_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
-            if not self._drives:
-                self._http.post(enabling_action(self._known(), self._managers), data={"RMediaState": "Enable"})
+            if discs.enable:
+                self._http.post(discs.enable, data={"RMediaState": "Enable"})
                 self._forget_paths()
                 raise BmcTransientError("virtual media is being switched on", where=self.url, undone=True)
-            if self._drives[0].image:
-                # After an eject, AMI still names the image, and refuses to insert it again.
-                self._drives[0].eject_media()
-            self._insert(url)
-
-    def _insert(self, url: str) -> None:
-        refused: Exception = BmcError("no virtual CD drive takes an image", where=self.url)
-        for index, drive in enumerate(self._drives):
-            try:
-                drive.insert_media(url)
-            except sushy.exceptions.MissingActionError:
-                continue
-            except sushy.exceptions.HTTPError as error:
-                passing = any(word in str(error) for word in NOT_NOW_WORDS)
-                if passing or error.status_code not in NOT_THIS_DRIVE:
-                    raise
-                refused = error
-            else:
-                self._drives.insert(0, self._drives.pop(index))
-                return
-        raise refused
+            discs.insert(url)
 
     def eject(self) -> None:
-        """Empty the virtual CD drive. Read afterwards: sushy returns normally even if the BMC refuses."""
-        if not self._drives:
-            self.media()
+        """Empty all virtual CD drives. Read afterwards: sushy returns normally even if the BMC refuses."""
+        discs = self._known_discs()
         with self._our_errors("eject the virtual CD"):
-            for drive in self._drives[:1]:
-                drive.eject_media()
+            discs.eject()
 
     def set_override(self, target: str, enabled: str) -> None:
         """Set the boot override, and keep the boot mode: on iDRAC, a change of the mode is a BIOS job."""
@@ -178,10 +146,20 @@ class SushyBmc:
                 self._seen = System(self._http, self._path or self._only_system())
                 self._was_read = True
             else:
-                _reread(self._seen)
+                reread(self._seen)
             if self._quirks.unsupported:
                 raise BmcError(self._quirks.unsupported, where=self.url)
             return self._seen
+
+    def _known_discs(self) -> DiscDrives:
+        """Return the drives as last read."""
+        if self._discs is None:
+            self._discs = self._find_discs()
+        return self._discs
+
+    def _find_discs(self) -> DiscDrives:
+        with self._our_errors("read the virtual CD"):
+            return DiscDrives.found(self.url, self._known(), self._managers, self._quirks)
 
     def _known(self) -> Any:
         """Return the system as last read."""
@@ -238,7 +216,7 @@ class SushyBmc:
 
     def _forget_paths(self) -> None:
         """Forget the paths of System, Managers and drives, which may change when the BMC restarts."""
-        self._seen, self._drives = None, []
+        self._seen, self._discs = None, None
         self._managers_seen = []
 
     @contextmanager
@@ -251,9 +229,3 @@ class SushyBmc:
             if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
                 self._forget_paths()
             raise ours from None
-
-
-def _reread(resource: Any) -> None:
-    """Read a resource with one GET. sushy's plain `refresh()` also reads each sub-resource that was read before."""
-    resource.invalidate()
-    resource.refresh(force=False)

@@ -97,6 +97,14 @@ def _close(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -
     connection.transport.close()
 
 
+def _used(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    if connection.answered:
+        connection.reset()
+        return
+    connection.hide_end()
+    connection.answer(bmc.service.answer(request))
+
+
 def _hang(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
 
@@ -142,6 +150,10 @@ def _error(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -
 
 def _ignored(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
     connection.answer(Answer(204))
+
+
+def _unlicensed(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    connection.answer(bmc.service.unlicensed())
 
 
 def _says(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
@@ -199,6 +211,7 @@ def _huge(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) ->
 KINDS: dict[str, Play] = {
     "reset": _reset,  # RST
     "close": _close,  # no answer
+    "used": _used,  # RST to the second request of a connection, and the first answer does not announce it
     "hang": _hang,  # no answer, and the connection stays open
     "status": _status,
     "truncated": _truncated,  # half a document, and an honest Content-Length
@@ -210,6 +223,7 @@ KINDS: dict[str, Play] = {
     "huge": _huge,  # 64 MB
     "drip": _drip,  # a byte at a time, headers too
     "ignored": _ignored,  # it answers with success, and nothing is done
+    "unlicensed": _unlicensed,  # it refuses, for want of a licence
     "says": _says,  # the truth, but for some properties
     "inserted": _inserted,  # somebody else puts a medium in, just before the request is served
     "logout": _logout,  # the BMC has forgotten its sessions

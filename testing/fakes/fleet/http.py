@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, receiver: Receiver) -> None:
         self.transport: asyncio.Transport
-        self.unanswered = 0
+        self.unanswered = self.answered = 0
         self._receiver = receiver
         self._buffer = b""
         self._last = False
@@ -124,9 +124,14 @@ class Connection(asyncio.Protocol):
         lines = [f"{name}: {value}" for name, value in (given | (headers or {})).items()]
         return "\r\n".join([f"HTTP/1.1 {status} {REASONS.get(status, '')}", *lines, "\r\n"]).encode() + body
 
+    def hide_end(self) -> None:
+        """Neither announce nor carry out that the next answer is the last one."""
+        self._last = False
+
     def finish(self) -> None:
         """An answer is complete."""
         self.unanswered -= 1
+        self.answered += 1
         if self._last:
             self.transport.close()
 

@@ -212,12 +212,14 @@ class Machine:
         """Have it so at once.
 
         Args:
-            state: `image` (empty: nothing is inserted), `target` and `enabled` of the override, or any of `power`,
-                `disk`, `running`, `ignores_once`, `keeps_once`, `session_limit`.
+            state: `image` (empty: nothing is inserted), `images` by drive, `target` and `enabled` of the override, or
+                any of `power`, `disk`, `running`, `ignores_once`, `keeps_once`, `session_limit`.
         """
+        images = state.pop("images", {})
         if "image" in state:
-            drive, image = self.disc_drive(), state.pop("image")
-            drive.image, drive.inserted = image, bool(image)
+            images[self.disc_drive().slot.name] = state.pop("image")
+        for name, image in images.items():
+            self.drives[name].image, self.drives[name].inserted = image, bool(image)
         for name in ("target", "enabled"):
             if name in state:
                 self.boot[f"BootSourceOverride{name.title()}"] = state.pop(name)
@@ -244,7 +246,7 @@ class Machine:
 
     def _boots(self, slot: Slot) -> bool:
         usable = slot.action or self.vendor.media_by == "patch"
-        return usable and not slot.refuses and "CD" in slot.types
+        return usable and not slot.refuses and ("CD" in slot.types or (not slot.types and slot.name.startswith("CD")))
 
     def _then(self, delay: float, change: Callable[[], None]) -> None:
         """Have a change made if nobody touches the power until then."""

@@ -20,7 +20,7 @@ from testing.fakes.fleet.fetch import fetch
 from testing.fakes.fleet.http import Answer, Connection, Receiver, Request
 from testing.fakes.fleet.machine import Figures, Machine, Pace
 from testing.fakes.fleet.service import Service
-from testing.fakes.fleet.vendors import VENDORS
+from testing.fakes.fleet.unusable import EVERY
 
 API_PORT = 6443
 BLOCKS = range(9, 64)
@@ -106,7 +106,7 @@ class Server:
 
     def _bmc(self, index: int) -> Bmc:
         options = self.options
-        vendor = VENDORS[options.vendors[index % len(options.vendors)]]
+        vendor = EVERY[options.vendors[index % len(options.vendors)]]
         machine = Machine(index, vendor, options.pace, self._fetch)
         return Bmc(machine, Service(machine, options.username, options.password))
 

@@ -22,6 +22,7 @@ MALFORMED = Refusal(400, "Base.1.8.MalformedJSON")
 WRONG_VALUE = Refusal(400, "Base.1.8.ActionParameterValueNotInList")
 UNKNOWN_PARAMETER = Refusal(400, "Base.1.8.ActionParameterUnknown")
 NOT_TAKEN = "Base.1.8.ActionNotSupported"
+UNKNOWN_FORMAT = "Base.1.8.ResourceAtUriInUnknownFormat"
 CHANGED = Refusal(412, "Base.1.8.PreconditionFailed")
 READ_ONLY = Refusal(400, "Base.1.8.PropertyNotWritable")
 INCOMPLETE = Refusal(400, "Base.1.8.PropertyMissing")
@@ -32,10 +33,22 @@ SESSION_LIMIT = Refusal(503, "Base.1.8.SessionLimitExceeded")
 
 def refuse(refusal: Refusal, why: str = "") -> Answer:
     """A Redfish error."""
-    message = why or refusal.message_id.rsplit(".", 1)[1]
-    details = [{"MessageId": refusal.message_id, "Message": message, "Severity": "Critical"}]
-    error = {"code": refusal.message_id, "message": message, "@Message.ExtendedInfo": details}
+    message = why or refusal.says or refusal.message_id.rsplit(".", 1)[1]
+    detail: tree.Document = {"MessageId": refusal.message_id, "Message": message, "Severity": "Critical"}
+    if refusal.args:
+        detail["MessageArgs"] = refusal.args
+    error = {"code": refusal.message_id, "message": message, "@Message.ExtendedInfo": [detail]}
     return Answer(refusal.status, {"error": error})
+
+
+def _tersely(answer: Answer) -> Answer:
+    """An error as iLO words it."""
+    if answer.document and "error" in answer.document:
+        error = answer.document["error"]
+        error["message"] = "See @Message.ExtendedInfo for more information."
+        for detail in error["@Message.ExtendedInfo"]:
+            del detail["Message"], detail["Severity"]
+    return answer
 
 
 class Service:
@@ -53,6 +66,16 @@ class Service:
 
     def answer(self, request: Request) -> Answer:
         """Do what is asked."""
+        answer = self._answer(request)
+        return _tersely(answer) if self._machine.vendor.terse else answer
+
+    def unlicensed(self) -> Answer:
+        """Refuse for a licence that is missing."""
+        vendor = self._machine.vendor
+        answer = refuse(vendor.unlicensed)
+        return _tersely(answer) if vendor.terse else answer
+
+    def _answer(self, request: Request) -> Answer:
         if request.line == f"POST {tree.SESSIONS}":
             return self._log_in(request)
         if request.line != f"GET {tree.ROOT}" and not self._is_known(request):
@@ -110,7 +133,7 @@ def _routes(vendor: Vendor) -> Routes:
     routes[f"PATCH {written}"] = _patch_boot
     routes[f"POST {vendor.system_path}/Actions/ComputerSystem.Reset"] = _reset
     if not vendor.media_enabled:
-        routes[f"POST {vendor.manager_path}/{tree.ENABLE_MEDIA}"] = _enable_media
+        routes[f"POST {vendor.enable_path}"] = _enable_media
     for slot in vendor.slots:
         path = f"{vendor.media_path}/{slot.name}"
         routes[f"GET {path}"] = partial(_read_drive, slot.name)
@@ -202,6 +225,9 @@ def _insert(name: str, machine: Machine, request: Request) -> Answer:
         return refuse(MALFORMED)
     if unwanted := set(asked) & set(vendor.media_refused):
         return refuse(UNKNOWN_PARAMETER, ", ".join(sorted(unwanted)))
+    if asked["Image"].partition(":")[0] not in vendor.media_schemes:
+        words = f"what is at '{asked['Image']}' is of no known format"
+        return refuse(Refusal(400, UNKNOWN_FORMAT, words, (asked["Image"],)))
     return _load(machine, drive, asked["Image"])
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from testing.fakes.fleet.machine import RESET_TYPES, Drive, Machine, serial_of, uuid_of
+from testing.fakes.fleet.vendors import Vendor
 
 ROOT = "/redfish/v1"
 SESSION_SERVICE = f"{ROOT}/SessionService"
 SESSIONS = f"{SESSION_SERVICE}/Sessions"
-ENABLE_MEDIA = "Actions/Oem/AMIVirtualMedia.EnableRMedia"
 Document = dict[str, Any]
 
 
@@ -73,7 +73,7 @@ def system(machine: Machine) -> Document:
     document = resource(
         path,
         "ComputerSystem.v1_13_0.ComputerSystem",
-        SystemType="Physical",
+        SystemType=vendor.system_type,
         UUID=uuid_of(machine.index),
         SerialNumber=serial_of(machine.index),
         Manufacturer=vendor.manufacturer,
@@ -90,13 +90,14 @@ def system(machine: Machine) -> Document:
             }
         },
     )
+    if not vendor.boots:
+        del document["Boot"]
     if vendor.boot_in_settings:
         document["@Redfish.Settings"] = {
             "@odata.type": "#Settings.v1_3_0.Settings",
             "SettingsObject": link(f"{path}/Settings"),
         }
-    if vendor.media_on == "Systems":
-        document["VirtualMedia"] = link(vendor.media_path)
+    _add_media(document, vendor, "Systems")
     return document
 
 
@@ -119,39 +120,58 @@ def manager(machine: Machine) -> Document:
         Status={"State": "Enabled", "Health": "OK"},
         Links={"ManagerForServers": [link(vendor.system_path)]},
     )
-    if vendor.media_on == "Managers":
-        document["VirtualMedia"] = link(vendor.media_path)
-    if not vendor.media_enabled:
-        target = f"{vendor.manager_path}/{ENABLE_MEDIA}"
-        document["Actions"] = {"Oem": {"#AMIVirtualMedia.EnableRMedia": {"target": target}}}
+    _add_media(document, vendor, "Managers")
     return document
+
+
+def _add_media(document: Document, vendor: Vendor, owner: str) -> None:
+    """Link the virtual drives, and the action that enables them, where the vendor has them."""
+    if vendor.media_on == owner:
+        document["VirtualMedia"] = link(vendor.media_path)
+    if not vendor.media_enabled and vendor.enable_on == owner:
+        enable = {"Oem": {f"#{vendor.enable_action}": {"target": vendor.enable_path}}}
+        document["Actions"] = document.get("Actions", {}) | enable
 
 
 def media(machine: Machine) -> Document:
     """The virtual drives."""
-    listed = machine.drives if machine.media_enabled else ()
-    return collection(machine.vendor.media_path, "VirtualMediaCollection", listed)
+    vendor, listed = machine.vendor, machine.drives if machine.media_enabled else ()
+    document = collection(vendor.media_path, "VirtualMediaCollection", listed)
+    if vendor.media_config:
+        document["Oem"] = {"VirtualMediaConfig": link(f"{vendor.media_path}/Config")}
+    return document
 
 
 def drive(machine: Machine, which: Drive) -> Document:
     """A virtual drive."""
-    path = f"{machine.vendor.media_path}/{which.slot.name}"
+    path, slot = f"{machine.vendor.media_path}/{which.slot.name}", which.slot
     document = resource(
         path,
         "VirtualMedia.v1_3_0.VirtualMedia",
-        MediaTypes=which.slot.types,
-        Image=which.image or None,
+        Image=_reported(which.image, machine.vendor.image_as) or None,
         ImageName=which.image.rsplit("/", 1)[-1] or None,
         Inserted=which.inserted,
         WriteProtected=True,
         ConnectedVia="URI" if which.inserted else "NotConnected",
     )
-    if which.slot.action:
+    if slot.types:
+        document["MediaTypes"] = slot.types
+    verbs = ["InsertMedia", "EjectMedia"]
+    if machine.vendor.eject_when_full:
+        verbs = [verbs[which.inserted]]
+    if slot.action:
         document["Actions"] = {
-            f"#VirtualMedia.{verb}": {"target": f"{path}/Actions/VirtualMedia.{verb}"}
-            for verb in ("InsertMedia", "EjectMedia")
+            f"#VirtualMedia.{verb}": {"target": f"{path}/Actions/VirtualMedia.{verb}"} for verb in verbs
         }
+    if slot.own_action:
+        document["Actions"] = {"Oem": {f"#{slot.own_action}": {"target": f"{path}/Oem/Actions/{slot.own_action}"}}}
     return document
+
+
+def _reported(image: str, form: str) -> str:
+    """The image as its drive reports it."""
+    name = image.rsplit("/", 1)[-1]
+    return {"url": image, "twice": f"//{image.partition('//')[2]}/{name}" if image else "", "name": name}[form]
 
 
 def session_service(machine: Machine) -> Document:

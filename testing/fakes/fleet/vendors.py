@@ -15,6 +15,9 @@ class Refusal:
 
     status: int
     message_id: str
+    says: str = ""
+    """Its Message; empty for one made of the id."""
+    args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -22,13 +25,16 @@ class Slot:
     """One virtual drive.
 
     Args:
+        types: Its MediaTypes; empty if it reports none.
         action: Whether it advertises InsertMedia and EjectMedia.
+        own_action: Name of the vendor's own action that mounts an image in it; empty if it has none.
         refuses: Status that answers every insert; 0 if it accepts media.
     """
 
     name: str
     types: tuple[str, ...] = DISC
     action: bool = True
+    own_action: str = ""
     refuses: int = 0
 
 
@@ -41,14 +47,22 @@ class Vendor:
 
     Args:
         other_systems: Systems without Boot that the same BMC lists first.
-        media_on: `Managers` or `Systems`.
+        system_type: SystemType of the system.
+        boots: Whether the system has Boot.
+        media_on: `Managers` or `Systems`; empty if neither links virtual drives.
         media_by: What the virtual CD is mounted by: `action` or `patch` of the drive.
         media_enabled: Whether the drives are listed before remote media are enabled by the OEM action.
+        enable_action: Name of that action.
+        enable_on: `Managers` or `Systems`.
+        media_config: Whether the collection links the vendor's own way to mount an image.
         media_refused: Parameters of InsertMedia that are an error.
+        media_schemes: Schemes of the URLs that InsertMedia accepts.
+        image_as: How a drive reports its image: as its `url`, with its file name `twice`, or by its `name` alone.
         insert_full: Answer to an insert into a full drive.
         eject_empty: Answer to an eject of an empty drive; None for success.
         eject_needs_body: Whether an eject without a body is answered 415.
         eject_takes: Time for which `Inserted` stays true, with the old URL, after an eject.
+        eject_when_full: Whether a drive advertises EjectMedia, and not InsertMedia, while it is full alone.
         image_stays: Whether an eject leaves Image and ImageName.
         cd_target: The override that boots the virtual CD.
         targets: Allowed values of the override.
@@ -57,6 +71,8 @@ class Vendor:
         boot_busy: How long after a power-on a change of Boot is refused.
         needs_etag: Status that answers a PATCH without If-Match; 0: none.
         on_busy: How long after a power-off `On` is refused.
+        unlicensed: Answer to a request for which a licence is missing.
+        terse: Whether an error has its MessageId and arguments, and neither Message nor Severity.
     """
 
     name: str
@@ -70,14 +86,22 @@ class Vendor:
     manager: str = "1"
     other_systems: tuple[str, ...] = ()
     other_managers: tuple[str, ...] = ()
+    system_type: str = "Physical"
+    boots: bool = True
     media_on: str = "Managers"
     media_by: str = "action"
     media_enabled: bool = True
+    enable_action: str = "AMIVirtualMedia.EnableRMedia"
+    enable_on: str = "Managers"
+    media_config: bool = False
     media_refused: tuple[str, ...] = ()
+    media_schemes: tuple[str, ...] = ("http", "https")
+    image_as: str = "url"
     insert_full: Refusal = Refusal(409, "Base.1.8.ResourceInUse")
     eject_empty: Refusal | None = None
     eject_needs_body: bool = False
     eject_takes: int = 0
+    eject_when_full: bool = False
     image_stays: bool = False
     cd_target: str = "Cd"
     targets: tuple[str, ...] = ("None", "Pxe", "Hdd", "Cd", "UefiHttp")
@@ -86,6 +110,8 @@ class Vendor:
     boot_busy: int = 0
     needs_etag: int = 0
     on_busy: int = 0
+    unlicensed: Refusal = Refusal(403, "Base.1.8.LicenseNotPassed")
+    terse: bool = False
 
     @property
     def system_path(self) -> str:
@@ -102,11 +128,20 @@ class Vendor:
         """Path of the collection of virtual drives."""
         return f"{self.system_path if self.media_on == 'Systems' else self.manager_path}/VirtualMedia"
 
+    @property
+    def enable_path(self) -> str:
+        """Path of the action that enables remote media."""
+        owner = self.system_path if self.enable_on == "Systems" else self.manager_path
+        return f"{owner}/Actions/Oem/{self.enable_action}"
+
 
 GENERIC = Vendor("generic", "Contoso", "3500", "Contoso BMC", "1.45.455b66-rev4", "P79 v1.45", (FLOPPY, Slot("Cd")))
 
 # "where VirtualMedia lives": newer firmware has it on the System.
 GENERIC_SYSTEM = replace(GENERIC, name="generic_system", media_on="Systems")
+
+# D1: it reports its image by the file name alone.
+GENERIC_NAME = replace(GENERIC, name="generic_name", image_as="name")
 
 # "eject | HPE iLO, Dell" (asynchronous eject); section 3's prototype and sushy's sources for VRM0009 and VRM0012.
 DELL = Vendor(
@@ -146,7 +181,19 @@ DELL10 = Vendor(
     on_busy=3,
 )
 
-# "eject | HPE iLO" (body, empty drive), "boot override | HPE" (refused in POST).
+# R750 with 7.10: two like drives on the System. D9: with images in both, the first boots.
+DELL_R750 = replace(
+    DELL,
+    name="dell_r750",
+    model="PowerEdge R750",
+    bmc_model="15G Monolithic",
+    bmc_version="7.10.30.00",
+    slots=(Slot("1", (*DISC, "USBStick")), Slot("2", (*DISC, "USBStick"))),
+    media_on="Systems",
+)
+
+# "eject | HPE iLO" (body, empty drive), "boot override | HPE" (refused in POST). 32 captured trees, D7: its errors
+# have a MessageId alone, and one names the licence that is missing.
 HPE = Vendor(
     "hpe",
     "HPE",
@@ -160,9 +207,12 @@ HPE = Vendor(
     eject_empty=Refusal(400, "iLO.2.14.NoVirtualMediaConnectionAvailable"),
     eject_needs_body=True,
     boot_busy=3,
+    unlicensed=Refusal(403, "iLO.2.14.LicenseKeyRequired", args=("iLO Advanced",)),
+    terse=True,
 )
 
 # "boot override | Supermicro X11/X12" (UsbCd), "eject | Supermicro" (Image stays), "payload | Supermicro X11/X12".
+# 32 captured trees, D7: OemLicenseNotPassed.
 SUPERMICRO = Vendor(
     "supermicro",
     "Supermicro",
@@ -175,6 +225,21 @@ SUPERMICRO = Vendor(
     image_stays=True,
     cd_target="UsbCd",
     targets=("None", "Pxe", "Hdd", "Cd", "Usb", "UsbCd", "UsbHdd", "BiosSetup", "UefiHttp"),
+    unlicensed=Refusal(
+        403,
+        "SMC.1.0.OemLicenseNotPassed",
+        "Not licensed to perform this request. The following licenses DCMS were needed",
+        ("DCMS",),
+    ),
+)
+
+# D11: it advertises EjectMedia while a drive is full alone, and still names the image that was ejected.
+SUPERMICRO_X13 = replace(
+    SUPERMICRO,
+    name="supermicro_x13",
+    model="SYS-821GE-TNHR",
+    bmc_version="01.01.01",
+    eject_when_full=True,
 )
 
 # "slot choice | Lenovo XCC".
@@ -205,7 +270,7 @@ LENOVO_PATCH = Vendor(
 )
 
 # "where VirtualMedia lives | AMI MegaRAC" (empty until enabled), "ETag | AMI", "boot override | AMI" (all in one
-# PATCH).
+# PATCH). D1: it reports its image with the file name twice.
 AMI = Vendor(
     "ami",
     "GIGABYTE",
@@ -217,8 +282,21 @@ AMI = Vendor(
     system="Self",
     manager="Self",
     media_enabled=False,
+    image_as="twice",
     boot_whole=True,
     needs_etag=428,
+)
+
+# D6: a CD without MediaTypes, and another name and place of the action that enables remote media.
+GIGABYTE = replace(
+    AMI,
+    name="gigabyte",
+    model="H262-Z6A",
+    bmc_version="12.84",
+    slots=(Slot("HD1", ()), Slot("CD1", ())),
+    enable_action="VirtualMedia.EnableRMedia",
+    enable_on="Systems",
+    image_as="url",
 )
 
 # "slot choice | Cisco C845A M8, OpenBMC" (no action, 405), "power | multi-system BMC" (several systems, one with
@@ -237,5 +315,13 @@ OPENBMC = Vendor(
     other_managers=("HGX_BMC_0",),
 )
 
-ALL = (GENERIC, GENERIC_SYSTEM, DELL, DELL10, HPE, SUPERMICRO, LENOVO, LENOVO_PATCH, AMI, OPENBMC)
+ALL = (
+    *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME),
+    *(DELL, DELL_R750, DELL10),
+    HPE,
+    *(SUPERMICRO, SUPERMICRO_X13),
+    *(LENOVO, LENOVO_PATCH),
+    *(AMI, GIGABYTE),
+    OPENBMC,
+)
 VENDORS = {vendor.name: vendor for vendor in ALL}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from boot_media.iso import POWER_OFF, Iso, IsoMaker
+from boot_media.iso import POWER_OFF, Iso, IsoMaker, names_boot_iso
 from boot_media.tools import find_coreos_installer
 from providers.base.errors import BootMediaError
 from testing.live_iso import live_iso
@@ -112,6 +112,24 @@ def test_the_digest_depends_on_the_content_alone(maker: IsoMaker) -> None:
         made(maker, keyfiles={**KEYFILES, "eth1.nmconnection": "[connection]\nid=other\n"}),
     )
     assert len({first, *(other.sha256 for other in others)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (f"http://192.0.2.1:8080/{'ab' * 32}/m0.iso", True),
+        (f"//192.0.2.1/{'cd' * 32}/m0.iso/m0.iso", True),
+        (f"{'ab' * 32}/m0.iso", True),
+        (f"http://192.0.2.1/{'ab' * 32}/m1.iso", False),
+        (f"http://192.0.2.1/{'ab' * 32}/am0.iso", False),
+        (f"http://192.0.2.1/{'ab' * 32}/m0.isos", False),
+        (f"http://192.0.2.1/{'ab' * 33}/m0.iso", False),
+        ("http://192.0.2.1/isos/m0.iso", False),
+        ("m0.iso", False),
+    ],
+)
+def test_a_boot_iso_of_a_host_is_recognized_by_its_place_wherever_it_is_served(text: str, *, named: bool) -> None:
+    assert names_boot_iso(text, "m0") is named
 
 
 def test_a_finished_host_turns_off_without_waiting_for_the_script_that_asks_for_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from testing.fakes.fleet.fleet import Fleet, Options, Pace, running, running_apart, serial_of, uuid_of
-from testing.fakes.fleet.tree import ENABLE_MEDIA, SESSIONS
+from testing.fakes.fleet.tree import SESSIONS
 from testing.fakes.fleet.vendors import VENDORS
 from tests.unit.testing.raw import ISO_BYTES, medium, raw, ready
 
@@ -265,8 +265,7 @@ def test_ami_lists_no_drive_before_media_are_enabled_and_requires_the_whole_boot
     with raw(vendors, number("ami")) as bmc:
         assert bmc.get(bmc.vendor.media_path)["Members"] == []
         assert bmc.media("Insert", body={"Image": URL}) == 404
-        enable = f"{bmc.vendor.manager_path}/{ENABLE_MEDIA}"
-        assert bmc.ask("POST", enable, {"RMediaState": "Enable"})[0] == 204
+        assert bmc.ask("POST", bmc.vendor.enable_path, {"RMediaState": "Enable"})[0] == 204
         assert len(bmc.get(bmc.vendor.media_path)["Members"]) == 1
         assert bmc.boot(FROM_CD) == 428
         assert bmc.boot({"BootSourceOverrideTarget": "Cd"}, **ANY_TAG) == 400

@@ -8,7 +8,6 @@ import pytest
 import sushy
 
 from testing.fakes.fleet.fleet import Fleet, Options, running, serial_of, uuid_of
-from testing.fakes.fleet.tree import ENABLE_MEDIA
 from testing.fakes.fleet.vendors import VENDORS
 from tests.unit.testing.raw import ISO_BYTES, medium, raw
 
@@ -30,7 +29,8 @@ def iso(tmp_path: Path) -> Iterator[str]:
 def insert(drives: list[Any], url: str) -> Any:
     """Try one CD drive after the other, as a client must that knows no vendor."""
     for drive in drives:
-        if sushy.VirtualMediaType.CD not in drive.media_types:
+        typed = sushy.VirtualMediaType.CD in drive.media_types
+        if not typed and (drive.media_types or not drive.identity.startswith("CD")):
             continue
         try:
             drive.insert_media(url)
@@ -46,7 +46,7 @@ def test_sushy_installs_a_server(fleet: Fleet, iso: str, tmp_path: Path, name: s
     ca.write_text(fleet.ca)
     if not vendor.media_enabled:
         with raw(fleet, host) as bmc:
-            bmc.ask("POST", f"{vendor.manager_path}/{ENABLE_MEDIA}", {"RMediaState": "Enable"})
+            bmc.ask("POST", vendor.enable_path, {"RMediaState": "Enable"})
     fleet.forget()
     root = sushy.Sushy(fleet.base(host), fleet.options.username, fleet.options.password, verify=str(ca))
     try:

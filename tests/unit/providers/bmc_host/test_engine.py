@@ -98,6 +98,13 @@ def test_a_refresh_reports_changed_media_and_boot_override(
     assert fake.writes == []
 
 
+def test_the_secret_path_of_a_boot_iso_is_in_no_line_and_no_record() -> None:
+    fake = FakeBmc(FakeClock()).run_from_media(f"http://192.0.2.1/{'ab' * 32}/m0.iso")
+    lines = engine(fake).look(AsFound())
+    assert "virtual CD http://192.0.2.1/…/m0.iso" in lines[0]
+    assert ("ab" * 32 in "".join(lines), engine(fake).take_over()[1].media) == (False, "http://192.0.2.1/…/m0.iso")
+
+
 @pytest.mark.parametrize(
     ("fake", "writes"),
     [

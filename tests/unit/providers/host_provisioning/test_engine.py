@@ -243,6 +243,39 @@ def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network
         rig.run()
 
 
+@pytest.mark.parametrize(
+    ("error", "fix", "after_s"),
+    [
+        (BmcError("HTTP 400 (no)"), r"https alone \(media\.url\)", 0),
+        (BmcError("HTTP 403 (no)", fix="add the licence"), "add the licence$", 0),
+        (BmcTransientError("HTTP 500 (no)", undone=True, refused=True), r"https alone \(media\.url\)", 300),
+    ],
+    ids=["for-good", "with-its-own-fix", "again-and-again"],
+)
+def test_an_insert_that_the_bmc_answers_with_errors_is_told_as_a_refusal(
+    error: BmcError, fix: str, after_s: float
+) -> None:
+    rig = Rig()
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            raise error
+
+    rig.bmc.fault = refuse
+    told = rf"the BMC refuses the boot ISO from http://media: .*\(no\).*{fix}"
+    with pytest.raises(ProvisioningError, match=told) as caught:
+        rig.run()
+    assert "never fetched" not in str(caught.value)
+    assert after_s <= rig.clock.now() - 1000 <= after_s + 10
+
+
+def test_the_secret_path_of_an_iso_is_in_no_error() -> None:
+    rig = running(FakeMedia().url("okd-master-1"))
+    with pytest.raises(BmcError, match=r"it runs with http://media/…/okd-master-1\.iso in its virtual CD drive"):
+        rig.run()
+    assert rig.bmc.writes == []
+
+
 def test_an_insert_without_the_right_to_it_is_tried_once() -> None:
     rig, tried = Rig(), list[str]()
 

@@ -12,6 +12,7 @@ from wires.redfish.sushy_bmc import SushyBmc
 from wires.redfish.tls import tls_context
 
 READ = f"GET {SYSTEM}$"
+URL = "http://192.0.2.1/x.iso"
 
 
 def in_the_middle_of_a_boot(it: OneBmc) -> None:
@@ -122,6 +123,59 @@ def test_an_error_of_the_bmc_becomes_an_error_of_this_program(
     assert type(caught.value) is kind
     assert PASSWORD not in repr(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("it", "where", "licence"),
+    [
+        ("supermicro", "GET /redfish/v1/Systems/1$", "SMC.1.0.OemLicenseNotPassed: Not licensed .* DCMS were needed"),
+        ("supermicro", "GET .*/VirtualMedia$", "SMC.1.0.OemLicenseNotPassed: Not licensed .* DCMS were needed"),
+        ("supermicro", "POST .*InsertMedia", "SMC.1.0.OemLicenseNotPassed: Not licensed .* DCMS were needed"),
+        ("hpe", "POST .*InsertMedia", "iLO.2.14.LicenseKeyRequired: iLO Advanced"),
+    ],
+    indirect=["it"],
+    ids=["system", "drives", "insert", "terse"],
+)
+def test_a_licence_that_is_missing_is_named_and_the_credentials_are_not_blamed(
+    it: OneBmc, where: str, licence: str
+) -> None:
+    """D7 of 32 captured trees: "refuses the credentials", of a BMC that wanted a licence."""
+    it.fleet.fault(Fault(where, "unlicensed"))
+    bmc = it.client()
+    with pytest.raises(BmcError, match=rf"HTTP 403, the BMC lacks a licence \({licence}\)\. Fix: add") as caught:
+        bmc.insert(URL)
+    assert type(caught.value) is BmcError
+    assert "credentials" not in str(caught.value)
+
+
+@pytest.mark.parametrize("it", ["hpe"], indirect=True)
+def test_an_error_without_words_is_told_by_its_message_id(it: OneBmc) -> None:
+    """D7 of 32 captured trees: an iLO's error read "See @Message.ExtendedInfo for more information."."""
+    with pytest.raises(BmcError, match=r"HTTP 404 \(Base\.1\.8\.ResourceMissingAtURI\)"):
+        it.client("/redfish/v1/Systems/2").power()
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ([{"MessageId": "A.1.B", "MessageArgs": ["c", "d"]}], "(A.1.B: c, d)"),
+        ([{"MessageId": "A.1.B", "Message": "Not c.", "MessageArgs": ["c", "d"]}], "(A.1.B: Not c. d)"),
+        ([{"Message": "Not c."}, {"MessageId": "A.1.B"}], "(Not c.; A.1.B)"),
+        (
+            [{"MessageId": "A.1.B", "MessageArgs": [f"http://192.0.2.1/{'ab' * 32}/m0.iso"]}],
+            "(A.1.B: http://192.0.2.1/…)",
+        ),
+        ([], "(See the details)"),
+        ({"Message": "of an old iLO"}, "(of an old iLO)"),
+    ],
+    ids=["arguments", "argument-in-words", "several", "iso", "none", "no-list"],
+)
+def test_a_refusal_has_the_words_of_the_bmc_its_message_id_and_arguments(it: OneBmc, body: object, text: str) -> None:
+    error = {"code": "x", "message": "See the details", "@Message.ExtendedInfo": body}
+    it.answers(READ, 400, body={"error": error})
+    with pytest.raises(BmcError) as caught:
+        it.client().power()
+    assert caught.value.fault.what == f"cannot read the system: HTTP 400 {text}"
 
 
 @pytest.mark.parametrize(

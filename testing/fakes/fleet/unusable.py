@@ -1,0 +1,65 @@
+"""BMCs through which this program cannot install, as data: what they offer in place of a usable virtual CD.
+
+Their shapes are those of captured trees, or of reports from the field where the comment says so.
+"""
+
+from dataclasses import replace
+
+from testing.fakes.fleet.vendors import GENERIC, OPENBMC, SUPERMICRO, VENDORS, Slot
+
+# D5: it accepts images over https alone.
+GB300 = replace(OPENBMC, name="gb300", manufacturer="NVIDIA", model="GB300 NVL", media_schemes=("https",))
+
+# D5: a 2288H V5, from a report: no InsertMedia, no PATCH, an action of its own.
+HUAWEI = replace(
+    GENERIC,
+    name="huawei",
+    manufacturer="Huawei",
+    model="2288H V5",
+    bmc_model="iBMC",
+    slots=(Slot("CD", action=False, own_action="VirtualMedia.VmmControl"),),
+)
+
+# D12: a CD that only a console's applet can fill.
+SUPERMICRO_X11 = replace(SUPERMICRO, name="supermicro_x11", model="X11DPi", slots=(Slot("CD1", action=False),))
+
+# D12: an empty collection, beside the vendor's own way to mount.
+SUPERMICRO_X10 = replace(SUPERMICRO, name="supermicro_x10", model="X10DRi", slots=(), media_config=True)
+
+# D12: an empty collection, as without a licence.
+INTEL = replace(GENERIC, name="intel", manufacturer="Intel Corporation", model="S2600BP", slots=())
+
+# D12: drives, and none for a disc.
+STICKS = replace(GENERIC, name="sticks", slots=(Slot("Stick", ("USBStick",)),))
+
+# D12: a DPU in place of its server.
+BLUEFIELD = replace(
+    GENERIC,
+    name="bluefield",
+    manufacturer="Nvidia",
+    model="BlueField-3 DPU",
+    system="Bluefield",
+    manager="Bluefield_BMC",
+    system_type="DPU",
+    slots=(),
+    media_on="",
+)
+
+# D12: the board of the GPUs in place of its server.
+HGX = replace(
+    GENERIC,
+    name="hgx",
+    manufacturer="NVIDIA",
+    model="HGX H100",
+    system="HGX_Baseboard_0",
+    manager="HGX_BMC_0",
+    boots=False,
+    slots=(),
+    media_on="",
+)
+
+UNUSABLE = {
+    vendor.name: vendor for vendor in (GB300, HUAWEI, SUPERMICRO_X11, SUPERMICRO_X10, INTEL, STICKS, BLUEFIELD, HGX)
+}
+EVERY = VENDORS | UNUSABLE
+"""All rows that a fleet can have."""
