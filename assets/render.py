@@ -8,6 +8,7 @@ from assets import contract, keepalived
 from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, TMPFILES, UNITS
 from assets.file import Files, Folders, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
+from assets.keyfiles import DNS_PRIORITY, SECTIONS, asking_the_vip_first
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, SERVICES, command, pull_secret, release
 from assets.templates import templates_in
 from cluster.plan import Intent, Role, Server
@@ -96,7 +97,7 @@ def render_role(plan: Intent, role: Role) -> Files:
 
 def render_server(plan: Intent, server: Server) -> Files:
     """Render the files of one server: its name, its keyfiles, and keepalived.conf with its peers and rank."""
-    named = (_hostname(server), *_network(server))
+    named = (_hostname(server), *_network(plan, server))
     if not _has_its_own(plan, server):
         return named
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
@@ -170,7 +171,7 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
     }
     return (
         _file(f"{CONF}/Corefile", "common/Corefile.j2", Reader.COREDNS, **values),
-        _script("common/okd-coredns.sh.j2"),
+        _script("common/okd-coredns.sh.j2", vips=plan.api.addresses),
         _script("common/okd-resolver.sh.j2"),
         _unit("common/okd-coredns.service.j2", **unit),
         _tmpfiles("common/okd-resolver-link.conf"),
@@ -195,10 +196,19 @@ def _node_ip(plan: Intent) -> RenderedFile:
     return _file(path, "common/nodeip-configuration.j2", Reader.NODEIP, network=plan.api.networks[0])
 
 
-def _network(server: Server) -> Files:
-    return tuple(
-        RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret) for each in server.keyfiles
+def _network(plan: Intent, server: Server) -> Files:
+    """Render the server's keyfiles: those of its `networkConfig`, and one for DHCP unless they ask the VIP first."""
+    keyfiles = asking_the_vip_first(plan, server)
+    own = tuple(
+        RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret) for each in keyfiles
     )
+    if keyfiles != server.keyfiles:
+        return own
+    vips: dict[int, Address] = {vip.version: vip for vip in plan.api.addresses}
+    families = [(section, vips.get(version)) for version, section in SECTIONS.items()]
+    values = {"mac": server.boot_mac, "families": families, "dns_priority": DNS_PRIORITY}
+    name = "okd-machine-network.nmconnection"
+    return (*own, _file(f"{CONNECTIONS}/{name}", f"common/{name}.j2", Reader.KEYFILE, **values))
 
 
 def _static_address(plan: Intent) -> Files:

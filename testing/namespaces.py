@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +93,28 @@ def neighbour(bridge: str, port: str, mac: str, *addresses: str) -> Iterator[lis
             yield inside
         finally:
             machine.kill()
+
+
+@contextmanager
+def listening(inside: list[str], port: int) -> Iterator[None]:
+    """Have a machine of `neighbour` accept TCP connections to a port of all its addresses."""
+    listen = f"import socket; s = socket.create_server(('', {port}), family=socket.AF_INET6, dualstack_ipv6=True)"
+    command = [
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        *inside,
+        sys.executable,
+        "-c",
+        f"{listen}; print(flush=True); input()",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        try:
+            assert program.stdout
+            program.stdout.readline()
+            yield
+        finally:
+            program.kill()
 
 
 def _run(inside: list[str], command: str) -> str:

@@ -181,7 +181,7 @@ class Intent(Planned):
     def dns_records(self) -> dict[str, tuple[Address, ...]]:
         """The addresses that the site's DNS must answer, by name."""
         api, ingress = self.api.addresses, self.ingress.addresses
-        return {f"api.{self.domain}": api, f"api-int.{self.domain}": api, f"*.apps.{self.domain}": ingress}
+        return {f"api.{self.domain}": api, f"*.apps.{self.domain}": ingress}
 
     @property
     def servers(self) -> tuple[Server, ...]:

@@ -16,6 +16,7 @@ from cluster.plan import ClusterPlan, Server
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.report import Report
 from lab.rehearsal.segment import answering_macs, status
+from lab.site.network import provisioner_address
 
 OK = 200
 POLL_S = 0.25
@@ -82,6 +83,12 @@ class Proofs:
 
         seen = self._settle(fetched, lambda found: found == wanted, 10)
         self.report.prove(f"fetched {path} through the API VIP", wanted=sorted(wanted), seen=sorted(seen))
+
+    def the_sites_dns_lacks_api_int(self) -> None:
+        """Prove that the site's DNS serves this cluster, but not the name by which servers fetched their config."""
+        site = str(provisioner_address(self.plan).ip)
+        seen = [name for name in ("api", "api-int") if _resolve(site, f"{name}.{self.plan.domain}")]
+        self.report.prove("names of the API in the site's DNS", wanted=["api"], seen=seen)
 
     def still_answers(self) -> None:
         """Prove that API and Ingress answer without the provisioner."""

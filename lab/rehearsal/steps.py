@@ -80,6 +80,7 @@ class Rehearsal:
             self.proofs.first_boots(
                 "/config/master", nodes, lambda: self.provisioner.console(self.plan.bootstrap.name)
             )
+            self.proofs.the_sites_dns_lacks_api_int()
             self.writer = Writer(self.proofs.etcd())
             self.writer.start()
 

@@ -23,12 +23,11 @@ from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from providers.host_provisioning.rollout import THREADS, roll_out
 from providers.host_provisioning.web import WebServer
-from wires.api.https import Endpoint
+from wires.api.https import Endpoint, connect_problem
 from wires.redfish.bmc import BmcClient, Power
-from wires.segment.neighbours import macs_at
 
 PROBE_S = 3.0
-NEIGHBOUR_S = 1.0
+KUBELET_PORT = 10250
 
 
 class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOuts]):
@@ -81,7 +80,7 @@ def _provision(
     if pending:
         recipe = _recipe(spec)
         with _image_server(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
-            is_up = _api_probe(spec, recipe) if spec.role is Role.CONTROL_PLANE else _answers
+            is_up = _api_probe(spec, recipe) if spec.role is Role.CONTROL_PLANE else _kubelet_listens
             ways = {name: _installation(spec, name, media, is_up, anew) for name in pending}
             failed = roll_out(ways, clock=SYSTEM_CLOCK)
         if failed:
@@ -154,5 +153,11 @@ def _api_probe(spec: HostProvisioningSpec, recipe: Recipe) -> IsUp:
     return lambda target: ready.is_ready(target.address)
 
 
-def _answers(target: Target) -> bool:
-    return bool(macs_at(target.address, wait_s=NEIGHBOUR_S))
+def _kubelet_listens(target: Target) -> bool:
+    """Return whether the host has become a node; a host with a record is never touched again.
+
+    ARP or a ping would not tell: an initramfs that fetches its config in vain answers them too. kubelet starts only
+    after the first boot has pivoted to the cluster's image and rebooted, and needs none of our files. It listens
+    before anybody has approved its certificates, so more than a connection cannot be asked for.
+    """
+    return connect_problem(target.address, KUBELET_PORT, timeout_s=PROBE_S) is None

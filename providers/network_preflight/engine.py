@@ -95,7 +95,8 @@ def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int])
 
 
 def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
-    names = (("api", "api", spec.api), ("api-int", "api-int", spec.api), (BELOW_APPS, "*.apps", spec.ingress))
+    # Not api-int: the machines ask the API VIP for it first (assets/keyfiles.py), and nobody else uses it.
+    names = (("api", "api", spec.api), (BELOW_APPS, "*.apps", spec.ingress))
     for name, record, claim in names:
         for vip in claim.vips:
             version = ip_address(vip).version

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, Emulator, running
-from testing.namespaces import in_own_network, ip, needs_root, neighbour
+from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour
 from testing.project import COMMAND_S, MACHINES, NAMES, ROLE, Project, host_of
 
 THIRD = "33333333-3333-4333-8333-333333333333"
@@ -236,7 +236,7 @@ def test_installed_control_plane_is_never_written_to_again(project: Project, bmc
 
 @needs_root
 def test_installed_compute_is_never_written_to_again(project: Project, bmc: Emulator) -> None:
-    """Use a segment of its own, on which a real kernel answers ARP for the installed systems."""
+    """Use a segment of its own, on which another machine accepts connections in place of the installed systems."""
 
     def inside() -> None:
         ip("link add lan type bridge")
@@ -244,7 +244,11 @@ def test_installed_compute_is_never_written_to_again(project: Project, bmc: Emul
         ip("link set lan up")
         addresses = [f"{LAN}.{31 + number}" for number in range(len(MACHINES))]
         answers = [f"{address}/24" for address in addresses]
-        with neighbour("lan", "port", "52:54:00:00:00:31", *answers), bmc.another_port() as port:
+        with (
+            neighbour("lan", "port", "52:54:00:00:00:31", *answers) as systems,
+            listening(systems, 10250),
+            bmc.another_port() as port,
+        ):
             made = [
                 host_of(bmc.address(uuid, port), uuid, address, "compute")
                 for uuid, address in zip(MACHINES, addresses, strict=True)

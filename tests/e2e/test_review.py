@@ -48,6 +48,10 @@ def keepalived(*masters: str) -> list[str]:
     return [f"okd-hosts-{name}-keepalived.conf" for name in masters]
 
 
+def by_dhcp(*hosts: str) -> list[str]:
+    return [f"okd-hosts-{name}-okd-machine-network.nmconnection" for name in hosts]
+
+
 def both(name: str) -> list[str]:
     """A file that the bootstrap and the control plane have."""
     return [f"okd-bootstrap-{name}", f"okd-control-plane-{name}"]
@@ -89,6 +93,10 @@ ROUTER = ("67", "77")
 WEIGHT = ("20", "19")
 UPSTREAMS = ("/run/okd-baremetal/upstreams", "192.0.2.53")
 DOMAIN = ("lab.test", "site.test")
+UPSTREAMS_WITHOUT = (
+    """own=$(ip -o address show | awk '{sub("/.*", "", $4); print "nameserver " $4}'; """
+    "printf 'nameserver %s\\n' 192.168.111.5)"
+)
 LEAVES = "# keepalived on the bootstrap VM: the API VIP until {}. Rendered by okd-baremetal."
 LETS_GO = "# 0: keep the VIP; {}: keep it until another machine takes it over, so that one always answers."
 USAGE = ("PORT PATH", "PORT PAGE")
@@ -117,7 +125,7 @@ CHANGES = {
             NETWORK: {"api.vips[0]"},
             BOOTSTRAP: {"vip", "ignition_sha256", "ours"},
             HANDOFF: {"vips[0]"},
-            CONTROL_PLANE: digests(*MASTERS),
+            CONTROL_PLANE: {"keyfiles", *digests(*MASTERS)},
         },
         {
             **each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], claim(API)),
@@ -125,6 +133,8 @@ CHANGES = {
             **each(both("okd-keepalived"), swapped(*API, "vips=(192.168.111.5)")),
             **each(everywhere("Corefile"), swapped(*API, "192.168.111.5 api.okd.lab.test api-int.okd.lab.test")),
             **each(everywhere("okd-coredns.service"), resolver(*API)),
+            **each(everywhere("okd-coredns.sh"), swapped(*API, UPSTREAMS_WITHOUT)),
+            **each(by_dhcp(*MASTERS, *WORKERS), swapped(*API, "dns=192.168.111.5;")),
             "okd-bootstrap-okd-vip-channel.sh": swapped(*API, "vips=(192.168.111.5/32)"),
             "okd-control-plane-haproxy.nft": swapped(
                 *API,
@@ -242,6 +252,7 @@ CHANGES = {
         {
             "create BmcHost okd-okd-worker-2": set(),
             "create RenderedAsset okd-hosts-okd-worker-2-hostname": set(),
+            "create RenderedAsset okd-hosts-okd-worker-2-okd-machine-network.nmconnection": set(),
             "update ProvisionerPreflight okd-preflight": {'topology["compute.replicas"]'},
             NETWORK: {'ingress.holders["okd-worker-2"]'},
             CONTROL_PLANE: digests(*MASTERS),
@@ -250,6 +261,7 @@ CHANGES = {
                 'identities["okd-worker-2"]',
                 'rows["okd-worker-2"]',
                 "passwords",
+                "keyfiles",
                 *digests(*WORKERS, "okd-worker-2"),
             },
             INGRESS: {'nodes["okd-worker-2"]'},

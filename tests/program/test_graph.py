@@ -58,8 +58,8 @@ def test_phase_bootstrap_declares_the_vm_and_installs_the_control_plane_alone(bo
 @pytest.mark.parametrize(
     ("phase", "counts"),
     [
-        ("bootstrap", {"okd-bootstrap": 17, "okd-control-plane": 16, "okd-compute": 15, "okd-hosts": 8}),
-        ("production", {"okd-control-plane": 16, "okd-compute": 15, "okd-hosts": 8}),
+        ("bootstrap", {"okd-bootstrap": 17, "okd-control-plane": 16, "okd-compute": 15, "okd-hosts": 13}),
+        ("production", {"okd-control-plane": 16, "okd-compute": 15, "okd-hosts": 13}),
     ],
 )
 def test_every_rendered_file_is_declared_once_with_its_golden_content(

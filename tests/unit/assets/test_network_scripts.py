@@ -161,6 +161,15 @@ def test_coredns_forwards_to_all_other_servers_in_the_order_of_the_file(scripts:
 
 
 @needs_root
+def test_coredns_does_not_forward_to_the_vip_that_a_keyfile_names(scripts: Path) -> None:
+    """Else two machines would forward to each other: CoreDNS of the VIP's holder has the same upstreams."""
+    (scripts / "etc/resolv.conf").write_text("nameserver 192.168.111.5\nnameserver 192.0.2.2\n")
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 5", scripts)
+    assert run.returncode == 0, run.stderr
+    assert (scripts / "run/okd-baremetal/upstreams").read_text() == "nameserver 192.0.2.2\n"
+
+
+@needs_root
 def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
     (scripts / "etc/resolv.conf").write_text("nameserver 192.0.2.21\n")
     run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 0", scripts)

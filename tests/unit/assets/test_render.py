@@ -45,7 +45,7 @@ def test_only_the_interface_is_filled_in_on_the_machine(plan: ClusterPlan) -> No
 def test_only_scripts_are_executable(plan: ClusterPlan) -> None:
     scripts = {file.path for file in everything(plan) if file.text.startswith("#!/usr/bin/env bash\n")}
     assert {file.path for file in everything(plan) if file.mode == 0o755} == scripts
-    assert {file.mode for file in everything(plan)} == {0o755, 0o644}
+    assert {file.mode for file in everything(plan)} == {0o755, 0o644, 0o600}
 
 
 def test_keyfiles_have_mode_0600_and_those_with_a_password_are_secret() -> None:

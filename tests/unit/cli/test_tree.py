@@ -29,7 +29,9 @@ def test_the_tree_has_the_golden_content_and_the_modes_of_the_machines(rendered:
     write_tree(tmp_path / "out", rendered.folders, {})
     assert files_below(tmp_path / "out") == accepted_tree(BASE)
     modes = {path: (tmp_path / "out" / path).stat().st_mode & 0o777 for path in accepted_tree(BASE)}
-    assert modes == {path: 0o755 if re.search("/usr/local/bin/|dispatcher", path) else 0o644 for path in modes}
+    keyfiles = {path: 0o600 for path in modes if path.endswith(".nmconnection")}
+    others = {path: 0o755 if re.search("/usr/local/bin/|dispatcher", path) else 0o644 for path in modes}
+    assert modes == others | keyfiles
 
 
 def test_each_machine_has_the_ignition_that_the_program_composes(plan: ClusterPlan, rendered: Rendered) -> None:

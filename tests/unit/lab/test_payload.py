@@ -129,6 +129,16 @@ def test_a_bootstrap_boots_into_another_target_first_and_a_node_reboots(payload:
         assert "ExecStart=/usr/bin/systemctl --no-block reboot\n" in unit["contents"]
 
 
+def test_a_worker_listens_as_kubelet_only_after_its_pivot(payload: Payload) -> None:
+    served = content(files(payload.role_worker)["/etc/lab/router.cfg"]["contents"]).decode()
+    assert "frontend kubelet\n    bind 0.0.0.0:10250\n" in served
+    texts = {each["name"]: each["contents"] for each in units(payload.role_worker)}
+    assert "ExecStart=/usr/sbin/haproxy -db -f /etc/lab/router.cfg\n" in texts["lab-router.service"]
+    (order,) = [line for line in texts[FIRST_BOOT].splitlines() if line.startswith("Before=")]
+    assert "lab-router.service" in order.removeprefix("Before=").split()
+    assert texts[FIRST_BOOT].count("ExecStart=/bin/sleep infinity\n") == 1
+
+
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
 def test_only_root_can_read_the_keys(payload: Payload, config: str) -> None:
     keys = [file for file in files(getattr(payload, config)).values() if b"PRIVATE KEY" in content(file["contents"])]

@@ -19,7 +19,6 @@ def test_every_machine_has_a_name_and_a_reservation_but_the_static_one(site: Sit
     assert [line for line in lines if line.startswith(("host-record=", "address="))] == [
         "host-record=registry.lab.test,192.168.111.1",
         "host-record=api.okd.lab.test,192.168.111.5",
-        "host-record=api-int.okd.lab.test,192.168.111.5",
         "address=/apps.okd.lab.test/192.168.111.4",
         "host-record=okd-bootstrap.okd.lab.test,192.168.111.20",
         "host-record=okd-master-0.okd.lab.test,192.168.111.21",

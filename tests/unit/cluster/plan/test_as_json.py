@@ -48,7 +48,6 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
         "provisioning": {"mode": "Disabled"},
         "dns_records": {
             "api.okd.lab.test": ["192.168.111.5"],
-            "api-int.okd.lab.test": ["192.168.111.5"],
             "*.apps.okd.lab.test": ["192.168.111.4"],
         },
         "bootstrap": {

@@ -39,7 +39,6 @@ def test_the_dns_records_that_the_site_must_serve() -> None:
     found = {name: [str(each) for each in addresses] for name, addresses in plans.intent().dns_records.items()}
     assert found == {
         "api.okd.lab.test": ["192.168.111.5"],
-        "api-int.okd.lab.test": ["192.168.111.5"],
         "*.apps.okd.lab.test": ["192.168.111.4"],
     }
 

@@ -21,7 +21,7 @@ def spec(plan: ClusterPlan, role: Role = Role.COMPUTE, rendered: Rendered | None
 def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     plan = plans.plan(bmc_ca="of all")
     made = spec(plan)
-    secret = {"ours", "passwords", "ignition_sha256", "hosts"}
+    secret = {"ours", "keyfiles", "passwords", "ignition_sha256", "hosts"}
     assert made.model_dump(mode="json", exclude=secret) == {
         "urn": "",
         "role": "compute",
@@ -32,7 +32,6 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
         "media_url": "",
         "base_iso_sha256": "d3" * 32,
         "base_iso_url": "",
-        "keyfiles": {},
         "payload_sha256": "c2" * 32,
         "reinstall": {},
         "unicast": False,

@@ -61,7 +61,7 @@ def test_it_is_created_on_a_segment_without_other_machines(
     warnings = created.outs["warnings"]
     assert created.outs == {**props, "warnings": warnings, "unseen": []}
     assert [line.partition(":")[0] for line in warnings] == [
-        f"{name}.okd.lab.test" for name in ("api", "api-int", "preflight.apps")
+        f"{name}.okd.lab.test" for name in ("api", "preflight.apps")
     ]
     reported = capfd.readouterr().err
     assert "okd-network: listening for VRRP on baremetal, 0.1 s\n" in reported
@@ -139,7 +139,7 @@ def test_names_are_resolved_by_the_machines_own_resolver(tmp_path: Path) -> None
     program.write_text(
         "from providers.network_preflight.probe import LocalNetworkProbe\n"
         "print(*(LocalNetworkProbe(print).resolve('api.okd.lab.test', version) for version in (4, 6)))\n"
-        "try: LocalNetworkProbe(print).resolve('api-int.okd.lab.test', 4)\n"
+        "try: LocalNetworkProbe(print).resolve('other.okd.lab.test', 4)\n"
         "except OSError as error: print(error.strerror)\n"
     )
     done = run_on_a_machine(f"PYTHONPATH={ROOT} {sys.executable} {program}", tmp_path)

@@ -8,10 +8,11 @@ import pytest
 
 from providers.base.dynamic import Provider
 from providers.host_provisioning.engine import Target
-from providers.host_provisioning.provider import _answers
+from providers.host_provisioning.provider import _kubelet_listens
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
-from testing.namespaces import in_own_network, ip, needs_root, neighbour
+from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour
+from wires.segment.neighbours import macs_at
 
 pytestmark = needs_root
 MAC, OTHER_MAC = "52:54:00:00:00:21", "52:54:00:00:00:22"
@@ -26,7 +27,7 @@ class Family:
         return f"{self.network}{last}"
 
     def on_the_segment(self, work: Callable[[], Any]) -> Any:
-        """Two nodes, 21 and 22; the VIP, 5, is on the first."""
+        """Two nodes, 21 and 22; the VIP, 5, is on the first; kubelet listens on the second."""
         nodad = " nodad" if ":" in self.network else ""
 
         def inside() -> Any:
@@ -36,7 +37,8 @@ class Family:
             vip, first, second = (f"{self.at(last)}/{self.prefix}" for last in (5, 21, 22))
             with (
                 neighbour("baremetal", "first", MAC, first, vip),
-                neighbour("baremetal", "second", OTHER_MAC, second),
+                neighbour("baremetal", "second", OTHER_MAC, second) as inside_the_second,
+                listening(inside_the_second, 10250),
             ):
                 return work()
 
@@ -69,8 +71,13 @@ def test_a_refresh_finds_the_holder(family: Family, provider: type[Provider[Any,
 
 
 @both
-def test_a_compute_server_is_up_once_its_address_answers(family: Family) -> None:
-    def both_answer() -> tuple[bool, bool]:
-        return _answers(Target("node-2", "", family.at(22))), _answers(Target("node-3", "", family.at(23)))
+def test_a_compute_server_is_up_once_kubelet_listens(family: Family) -> None:
+    """The first node only answers ARP or neighbour discovery, as an initramfs does; nobody is at the last address."""
 
-    assert family.on_the_segment(both_answer) == (True, False)
+    def up(last: int) -> bool:
+        return _kubelet_listens(Target("node", "", family.at(last)))
+
+    def both_answer() -> tuple[frozenset[str], list[bool]]:
+        return macs_at(family.at(21)), [up(last) for last in (21, 22, 23)]
+
+    assert family.on_the_segment(both_answer) == ({MAC}, [False, True, False])

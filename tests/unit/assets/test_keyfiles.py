@@ -1,0 +1,206 @@
+"""The API VIP as the first DNS server of every server, in the keyfiles of its networkConfig or in one by its MAC."""
+
+from configparser import RawConfigParser
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.file import Reader, RenderedFile
+from assets.render import render, render_server
+from boot_media.keyfiles import keyfiles_of
+from cluster.plan import Intent
+from testing import clusters
+
+OWN = "okd-machine-network.nmconnection"
+SITE = "192.168.111.1"
+Document = dict[str, Any]
+Profiles = dict[str, dict[str, dict[str, str]]]
+
+
+@cache
+def rehearsal() -> Intent:
+    return clusters.intent("rehearsal")
+
+
+def ethernet(name: str, *addresses: str, **more: Any) -> Document:
+    """An interface with addresses, given as `192.0.2.1/24`."""
+    families: Document = {"ipv4": {"enabled": False}, "ipv6": {"enabled": False}}
+    for address in addresses:
+        ip, _, length = address.partition("/")
+        family = families["ipv6" if ":" in ip else "ipv4"]
+        family.update(enabled=True, address=[*family.get("address", []), {"ip": ip, "prefix-length": int(length)}])
+    return {"name": name, "type": "ethernet", "state": "up", **families, **more}
+
+
+def dhcp(name: str) -> Document:
+    family = {"enabled": True, "dhcp": True}
+    return ethernet(name, ipv4=family, ipv6=family | {"autoconf": True})
+
+
+def nmstate(*interfaces: Document, dns: tuple[str, ...] = ()) -> Document:
+    return {"interfaces": list(interfaces), "dns-resolver": {"config": {"server": list(dns)}}}
+
+
+def keyfiles(intent: Intent, document: Document) -> list[RenderedFile]:
+    """Return the rendered keyfiles of a server with a networkConfig."""
+    server = intent.compute[0].model_copy(update={"keyfiles": keyfiles_of(document)})
+    return [file for file in render_server(intent, server) if file.reader is Reader.KEYFILE]
+
+
+def profiles(files: list[RenderedFile]) -> Profiles:
+    """Return sections by file name."""
+    found = {}
+    for file in files:
+        parser = RawConfigParser(delimiters="=", comment_prefixes="#")
+        parser.read_string(file.text)
+        found[file.name] = {section: dict(parser[section]) for section in parser.sections()}
+    return found
+
+
+def first_servers(found: Profiles) -> dict[tuple[str, str], tuple[str, str | None]]:
+    """Return the first DNS server and the priority of each section that has one, by interface and section."""
+    return {
+        (name.partition(".")[0], section): (settings["dns"].split(";")[0], settings.get("dns-priority"))
+        for name, sections in found.items()
+        for section, settings in sections.items()
+        if "dns" in settings
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "dns"),
+    [
+        pytest.param("rehearsal", {"ipv4": ("192.168.111.5;", "10")}, id="ipv4"),
+        pytest.param("ipv6", {"ipv6": ("fd2e::5;", "10")}, id="ipv6"),
+        pytest.param("dual-stack", {"ipv4": ("192.168.111.5;", "10"), "ipv6": ("fd2e::5;", "10")}, id="both"),
+    ],
+)
+def test_a_host_without_a_network_config_has_a_keyfile_by_its_mac(name: str, dns: dict[str, tuple[str, str]]) -> None:
+    intent = clusters.intent(name)
+    for server in intent.servers:
+        files = [file for file in render_server(intent, server) if file.reader is Reader.KEYFILE]
+        assert [(file.path, file.secret) for file in files] == [
+            (f"/etc/NetworkManager/system-connections/{OWN}", False)
+        ]
+        profile = profiles(files)[OWN]
+        assert profile["connection"] == {"id": "okd-machine-network", "type": "ethernet"}
+        assert profile["ethernet"] == {"mac-address": server.boot_mac}
+        assert {section: profile[section].pop("method") for section in ("ipv4", "ipv6")} == dict.fromkeys(
+            ("ipv4", "ipv6"), "auto"
+        )
+        asked = {section: (profile[section]["dns"], profile[section]["dns-priority"]) for section in dns}
+        assert asked == dns
+        assert all(profile[section] == {} for section in {"ipv4", "ipv6"} - dns.keys())
+
+
+STORAGE = ethernet("eth1", "10.9.9.9/24")
+
+
+@pytest.mark.parametrize(
+    ("document", "dns"),
+    [
+        pytest.param(
+            nmstate(ethernet("eth0", "192.168.111.21/24"), dns=(SITE, "192.0.2.53")),
+            {("eth0", "ipv4"): f"192.168.111.5;{SITE};192.0.2.53"},
+            id="before-its-own",
+        ),
+        pytest.param(
+            nmstate(ethernet("eth0", "192.168.111.21/24")), {("eth0", "ipv4"): "192.168.111.5;"}, id="without-any"
+        ),
+        pytest.param(
+            nmstate(ethernet("eth0", "10.0.0.1/24", "192.168.111.21/24")),
+            {("eth0", "ipv4"): "192.168.111.5;"},
+            id="second-address",
+        ),
+        pytest.param(
+            nmstate(STORAGE, ethernet("eth0", "192.168.111.21/24")),
+            {("eth0", "ipv4"): "192.168.111.5;"},
+            id="not-the-storage-network",
+        ),
+        pytest.param(
+            nmstate(dhcp("eth1"), ethernet("eth0", "192.168.111.21/24")),
+            {("eth0", "ipv4"): "192.168.111.5;"},
+            id="not-dhcp-beside-it",
+        ),
+        pytest.param(nmstate(STORAGE, dhcp("eth0")), {("eth0", "ipv4"): "192.168.111.5;"}, id="by-dhcp"),
+    ],
+)
+def test_the_vip_is_the_first_server_of_the_machine_network(
+    document: Document, dns: dict[tuple[str, str], str]
+) -> None:
+    found = profiles(keyfiles(rehearsal(), document))
+    assert OWN not in found
+    for (interface, section), wanted in dns.items():
+        settings = found[f"{interface}.nmconnection"][section]
+        assert (settings["dns"], settings["dns-priority"]) == (wanted, "10")
+    with_it = [key for key, (first, _) in first_servers(found).items() if first == "192.168.111.5"]
+    assert with_it == list(dns)
+
+
+def test_each_family_has_the_vip_of_its_own() -> None:
+    document = nmstate(ethernet("eth0", "192.168.111.21/24", "fd2e::21/64"), dns=("fd2e::1", SITE))
+    profile = profiles(keyfiles(clusters.intent("dual-stack"), document))["eth0.nmconnection"]
+    assert (profile["ipv4"]["dns"], profile["ipv6"]["dns"]) == (f"192.168.111.5;{SITE}", "fd2e::5;fd2e::1")
+
+
+def test_the_vip_comes_before_the_servers_of_the_other_family() -> None:
+    """NetworkManager sorts by priority, and nmstate gives the first family of its list 40."""
+    document = nmstate(ethernet("eth0", "192.168.111.21/24", "fd2e::21/64"), dns=("fd2e::1", SITE))
+    found = profiles(keyfiles(rehearsal(), document))
+    assert first_servers(found) == {("eth0", "ipv4"): ("192.168.111.5", "10"), ("eth0", "ipv6"): ("fd2e::1", "40")}
+
+
+def test_a_network_config_that_does_not_reach_the_machine_network_gets_the_keyfile_by_mac() -> None:
+    files = keyfiles(rehearsal(), nmstate(STORAGE))
+    assert [file.name for file in files] == ["eth1.nmconnection", OWN]
+    assert files[0].text == keyfiles_of(nmstate(STORAGE))[0].text
+
+
+def test_only_dns_changes_in_a_keyfile_and_a_secret_stays_one() -> None:
+    intent = clusters.intent("static")
+    server = intent.servers[0]
+    before = {each.name: each for each in server.keyfiles}
+    after = {file.name: file for file in render_server(intent, server) if file.reader is Reader.KEYFILE}
+    assert {name: file.secret for name, file in after.items()} == dict.fromkeys(before, True)
+    for name in ("eno1.nmconnection", "eno2.nmconnection"):
+        assert after[name].text == before[name].text
+    bond = before["bond0.nmconnection"].text
+    changed = bond.replace(f"dns={SITE}\n", f"dns=192.168.111.5;{SITE}\n").replace("priority=40", "priority=10")
+    assert after["bond0.nmconnection"].text == changed
+
+
+NAMES = st.lists(st.sampled_from(["eth0", "eth1", "bond0", "eno1"]), min_size=1, max_size=3, unique=True)
+KINDS = st.sampled_from(["machine", "storage", "dhcp", "none"])
+SERVERS = st.sampled_from([(), (SITE,), (SITE, "192.0.2.53", "2001:db8::53"), ("2001:db8::53", SITE)])
+
+
+@given(names=NAMES, kinds=st.lists(KINDS, min_size=3, max_size=3), servers=SERVERS)
+def test_whatever_its_network_config_every_server_asks_the_vip_first(
+    names: list[str], kinds: list[str], servers: tuple[str, ...]
+) -> None:
+    made = {
+        "machine": lambda name: ethernet(name, "192.168.111.21/24"),
+        "storage": lambda name: ethernet(name, "10.9.9.9/24"),
+        "dhcp": dhcp,
+        "none": ethernet,
+    }
+    interfaces = [made[kind](name) for name, kind in zip(names, kinds, strict=False)]
+    used = kinds[: len(names)]
+    # Without an address or DHCP of a family, nmstate has no place for a DNS server.
+    wanted = servers if "dhcp" in used else ()
+    found = first_servers(profiles(keyfiles(rehearsal(), nmstate(*interfaces, dns=wanted))))
+    ranks = {first: int(priority or 100) for first, priority in found.values()}
+    assert min(ranks, key=ranks.__getitem__) == "192.168.111.5"
+    assert [rank for first, rank in ranks.items() if rank <= 10 and first != "192.168.111.5"] == []
+
+
+@pytest.mark.parametrize("name", clusters.VARIANTS)
+def test_every_server_has_the_vip_of_each_family_in_its_boot_iso(name: str) -> None:
+    intent = clusters.intent(name)
+    for server in intent.servers:
+        texts = [file.text for file in render(intent).servers[server.name] if file.reader is Reader.KEYFILE]
+        for vip in intent.api.addresses:
+            assert any(f"\ndns={vip};" in text for text in texts), (server.name, vip)
