@@ -20,6 +20,7 @@ OkdBaremetalError              root: one fault or several
 └── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
@@ -116,6 +117,7 @@ class BmcTransientError(BmcError):
         undone: True if the BMC certainly did not act; otherwise it may have acted, or may still act.
         refused: True if the BMC answered, with an error.
         retry_after_s: Seconds that the BMC asks the client to wait.
+        passes_s: Seconds after which this error is no longer believed to pass.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class BmcTransientError(BmcError):
     ) -> None:
         super().__init__(what, where=where)
         self.undone, self.refused, self.retry_after_s = undone, refused, retry_after_s
+        self.passes_s = math.inf
 
 
 class BmcTimeoutError(BmcError):

@@ -172,7 +172,7 @@ class Installation:
         self.iso_sha256 = self.world.media.digest(self.host.name)
         yield from steps.no_media()
         yield from self._insert(steps, url)
-        yield self.world.bmc.settle_s
+        yield (yield from steps.value("the kind of BMC", lambda: self.world.bmc.settle_s))
         # The last On of a killed run may take effect only now; it must not count as this run's.
         yield from steps.power(Power.OFF)
         yield from steps.override(CD)

@@ -37,6 +37,7 @@ class FakeBmc:
     """Whether the system on the disk answers once booted."""
     machine: Identity = field(default_factory=lambda: Identity(UUID, "SN-1", "R650", "Dell", "1.2"))
     settle_s: float = 0
+    boot_mode: str = ""
     url: str = "https://bmc/redfish/v1/Systems/1"
     requests: int = 0
     writes: list[str] = field(default_factory=list)
@@ -64,6 +65,9 @@ class FakeBmc:
     def boot_override(self) -> BootOverride:
         self._request("boot_override")
         return self.override
+
+    def pending_override(self) -> None:
+        """Nothing waits: an override is in effect at once."""
 
     def media(self) -> str | None:
         self._request("media")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import ConfigDict
 
 from providers.base.spec import Model
+from wires.redfish.bmc import LEGACY, UEFI
 
 if TYPE_CHECKING:
     from cluster.options import Options
@@ -28,6 +29,8 @@ class BmcAccess(Model):
     """False: any certificate is trusted (`disableCertificateVerification` of the install-config)."""
     session: bool = False
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
+    boot_mode: str = UEFI
+    """The server's boot mode in Redfish's word, UEFI or Legacy, for a BMC that must be sent it with each override."""
 
     @classmethod
     def of(cls, options: "Options", server: "Server", *, ca: str) -> Self:
@@ -40,6 +43,7 @@ class BmcAccess(Model):
             fingerprint=trust.sha256 if trust else "",
             verify=server.bmc.verify_tls or trust is not None,
             session=login is not None and login.session,
+            boot_mode=LEGACY if server.boot_mode == "legacy" else UEFI,
         )
 
 

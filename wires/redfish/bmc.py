@@ -32,6 +32,8 @@ class Identity:
 
 CD, HDD, ONCE = "Cd", "Hdd", "Once"
 """Redfish's words for two boot targets, and for an override of one boot only."""
+UEFI, LEGACY = "UEFI", "Legacy"
+"""Redfish's words for the boot modes."""
 SPELLINGS = {CD: (CD, "UsbCd")}
 """Equivalent boot targets, best first: Supermicro's virtual CD is a UsbCd."""
 
@@ -66,6 +68,11 @@ class BmcClient(Protocol):
         """Seconds from an insert until the host sees the drive."""
         ...
 
+    @property
+    def boot_mode(self) -> str:
+        """The boot mode that each boot override is sent with. Empty: it is sent without."""
+        ...
+
     def identity(self) -> Identity:
         """Read the identity of the machine."""
         ...
@@ -82,6 +89,10 @@ class BmcClient(Protocol):
         """Read the boot override."""
         ...
 
+    def pending_override(self) -> BootOverride | None:
+        """Read the boot override that waits for the next reset. None: this BMC keeps none waiting."""
+        ...
+
     def media(self) -> str | None:
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
         ...
@@ -95,7 +106,7 @@ class BmcClient(Protocol):
         ...
 
     def set_override(self, target: str, enabled: str) -> None:
-        """Set the boot override, and keep the boot mode."""
+        """Set the boot override, with `boot_mode`."""
         ...
 
     def request_power(self, want: Power) -> None:

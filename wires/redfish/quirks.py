@@ -22,11 +22,12 @@ class Quirks:
         source: Where this was read.
         manufacturer: Pattern that the start of the System's Manufacturer must match, in upper or lower case.
         bmc: Pattern that the start of the BMC's "<Model> <FirmwareVersion>" must match.
+        service: Pattern that must be in the service root's "<Vendor> <Product> <keys of Oem>".
         keep_alive: Whether a connection can be used for several requests.
         refusing_drives: Pattern of the Ids of drives that take no image.
         only_drive: Id of the only drive that boots. Empty: all drives boot.
         settle_s: Seconds from an insert until the host sees the drive.
-        sends_mode: Whether the BMC takes a boot override only together with its current mode.
+        sends_mode: Whether the BMC refuses a boot override without the mode, or boots it as Legacy.
         boots_by_attributes: Whether `Cd` means a physical drive, and the BMC's own attributes choose the virtual one.
         unsupported: Why this program cannot use such a BMC, and what to do. Empty if it can.
     """
@@ -35,6 +36,7 @@ class Quirks:
     source: str
     manufacturer: str = ""
     bmc: str = ""
+    service: str = ""
     keep_alive: bool = True
     refusing_drives: str = ""
     only_drive: str = ""
@@ -68,7 +70,8 @@ TABLE = (
     ),
     Quirks(
         "Dell iDRAC9 before 6.00",
-        "ironic drac/boot.py; dell/iDRAC-Redfish-Scripting: Cd is the physical drive",
+        "ironic drac/boot.py; dell/iDRAC-Redfish-Scripting: Cd is the physical drive; libredfish PR 38: both paths "
+        "are needed",
         manufacturer="dell",
         bmc=r".* [1-5]\.",
         boots_by_attributes=True,
@@ -80,30 +83,46 @@ TABLE = (
         manufacturer="hpe|hewlett",
         keep_alive=False,
     ),
-    Quirks("Supermicro", "sushy system.py: X11 and X12 boot the virtual drive as UsbCd", manufacturer="supermicro"),
+    Quirks(
+        "Supermicro",
+        "sushy system.py: X11 and X12 boot the virtual drive as UsbCd; DMTF Redfishtool PR 106, bmclib PR 459, "
+        "ironic management.py: it falls back to Legacy unless the mode is sent",
+        manufacturer="supermicro",
+        sends_mode=True,
+    ),
+    # Before makers whose servers may have AMI's firmware, and after the others: to know it costs a request.
+    Quirks(
+        "AMI MegaRAC",
+        "NVIDIA libredfish, captured DGX H100 and Gigabyte H262; a public probe of 2026-10: the host sees the drive "
+        "18 to 67 s after the insert; ironic management.py: a mode that reads null is sent as UEFI",
+        service=r"\bAMI\b",
+        settle_s=90,
+        sends_mode=True,
+    ),
     Quirks(
         "Lenovo XCC",
         "lenovo/python-redfish-lenovo issues 9 and 21: RDOC and Remote drives refuse an insert",
         manufacturer="lenovo",
         refusing_drives="RDOC|Remote",
     ),
-    Quirks(
-        "AMI MegaRAC",
-        "NVIDIA libredfish; a public probe of 2026-10: the host sees the drive 18 to 67 s after the insert",
-        manufacturer="american megatrends|ami|giga|asrock",
-        settle_s=90,
-        sends_mode=True,
-    ),
 )
 
 
-def quirks_of(manufacturer: str, bmc: Callable[[], str]) -> Quirks:
+def quirks_of(manufacturer: str, bmc: Callable[[], str], service: Callable[[], str] | None = None) -> Quirks:
     """Return the row of a BMC, or `GENERIC` if none matches.
 
     Args:
         manufacturer: The Manufacturer of its System.
         bmc: Reads "<Model> <FirmwareVersion>" of its Manager. Called only if a row depends on it.
+        service: Reads "<Vendor> <Product> <keys of Oem>" of the service root. Called only if a row depends on it.
+            None: a row that depends on it does not match.
     """
-    rows = [row for row in TABLE if re.match(f"(?:{row.manufacturer})", manufacturer, re.IGNORECASE)]
-    kind = bmc() if any(row.bmc for row in rows) else ""
-    return next((row for row in rows if re.match(row.bmc, kind)), GENERIC)
+
+    def fits(row: Quirks) -> bool:
+        return bool(
+            re.match(f"(?:{row.manufacturer})", manufacturer, re.IGNORECASE)
+            and (not row.bmc or re.match(row.bmc, bmc()))
+            and (not row.service or (service and re.search(row.service, service(), re.IGNORECASE)))
+        )
+
+    return next(filter(fits, TABLE), GENERIC)

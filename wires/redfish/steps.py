@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
-from wires.redfish.bmc import ONCE, SPELLINGS, BmcClient, Power
+from wires.redfish.bmc import ONCE, SPELLINGS, BmcClient, BootOverride, Power
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
@@ -58,6 +58,8 @@ class _Asking:
     last: str = ""
     refused: bool = False
     """Whether the BMC answered the last request, with an error."""
+    missing_at: float = math.inf
+    """Time of the first of the errors in a row that pass soon, or never."""
 
     def is_due(self) -> bool:
         return self.clock.now() >= self.due_at
@@ -73,11 +75,15 @@ class _Asking:
         self.refused = False
 
     def went_well(self) -> None:
-        self.failures = 0
+        self.failures, self.missing_at = 0, math.inf
         shortest, longest = POLL_S
         self.wait_s = jittered(min(longest, max(shortest, SPARSER * (self.clock.now() - self.began))))
 
     def failed(self, error: BmcTransientError) -> None:
+        self.missing_at = min(self.missing_at, self.clock.now()) if error.passes_s < math.inf else math.inf
+        if self.clock.now() - self.missing_at >= error.passes_s:
+            fault = error.fault
+            raise BmcError(f"{fault.what}, for {error.passes_s:g} s", where=fault.where, fix=fault.fix)
         first, longest = BACK_OFF_S
         self.wait_s = jittered(min(longest, first * 2**self.failures))
         self.wait_s = max(self.wait_s, error.retry_after_s)
@@ -171,23 +177,54 @@ class Steps:
         """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous."""
         wanted = SPELLINGS.get(target, (target,))
 
-        def is_so() -> bool:
-            seen = self.bmc.boot_override()
-            return seen.target in wanted and seen.enabled != "Disabled"
+        def fits(seen: BootOverride) -> bool:
+            mode = self.bmc.boot_mode
+            return seen.target in wanted and seen.enabled != "Disabled" and (not mode or seen.mode in ("", mode))
 
-        yield from self.ensure(f"boot override {target}", is_so, lambda: self.bmc.set_override(target, enabled))
+        yield from self._override(f"boot override {target}", fits, target, enabled)
 
     def override_as_found(self, target: str, enabled: str) -> Waits:
         """Restore a boot override. If the BMC reported none, disable it."""
         target, enabled = (target, enabled) if target and enabled else ("None", "Disabled")
-        bmc = self.bmc
 
-        def is_so() -> bool:
-            seen = bmc.boot_override()
+        def fits(seen: BootOverride) -> bool:
             disabled = enabled == "Disabled" and seen.enabled == "Disabled"
             return disabled or seen.target == target
 
-        yield from self.ensure(f"boot override {target} as found", is_so, lambda: bmc.set_override(target, enabled))
+        yield from self._override(f"boot override {target} as found", fits, target, enabled)
+
+    def _override(self, what: str, fits: Callable[[BootOverride], bool], target: str, enabled: str) -> Waits:
+        """Set the boot override. What waits for the next reset counts, too, but by itself only once it was accepted.
+
+        A BMC may keep there what an earlier boot has used up.
+
+        Raises:
+            BmcError: The BMC accepted the override, and shows another one.
+        """
+        bmc, clock, accepted_at = self.bmc, self.clock, math.inf
+
+        def is_so() -> bool:
+            now, pending = bmc.boot_override(), bmc.pending_override()
+            seen = map(fits, (now,) if pending is None else (now, pending))
+            if any(seen) if accepted_at < math.inf else all(seen):
+                return True
+            if clock.now() - accepted_at >= UNSURE_S:
+                raise _stored_otherwise(what, bmc.boot_mode, pending or now, bmc.url)
+            return False
+
+        def ask() -> None:
+            nonlocal accepted_at
+            bmc.set_override(target, enabled)
+            accepted_at = clock.now()
+
+        yield from self.ensure(what, is_so, ask)
+
+
+def _stored_otherwise(what: str, mode: str, seen: BootOverride, where: str) -> BmcError:
+    what = f"{what} with mode {mode}" if mode else what
+    reads = " ".join(word for word in (seen.target, seen.enabled, seen.mode) if word) or "nothing"
+    fix = "set the boot mode in the server's firmware to the bootMode of its host, or update the BMC's firmware"
+    return BmcError(f"the BMC accepted {what}, and reads {reads} {UNSURE_S:g} s later", where=where, fix=fix)
 
 
 def _names(image: str | None, url: str) -> bool:

@@ -16,9 +16,11 @@ from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power
 from wires.redfish.connector import BmcConnector
 from wires.redfish.drives import DiscDrives, reread
+from wires.redfish.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.quirks import Quirks, quirks_of
 from wires.redfish.refusals import Refusals
 
+ROOT = "/redfish/v1/"
 SYSTEMS = "/redfish/v1/Systems"
 MANAGERS = "/redfish/v1/Managers"
 POWER = {power.value: power for power in (Power.ON, Power.OFF)}
@@ -27,8 +29,8 @@ RESET = {
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
-FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
-VIRTUAL_CD = "VCD-DVD"
+MODE = "BootSourceOverrideMode"
+STARTS_S = 120.0  # A BMC that starts up has its System before the rest. No source says for how long.
 
 
 class SushyBmc:
@@ -36,7 +38,7 @@ class SushyBmc:
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_virtual_media_url(access.address)
-        self._path = url.system_id
+        self._path, self._mode = url.system_id, access.boot_mode
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
@@ -44,6 +46,7 @@ class SushyBmc:
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None
+        self._boot_quirks_seen: Quirks | None = None
         self._was_read = False
         self._discs: DiscDrives | None = None
 
@@ -55,7 +58,14 @@ class SushyBmc:
     @property
     def settle_s(self) -> float:
         """Seconds from an insert until the host sees the drive."""
-        return self._quirks.settle_s
+        return self._boot_quirks.settle_s
+
+    @property
+    def boot_mode(self) -> str:
+        """The boot mode that each boot override is sent with. Empty: it is sent without."""
+        # OpenBMC has no such property, and refuses a change of it, also in a server of Supermicro's.
+        is_there = MODE in (self._known().json.get("Boot") or {})
+        return self._mode if is_there and self._boot_quirks.sends_mode else ""
 
     def identity(self) -> Identity:
         """Read the identity of the machine."""
@@ -85,9 +95,22 @@ class SushyBmc:
         words = (boot.target, boot.enabled, boot.mode) if boot else ()
         seen = BootOverride(*(word.value if word else "" for word in words))
         with self._our_errors("read the boot attributes"):
-            if self._quirks.boots_by_attributes and self._first_boot_is_the_virtual_cd():
+            if self._quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
                 return BootOverride(CD, ONCE, seen.mode)
         return seen
+
+    def pending_override(self) -> BootOverride | None:
+        """Read the boot override that waits for the next reset, in @Redfish.Settings. None: nothing can wait."""
+        settings = self._known().json.get("@Redfish.Settings") or {}
+        path = settings.get("SettingsObject", {}).get("@odata.id")
+        if not path:
+            return None
+        with self._our_errors("read the pending boot override"):
+            boot = self._http.get(path).json().get("Boot") or {}
+            seen = BootOverride(
+                *(boot.get(f"BootSourceOverride{word}") or "" for word in ("Target", "Enabled", "Mode"))
+            )
+            return seen if seen.target else None
 
     def media(self) -> str | None:
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
@@ -115,18 +138,22 @@ class SushyBmc:
             discs.eject()
 
     def set_override(self, target: str, enabled: str) -> None:
-        """Set the boot override, and keep the boot mode: on iDRAC, a change of the mode is a BIOS job."""
+        """Set the boot override, with the boot mode only where it must be: on iDRAC, it would be a BIOS job."""
         with self._our_errors(f"set the boot override to {target}"):
             system = self._known()
-            if self._quirks.boots_by_attributes and target == CD:
-                self._boot_the_virtual_cd_once()
-                return
+            if self._quirks.boots_by_attributes:
+                attributes = self._boot_attributes()
+                if target == CD:
+                    attributes.write(self._http, VIRTUAL_CD_ONCE)
+                    return
+                if attributes.choose_virtual_cd:
+                    attributes.write(self._http, NOTHING)
             wanted = tuple(map(sushy.BootSource, SPELLINGS.get(target, (target,))))
             offered = system.get_allowed_system_boot_source_values()
             system.set_system_boot_options(
                 target=self._first(wanted, offered, "boot override"),
                 enabled=sushy.BootSourceOverrideEnabled(enabled),
-                mode=system.boot.mode if self._quirks.sends_mode and system.boot else None,
+                mode=sushy.BootSourceOverrideMode(self.boot_mode) if self.boot_mode else None,
             )
 
     def request_power(self, want: Power) -> None:
@@ -192,19 +219,24 @@ class SushyBmc:
                 self._http.close_each()
         return self._quirks_seen
 
+    @property
+    def _boot_quirks(self) -> Quirks:
+        """The row by the service root, too. That costs a request, so it is read when the server is to boot."""
+        if self._boot_quirks_seen is None:
+            maker = self._known().manufacturer or ""
+            with self._our_errors("read the service root"):
+                self._boot_quirks_seen = quirks_of(maker, self._bmc_kind, self._service_kind)
+        return self._boot_quirks_seen
+
     def _bmc_kind(self) -> str:
         return next((f"{each.model or '?'} {each.firmware_version or ''}" for each in self._managers), "")
 
-    @property
-    def _attributes(self) -> str:
-        return f"{self._managers[0].path}/Attributes"
+    def _service_kind(self) -> str:
+        root = self._http.get(ROOT).json()
+        return " ".join((root.get("Vendor") or "", root.get("Product") or "", *(root.get("Oem") or {})))
 
-    def _first_boot_is_the_virtual_cd(self) -> bool:
-        seen = self._http.get(self._attributes).json()["Attributes"]
-        return (seen.get(FIRST_BOOT), seen.get(BOOT_ONCE)) == (VIRTUAL_CD, "Enabled")
-
-    def _boot_the_virtual_cd_once(self) -> None:
-        self._http.patch(self._attributes, data={"Attributes": {FIRST_BOOT: VIRTUAL_CD, BOOT_ONCE: "Enabled"}})
+    def _boot_attributes(self) -> BootAttributes:
+        return BootAttributes.read(self._http, self._managers[0])
 
     def _first(self, wanted: tuple[Any, ...], offered: set[Any], what: str) -> Any:
         """Return the first of the wanted values that the BMC offers."""
@@ -226,6 +258,11 @@ class SushyBmc:
             yield
         except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
             ours = self._refusals.of(error, attempt, known=self._was_read)
-            if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
+            absent = getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND
+            if absent:
                 self._forget_paths()
+            if isinstance(ours, BmcTransientError) and (
+                absent or isinstance(error, sushy.exceptions.MissingActionError)
+            ):
+                ours.passes_s = STARTS_S
             raise ours from None

@@ -1,9 +1,10 @@
 """Scripted faults of a BMC: which requests they affect, how often, and what the BMC does instead."""
 
 import asyncio
+import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from testing.fakes.fleet.http import Answer, Connection, Request
@@ -33,7 +34,7 @@ class Fault:
         headers: Headers of `status`.
         body: JSON document of `status`; None for a Redfish error.
         text: Unchanged body of `status`, in place of a document; None for a document.
-        says: For `says`, properties that replace those of the true answer.
+        says: For `says`, properties that replace those of the true answer; for `stores`, those of the request.
         url: For `inserted`, the image that somebody else inserts.
         every_s: For `drip`, seconds between two bytes.
         connections: For `reboot`, number of connections to reset before it listens again.
@@ -163,6 +164,12 @@ def _says(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) ->
     connection.answer(answer)
 
 
+def _stores(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+    asked = {**(request.document or {}), **fault.says}
+    bmc.service.answer(replace(request, body=json.dumps(asked).encode()))
+    connection.answer(Answer(200, {}))
+
+
 def _inserted(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
     bmc.machine.disc_drive().load(fault.url)
     connection.answer(bmc.service.answer(request))
@@ -225,6 +232,7 @@ KINDS: dict[str, Play] = {
     "ignored": _ignored,  # it answers with success, and nothing is done
     "unlicensed": _unlicensed,  # it refuses, for want of a licence
     "says": _says,  # the truth, but for some properties
+    "stores": _stores,  # it answers with success, and something else is done
     "inserted": _inserted,  # somebody else puts a medium in, just before the request is served
     "logout": _logout,  # the BMC has forgotten its sessions
     "reboot": _reboot,  # the BMC starts again

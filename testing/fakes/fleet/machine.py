@@ -11,6 +11,8 @@ from typing import Any
 from testing.fakes.fleet.vendors import Slot, Vendor
 
 OFF_TYPES = ("ForceOff", "GracefulShutdown")
+FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
+MODE = "BootSourceOverrideMode"
 RESET_TYPES = ("On", "ForceRestart", "GracefulRestart", *OFF_TYPES)
 Range = tuple[float, float]
 
@@ -139,11 +141,16 @@ class Machine:
         self.index, self.vendor, self.pace = index, vendor, pace
         self.figures = Figures()
         self.power = "Off"
-        self.boot = {
+        self.boot: dict[str, str | None] = {
             "BootSourceOverrideTarget": "None",
             "BootSourceOverrideEnabled": "Disabled",
-            "BootSourceOverrideMode": "UEFI",
         }
+        if vendor.boot_mode != "":
+            self.boot[MODE] = vendor.boot_mode
+        self.written = dict(self.boot)
+        """The boot override as last written, even after a boot has used it up."""
+        self._pending: dict[str, str | None] = {}
+        self.attributes = {FIRST_BOOT: "Normal", BOOT_ONCE: "Disabled"}
         self.drives = {slot.name: Drive(slot) for slot in vendor.slots}
         self.media_enabled = vendor.media_enabled
         self.disk = ""
@@ -201,11 +208,20 @@ class Machine:
             self.power = "PoweringOn"
             self._then(self.power_s, self._on)
 
+    def write_boot(self, changes: dict[str, str | None]) -> None:
+        """Change the boot override, now or at the next power-on."""
+        if self.vendor.boot_falls_back:
+            changes = {MODE: "Legacy", **changes}
+        self.written |= changes
+        self._pending |= changes
+        if not self.vendor.boot_pending:
+            self._apply_boot()
+
     def state(self) -> State:
         """How it is now; that is no request."""
         self._settle()
         loaded = (drive.image for drive in self.drives.values() if drive.inserted)
-        boot = self.boot["BootSourceOverrideTarget"], self.boot["BootSourceOverrideEnabled"]
+        boot = str(self.boot["BootSourceOverrideTarget"]), str(self.boot["BootSourceOverrideEnabled"])
         return State(self.power, next(loaded, ""), self.disk, self.running, *boot, len(self.sessions))
 
     def change(self, **state: Any) -> None:
@@ -236,7 +252,8 @@ class Machine:
         """
         self.sessions.clear()
         if not keeps:
-            self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
+            self.write_boot({"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"})
+            self._apply_boot()
             for drive in self.drives.values():
                 drive.image, drive.inserted = "", False
 
@@ -270,8 +287,13 @@ class Machine:
             self.fetching.cancel()
             self.fetching = None
 
+    def _apply_boot(self) -> None:
+        self.boot |= self._pending
+        self._pending = {}
+
     def _on(self) -> None:
         self.power, self._changed_at = "On", self._now()
+        self._apply_boot()
         image = self._overriding_image()
         if image:
             self.figures.booted.append(image)
@@ -289,7 +311,10 @@ class Machine:
         if enabled == "Once" and not self.keeps_once:
             self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
         drive = self.disc_drive()
-        follows = enabled != "Disabled" and wanted == self.vendor.cd_target and not self.ignores_once
+        follows = enabled != "Disabled" and wanted == self.vendor.cd_target and self.boot.get(MODE) != "Legacy"
+        if self.vendor.attributes and self.attributes == {FIRST_BOOT: "VCD-DVD", BOOT_ONCE: "Enabled"}:
+            self.attributes, follows = {FIRST_BOOT: "Normal", BOOT_ONCE: "Disabled"}, True
+        follows = follows and not self.ignores_once
         return drive.image if follows and drive.inserted else ""
 
     def _fetched(self, fetched: asyncio.Future[None], image: str) -> None:

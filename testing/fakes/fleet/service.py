@@ -132,6 +132,11 @@ def _routes(vendor: Vendor) -> Routes:
             routes[f"GET {path}"] = partial(_read, partial(_other, path, kind))
     routes[f"PATCH {written}"] = _patch_boot
     routes[f"POST {vendor.system_path}/Actions/ComputerSystem.Reset"] = _reset
+    for path in (f"{vendor.manager_path}/{each}" for each in vendor.attributes_linked):
+        routes[f"GET {path}"] = partial(_read, partial(tree.other_attributes, path))
+    if vendor.attributes:
+        path = f"{vendor.manager_path}/{vendor.attributes}"
+        routes |= {f"GET {path}": partial(_read, tree.attributes), f"PATCH {path}": _patch_attributes}
     if not vendor.media_enabled:
         routes[f"POST {vendor.enable_path}"] = _enable_media
     for slot in vendor.slots:
@@ -188,9 +193,18 @@ def _patch_boot(machine: Machine, request: Request) -> Answer:
         return refuse(WRONG_VALUE)
     if machine.power == "On" and machine.since_change() <= vendor.boot_busy:
         return refuse(IN_POST)
-    machine.boot |= changes
+    machine.write_boot(changes)
     machine.version += 1
     return DONE
+
+
+def _patch_attributes(machine: Machine, request: Request) -> Answer:
+    changes = (_asked(request) or {}).get("Attributes", {})
+    if not changes or not set(changes) <= set(machine.attributes):
+        return refuse(READ_ONLY)
+    machine.attributes |= changes
+    machine.version += 1
+    return Answer(200, {})
 
 
 def _reset(machine: Machine, request: Request) -> Answer:

@@ -30,18 +30,18 @@ def collection(path: str, kind: str, members: Iterable[str]) -> Document:
 
 def root(machine: Machine) -> Document:
     """The service root."""
-    vendor = machine.vendor
+    vendor, product, oem = machine.vendor.service
+    maker = {"Vendor": vendor, "Product": product, "Oem": {oem: {}} if oem else {}}
     return resource(
         ROOT,
         "ServiceRoot.v1_11_0.ServiceRoot",
         RedfishVersion="1.13.0",
         UUID=uuid_of(machine.index),
-        Vendor=vendor.manufacturer,
-        Product=vendor.bmc_model,
         Systems=link(f"{ROOT}/Systems"),
         Managers=link(f"{ROOT}/Managers"),
         SessionService=link(SESSION_SERVICE),
         Links={"Sessions": link(SESSIONS)},
+        **{word: value for word, value in maker.items() if value},
     )
 
 
@@ -63,8 +63,9 @@ def other(path: str, kind: str) -> Document:
 
 
 def boot(machine: Machine) -> Document:
-    """The boot override."""
-    return {**machine.boot, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
+    """The boot override, where it is written."""
+    shown = machine.written if machine.vendor.boot_pending else machine.boot
+    return {**shown, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
 
 
 def system(machine: Machine) -> Document:
@@ -120,6 +121,9 @@ def manager(machine: Machine) -> Document:
         Status={"State": "Enabled", "Health": "OK"},
         Links={"ManagerForServers": [link(vendor.system_path)]},
     )
+    if vendor.attributes_linked:
+        linked = [link(f"{vendor.manager_path}/{path}") for path in vendor.attributes_linked]
+        document["Links"]["Oem"] = {"Dell": {"DellAttributes": linked}}
     _add_media(document, vendor, "Managers")
     return document
 
@@ -131,6 +135,17 @@ def _add_media(document: Document, vendor: Vendor, owner: str) -> None:
     if not vendor.media_enabled and vendor.enable_on == owner:
         enable = {"Oem": {f"#{vendor.enable_action}": {"target": vendor.enable_path}}}
         document["Actions"] = document.get("Actions", {}) | enable
+
+
+def attributes(machine: Machine) -> Document:
+    """What boots an iDRAC's virtual CD."""
+    path = f"{machine.vendor.manager_path}/{machine.vendor.attributes}"
+    return resource(path, "DellAttributes.v1_0_0.DellAttributes", Attributes=machine.attributes)
+
+
+def other_attributes(path: str, _: Machine) -> Document:
+    """Attributes that boot nothing."""
+    return resource(path, "DellAttributes.v1_0_0.DellAttributes", Attributes={})
 
 
 def media(machine: Machine) -> Document:

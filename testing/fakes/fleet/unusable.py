@@ -5,10 +5,10 @@ Their shapes are those of captured trees, or of reports from the field where the
 
 from dataclasses import replace
 
-from testing.fakes.fleet.vendors import GENERIC, OPENBMC, SUPERMICRO, VENDORS, Slot
+from testing.fakes.fleet.vendors import GB300, GENERIC, SUPERMICRO, VENDORS, Slot
 
 # D5: it accepts images over https alone.
-GB300 = replace(OPENBMC, name="gb300", manufacturer="NVIDIA", model="GB300 NVL", media_schemes=("https",))
+GB300_HTTPS = replace(GB300, name="gb300_https", media_schemes=("https",))
 
 # D5: a 2288H V5, from a report: no InsertMedia, no PATCH, an action of its own.
 HUAWEI = replace(
@@ -59,7 +59,8 @@ HGX = replace(
 )
 
 UNUSABLE = {
-    vendor.name: vendor for vendor in (GB300, HUAWEI, SUPERMICRO_X11, SUPERMICRO_X10, INTEL, STICKS, BLUEFIELD, HGX)
+    vendor.name: vendor
+    for vendor in (GB300_HTTPS, HUAWEI, SUPERMICRO_X11, SUPERMICRO_X10, INTEL, STICKS, BLUEFIELD, HGX)
 }
 EVERY = VENDORS | UNUSABLE
 """All rows that a fleet can have."""

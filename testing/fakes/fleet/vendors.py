@@ -46,6 +46,7 @@ class Vendor:
     """One row.
 
     Args:
+        service: Vendor and Product of the service root, and the key in its Oem; empty if it has none.
         other_systems: Systems without Boot that the same BMC lists first.
         system_type: SystemType of the system.
         boots: Whether the system has Boot.
@@ -66,7 +67,12 @@ class Vendor:
         image_stays: Whether an eject leaves Image and ImageName.
         cd_target: The override that boots the virtual CD.
         targets: Allowed values of the override.
+        attributes: Path below the manager of the attributes that boot the virtual CD; empty if the override does.
+        attributes_linked: What the manager links as its attributes, below itself.
+        boot_mode: Mode of the override as found; None for null, empty if there is no such property.
         boot_in_settings: Boot can be written, and its allowed values read, in @Redfish.Settings alone.
+        boot_pending: A written Boot shows on the System from the next power-on, and in @Redfish.Settings for good.
+        boot_falls_back: A change of Boot without a mode stores Legacy, which boots no image made for UEFI.
         boot_whole: A change of Boot must send target, enabled and mode at once.
         boot_busy: How long after a power-on a change of Boot is refused.
         needs_etag: Status that answers a PATCH without If-Match; 0: none.
@@ -84,6 +90,7 @@ class Vendor:
     slots: tuple[Slot, ...]
     system: str = "1"
     manager: str = "1"
+    service: tuple[str, str, str] = ("", "", "")
     other_systems: tuple[str, ...] = ()
     other_managers: tuple[str, ...] = ()
     system_type: str = "Physical"
@@ -105,7 +112,12 @@ class Vendor:
     image_stays: bool = False
     cd_target: str = "Cd"
     targets: tuple[str, ...] = ("None", "Pxe", "Hdd", "Cd", "UefiHttp")
+    attributes: str = ""
+    attributes_linked: tuple[str, ...] = ()
+    boot_mode: str | None = "UEFI"
     boot_in_settings: bool = False
+    boot_pending: bool = False
+    boot_falls_back: bool = False
     boot_whole: bool = False
     boot_busy: int = 0
     needs_etag: int = 0
@@ -160,6 +172,20 @@ DELL = Vendor(
     eject_takes=2,
 )
 
+# "boot override | Dell iDRAC8, iDRAC9 < 6.00" (Cd is the physical drive). A captured R650 with 5.10 links what has
+# ServerBoot.1.*, and answers 404 on the older path. libredfish PR 38: others have the older path alone, unlinked.
+DELL5 = replace(
+    DELL,
+    name="dell5",
+    bmc_version="5.10.50.00",
+    cd_target="",
+    attributes="Oem/Dell/DellAttributes/iDRAC.Embedded.1",
+    attributes_linked=tuple(
+        f"Oem/Dell/DellAttributes/{part}.Embedded.1" for part in ("System", "iDRAC", "LifecycleController")
+    ),
+)
+DELL4 = replace(DELL5, name="dell4", bmc_version="4.40.00.00", attributes="Attributes", attributes_linked=())
+
 # "where VirtualMedia lives | iDRAC10", "slot choice | iDRAC10" (slot 1), "boot override | Dell iDRAC10" (allowed
 # values in Settings alone, versions restart at 1.x), "power | Dell iDRAC10" (On right after off).
 DELL10 = Vendor(
@@ -211,7 +237,8 @@ HPE = Vendor(
     terse=True,
 )
 
-# "boot override | Supermicro X11/X12" (UsbCd), "eject | Supermicro" (Image stays), "payload | Supermicro X11/X12".
+# "boot override | Supermicro X11/X12" (UsbCd), "eject | Supermicro" (Image stays), "payload | Supermicro X11/X12";
+# Redfishtool PR 106 and ironic's management.py (Legacy unless the mode is sent).
 # 32 captured trees, D7: OemLicenseNotPassed.
 SUPERMICRO = Vendor(
     "supermicro",
@@ -231,6 +258,7 @@ SUPERMICRO = Vendor(
         "Not licensed to perform this request. The following licenses DCMS were needed",
         ("DCMS",),
     ),
+    boot_falls_back=True,
 )
 
 # D11: it advertises EjectMedia while a drive is full alone, and still names the image that was ejected.
@@ -240,6 +268,25 @@ SUPERMICRO_X13 = replace(
     model="SYS-821GE-TNHR",
     bmc_version="01.01.01",
     eject_when_full=True,
+)
+
+# A captured GB300 and GB200: OpenBMC, Boot in Settings alone, and no mode. NVIDIA's documentation of BlueField:
+# Settings has what is pending.
+GB300 = Vendor(
+    "gb300",
+    "Supermicro",
+    "GB300 NVL",
+    "OpenBMC",
+    "25.07",
+    "01.04",
+    (Slot("USB1", refuses=400), Slot("USB2")),
+    system="System_0",
+    manager="BMC_0",
+    other_systems=("HGX_Baseboard_0",),
+    targets=("None", "Pxe", "Hdd", "Cd", "Diags", "BiosSetup", "Usb"),
+    boot_mode="",
+    boot_in_settings=True,
+    boot_pending=True,
 )
 
 # "slot choice | Lenovo XCC".
@@ -269,8 +316,10 @@ LENOVO_PATCH = Vendor(
     needs_etag=412,
 )
 
+AMI_SERVICE = ("AMI", "AMI Redfish Server", "Ami")
+
 # "where VirtualMedia lives | AMI MegaRAC" (empty until enabled), "ETag | AMI", "boot override | AMI" (all in one
-# PATCH). D1: it reports its image with the file name twice.
+# PATCH). D1: it reports its image with the file name twice. A captured H262: only the service root names AMI.
 AMI = Vendor(
     "ami",
     "GIGABYTE",
@@ -281,6 +330,7 @@ AMI = Vendor(
     (Slot("CD1"),),
     system="Self",
     manager="Self",
+    service=AMI_SERVICE,
     media_enabled=False,
     image_as="twice",
     boot_whole=True,
@@ -297,6 +347,29 @@ GIGABYTE = replace(
     enable_action="VirtualMedia.EnableRMedia",
     enable_on="Systems",
     image_as="url",
+)
+
+# A captured DGX H100: AMI's service root, another maker, two systems, a mode that is null, Boot in Settings alone.
+# Tacklebox PR 127: the System shows a written override after the next reset.
+DGX = Vendor(
+    "dgx",
+    "NVIDIA",
+    "DGXH100",
+    "77171220",
+    "23.11.20",
+    "1.01.03",
+    (Slot("CD1"),),
+    system="DGX",
+    manager="BMC",
+    service=AMI_SERVICE,
+    other_systems=("HGX_Baseboard_0",),
+    other_managers=("HGX_BMC_0",),
+    media_enabled=False,
+    boot_mode=None,
+    boot_in_settings=True,
+    boot_pending=True,
+    boot_whole=True,
+    needs_etag=428,
 )
 
 # "slot choice | Cisco C845A M8, OpenBMC" (no action, 405), "power | multi-system BMC" (several systems, one with
@@ -317,11 +390,11 @@ OPENBMC = Vendor(
 
 ALL = (
     *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME),
-    *(DELL, DELL_R750, DELL10),
+    *(DELL, DELL_R750, DELL4, DELL5, DELL10),
     HPE,
     *(SUPERMICRO, SUPERMICRO_X13),
     *(LENOVO, LENOVO_PATCH),
-    *(AMI, GIGABYTE),
-    OPENBMC,
+    *(AMI, GIGABYTE, DGX),
+    *(OPENBMC, GB300),
 )
 VENDORS = {vendor.name: vendor for vendor in ALL}

@@ -220,6 +220,17 @@ def test_hpe_requires_a_body_and_refuses_an_empty_eject_and_boot_changes_in_post
         assert bmc.boot(FROM_CD) == 204
 
 
+def test_gb300_shows_a_written_override_in_settings_at_once_and_on_the_system_from_the_next_power_on() -> None:
+    with running(Options(vendors=("gb300",), tls=False)) as fleet, raw(fleet) as bmc:
+        settings = f"{bmc.vendor.system_path}/Settings"
+        assert bmc.boot({**FROM_CD}) == 400, "it has no mode"
+        assert bmc.boot({"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Continuous"}) == 204
+        targets = [bmc.get(path)["Boot"]["BootSourceOverrideTarget"] for path in (settings, bmc.vendor.system_path)]
+        assert targets == ["Hdd", "None"]
+        bmc.reset("On"), bmc.power()
+        assert bmc.get()["Boot"]["BootSourceOverrideTarget"] == "Hdd"
+
+
 @pytest.mark.parametrize(("target", "booted"), [("Cd", "nothing"), ("UsbCd", "iso")])
 def test_supermicro_boots_the_virtual_cd_as_usb_cd_alone(iso: str, target: str, booted: str) -> None:
     with running(Options(vendors=("supermicro",), tls=False)) as fleet, raw(fleet) as bmc:
@@ -270,6 +281,16 @@ def test_ami_lists_no_drive_before_media_are_enabled_and_requires_the_whole_boot
         assert bmc.boot(FROM_CD) == 428
         assert bmc.boot({"BootSourceOverrideTarget": "Cd"}, **ANY_TAG) == 400
         assert bmc.boot(FROM_CD, **ANY_TAG) == 204
+
+
+def test_dgx_names_ami_in_its_root_and_requires_a_mode_that_it_does_not_show(vendors: Fleet) -> None:
+    with raw(vendors, number("dgx")) as bmc:
+        root, system = bmc.get("/redfish/v1/"), bmc.get()
+        assert (root["Vendor"], root["Product"], root["Oem"]) == ("AMI", "AMI Redfish Server", {"Ami": {}})
+        assert (system["Manufacturer"], system["Boot"]["BootSourceOverrideMode"]) == ("NVIDIA", None)
+        once = {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}
+        assert bmc.boot(once, **ANY_TAG) == 400
+        assert bmc.boot({**once, "BootSourceOverrideMode": "UEFI"}, **ANY_TAG) == 204
 
 
 def test_openbmc_lists_a_member_that_is_no_server(vendors: Fleet) -> None:

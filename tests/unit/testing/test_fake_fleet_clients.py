@@ -55,7 +55,12 @@ def test_sushy_installs_a_server(fleet: Fleet, iso: str, tmp_path: Path, name: s
         assert fleet.state(host).sessions == 1
         owner = system if vendor.media_on == "Systems" else system.managers[0]
         drive = insert(owner.virtual_media.get_members(), iso)
-        system.set_system_boot_options(target=CD, enabled=ONCE, mode=UEFI)
+        if vendor.attributes:
+            with raw(fleet, host) as bmc:
+                chosen = {"ServerBoot.1.FirstBootDevice": "VCD-DVD", "ServerBoot.1.BootOnce": "Enabled"}
+                bmc.ask("PATCH", f"{vendor.manager_path}/{vendor.attributes}", {"Attributes": chosen})
+        else:
+            system.set_system_boot_options(target=CD, enabled=ONCE, mode=UEFI if vendor.boot_mode != "" else None)
         system.reset_system(sushy.ResetType.ON)
         states = [sushy.PowerState.OFF]
         while states[-1] is not sushy.PowerState.OFF or sushy.PowerState.ON not in states:

@@ -151,6 +151,7 @@ class TestUnreachable:
         pytest.param({"ca": "its own"}, id="ca"),
         pytest.param({"fingerprint": "ab"}, id="fingerprint"),
         pytest.param({"session": True}, id="session"),
+        pytest.param({"boot_mode": "Legacy"}, id="boot-mode"),
         pytest.param({"verify": False}, id="lax"),
     ],
 )
@@ -165,7 +166,7 @@ def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.Monk
     with pytest.raises(OkdBaremetalError):
         BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
     wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}
-    wanted |= {"verify": True, "session": False, **own}
+    wanted |= {"verify": True, "session": False, "boot_mode": "UEFI", **own}
     assert [(access.model_dump(), password.get_secret_value()) for access, password in asked] == [(wanted, "hidden")]
 
 

@@ -27,6 +27,7 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
         "fingerprint": "",
         "verify": True,
         "session": False,
+        "boot_mode": "Legacy",
     }
 
 
@@ -62,3 +63,10 @@ def test_a_pinned_certificate_is_verified_despite_disabled_verification(
     server = plan.servers[0]
     lax = server.model_copy(update={"bmc": server.bmc.model_copy(update={"verify_tls": False})})
     assert BmcAccess.of(plan.options, lax, ca="").verify is verify
+
+
+@pytest.mark.parametrize(("given", "word"), [("UEFI", "UEFI"), ("legacy", "Legacy")])
+def test_the_boot_mode_is_that_of_the_host(given: str, word: str) -> None:
+    plan = plans.plan()
+    server = plan.servers[0].model_copy(update={"boot_mode": given})
+    assert BmcAccess.of(plan.options, server, ca="").boot_mode == word

@@ -50,7 +50,7 @@ def test_d1_an_interrupted_installation_is_recognized_by_such_an_image(tmp_path:
 
 
 def test_d5_an_iso_that_the_bmc_refuses_is_told_so_in_its_words_and_without_the_secret_path(tmp_path: Path) -> None:
-    with server(tmp_path, "gb300") as it:
+    with server(tmp_path, "gb300_https") as it:
         it.take_over()
         began = it.clock.now()
         with pytest.raises(ProvisioningError) as caught:

@@ -1,8 +1,13 @@
 """Quirks: which row a BMC gets, and which requests that costs."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from testing.documents import table
+from testing.fakes.fleet.fleet import Fault
+from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
 from wires.redfish.quirks import GENERIC, TABLE, Quirks, quirks_of
 
@@ -19,21 +24,20 @@ from wires.redfish.quirks import GENERIC, TABLE, Quirks, quirks_of
         ("Hewlett Packard Enterprise", "", "HPE iLO"),
         ("Supermicro", "", "Supermicro"),
         ("Lenovo", "", "Lenovo XCC"),
-        ("GIGABYTE", "", "AMI MegaRAC"),
-        ("ASRockRack", "", "AMI MegaRAC"),
+        ("GIGABYTE", "", "generic"),
         ("Contoso", "", "generic"),
         ("", "", "generic"),
     ],
 )
 def test_a_bmc_gets_the_row_of_its_vendor(manufacturer: str, bmc: str, vendor: str) -> None:
-    assert quirks_of(manufacturer, lambda: bmc).vendor == vendor
+    assert quirks_of(manufacturer, lambda: bmc, lambda: "").vendor == vendor
 
 
-def test_the_manager_is_read_only_if_the_row_depends_on_it() -> None:
+def test_manager_and_service_root_are_read_only_if_the_row_depends_on_them() -> None:
     def never() -> str:
         raise AssertionError
 
-    assert quirks_of("Supermicro", never).vendor == "Supermicro"
+    assert quirks_of("Supermicro", never, never).vendor == "Supermicro"
 
 
 def test_the_document_lists_every_row_with_its_source() -> None:
@@ -55,11 +59,30 @@ def test_drives_that_cannot_boot_are_skipped(row: Quirks, refused: set[str]) -> 
     assert {drive for drive in drives if row.refuses(drive)} == refused
 
 
+def test_a_service_root_that_does_not_answer_at_first_is_read_again(tmp_path: Path) -> None:
+    with server(tmp_path, "ami") as it:
+        it.fleet.fault(Fault("GET /redfish/v1/?$", "status", times=3))
+        began = it.clock.now()
+        it.from_start_to_end()
+        assert it.is_installed()
+        assert it.clock.now() - began > 90, "the host sees the drive that late"
+
+
 @pytest.mark.parametrize(
-    ("manufacturer", "settle_s"), [("GIGABYTE", 90), ("Dell Inc.", 0), ("Contoso", 0)], ids=["ami", "dell", "other"]
+    ("manufacturer", "root", "settle_s"),
+    [
+        ("NVIDIA", {"Vendor": "AMI", "Product": "AMI Redfish Server"}, 90),
+        ("Lenovo", {"Oem": {"Ami": {}}}, 90),
+        ("ASUSTeK", {"Product": "AMI Redfish Server"}, 90),
+        ("GIGABYTE", {"Vendor": "Gigabyte", "Product": "OpenBMC", "Oem": {"OpenBmc": {}}}, 0),
+        ("Lenovo", {"Vendor": "Lenovo", "Product": None, "Oem": None}, 0),
+        ("Contoso", {"Vendor": "Miami", "Product": "Amiga"}, 0),
+    ],
+    ids=["dgx", "lenovo-tsm", "asus", "openbmc", "lenovo-xcc", "other"],
 )
-def test_a_host_of_ami_is_not_started_before_it_sees_the_drive(
-    it: OneBmc, manufacturer: str, settle_s: float
+def test_ami_is_known_by_its_service_root_and_its_host_not_started_before_it_sees_the_drive(
+    it: OneBmc, manufacturer: str, root: dict[str, Any], settle_s: float
 ) -> None:
     it.says(f"GET {SYSTEM}$", Manufacturer=manufacturer)
+    it.says("GET /redfish/v1/?$", **root)
     assert it.client().settle_s == settle_s

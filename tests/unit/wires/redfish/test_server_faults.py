@@ -33,6 +33,12 @@ CD = "VirtualMedia/Cd$"
 ANOTHER = {"UUID": uuid_of(7), "SerialNumber": "SN-7"}
 OUT = {"Inserted": False, "Image": None}
 IN = {"Inserted": True, "Image": "http://192.0.2.9/x.iso", "ConnectedVia": "URI"}
+AS_LEGACY = {
+    "BootSourceOverrideTarget": "UsbCd",
+    "BootSourceOverrideEnabled": "Once",
+    "BootSourceOverrideMode": "Legacy",
+}
+DISABLED = {**AS_LEGACY, "BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
 FOREIGN = "nfs://192.0.2.9/rescue.iso"
 
 
@@ -91,6 +97,7 @@ class Row:
         error: None if the server is installed, with one Reset of each kind.
         text: Pattern of the error's text.
         writes: The number of requests, except GETs, that the BMC got until then.
+        vendor: The kind of BMC in the fake fleet.
     """
 
     name: str
@@ -98,6 +105,7 @@ class Row:
     error: type[OkdBaremetalError] | None = None
     text: str = ""
     writes: int = 0
+    vendor: str = "generic"
 
 
 ROWS = (
@@ -170,6 +178,35 @@ ROWS = (
         ProvisioningError,
         "never fetched.*its boot override reads None",
     ),
+    Row("shows a boot override in @Redfish.Settings until the next reset", nothing, vendor="gb300"),
+    Row(
+        "404 forever where an iDRAC9 before 6.00 has its boot attributes",
+        script(Fault("Attributes", "status", status=404)),
+        BmcError,
+        "cannot read the boot attributes: HTTP 404.*for 120 s",
+        vendor="dell5",
+    ),
+    Row(
+        "no reset action",
+        script(Fault(SYSTEM, "says", says={"Actions": {}})),
+        BmcError,
+        "Reset is missing.*for 120 s",
+    ),
+    Row("boots as Legacy unless the mode is sent", nothing, vendor="supermicro"),
+    Row(
+        "accepts a boot override, and stores another mode",
+        script(Fault("PATCH", "stores", says={"Boot": AS_LEGACY})),
+        BmcError,
+        "accepted boot override Cd with mode UEFI, and reads UsbCd Once Legacy 60 s later. Fix: set",
+        vendor="supermicro",
+    ),
+    Row(
+        "accepts a boot override, and disables it",
+        script(Fault("PATCH", "stores", says={"Boot": DISABLED})),
+        BmcError,
+        "accepted boot override Cd with mode UEFI, and reads None Disabled Legacy 60 s later. Fix: set",
+        vendor="supermicro",
+    ),
 )
 
 
@@ -180,7 +217,12 @@ def it(tmp_path: Path) -> Iterator[ServerUnderTest]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name.replace(" ", "-"))
-def test_a_fault_ends_as_the_document_says(it: ServerUnderTest, row: Row) -> None:
+def test_a_fault_ends_as_the_document_says(tmp_path: Path, row: Row) -> None:
+    with server(tmp_path, row.vendor) as it:
+        ends_as_the_document_says(it, row)
+
+
+def ends_as_the_document_says(it: ServerUnderTest, row: Row) -> None:
     row.fault(it)
     began = it.clock.now()
     if row.error is None:
