@@ -1,1 +1,1 @@
-"""The command line, `okd-baremetal`: everything that works offline."""
+"""The command line, `okd-baremetal`: everything but what Pulumi does."""

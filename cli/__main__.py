@@ -1,4 +1,4 @@
-"""`okd-baremetal`: check a cluster's inputs and show the results, without touching any machine.
+"""`okd-baremetal`: check a cluster's inputs and its BMCs, and show the results, without changing any machine.
 
 Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 1 for a failure of this program.
 """
@@ -19,6 +19,13 @@ for the files of one host. With --payload, also write the machines' Ignition con
 and hosts/NAME/master.ign or worker.ign. If any input is wrong, write nothing."""
 ISOS = """Write DIGEST/HOST.iso for every server of a stack, to upload to the web server that media.url names.
 The ISOs are secret. An ISO that exists already is left unchanged."""
+
+BMC_CHECK = """Read the BMC of every host that is installed, at most 20 requests each, and change nothing. Print a row
+for each host, and what would stop `pulumi up`; then the exit code is 2. With --stack, the options of the stack count:
+logins, certificates, consents. Encrypted ones are read with the pulumi command."""
+BMC_CONSENT = """Print the consent to each host's machine, for stacks/Pulumi.STACK.yaml: its UUID, or its serial if
+other machines may have the same UUID. A consent allows that machine's disk to be wiped: compare it with the server
+first."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -61,17 +68,34 @@ def _parser() -> argparse.ArgumentParser:
     images = add("isos", _loaded("isos"), "write the boot ISOs of a stack's servers into a directory", ISOS)
     images.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     images.add_argument("--out", type=Path, metavar="DIR", required=True, help="with room for one ISO per server")
+    _add_bmc(subparsers.add_parser("bmc", help="read the BMCs of a cluster, before anything is touched"))
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser
 
 
-def _loaded(name: str) -> Command:
+def _loaded(name: str, function: str = "") -> Command:
     """Return a command that imports its module when it runs: Jinja and cryptography would slow `check` down."""
 
     def command(options: argparse.Namespace) -> int:
-        return int(getattr(import_module(f"cli.{name}"), name)(options))
+        return int(getattr(import_module(f"cli.{name}"), function or name)(options))
 
     return command
+
+
+def _add_bmc(command: argparse.ArgumentParser) -> None:
+    commands = command.add_subparsers(metavar="COMMAND")
+    what = "print what each BMC shows, and what of it would stop `pulumi up`"
+    checked = commands.add_parser("check", help=what, description=BMC_CHECK)
+    checked.set_defaults(run=_loaded("bmc", "check"))
+    checked.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
+    checked.add_argument("--stack", metavar="STACK", help="join it with the options in stacks/Pulumi.STACK.yaml")
+    checked.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    consented = commands.add_parser("consent", help="print a stack's consent lines", description=BMC_CONSENT)
+    consented.set_defaults(run=_loaded("bmc", "consent"))
+    consented.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
+    consented.add_argument("--write", action="store_true", help="also write them into stacks/Pulumi.STACK.yaml")
+    for each in (checked, consented):
+        each.add_argument("--host", metavar="HOST", help="only this host")
 
 
 def _add_render(command: argparse.ArgumentParser) -> None:

@@ -248,21 +248,26 @@ class Placement(Model):
     images: Images = Images()
 
 
-class Options(Placement, extra="forbid"):
+class BmcOptions(Model):
+    """The options by which BMCs are reached, and their machines consented to. All others may be missing."""
+
+    consent: dict[str, str] = {}
+    bmc_credentials: dict[str, Login] = {}
+    bmc_trust: dict[str, Trust] = {}
+    bmc_ca: str = Field(
+        "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
+    )
+
+
+class Options(Placement, BmcOptions, extra="forbid"):
     """The stack's config."""
 
     phase: Phase = Phase.BOOTSTRAP
     payload: PayloadDigests
-    consent: dict[str, str] = {}
-    bmc_credentials: dict[str, Login] = {}
-    bmc_trust: dict[str, Trust] = {}
     reinstall: dict[str, str] = {}
     bootstrap: Bootstrap = Bootstrap()
     provisioner: ProvisionerOption = ProvisionerOption()
     media: MediaOption
-    bmc_ca: str = Field(
-        "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
-    )
     network_preflight: NetworkFindings = NetworkFindings()
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()

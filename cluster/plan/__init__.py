@@ -1,8 +1,18 @@
 """The plan: the install-config and the options, judged and joined. All later rooms read this one object."""
 
 from cluster.plan.as_json import plan_json
-from cluster.plan.load import load_intent, load_plan
-from cluster.plan.model import ClusterPlan, Intent, Server
+from cluster.plan.load import load_bmcs, load_intent, load_plan
+from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Server
 from cluster.values.role import Role
 
-__all__ = ["ClusterPlan", "Intent", "Role", "Server", "load_intent", "load_plan", "plan_json"]
+__all__ = [
+    "BmcPlan",
+    "ClusterPlan",
+    "Intent",
+    "Role",
+    "Server",
+    "load_bmcs",
+    "load_intent",
+    "load_plan",
+    "plan_json",
+]

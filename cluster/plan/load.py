@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, read
 from cluster.install_config.rules.hosts import LOGIN
-from cluster.options import Login, Options, Placement
+from cluster.options import BmcOptions, Login, Options, Placement
 from cluster.plan.intent import intent_of
-from cluster.plan.model import ClusterPlan, Intent, Keyfile
+from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
 from cluster.plan.placing import CONFIG, place
 from cluster.plan.refusals import BARE, incomplete, not_installable, unsupported
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import dotted, shape_faults
 
+Wanted = TypeVar("Wanted", Options, BmcOptions)
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""
 
@@ -46,6 +47,23 @@ def load_intent(
     return intent
 
 
+def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
+    """Read and judge an install-config, and join it with the options that its BMCs need.
+
+    Args:
+        path: The installer's install-config.yaml.
+        options: The stack's config, keys without the project's prefix, none encrypted. Empty: no stack.
+
+    Raises:
+        ConfigError: There are faults; it has them all, one line each.
+    """
+    wanted, found = _options(BmcOptions, options)
+    config, refused = _judged(path, None if wanted is None else wanted.bmc_credentials)
+    if config is None or wanted is None:
+        raise ConfigError([*refused, *found])
+    return BmcPlan(**dict(intent_of(config)), options=wanted)
+
+
 def load_plan(path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf) -> ClusterPlan:
     """Read, judge and join the two inputs.
 
@@ -57,7 +75,7 @@ def load_plan(path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf) -
     Raises:
         ConfigError: There are faults; it has them all, one line each. Nothing was touched.
     """
-    wanted, found = _options(options)
+    wanted, found = _options(Options, options)
     config, refused = _judged(path, None if wanted is None else wanted.bmc_credentials)
     if config is None or wanted is None:
         raise ConfigError([*refused, *found])
@@ -86,9 +104,9 @@ def _judged(path: Path, logins: Mapping[str, Login] | None) -> tuple[InstallConf
     return None if found else reading.config, found
 
 
-def _options(options: Mapping[str, Any]) -> tuple[Options | None, list[Fault]]:
+def _options(model: type[Wanted], options: Mapping[str, Any]) -> tuple[Wanted | None, list[Fault]]:
     try:
-        return Options.model_validate(options), []
+        return model.model_validate(options), []
     except ValidationError as error:
         return None, [fault.within(CONFIG) for fault in shape_faults(error, Options)]
 

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, SecretStr
 
 from cluster.install_config.platform import RootDeviceHints
-from cluster.options import Images, Options, Runtime, Transport
+from cluster.options import BmcOptions, Images, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.role import Role
@@ -213,12 +213,18 @@ class Intent(Planned):
         return (*vips[role], self.ingress) if role is self.ingress_role else vips[role]
 
 
-class ClusterPlan(Intent):
-    """A complete plan: every server and the bootstrap VM have addresses, and every server has a consent."""
+class BmcPlan(Intent):
+    """An intent whose BMCs can be reached: every host has a login."""
 
-    options: Options
+    options: BmcOptions
 
     @property
     def bmc_ca(self) -> str:
         """PEM of the CA of the BMCs' certificates. Empty: the system's CAs."""
         return self.options.bmc_ca or self.bmc_verify_ca
+
+
+class ClusterPlan(BmcPlan):
+    """A complete plan: every server and the bootstrap VM have addresses, and every server has a consent."""
+
+    options: Options

@@ -41,7 +41,7 @@ class BmcHostEngine:
         """
         seen = self._seen()
         self._compare_with_record(seen)
-        self._compare_with_consent(seen)
+        self.compare_with_consent(seen)
         return seen
 
     def bmc_version(self) -> str:
@@ -122,9 +122,14 @@ class BmcHostEngine:
         fix = f"correct its address; or, if that machine replaces it, {self._naming(seen)}"
         raise self._another(what, fix)
 
-    def _compare_with_consent(self, seen: Identity) -> None:
+    def compare_with_consent(self, seen: Identity) -> None:
+        """Compare a machine with the consent.
+
+        Raises:
+            BmcIdentityError: The consent names another machine, or none; the message has the command that consents.
+        """
         if not seen.answers_to(self.consent):
-            what = f"consent names {self.consent}, the BMC is that of {named(seen)}"
+            what = f"consent names {self.consent or 'no machine'}, the BMC is that of {named(seen)}"
             raise self._another(what, f"if that machine's disk may be wiped, {self._naming(seen)}")
         if is_shared(self.consent):
             what = f"consent names {self.consent}, which many machines share; this one is {named(seen)}"

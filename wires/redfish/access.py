@@ -9,7 +9,7 @@ from providers.base.spec import Model
 from wires.redfish.bmc import LEGACY, UEFI
 
 if TYPE_CHECKING:
-    from cluster.options import Options
+    from cluster.options import BmcOptions
     from cluster.plan import Server
 
 
@@ -33,7 +33,7 @@ class BmcAccess(Model):
     """The server's boot mode in Redfish's word, UEFI or Legacy, for a BMC that must be sent it with each override."""
 
     @classmethod
-    def of(cls, options: "Options", server: "Server", *, ca: str) -> Self:
+    def of(cls, options: "BmcOptions", server: "Server", *, ca: str) -> Self:
         """Return the access to a planned server's BMC: the options' trust for that BMC, else `ca`."""
         login, trust = options.bmc_credentials.get(server.name), options.bmc_trust.get(server.name)
         return cls(

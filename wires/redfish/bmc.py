@@ -47,6 +47,15 @@ class BootOverride:
     mode: str = ""
 
 
+@dataclass(frozen=True)
+class Certificate:
+    """The certificate that a BMC shows."""
+
+    subject: str
+    sha256: str
+    """Of the whole certificate, 64 hex digits: what `bmc_trust.<host>.sha256` pins."""
+
+
 class BmcClient(Protocol):
     """One system behind its BMC. Each call reads or requests a change; none waits until a change takes effect.
 
@@ -115,4 +124,44 @@ class BmcClient(Protocol):
 
     def close(self) -> None:
         """End the session, if any, and close the connection."""
+        ...
+
+
+class ProbedBmc(BmcClient, Protocol):
+    """A BMC that is read for the operator, before anything is touched."""
+
+    def masked(self, text: str) -> str:
+        """Return the text without the password, which a BMC may repeat in any of its values."""
+        ...
+
+    def certificate(self) -> Certificate | None:
+        """Connect, and read the certificate that the BMC shows, before any login. None: it shows none."""
+        ...
+
+    def path(self) -> str:
+        """Return the path of the system, which the address may leave out."""
+        ...
+
+    def kind(self) -> str:
+        """Return the row of the quirks' table that applies."""
+        ...
+
+    def virtual_cd(self) -> str:
+        """Read the path of the drive that takes a boot ISO, or what has to be done first."""
+        ...
+
+    def boot_targets(self) -> str:
+        """Return the targets of a boot override that the BMC allows, or raise if none boots the virtual CD."""
+        ...
+
+    def shown_mode(self) -> str:
+        """Return the mode of the boot override, as last read. Empty if unreported."""
+        ...
+
+    def secure_boot(self) -> str:
+        """Read whether Secure Boot is on. Empty if unreported."""
+        ...
+
+    def licence(self) -> str:
+        """Return the licence that the BMC names. Empty if it names none."""
         ...

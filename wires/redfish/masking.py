@@ -53,10 +53,14 @@ class Mask:
 
     def text(self, text: str) -> str:
         """Return the masked text."""
+        return DIGEST.sub("…", URL.sub(_without_path, self.secrets(text)))
+
+    def secrets(self, text: str) -> str:
+        """Return the text with only the secret values masked: a row for the operator shows paths and fingerprints."""
         for secret in self._secrets:
             if value := secret.get_secret_value():
                 text = text.replace(value, MASK).replace(json.dumps(value)[1:-1], MASK)
-        return DIGEST.sub("…", URL.sub(_without_path, text))
+        return text
 
     def _document(self, value: Any) -> Any:
         match value:

@@ -1,5 +1,6 @@
 """TLS contexts for BMCs, and sockets that limit the time of a whole answer."""
 
+import hashlib
 import socket
 import ssl
 import threading
@@ -10,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from providers.base.errors import BmcError
+from wires.redfish.bmc import Certificate
 
 _limit = threading.local()
 
@@ -72,3 +74,21 @@ class PlainSocket(_Limited):
         limited = cls(fileno=plain.detach())
         limited.settimeout(timeout)
         return limited
+
+
+def shown_certificate(host: str, port: int, timeout_s: float) -> Certificate | None:
+    """Return the certificate that a server shows to anyone, without a request. None: it shows none.
+
+    Raises:
+        OSError: No connection.
+    """
+    from cryptography import x509  # noqa: PLC0415  (a preview reads no certificate)
+
+    with socket.create_connection((host, port), timeout_s) as plain:
+        try:
+            with tls_context("", verify=False).wrap_socket(plain, server_hostname=host) as wire:
+                shown = wire.getpeercert(binary_form=True) or b""
+        except OSError:
+            return None
+    subject = x509.load_der_x509_certificate(shown).subject.rfc4514_string()
+    return Certificate(subject, hashlib.sha256(shown).hexdigest())

@@ -58,9 +58,7 @@ HGX = replace(
     media_on="",
 )
 
-UNUSABLE = {
-    vendor.name: vendor
-    for vendor in (GB300_HTTPS, HUAWEI, SUPERMICRO_X11, SUPERMICRO_X10, INTEL, STICKS, BLUEFIELD, HGX)
-}
+_ALL = (GB300_HTTPS, HUAWEI, SUPERMICRO_X11, SUPERMICRO_X10, INTEL, STICKS, BLUEFIELD, HGX)
+UNUSABLE = {vendor.name: vendor for vendor in _ALL}
 EVERY = VENDORS | UNUSABLE
 """All rows that a fleet can have."""

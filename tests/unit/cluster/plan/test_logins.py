@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from cluster.plan import load_bmcs
 from providers.base.errors import ConfigError
 from testing import plans
 from testing.install_configs import Change, host
@@ -77,3 +78,19 @@ def test_a_stack_file_may_keep_credentials_that_only_pulumi_can_read(files: File
     readable = {"bmc_credentials": {"okd-master-0": {"username": "root"}}}
     assert len(files.intent(without_logins, readable).servers) == 5
     assert len(files.refused_intent(without_logins)) == 10
+
+
+def test_bmcs_need_no_more_than_logins(files: Files) -> None:
+    """`okd-baremetal bmc` runs before payload, images and addresses are there."""
+    files.write(without_logins)
+    with pytest.raises(ConfigError, match=r"bmc\.username"):
+        load_bmcs(files.path, {})
+    plan = load_bmcs(files.path, {"bmc_credentials": {name: LOGIN for name in plans.HOSTS}, "phase": "x"})
+    assert [server.bmc.username for server in plan.servers] == ["root"] * 5
+    assert SECRET not in f"{plan!r} {plan}"
+
+
+def test_options_of_the_bmcs_are_judged(files: Files) -> None:
+    files.write(as_it_is)
+    with pytest.raises(ConfigError, match=r"bmc_trust\.h0: neither ca nor sha256\. Fix: write either"):
+        load_bmcs(files.path, {"bmc_trust": {"h0": {}}})

@@ -317,6 +317,14 @@ def test_the_folder_of_a_managed_pool_must_have_room(world: dict[str, Any], line
     assert seen(MANAGED, host=replace(HOST, pool=None), **world).lines() == lines
 
 
+@pytest.mark.parametrize("spec", [{}, MANAGED], ids=["by-hand", "managed"])
+def test_libvirt_is_asked_for_the_pool(spec: dict[str, Any]) -> None:
+    world = World()
+    judge(spec_with(**spec), world)
+    ((_, pool, _),) = world.asked
+    assert pool == "default"
+
+
 def test_a_managed_pool_that_exists_must_be_active_and_have_room() -> None:
     """It is there from the second `up` on. The base volume in it is the program's own, and not probed."""
     assert seen(MANAGED, host=with_pool(volumes={}), room=0).lines() == []

@@ -1,0 +1,135 @@
+"""`bmc check` and `bmc consent`: read all BMCs of a cluster at once, and change nothing."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TypeVar
+
+import yaml
+
+from cli.command_line import GOOD, REFUSED, install_config
+from cli.stack_options import set_stack_option, stack_options
+from cluster.options import PREFIX
+from cluster.plan import BmcPlan, Server, load_bmcs
+from providers.base.clock import SYSTEM_CLOCK
+from providers.base.errors import BmcError, ConfigError, Fault, one_line
+from providers.base.workers import WORKERS
+from providers.bmc_host.checks import Check, Row, consented
+from providers.bmc_host.engine import BmcHostEngine
+from wires.redfish.access import BmcAccess
+from wires.redfish.probe import BmcProbe
+
+T = TypeVar("T")
+COLUMNS = {
+    "HOST": lambda row: row.host,
+    "REACHED": lambda row: "yes" if row.reachable else "no",
+    "LOGIN": lambda row: row.login,
+    "SYSTEM": lambda row: row.system,
+    "BIOS": lambda row: row.bios,
+    "BMC": lambda row: row.firmware,
+    "QUIRKS": lambda row: row.quirks,
+    "VIRTUAL CD": lambda row: row.virtual_cd,
+    "MODE": lambda row: row.mode,
+    "SECURE BOOT": lambda row: row.secure_boot,
+    "LICENCE": lambda row: row.licence,
+    "POWER": lambda row: row.power,
+    "BOOT TARGETS": lambda row: row.boot_targets,
+}
+DETAILS = {
+    "HOST": lambda row: row.host,
+    "PATH": lambda row: row.path,
+    "SHA256 OF ITS CERTIFICATE": lambda row: row.sha256,
+    "SUBJECT": lambda row: row.subject,
+}
+"""Apart from the other columns, so that these fit a screen."""
+Columns = dict[str, Callable[[Row], str]]
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print a row for each host, and what would stop `up`."""
+    plan = load_bmcs(options.file, {} if options.stack is None else stack_options(options.stack))
+
+    def row_of(server: Server) -> Row:
+        with _probe(plan, server) as (bmc, engine):
+            return Check(bmc, engine, options.stack is not None).row()
+
+    rows = _asked(_servers(plan, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
+    if options.json:
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        _print_for_people(rows)
+    return REFUSED if any(row.stops for row in rows) else GOOD
+
+
+def consent(options: argparse.Namespace) -> int:
+    """Print the consent to each host's machine, and write it if that is wanted."""
+    plan = load_bmcs(install_config(options.stack), stack_options(options.stack))
+    servers = _servers(plan, options.host)
+
+    def named(server: Server) -> tuple[str, str]:
+        with _probe(plan, server) as (bmc, engine):
+            try:
+                return consented(engine), ""
+            except BmcError as error:
+                return "", bmc.masked(str(error))
+
+    found = _asked(servers, named, lambda each: "failed" if each[1] else "ok")
+    consents = {server.name: name for server, (name, _) in zip(servers, found, strict=True) if name}
+    print(yaml.safe_dump({f"{PREFIX}consent": consents}, sort_keys=False), end="")
+    for _, error in found:
+        if error:
+            print(one_line(error), file=sys.stderr)
+    if len(consents) < len(servers):
+        return REFUSED
+    if options.write:
+        set_stack_option(options.stack, "consent", {**plan.options.consent, **consents})
+    return GOOD
+
+
+def _servers(plan: BmcPlan, host: str | None) -> list[Server]:
+    chosen = [server for server in plan.servers if host in (None, server.name)]
+    if not chosen:
+        fix = f"name one of {', '.join(server.name for server in plan.servers)}"
+        raise ConfigError([Fault("--host", f"{host} is not installed by this install-config", fix)])
+    return chosen
+
+
+@contextmanager
+def _probe(plan: BmcPlan, server: Server) -> Iterator[tuple[BmcProbe, BmcHostEngine]]:
+    bmc = BmcProbe(BmcAccess.of(plan.options, server, ca=plan.bmc_ca), server.bmc.password)
+    consented_to = plan.options.consent.get(server.name, "")
+    try:
+        yield bmc, BmcHostEngine(bmc, SYSTEM_CLOCK, print, server.name, consented_to, 0)
+    finally:
+        bmc.close()
+
+
+def _asked(servers: list[Server], ask: Callable[[Server], T], verdict: Callable[[T], str]) -> list[T]:
+    """Ask all hosts at once, with a line of progress for each, and return the answers in the order of the hosts."""
+    with ThreadPoolExecutor(min(WORKERS, len(servers))) as threads:
+        asked = {threads.submit(ask, server): server for server in servers}
+        for count, future in enumerate(as_completed(asked), 1):
+            line = f"{count}/{len(servers)} {asked[future].name}: {verdict(future.result())}"
+            print(line, file=sys.stderr)
+    return [future.result() for future in asked]
+
+
+def _print_for_people(rows: list[Row]) -> None:
+    _print_table(rows, COLUMNS)
+    print()
+    _print_table(rows, DETAILS)
+    if stops := [f"{row.host}: {stop}" for row in rows for stop in row.stops]:
+        print("\nThese would stop `up`:")
+        for line in stops:
+            print(one_line(line))
+
+
+def _print_table(rows: list[Row], columns: Columns) -> None:
+    cells = [list(columns), *([one_line(cell(row)) or "-" for cell in columns.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())

@@ -1,0 +1,56 @@
+"""A stack's options with those that are encrypted, which only Pulumi can read; and how one is written."""
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+from cli.command_line import stack_file
+from cluster.files import read_text
+from cluster.options import PREFIX, read_stack_file
+from providers.base.errors import ConfigError, Fault
+
+
+def stack_options(stack: str) -> dict[str, Any]:
+    """Return a stack's options. Pulumi is asked only if the file has encrypted ones.
+
+    Raises:
+        ConfigError: The file cannot be read, or Pulumi does not decrypt it.
+    """
+    file = stack_file(stack)
+    options = read_stack_file(file)
+    if "secure:" not in read_text(file):
+        return options
+    listed = json.loads(_pulumi(stack, "config", "--show-secrets", "--json"))
+    return {
+        name.removeprefix(PREFIX): each.get("objectValue", each.get("value"))
+        for name, each in listed.items()
+        if name.startswith(PREFIX)
+    }
+
+
+def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
+    """Write one option of texts into a stack's file, in place of the present one.
+
+    Raises:
+        ConfigError: Pulumi does not write it.
+    """
+    # As JSON, because `pulumi config set --path` would make a number of a serial that has only digits.
+    option = {f"{PREFIX}{name}": {"value": json.dumps(value), "objectValue": value, "secret": False}}
+    _pulumi(stack, "config", "set-all", "--json", json.dumps(option))
+
+
+def _pulumi(stack: str, *words: str) -> str:
+    """Run Pulumi, and return what it prints, which may be secret."""
+    command = shutil.which("pulumi")
+    if command is None:
+        fix = "run `make setup`, then `. .venv/bin/activate`"
+        raise ConfigError([Fault("", "pulumi is not in PATH", fix)])
+    done = subprocess.run(  # noqa: S603
+        [command, *words, "--stack", stack, "--non-interactive"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
+        fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
+        raise ConfigError([Fault(str(stack_file(stack)), what, fix)])
+    return done.stdout

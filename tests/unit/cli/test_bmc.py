@@ -1,0 +1,266 @@
+"""`okd-baremetal bmc …` against the fake fleet, over TLS."""
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from providers.bmc_host.checks import Check, Row
+from testing import plans
+from testing.command_line import run
+from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
+from testing.fakes.fleet.vendors import VENDORS
+
+CANARY = "c4nary-Pässword"
+SHARED = "03000200-0400-0500-0006-000700080009"
+FILE = "stacks/prod/install-config.yaml"
+MOST_REQUESTS = 20
+
+
+class Site:
+    """A project with the stack `prod`, whose servers are those of a fleet: h0, h1, …"""
+
+    def __init__(self, folder: Path, fleet: Fleet) -> None:
+        self.folder, self.fleet = folder, fleet
+        config = plans.install_config()
+        config["platform"]["baremetal"]["hosts"] = [self._host(index) for index in range(fleet.options.hosts)]
+        config["controlPlane"]["replicas"] = 3
+        config["compute"][0]["replicas"] = fleet.options.hosts - 3
+        (folder / "stacks" / "prod").mkdir(parents=True)
+        (folder / FILE).write_text(yaml.safe_dump(config))
+        self.options()
+
+    def _host(self, index: int) -> dict[str, Any]:
+        return {
+            "name": f"h{index}",
+            "role": "master" if index < 3 else "worker",
+            "bmc": {
+                "address": self.fleet.address(index),
+                "username": self.fleet.options.username,
+                "password": CANARY,
+            },
+            "bootMACAddress": f"52:54:00:11:11:{index:02x}",
+            "rootDeviceHints": {"deviceName": "/dev/sda"},
+        }
+
+    def options(self, **options: Any) -> None:
+        """Write the stack's file."""
+        given = {"bmc_ca": self.fleet.ca, **options}
+        text = yaml.safe_dump({"config": {f"okd-baremetal:{name}": value for name, value in given.items()}})
+        (self.folder / "stacks" / "Pulumi.prod.yaml").write_text(text)
+
+    def check(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return run("bmc", "check", FILE, "--stack", "prod", *words, folder=self.folder)
+
+    def consent(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return run("bmc", "consent", "prod", *words, folder=self.folder, **environment)
+
+    def consents(self) -> dict[str, str]:
+        return {f"h{index}": uuid_of(index) for index in range(self.fleet.options.hosts)}
+
+
+@contextmanager
+def site_of(folder: Path, **options: Any) -> Iterator[Site]:
+    with running(Options(password=CANARY, **options)) as fleet:
+        yield Site(folder, fleet)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with site_of(tmp_path, hosts=3) as made:
+        made.options(consent=made.consents())
+        yield made
+
+
+@pytest.mark.parametrize("session", [False, True], ids=["basic", "session"])
+def test_every_vendor_is_checked_with_at_most_20_requests_that_change_nothing(tmp_path: Path, session: bool) -> None:
+    with site_of(tmp_path, hosts=len(VENDORS), vendors=tuple(VENDORS)) as site:
+        login = {"username": "admin", "password": CANARY, "session": session}
+        site.options(consent=site.consents(), bmc_credentials={name: login for name in site.consents()})
+        done = site.check("--json")
+        rows = json.loads(done.stdout)
+        assert (done.returncode, [row["stops"] for row in rows]) == (0, [[]] * len(VENDORS))
+        assert [row["host"] for row in rows] == [*site.consents()]
+        for index, vendor in enumerate(VENDORS.values()):
+            figures = site.fleet.figures(index)
+            assert 0 < figures.requests.total() <= MOST_REQUESTS, vendor.name
+            assert len(figures.writes) == (2 if session else 0), "a login and its end"
+            assert rows[index]["system"] == f"{vendor.manufacturer} {vendor.model}"
+        assert site.fleet.total().sessions == 0
+
+
+def test_a_table_for_people_has_a_row_per_host_and_the_pins(site: Site) -> None:
+    done = site.check()
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert lines[0].split("  ")[0] == "HOST"
+    assert [line.split()[:5] for line in lines[1:4]] == [
+        [f"h{index}", "yes", "accepted", "Contoso", "3500"] for index in range(3)
+    ]
+    assert lines[5].split() == ["HOST", "PATH", "SHA256", "OF", "ITS", "CERTIFICATE", "SUBJECT"]
+    pins = [line.split() for line in lines[6:]]
+    assert [(host, len(pin), subject) for host, _, pin, subject in pins] == [
+        (f"h{index}", 64, "CN=api.okd.lab.test") for index in range(3)
+    ]
+
+
+def test_progress_is_on_stderr_a_line_per_host(site: Site) -> None:
+    site.fleet.change(1, listening=False)
+    done = site.check("--json")
+    lines = done.stderr.splitlines()
+    assert [line.split(" ")[0] for line in lines] == ["1/3", "2/3", "3/3"]
+    assert sorted(line.split(" ", 1)[1] for line in lines) == ["h0: ok", "h1: would stop `up`", "h2: ok"]
+
+
+def test_one_host_that_would_stop_up_makes_the_exit_code_2_and_the_others_are_shown(site: Site) -> None:
+    site.fleet.change(1, listening=False)
+    done = site.check()
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[-2:] == [
+        "These would stop `up`:",
+        f"h1: {site.fleet.base(1)}/redfish/v1/Systems/1: no connection (Connection refused). "
+        "Fix: compare bmc.address with the BMC's, and its network",
+    ]
+    assert [line.split()[1] for line in done.stdout.splitlines()[1:4]] == ["yes", "no", "yes"]
+
+
+def test_all_hosts_are_read_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, row = threading.Barrier(3), Check.row
+
+    def waiting(self: Check) -> Row:
+        together.wait(30)
+        return row(self)
+
+    monkeypatch.setattr(Check, "row", waiting)
+    assert site.check().returncode == 0
+
+
+def test_one_host_can_be_checked_alone(site: Site) -> None:
+    done = site.check("--host", "h1", "--json")
+    assert [row["host"] for row in json.loads(done.stdout)] == ["h1"]
+    assert [bool(site.fleet.figures(index).lines) for index in range(3)] == [False, True, False]
+
+
+def test_a_host_that_is_not_there_is_refused(site: Site) -> None:
+    done = site.check("--host", "h9")
+    assert done.returncode == 2
+    assert done.stderr == "--host: h9 is not installed by this install-config. Fix: name one of h0, h1, h2\n"
+
+
+def test_without_a_stack_the_install_config_alone_counts(site: Site) -> None:
+    done = run("bmc", "check", FILE, "--json", folder=site.folder)
+    (stop,) = json.loads(done.stdout)[0]["stops"]
+    assert done.returncode == 2
+    assert "its certificate is not trusted" in stop, "the stack's CA is not known"
+    assert site.fleet.total().requests == 0
+
+
+def test_a_pin_of_the_stack_counts(site: Site) -> None:
+    pins = {row["host"]: {"sha256": row["sha256"]} for row in json.loads(site.check("--json").stdout)}
+    site.options(consent=site.consents(), bmc_ca="", bmc_trust=pins)
+    assert site.check().returncode == 0
+    site.options(consent=site.consents(), bmc_trust={**pins, "h0": {"sha256": "ab" * 32}})
+    assert site.check().returncode == 2
+
+
+def test_no_password_and_no_licence_key_is_ever_printed(site: Site) -> None:
+    says = {"error": {"message": f"bad password {CANARY}"}}
+    key = {"Hpe": {"License": {"LicenseString": f"iLO {CANARY}", "LicenseKey": "CANARY-KEY"}}}
+    site.fleet.fault(Fault("GET .*/VirtualMedia$", "status", status=400, body=says), hosts=(0,))
+    site.fleet.fault(Fault("GET .*/Managers/1$", "says", says={"Oem": key, "FirmwareVersion": CANARY}), hosts=(1,))
+    site.fleet.fault(Fault("GET", "status", status=401, body=says), hosts=(2,))
+    outputs = [site.check(), site.check("--json"), site.consent(), run("bmc", "check", FILE, folder=site.folder)]
+    for done in outputs:
+        assert done.returncode == 2
+        printed = done.stdout + done.stderr
+        assert not [word for word in (CANARY, json.dumps(CANARY)[1:-1], "CANARY-KEY") if word in printed]
+
+
+def test_the_consents_are_lines_of_the_stacks_file(tmp_path: Path) -> None:
+    with site_of(tmp_path, hosts=3) as site:
+        site.fleet.fault(Fault("GET .*/Systems/1$", "says", says={"UUID": SHARED}), hosts=(1,))
+        site.fleet.fault(
+            Fault("GET .*/Systems/1$", "says", says={"UUID": SHARED, "SerialNumber": "1234"}), hosts=(2,)
+        )
+        before = (site.folder / "stacks" / "Pulumi.prod.yaml").read_text()
+        done = site.consent()
+        assert done.returncode == 0
+        assert done.stdout == (f"okd-baremetal:consent:\n  h0: {uuid_of(0)}\n  h1: {serial_of(1)}\n  h2: '1234'\n")
+        assert (site.folder / "stacks" / "Pulumi.prod.yaml").read_text() == before
+
+
+def pulumi(folder: Path, script: str) -> dict[str, str]:
+    """Return an environment with a stand-in of Pulumi, which writes its arguments to `arguments`."""
+    made = folder / "bin" / "pulumi"
+    made.parent.mkdir()
+    made.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {folder}/arguments\n{script}\n')
+    made.chmod(0o755)
+    return {"PATH": f"{made.parent}:{os.environ['PATH']}"}
+
+
+def test_the_consents_are_written_on_demand_beside_those_of_other_hosts(site: Site) -> None:
+    site.options(consent={"h0": uuid_of(0), "h2": "of a host that is not asked"})
+    environment = pulumi(site.folder, "exit 0")
+    assert site.consent("--host", "h1", **environment).returncode == 0
+    assert not (site.folder / "arguments").exists()
+    assert site.consent("--host", "h1", "--write", **environment).returncode == 0
+    *words, option, stack, name, quiet = (site.folder / "arguments").read_text().splitlines()
+    assert (words, stack, name, quiet) == (["config", "set-all", "--json"], "--stack", "prod", "--non-interactive")
+    assert json.loads(option)["okd-baremetal:consent"]["objectValue"] == {
+        "h0": uuid_of(0),
+        "h2": "of a host that is not asked",
+        "h1": uuid_of(1),
+    }
+
+
+def test_nothing_is_written_if_one_machine_is_another_than_the_consent_names(site: Site) -> None:
+    site.options(consent={"h0": uuid_of(7)})
+    done = site.consent("--write", **pulumi(site.folder, "exit 0"))
+    assert done.returncode == 2
+    assert f"consent names {uuid_of(7)}, the BMC is that of Contoso 3500, UUID {uuid_of(0)}" in done.stderr
+    assert done.stdout == f"okd-baremetal:consent:\n  h1: {uuid_of(1)}\n  h2: {uuid_of(2)}\n"
+    assert not (site.folder / "arguments").exists()
+
+
+def test_encrypted_logins_are_decrypted_by_pulumi(site: Site) -> None:
+    login = {"username": "admin", "password": CANARY}
+    values: dict[str, Any] = {"okd-baremetal:bmc_credentials": {f"h{index}": login for index in range(3)}}
+    values |= {"okd-baremetal:consent": site.consents()}
+    listed = {name: {"value": "", "objectValue": value} for name, value in values.items()}
+    listed["okd-baremetal:bmc_ca"] = {"value": site.fleet.ca}
+    (site.folder / "listed").write_text(json.dumps(listed))
+    encrypted = {f"h{index}": {"username": "admin", "password": {"secure": "v1:x"}} for index in range(3)}
+    site.options(bmc_credentials=encrypted)
+    install_config = (site.folder / FILE).read_text()
+    (site.folder / FILE).write_text(install_config.replace(CANARY, "a placeholder"))
+    environment = pulumi(site.folder, f"cat {site.folder}/listed")
+    done = run("bmc", "check", FILE, "--stack", "prod", folder=site.folder, **environment)
+    assert (done.returncode, CANARY in done.stdout + done.stderr) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("script", "path", "text"),
+    [
+        (
+            "echo 'error: incorrect passphrase' >&2; exit 255",
+            None,
+            "pulumi config failed: error: incorrect passphrase",
+        ),
+        ("", "/nonexistent", "pulumi is not in PATH. Fix: run `make setup`"),
+    ],
+    ids=["fails", "missing"],
+)
+def test_a_stack_that_cannot_be_decrypted_is_refused(site: Site, script: str, path: str | None, text: str) -> None:
+    site.options(bmc_credentials={"h0": {"secure": "v1:x"}})
+    environment = pulumi(site.folder, script)
+    done = site.consent(**({"PATH": path} if path else environment))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert text in done.stderr
+    assert site.fleet.total().requests == 0

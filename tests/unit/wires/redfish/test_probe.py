@@ -1,0 +1,130 @@
+"""BmcProbe against BMCs of the fake fleet: what it reads, and how many requests that takes."""
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from providers.base.errors import BmcError, BmcTransientError
+from testing.fakes.fleet.fleet import Fault, Options, running
+from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
+from wires.redfish.access import BmcAccess
+from wires.redfish.probe import BmcProbe
+
+
+def probe(it: OneBmc) -> BmcProbe:
+    access = BmcAccess(address=it.fleet.address(0), username=it.fleet.options.username)
+    bmc = BmcProbe(access, SecretStr(PASSWORD))
+    it.clients.append(bmc)
+    return bmc
+
+
+@pytest.mark.parametrize(
+    ("it", "kind", "drive"),
+    [
+        ("generic", "generic", f"{MANAGER}/VirtualMedia/Cd"),
+        ("generic_system", "generic", f"{SYSTEM}/VirtualMedia/Cd"),
+        ("dell10", "Dell iDRAC10", "/redfish/v1/Systems/System.Embedded.1/VirtualMedia/1"),
+        ("lenovo", "Lenovo XCC", f"{MANAGER}/VirtualMedia/EXT1"),
+        ("ami", "AMI MegaRAC", "none until virtual media is switched on, which `up` does"),
+    ],
+    indirect=["it"],
+)
+def test_the_drive_that_takes_the_iso_is_named(it: OneBmc, kind: str, drive: str) -> None:
+    bmc = probe(it)
+    assert (bmc.kind(), bmc.virtual_cd()) == (kind, drive)
+    assert it.writes == []
+
+
+@pytest.mark.parametrize("it", ["generic_system"], indirect=True)
+def test_drives_of_the_manager_are_not_read_if_the_system_has_one(it: OneBmc) -> None:
+    """A Lenovo SR670 lists the same ten drives at both: 28 requests for the first look."""
+    it.says(f"GET {MANAGER}$", VirtualMedia={"@odata.id": f"{MANAGER}/VirtualMedia"})
+    probe(it).virtual_cd()
+    assert f"GET {MANAGER}/VirtualMedia" not in it.lines
+    assert f"GET {SYSTEM}/VirtualMedia/Cd" in it.lines
+
+
+def test_without_a_drive_the_error_is_that_of_up_and_takes_no_further_request(it: OneBmc) -> None:
+    it.says(f"GET {MANAGER}/VirtualMedia$", Members=[])
+    with pytest.raises(BmcError, match="no virtual CD drive"):
+        probe(it).virtual_cd()
+    assert it.lines == [f"GET {SYSTEM}", f"GET {MANAGER}", f"GET {MANAGER}/VirtualMedia"]
+
+
+def test_the_targets_are_listed_if_one_boots_the_virtual_cd(it: OneBmc) -> None:
+    bmc = probe(it)
+    assert (bmc.boot_targets(), bmc.shown_mode()) == ("Cd, Hdd, None, Pxe, UefiHttp", "UEFI")
+
+
+def test_a_bmc_whose_targets_boot_no_virtual_cd_is_found(it: OneBmc) -> None:
+    it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
+    with pytest.raises(BmcError, match="boot override Cd is not offered; Hdd, Pxe are"):
+        probe(it).boot_targets()
+
+
+@pytest.mark.parametrize(
+    ("enabled", "shown"), [({"SecureBootEnable": True}, "on"), ({"SecureBootEnable": False}, "off"), ({}, "")]
+)
+def test_secure_boot_is_read_where_it_is_linked(it: OneBmc, enabled: dict[str, bool], shown: str) -> None:
+    path = f"{SYSTEM}/SecureBoot"
+    it.says(f"GET {SYSTEM}$", SecureBoot={"@odata.id": path})
+    it.answers(f"GET {path}$", body={"@odata.id": path, "Id": "SecureBoot", **enabled})
+    assert probe(it).secure_boot() == shown
+
+
+def test_secure_boot_that_is_not_linked_takes_no_request(it: OneBmc) -> None:
+    assert probe(it).secure_boot() == ""
+    assert it.lines == [f"GET {SYSTEM}"]
+
+
+@pytest.mark.parametrize(
+    ("oem", "licence"),
+    [
+        ({"Hpe": {"License": {"LicenseString": "iLO Advanced", "LicenseKey": "CANARY"}}}, "iLO Advanced"),
+        ({"Hpe": {"License": {"LicenseKey": "CANARY"}}}, ""),
+        ({"Contoso": "a text"}, ""),
+        (None, ""),
+    ],
+    ids=["ilo", "key-alone", "text", "none"],
+)
+def test_a_licence_is_named_without_its_key(it: OneBmc, oem: Any, licence: str) -> None:
+    it.says(f"GET {MANAGER}$", Oem=oem)
+    assert probe(it).licence() == licence
+
+
+def test_the_certificate_is_read_before_a_login() -> None:
+    with running(Options()) as fleet:
+        bmc = BmcProbe(BmcAccess(address=fleet.address(0), username="admin"), SecretStr("wrong"))
+        shown = bmc.certificate()
+        assert shown is not None
+        assert (shown.subject, len(shown.sha256)) == ("CN=api.okd.lab.test", 64)
+        assert fleet.figures().lines == []
+        pinned = BmcAccess(address=fleet.address(0), username="admin", fingerprint=shown.sha256)
+        reached = BmcProbe(pinned, SecretStr(fleet.options.password))
+        assert reached.identity().serial == "FLEET0000", "the fingerprint can be pinned"
+        reached.close()
+        bmc.close()
+
+
+def test_a_bmc_without_tls_shows_no_certificate(it: OneBmc) -> None:
+    assert probe(it).certificate() is None
+
+
+def test_a_bmc_that_ends_the_handshake_shows_no_certificate() -> None:
+    with running(Options(tls=False)) as fleet:
+        address = fleet.address(0).replace("http://", "https://")
+        assert BmcProbe(BmcAccess(address=address, username="admin"), SecretStr("x")).certificate() is None
+
+
+def test_a_bmc_that_cannot_be_reached_is_told_with_what_to_compare(it: OneBmc) -> None:
+    it.fleet.change(listening=False)
+    with pytest.raises(BmcTransientError, match=r"no connection \(Connection refused\)\. Fix: compare bmc\.address"):
+        probe(it).certificate()
+
+
+def test_a_fault_of_the_bmc_is_an_error_of_this_program(it: OneBmc) -> None:
+    it.fleet.fault(Fault(f"GET {MANAGER}$", "status", status=500))
+    for read in (probe(it).virtual_cd, probe(it).licence):
+        with pytest.raises(BmcTransientError, match="HTTP 500"):
+            read()

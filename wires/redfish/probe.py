@@ -1,0 +1,96 @@
+"""Reads what a BMC is and offers, for the operator. Changes nothing."""
+
+from contextlib import suppress
+from typing import Any
+
+import sushy
+from pydantic import SecretStr
+
+from cluster.values.bmc_url import parse_virtual_media_url
+from providers.base.errors import BmcError
+from wires.redfish.access import LIMITS, BmcAccess, Limits
+from wires.redfish.bmc import CD, SPELLINGS, Certificate
+from wires.redfish.drives import DiscDrives
+from wires.redfish.sushy_bmc import SushyBmc
+from wires.redfish.tls import shown_certificate
+
+TO_ENABLE = "none until virtual media is switched on, which `up` does"
+
+
+class BmcProbe(SushyBmc):
+    """Implements `ProbedBmc`."""
+
+    def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
+        super().__init__(access, password, limits)
+        self._server = parse_virtual_media_url(access.address)
+
+    def masked(self, text: str) -> str:
+        """Return the text without the password, which a BMC may repeat in any of its values."""
+        return self._http.adapter.mask.secrets(text)
+
+    def certificate(self) -> Certificate | None:
+        """Connect, and read the certificate that the BMC shows, before any login."""
+        server = self._server
+        try:
+            shown = shown_certificate(server.host, server.port, self._limits.connect_s)
+        except OSError as error:
+            what, fix = (
+                f"no connection ({error.strerror or error})",
+                "compare bmc.address with the BMC's, and its network",
+            )
+            raise BmcError(what, where=self.url, fix=fix) from None
+        return shown if server.transport == "https" else None
+
+    def path(self) -> str:
+        """Return the path of the system, which the address may leave out."""
+        return str(self._known().path)
+
+    def kind(self) -> str:
+        """Return the row of the quirks' table that applies."""
+        with self._our_errors("read the BMC's version"):
+            return self._quirks.vendor
+
+    def virtual_cd(self) -> str:
+        """Return the path of the first drive that takes a boot ISO."""
+        # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
+        with suppress(BmcError), self._our_errors("read the virtual CD"):
+            if usable := DiscDrives.found(self.url, self._known(), (), self._quirks).usable:
+                return str(usable[0].path)
+        usable = self._known_discs().usable
+        return str(usable[0].path) if usable else TO_ENABLE
+
+    def boot_targets(self) -> str:
+        """Return the targets of a boot override that the BMC allows, or raise if none boots the virtual CD."""
+        with self._our_errors("read the boot targets"):
+            offered = self._known().get_allowed_system_boot_source_values()
+            if not self._quirks.boots_by_attributes:
+                self._first(tuple(map(sushy.BootSource, SPELLINGS[CD])), offered, "boot override")
+            return ", ".join(sorted(each.value for each in offered))
+
+    def shown_mode(self) -> str:
+        """Return the mode of the boot override, as last read. Empty if unreported."""
+        boot = self._known().boot
+        return str(boot.mode.value) if boot and boot.mode else ""
+
+    def secure_boot(self) -> str:
+        """Read whether Secure Boot is on. Empty if unreported."""
+        with self._our_errors("read Secure Boot"):
+            if "SecureBoot" not in self._known().json:
+                return ""
+            enabled = self._known().secure_boot.enabled
+            return "" if enabled is None else "on" if enabled else "off"
+
+    def licence(self) -> str:
+        """Return the licence that the BMC's Manager names, as iLO does. Empty if none is readable."""
+        with self._our_errors("read the licence"):
+            names = [_licence_in(manager.json.get("Oem")) for manager in self._managers]
+            return next(filter(None, names), "")
+
+
+def _licence_in(oem: Any) -> str:
+    """Return `LicenseString` of a vendor's part: iLO's Manager has it beside the key, which is not read."""
+    for part in oem.values() if isinstance(oem, dict) else ():
+        licence = part.get("License") if isinstance(part, dict) else None
+        if isinstance(licence, dict) and licence.get("LicenseString"):
+            return str(licence["LicenseString"])
+    return ""
