@@ -9,7 +9,7 @@ import libvirt
 
 from boot_media.tools import cache_dir
 from cluster.plan import Server
-from lab.inventory import STATIC, Site
+from lab.inventory import Site
 from lab.shell import LabError, run
 from lab.site.paths import (
     BASE_VOLUME,
@@ -27,8 +27,7 @@ from lab.site.processes import Daemon
 from lab.templates import render
 
 _DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
-_SERVER_MEMORY_MIB = 320
-_KEYFILE_MEMORY_MIB = 1100  # coreos-installer packs a keyfile with xz -9, which needs 674 MiB
+_SERVER_MEMORY_MIB = 1100  # coreos-installer packs a keyfile with xz -9, which needs 674 MiB
 _DISK_SIZE = "1536M"
 # libvirtd does not start without this user, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
 _QEMU_USER = {
@@ -138,5 +137,4 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
 
 def _server_xml(server: Server, uuid: str, disk: Path) -> str:
     values = {"server": server, "uuid": uuid, "disk": disk, "console": CONSOLE / f"{server.name}.log"}
-    memory_mib = _KEYFILE_MEMORY_MIB if server.name == STATIC else _SERVER_MEMORY_MIB
-    return render("site/files/server.xml.j2", memory_mib=memory_mib, **values)
+    return render("site/files/server.xml.j2", memory_mib=_SERVER_MEMORY_MIB, **values)
