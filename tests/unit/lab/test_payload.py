@@ -126,7 +126,7 @@ def test_a_bootstrap_boots_into_another_target_first_and_a_node_reboots(payload:
     for role in ("role_master", "role_worker"):
         (unit,) = [each for each in units(getattr(payload, role)) if each["name"] == FIRST_BOOT]
         assert f"ConditionPathExists={ENCAPSULATED}\n" in unit["contents"]
-        assert "ExecStart=/usr/bin/systemctl --no-block reboot\n" in unit["contents"]
+        assert "ExecStart=/usr/bin/systemctl --no-block --force reboot\n" in unit["contents"]
 
 
 def test_a_worker_listens_as_kubelet_only_after_its_pivot(payload: Payload) -> None:
