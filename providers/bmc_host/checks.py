@@ -78,7 +78,7 @@ class Check:
         row.power = self._read(row, lambda: bmc.power().value)
         row.quirks = self._read(row, bmc.kind)
         row.boot_targets = self._read(row, bmc.boot_targets)
-        row.mode = self._read(row, bmc.shown_mode)
+        row.mode = self._read(row, bmc.override_mode)
         row.virtual_cd = self._read(row, bmc.virtual_cd)
         row.firmware = self._read(None, bmc.bmc_version)
         row.licence = self._read(None, bmc.licence)

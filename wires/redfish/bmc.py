@@ -154,7 +154,7 @@ class ProbedBmc(BmcClient, Protocol):
         """Return the targets of a boot override that the BMC allows, or raise if none boots the virtual CD."""
         ...
 
-    def shown_mode(self) -> str:
+    def override_mode(self) -> str:
         """Return the mode of the boot override, as last read. Empty if unreported."""
         ...
 

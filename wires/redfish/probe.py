@@ -34,11 +34,8 @@ class BmcProbe(SushyBmc):
         try:
             shown = shown_certificate(server.host, server.port, self._limits.connect_s)
         except OSError as error:
-            what, fix = (
-                f"no connection ({error.strerror or error})",
-                "compare bmc.address with the BMC's, and its network",
-            )
-            raise BmcError(what, where=self.url, fix=fix) from None
+            fix = "compare bmc.address with the BMC's, and its network"
+            raise BmcError(f"no connection ({error.strerror or error})", where=self.url, fix=fix) from None
         return shown if server.transport == "https" else None
 
     def path(self) -> str:
@@ -48,7 +45,7 @@ class BmcProbe(SushyBmc):
     def kind(self) -> str:
         """Return the row of the quirks' table that applies."""
         with self._our_errors("read the BMC's version"):
-            return self._quirks.vendor
+            return self._boot_quirks.vendor
 
     def virtual_cd(self) -> str:
         """Return the path of the first drive that takes a boot ISO."""
@@ -67,7 +64,7 @@ class BmcProbe(SushyBmc):
                 self._first(tuple(map(sushy.BootSource, SPELLINGS[CD])), offered, "boot override")
             return ", ".join(sorted(each.value for each in offered))
 
-    def shown_mode(self) -> str:
+    def override_mode(self) -> str:
         """Return the mode of the boot override, as last read. Empty if unreported."""
         boot = self._known().boot
         return str(boot.mode.value) if boot and boot.mode else ""

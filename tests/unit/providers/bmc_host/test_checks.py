@@ -76,7 +76,8 @@ def test_ten_drives_at_system_and_manager_take_at_most_20_requests() -> None:
             fleet.fault(Fault(f"GET .*{owner}$", "says", says={"Manufacturer": "Lenovo", **links}))
             fleet.fault(Fault(f"GET .*{owner}/VirtualMedia$", "status", status=200, body=members))
             for name in names:
-                drive = {"Id": name, "Name": name, "MediaTypes": ["CD"], "Inserted": False}
+                insert = {"#VirtualMedia.InsertMedia": {"target": f"{media}/{name}/Actions/VirtualMedia.InsertMedia"}}
+                drive = {"Id": name, "Name": name, "MediaTypes": ["CD"], "Inserted": False, "Actions": insert}
                 fleet.fault(Fault(f"GET .*{owner}/VirtualMedia/{name}$", "status", status=200, body=drive))
         address = f"redfish-virtualmedia+{fleet.base(0)}"
         access = BmcAccess(address=address, username=fleet.options.username, session=True)
