@@ -258,11 +258,8 @@ class SushyBmc:
             yield
         except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
             ours = self._refusals.of(error, attempt, known=self._was_read)
-            absent = getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND
-            if absent:
+            if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
                 self._forget_paths()
-            if isinstance(ours, BmcTransientError) and (
-                absent or isinstance(error, sushy.exceptions.MissingActionError)
-            ):
-                ours.passes_s = STARTS_S
+                if isinstance(ours, BmcTransientError):
+                    ours.passes_s = STARTS_S
             raise ours from None

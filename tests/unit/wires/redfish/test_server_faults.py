@@ -190,7 +190,7 @@ ROWS = (
         "no reset action",
         script(Fault(SYSTEM, "says", says={"Actions": {}})),
         BmcError,
-        "Reset is missing.*for 120 s",
+        "Reset is missing.*Fix: do it on the BMC's own pages",
     ),
     Row("boots as Legacy unless the mode is sent", nothing, vendor="supermicro"),
     Row(
