@@ -1,5 +1,6 @@
 """Reads what a BMC is and offers, for the operator. Changes nothing."""
 
+import socket
 from contextlib import suppress
 from typing import Any
 
@@ -32,11 +33,13 @@ class BmcProbe(SushyBmc):
         """Connect, and read the certificate that the BMC shows, before any login."""
         server = self._server
         try:
-            shown = shown_certificate(server.host, server.port, self._limits.connect_s)
+            if server.transport != "https":
+                socket.create_connection((server.host, server.port), self._limits.connect_s).close()
+                return None
+            return shown_certificate(server.host, server.port, self._limits.connect_s)
         except OSError as error:
             fix = "compare bmc.address with the BMC's, and its network"
             raise BmcError(f"no connection ({error.strerror or error})", where=self.url, fix=fix) from None
-        return shown if server.transport == "https" else None
 
     def path(self) -> str:
         """Return the path of the system, which the address may leave out."""
