@@ -20,9 +20,9 @@ and hosts/NAME/master.ign or worker.ign. If any input is wrong, write nothing.""
 ISOS = """Write DIGEST/HOST.iso for every server of a stack, to upload to the web server that media.url names.
 The ISOs are secret. An ISO that exists already is left unchanged."""
 
-BMC_CHECK = """Read the BMC of every host that is installed, at most 20 requests each, and change nothing. Print a row
-for each host, and what would stop `pulumi up`; then the exit code is 2. With --stack, the options of the stack count:
-logins, certificates, consents. Encrypted ones are read with the pulumi command."""
+BMC_CHECK = """Read the BMC of every host that is installed, and change nothing. Print a row for each host, and what
+would stop `pulumi up`; then the exit code is 2. With --stack, the options of the stack count: logins, certificates,
+consents. Encrypted ones are read with the pulumi command."""
 BMC_CONSENT = """Print the consent to each host's machine, for stacks/Pulumi.STACK.yaml: its UUID, or its serial if
 other machines may have the same UUID. A consent allows that machine's disk to be wiped: compare it with the server
 first."""

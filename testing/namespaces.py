@@ -24,6 +24,8 @@ SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # With --kill-child, processes that a script leaves behind end with it.
 ALONE = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
+# What a run of the tests that is killed would leave behind dies with the thread that made it.
+MORTAL = ("setpriv", "--pdeathsig", "KILL")
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason=NO_ROOT)
 
@@ -74,8 +76,7 @@ def neighbour(bridge: str, port: str, mac: str, *addresses: str) -> Iterator[lis
 
     Yields the command prefix that runs a command on that machine.
     """
-    # A run of the tests that is killed would leave it behind: it dies with the thread that made it.
-    command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sh", "-c", "echo there; exec sleep infinity"]
+    command = [*MORTAL, "unshare", "--net", "sh", "-c", "echo there; exec sleep infinity"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as machine:
         try:
             assert machine.stdout
@@ -99,15 +100,7 @@ def neighbour(bridge: str, port: str, mac: str, *addresses: str) -> Iterator[lis
 def listening(inside: list[str], port: int) -> Iterator[None]:
     """Have a machine of `neighbour` accept TCP connections to a port of all its addresses."""
     listen = f"import socket; s = socket.create_server(('', {port}), family=socket.AF_INET6, dualstack_ipv6=True)"
-    command = [
-        "setpriv",
-        "--pdeathsig",
-        "KILL",
-        *inside,
-        sys.executable,
-        "-c",
-        f"{listen}; print(flush=True); input()",
-    ]
+    command = [*MORTAL, *inside, sys.executable, "-c", f"{listen}; print(flush=True); input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         try:
             assert program.stdout

@@ -157,11 +157,11 @@ def _fits(spec: ProvisionerPreflightSpec, where: str, volume: Volume) -> Iterato
 def _image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
     if not spec.manage:
         return
-    if spec.image_source.startswith("/"):
+    if spec.fetches_image:
+        yield from _cached(probe, spec.image_sha256, DISK_SOURCE, spec.image_source, "once all else is ready")
+    else:
         where, path = f"{DISK_SOURCE} {spec.image_source}", Path(spec.image_source)
         yield from _digest(probe, where, path, spec.image_sha256, "provisioner.base_image.sha256")
-    else:
-        yield from _cached(probe, spec.image_sha256, DISK_SOURCE, spec.image_source, "once all else is ready")
 
 
 def _bridges(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:

@@ -149,11 +149,11 @@ class SushyBmc:
                 if attributes.choose_virtual_cd:
                     attributes.write(self._http, NOTHING)
             wanted = tuple(map(sushy.BootSource, SPELLINGS.get(target, (target,))))
-            offered = system.get_allowed_system_boot_source_values()
+            offered, mode = system.get_allowed_system_boot_source_values(), self.boot_mode
             system.set_system_boot_options(
                 target=self._first(wanted, offered, "boot override"),
                 enabled=sushy.BootSourceOverrideEnabled(enabled),
-                mode=sushy.BootSourceOverrideMode(self.boot_mode) if self.boot_mode else None,
+                mode=sushy.BootSourceOverrideMode(mode) if mode else None,
             )
 
     def request_power(self, want: Power) -> None:
