@@ -17,7 +17,7 @@ from testing.install_configs import bare
 from testing.plan_files import Files
 
 IMAGES = {name: f"registry.example.com/okd/{name}@sha256:{'0' * 64}" for name in ("keepalived", "haproxy", "coredns")}
-RELEASE = f"registry.example.com/okd/release@sha256:{'0' * 64}"
+RELEASE = plans.options()["images"]["release"]
 BOTH = {name: [f"192.168.111.{last}", f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
 SIX = {name: [f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
 SWITCH_PASSWORD = "hunter2-of-the-switch"
@@ -97,8 +97,8 @@ VARIANTS = {
     "compact": Variant(
         compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
     ),
-    "podman": Variant(options={"runtime": "podman", "images": IMAGES}),
-    "release": Variant(options={"runtime": "podman", "images": {"release": RELEASE}}),
+    "images": Variant(options={"images": IMAGES}),
+    "host": Variant(options={"runtime": "host", "images": {}}),
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from boot_media.tools import cache_dir
 from lab.cache import locked, prune, scratch
+from lab.images.containers import RELEASE
 from lab.images.disk import DiskParts, build_disk, partition_ranges
 from lab.images.initrd import build_initrd
 from lab.images.iso import Osmet, build_iso
@@ -30,11 +31,14 @@ class Images:
     iso_sha256: str
     base_volume: Path
     """qcow2 disk of the bootstrap VM (Ignition platform `qemu`). Boot only overlays of it."""
+    release: str
+    """The release image in the guests, by digest."""
 
     @classmethod
     def in_folder(cls, folder: Path) -> "Images":
         """Return the images of a finished build."""
-        return cls(folder / "live.iso", (folder / "live.iso.sha256").read_text(), folder / "base.qcow2")
+        texts = [(folder / name).read_text() for name in ("live.iso.sha256", RELEASE)]
+        return cls(folder / "live.iso", texts[0], folder / "base.qcow2", texts[1])
 
 
 def ensure_images(report: Callable[[str], None]) -> Images:
@@ -66,6 +70,7 @@ def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
         built = [pool.submit(_build_iso, disk_parts, work, done), pool.submit(_build_volume, disk_parts, work, done)]
         for one in built:
             one.result()
+        (work / RELEASE).rename(done / RELEASE)
         done.rename(target)
     prune(target.parent.glob("images-*"), keep=_KEPT_BUILDS)
     report(f"images: built in {time.monotonic() - start:.0f} s")

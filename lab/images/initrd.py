@@ -5,10 +5,9 @@ import shutil
 from pathlib import Path
 
 from lab.cache import words_of
-from lab.images.parts import GUEST, Kernel
+from lab.images.parts import BUSYBOX, GUEST, Kernel
 from lab.shell import run
 
-_BUSYBOX = Path("/bin/busybox")  # of busybox-static
 _GZIP_LEVEL = 1  # the guest unpacks it under emulation; even so the file is only 5 MB
 
 
@@ -18,7 +17,7 @@ def build_initrd(kernel: Kernel, work: Path) -> Path:
     modules = tree / "lib" / "modules"
     modules.mkdir(parents=True)
     (tree / "bin").mkdir()
-    shutil.copy(_BUSYBOX, tree / "bin" / "busybox")
+    shutil.copy(BUSYBOX, tree / "bin" / "busybox")
     for script in (GUEST / "initrd").iterdir():
         shutil.copy(script, tree)
         (tree / script.name).chmod(0o755)

@@ -12,6 +12,8 @@ from testing import live_iso
 
 GUEST = Path(__file__).parent.parent / "guest"
 """The guest's own files; its README describes them."""
+BUSYBOX = Path("/bin/busybox")
+"""The static one of busybox-static."""
 
 
 @dataclass(frozen=True)

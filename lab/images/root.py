@@ -5,6 +5,7 @@ from pathlib import Path
 
 from boot_media.tools import cache_dir
 from lab.cache import content_hash, prune, scratch, words_of
+from lab.images.containers import add_release
 from lab.images.parts import GUEST, Parts
 from lab.shell import run
 
@@ -36,7 +37,7 @@ def debian_tar() -> Path:
 
 
 def build_squashfs(parts: Parts, work: Path) -> Path:
-    """Build `work`/rootfs.img from the packages, the guest's files and the programs."""
+    """Build `work`/rootfs.img from the packages, the guest's files, the programs and the release."""
     root, image = work / "root", work / "rootfs.img"
     root.mkdir()
     run("tar", "--extract", "--file", debian_tar(), "--directory", root)
@@ -45,6 +46,7 @@ def build_squashfs(parts: Parts, work: Path) -> Path:
             _remove(path)
     _copy_tree(GUEST / "root", root)
     _add_programs(parts, root)
+    add_release(root, work)
     _set_up_units(root)
     # lz4 decompresses fastest, which matters most under emulation.
     run("mksquashfs", root, image, "-comp", "lz4", "-Xhc", "-noappend", "-quiet", "-no-progress")
@@ -99,6 +101,7 @@ def _set_up_units(root: Path) -> None:
     # Below /usr: coreos-installer's generator overrides it in /run, but a file in /etc would win over that.
     (units / "default.target").unlink(missing_ok=True)
     (units / "default.target").symlink_to("multi-user.target")
+    run("chroot", root, "systemctl", "enable", "--quiet", *words_of(GUEST / "enabled-units.txt"))
     # The initrd has loaded all modules already, so modprobe may do nothing when Ignition or the kernel calls it.
     modprobe = root / "usr/sbin/modprobe"
     modprobe.unlink(missing_ok=True)

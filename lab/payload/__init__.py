@@ -17,6 +17,7 @@ from pydantic import SecretBytes, SecretStr
 
 from assets.contract import UNITS
 from assets.ignition import SPEC, Config, File, Unit, User, pack
+from assets.services import pull_secret
 from cluster.install_config import InstallConfig
 from cluster.plan import Intent
 from lab.inventory import REGISTRY, Site
@@ -36,7 +37,20 @@ _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 _CLUSTER_CONFIG = "/opt/openshift/manifests/cluster-config.yaml"
 _ROOT_CA = "/opt/openshift/tls/root-ca.crt"
 _ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
-_NODE_IMAGE = ("node-image-overlay.target", "node-image-finish.service")
+_NODE_IMAGE = (
+    "release-image.service",
+    "node-image-pull.service",
+    "node-image-overlay.target",
+    "node-image-finish.service",
+)
+_NODE = (
+    "firstboot-osupdate.target",
+    "kubelet-dependencies.target",
+    "machine-config-daemon-pull.service",
+    "machine-config-daemon-firstboot.service",
+    "nodeip-configuration.service",
+    "nmstate-configuration.service",
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +118,7 @@ def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: 
         ignition.file(_MANIFEST, _text("infrastructure.yml.j2", plan=site.plan), 0o644),
         ignition.file(_CLUSTER_CONFIG, _cluster_config(site.config), 0o644),
         _encapsulated("bootstrap-fips"),
+        _pull_secret(site, bootstrap=True),
         *_node_image(),
     )
     return Config(files, (_etcd_unit("new"), _unit("lab-config-server.service")), _users(site)).to_json()
@@ -120,8 +135,8 @@ def _master(site: Site, common: list[File], kept: str, worker: str) -> str:
         ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
     )
     names = ("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-config-server.service")
-    once, pivot = _first_boot("master")
-    return Config((*files, *once), (_etcd_unit("join"), *map(_unit, names), *pivot), _users(site)).to_json()
+    units = (_etcd_unit("join"), *map(_unit, (*names, *_NODE)))
+    return Config((*files, *_node_files(site, "master")), units, _users(site)).to_json()
 
 
 def _worker(site: Site, router: Pair) -> str:
@@ -129,8 +144,8 @@ def _worker(site: Site, router: Pair) -> str:
         ignition.file("/etc/lab/router.pem", _pem(router)),
         ignition.file("/etc/lab/router.cfg", _text("router.cfg"), 0o644),
     )
-    once, pivot = _first_boot("worker")
-    return Config((*files, *once), (_unit("lab-router.service"), *pivot), _users(site)).to_json()
+    units = map(_unit, ("lab-router.service", *_NODE))
+    return Config((*files, *_node_files(site, "worker")), tuple(units), _users(site)).to_json()
 
 
 def _cluster_config(config: InstallConfig) -> str:
@@ -152,20 +167,23 @@ def _node_image() -> tuple[File, ...]:
     """The bootstrap's way to multi-user.target since 4.19: storage files and a generator, not units of the config."""
     generator = "/etc/systemd/system-generators/node-image-generator"
     return (
-        _script("lab-pull.sh"),
+        _pull(),
         ignition.file(generator, _text("node-image-generator.sh"), 0o755),
-        ignition.file(
-            f"{UNITS}/node-image-pull.service", _text("node-image-pull.service.j2", registry=REGISTRY), 0o644
-        ),
         *(ignition.file(f"{UNITS}/{name}", _text(name), 0o644) for name in _NODE_IMAGE),
     )
 
 
-def _first_boot(role: str) -> tuple[tuple[File, ...], tuple[Unit, ...]]:
-    """The files and units that make a node's first boot pivot and reboot."""
-    name = "machine-config-daemon-firstboot.service"
-    unit = Unit(name, _text(f"{name}.j2", registry=REGISTRY))
-    return (_encapsulated(f"rendered-{role}"), _script("lab-pull.sh")), (unit,)
+def _node_files(site: Site, role: str) -> tuple[File, ...]:
+    """What the units of `_NODE` read."""
+    return _encapsulated(f"rendered-{role}"), _pull(), _pull_secret(site, bootstrap=False)
+
+
+def _pull() -> File:
+    return ignition.file("/usr/local/bin/lab-pull.sh", _text("lab-pull.sh.j2", registry=REGISTRY), 0o755)
+
+
+def _pull_secret(site: Site, *, bootstrap: bool) -> File:
+    return ignition.file(pull_secret(bootstrap=bootstrap), site.config.pull_secret)
 
 
 def _users(site: Site) -> tuple[User, ...]:

@@ -84,7 +84,8 @@ def _prepared(report: Report, images: Images, *, ignores_power_button: bool) -> 
         with images.base_volume.open("rb") as volume:
             base = {"base_sha256": hashlib.file_digest(volume, "sha256").hexdigest()}
         media = {"base_iso": {"sha256": images.iso_sha256}}
-        stack.configure(payload=digests, bmc_ca=site.bmc_ca(), bootstrap=base, media=media)
+        release = {"release": images.release}
+        stack.configure(payload=digests, bmc_ca=site.bmc_ca(), bootstrap=base, media=media, images=release)
         began = time.monotonic()
         stack.preview()
         report.measure("preview of 3+2 servers, s", goal="under 3", seen=f"{time.monotonic() - began:.1f}")

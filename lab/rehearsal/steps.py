@@ -24,7 +24,7 @@ from providers.vip_handoff.engine import NOT_ASKED
 PAYLOAD = ("bootstrap", "master", "worker")
 # Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
 EXPECTED_PREVIEW = (
-    "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 17 RenderedAsset, "
+    "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff"
 )
 ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")

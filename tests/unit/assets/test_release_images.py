@@ -28,7 +28,7 @@ MACHINES = {"bootstrap": "/root/.docker/config.json", "control-plane": NODE, "co
 
 
 def files_of(machine: str) -> Files:
-    intent = clusters.intent("release")
+    intent = clusters.intent("rehearsal")
     return render_bootstrap(intent) if machine == "bootstrap" else render_role(intent, Role(machine))
 
 
@@ -86,6 +86,6 @@ def test_each_service_starts_after_the_search_with_its_own_image(machine: str) -
 
 @pytest.mark.parametrize("options", [{"images": clusters.IMAGES}, {"runtime": "host"}], ids=["named", "host"])
 def test_nothing_is_asked_from_a_release_where_the_images_are_named_or_not_used(options: dict[str, Any]) -> None:
-    intent = plans.intent({**plans.options(runtime="podman", images={"release": clusters.RELEASE}), **options})
+    intent = plans.intent({**plans.options(), **options})
     files = (*render_bootstrap(intent), *(file for role in Role for file in render_role(intent, role)))
     assert [file.path for file in files if "images" in file.name or IMAGES in file.text] == []

@@ -25,7 +25,7 @@ def test_no_rendered_byte_depends_on_the_phase(name: str) -> None:
 
 
 def test_an_intent_renders_as_its_plan_without_consents_and_digests(plan: ClusterPlan) -> None:
-    stack = {name: plans.options()[name] for name in ("node_addresses", "bootstrap", "runtime")}
+    stack = {name: plans.options()[name] for name in ("node_addresses", "bootstrap", "images")}
     assert render(plans.intent(stack)) == render(plan)
 
 
@@ -135,22 +135,23 @@ def test_no_unit_of_the_bootstrap_minds_the_file_that_its_payload_always_writes(
     plan: ClusterPlan,
 ) -> None:
     units = [file for file in render_bootstrap(plan) if file.reader is Reader.SYSTEMD]
-    assert [unit.name for unit in units if "Condition" in unit.text] == []
+    assert [unit.name for unit in units if "ConditionPath" in unit.text] == []
     assert {unit.name for unit in units} == {
         "okd-coredns.service",
+        "okd-images.service",
         "okd-keepalived.service",
         "okd-vip-channel.service",
     }
 
 
 @pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("name", ["rehearsal", "release"])
+@pytest.mark.parametrize("name", ["rehearsal", "host"])
 def test_no_unit_of_a_node_starts_on_its_first_boot(name: str, role: Role) -> None:
     units = [file for file in render_role(clusters.intent(name), role) if file.reader is Reader.SYSTEMD]
     assert [unit.name for unit in units if FIRST_BOOT not in unit.text] == []
 
 
-@pytest.mark.parametrize("name", ["rehearsal", "podman", "release"])
+@pytest.mark.parametrize("name", ["rehearsal", "images", "host"])
 def test_no_unit_waits_for_the_target_that_waits_for_an_image(name: str) -> None:
     units = [file for file in everything(clusters.intent(name)) if file.reader is Reader.SYSTEMD]
     settings = [line for unit in units for line in unit.text.splitlines() if not line.startswith("#")]

@@ -93,8 +93,10 @@ def test_the_check_of_a_silent_own_api_fails_before_keepalived_ends_it(scripts: 
 def test_the_check_of_the_router_wants_a_ready_router_pod(scripts: Path, pods: str, status: int) -> None:
     asked = "pods --namespace openshift-ingress --label " + ROUTER + " --state ready --quiet"
     answer = f'#!/bin/bash\n[[ "$*" == "{asked}" ]] && [[ "{pods}" ]] && echo {pods}\ntrue\n'
-    (scripts / "bin/crictl").write_text(answer)
-    (scripts / "bin/crictl").chmod(0o755)
+    into_host = '#!/bin/bash\n[[ $1 == /host ]] && "${@:2}"\n'  # the machine's root, in keepalived's container
+    for name, text in {"crictl": answer, "chroot": into_host}.items():
+        (scripts / "bin" / name).write_text(text)
+        (scripts / "bin" / name).chmod(0o755)
     run = run_on_a_machine(f"PATH={scripts}/bin:$PATH {scripts}/bin/okd-default-router.sh", scripts)
     assert run.returncode == status, run.stderr
 

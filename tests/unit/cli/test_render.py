@@ -59,7 +59,7 @@ def payload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_rehearsals_tree_equals_the_golden_one(out: Path) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--out", out)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 61 files, 0 Ignition configs\n", NO_PAYLOAD)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 67 files, 0 Ignition configs\n", NO_PAYLOAD)
     assert files_below(out) == accepted_tree(BASE)
     again = run("render", INSTALL_CONFIG, *STACK, "--out", out)
     refusal = f"{NO_PAYLOAD}{out}: exists already. Fix: remove it, or name another directory\n"
@@ -68,7 +68,7 @@ def test_the_rehearsals_tree_equals_the_golden_one(out: Path) -> None:
 
 def test_with_a_payload_each_machine_has_its_ignition(out: Path, payload: Path, plan: ClusterPlan) -> None:
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--out", out)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 61 files, 6 Ignition configs\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}: 67 files, 6 Ignition configs\n", "")
     found = files_below(out)
     assert found.keys() - accepted_tree(BASE).keys() == IGNITIONS
     ours = own_configs(plan, render(plan))
@@ -112,9 +112,9 @@ def test_check_names_the_readers_that_ran_and_those_that_are_missing(out: Path, 
     done = run("render", INSTALL_CONFIG, *STACK, "--payload", payload, "--check", "--out", out)
     *readers, last = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
-    assert "bash: 23 of 23 good" in readers
+    assert "bash: 26 of 26 good" in readers
     assert all(line.endswith((" good", ": not installed")) or ": not run: " in line for line in readers)
-    assert last == f"{out}: 61 files, 6 Ignition configs"
+    assert last == f"{out}: 67 files, 6 Ignition configs"
 
 
 def test_a_file_refused_by_its_reader_ends_the_command_with_nothing_written(out: Path, tmp_path: Path) -> None:
@@ -125,13 +125,13 @@ def test_a_file_refused_by_its_reader_ends_the_command_with_nothing_written(out:
     path = f"{bin_}:{os.environ['PATH']}"
     done = run("render", INSTALL_CONFIG, *STACK, "--check", "--out", out, PATH=path)
     assert (done.returncode, out.exists()) == (2, False)
-    assert "shellcheck: 0 of 23 good" in done.stdout.splitlines()
+    assert "shellcheck: 0 of 26 good" in done.stdout.splitlines()
     first, *refusals = done.stderr.splitlines(keepends=True)
     assert first == NO_PAYLOAD
     fix = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
     line = f"bootstrap/usr/local/bin/okd-own-api.sh: refused: I take no script at all. Fix: {fix}\n"
     assert line in refusals
-    assert len(refusals) == 23
+    assert len(refusals) == 26
 
 
 @pytest.mark.parametrize(

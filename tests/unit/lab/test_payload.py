@@ -21,10 +21,17 @@ from testing.ignition_validate import validate
 OURS = ("/etc/lab/", "/usr/local/bin/lab-")
 ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
 FIRST_BOOT = "machine-config-daemon-firstboot.service"
+UNITS_OF_NODE = {
+    *("firstboot-osupdate.target", "kubelet-dependencies.target", "machine-config-daemon-pull.service", FIRST_BOOT),
+    *("nodeip-configuration.service", "nmstate-configuration.service"),
+}
+PULL_SECRETS = {"bootstrap": "/root/.docker/config.json", "node": "/var/lib/kubelet/config.json"}
 REAL_NAMES = {
     *(CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA, ENCAPSULATED),
     "/etc/systemd/system-generators/node-image-generator",
     *(f"/etc/systemd/system/node-image-{name}" for name in ("overlay.target", "pull.service", "finish.service")),
+    "/etc/systemd/system/release-image.service",
+    *PULL_SECRETS.values(),
 }
 """Paths of a real payload that this one has too."""
 
@@ -100,8 +107,10 @@ def test_no_name_collides_with_the_programs_own(payload: Payload, config: str) -
     text = getattr(payload, config)
     assert all(path.startswith(OURS) or path in REAL_NAMES for path in files(text))
     names = {unit["name"] for unit in units(text)}
-    assert all(name.startswith("lab-") or name == FIRST_BOOT for name in names)
-    assert all("WantedBy=multi-user.target" in unit["contents"] for unit in units(text))
+    assert {name for name in names if not name.startswith("lab-")} == (
+        set() if config == "bootstrap" else UNITS_OF_NODE
+    )
+    assert all("\n[Install]\n" in unit["contents"] for unit in units(text))
     paths = {*files(text), *(f"/etc/systemd/system/{name}" for name in names)}
     assert names
     assert paths & render(load_site().plan).paths == set()
@@ -129,14 +138,37 @@ def test_a_bootstrap_boots_into_another_target_first_and_a_node_reboots(payload:
         assert "ExecStart=/usr/bin/systemctl --no-block --force reboot\n" in unit["contents"]
 
 
-def test_a_worker_listens_as_kubelet_only_after_its_pivot(payload: Payload) -> None:
+@pytest.mark.parametrize("role", ["role_master", "role_worker"])
+def test_each_boot_of_a_node_pulls_before_what_kubelet_runs(payload: Payload, role: str) -> None:
+    texts = {each["name"]: each["contents"].splitlines() for each in units(getattr(payload, role))}
+    assert "ExecStart=/bin/sleep infinity" in texts[FIRST_BOOT]
+    assert "RequiredBy=firstboot-osupdate.target" in texts[FIRST_BOOT]
+    nodeip = texts["nodeip-configuration.service"]
+    assert "After=NetworkManager-wait-online.service firstboot-osupdate.target" in nodeip
+    assert "ExecStart=/usr/local/bin/lab-pull.sh" in nodeip
+    assert "RequiredBy=kubelet-dependencies.target" in nodeip
+    nmstate = texts["nmstate-configuration.service"]
+    assert "After=NetworkManager-wait-online.service nodeip-configuration.service" in nmstate
+    assert "WantedBy=network-online.target" in nmstate
+    for name in texts.keys() - UNITS_OF_NODE - {"lab-etcd-promote.service", "lab-etcd-retire.service"}:
+        assert "Wants=kubelet-dependencies.target" in texts[name]
+        assert "After=network-online.target kubelet-dependencies.target" in texts[name]
+
+
+def test_a_worker_listens_as_kubelet(payload: Payload) -> None:
     served = content(files(payload.role_worker)["/etc/lab/router.cfg"]["contents"]).decode()
     assert "frontend kubelet\n    bind 0.0.0.0:10250\n" in served
     texts = {each["name"]: each["contents"] for each in units(payload.role_worker)}
     assert "ExecStart=/usr/sbin/haproxy -db -f /etc/lab/router.cfg\n" in texts["lab-router.service"]
-    (order,) = [line for line in texts[FIRST_BOOT].splitlines() if line.startswith("Before=")]
-    assert "lab-router.service" in order.removeprefix("Before=").split()
-    assert texts[FIRST_BOOT].count("ExecStart=/bin/sleep infinity\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "machine"), [("bootstrap", "bootstrap"), ("role_master", "node"), ("role_worker", "node")]
+)
+def test_each_machine_has_the_pull_secret(payload: Payload, config: str, machine: str) -> None:
+    found = files(getattr(payload, config))[PULL_SECRETS[machine]]
+    assert found["mode"] == 0o600
+    assert content(found["contents"]).decode() == load_site().config.pull_secret.get_secret_value()
 
 
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])

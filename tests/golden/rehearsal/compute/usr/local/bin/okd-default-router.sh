@@ -3,4 +3,4 @@
 # USAGE: okd-default-router.sh
 set -euo pipefail
 label=ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default
-crictl pods --namespace openshift-ingress --label "$label" --state ready --quiet | grep -q .
+chroot /host crictl pods --namespace openshift-ingress --label "$label" --state ready --quiet | grep -q .
