@@ -26,6 +26,9 @@ consents. Encrypted ones are read with the pulumi command."""
 BMC_CONSENT = """Print the consent to each host's machine, for stacks/Pulumi.STACK.yaml: its UUID, or its serial if
 other machines may have the same UUID. A consent allows that machine's disk to be wiped: compare it with the server
 first."""
+BMC_CAPTURE = """Write DIR/capture.json: a copy of what the program reads of one host's BMC, for a report about it.
+Change nothing. Only what the program uses is kept, without passwords, tokens, licence keys and paths of ISOs. Instead
+of serials, UUIDs, addresses and names it has pseudonyms, the same one for the same value."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -87,9 +90,15 @@ def _add_bmc(command: argparse.ArgumentParser) -> None:
     what = "print what each BMC shows, and what of it would stop `pulumi up`"
     checked = commands.add_parser("check", help=what, description=BMC_CHECK)
     checked.set_defaults(run=_loaded("bmc", "check"))
-    checked.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
-    checked.add_argument("--stack", metavar="STACK", help="join it with the options in stacks/Pulumi.STACK.yaml")
     checked.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    what = "write a masked copy of the Redfish tree of one host's BMC, for a report about it"
+    captured = commands.add_parser("capture", help=what, description=BMC_CAPTURE)
+    captured.set_defaults(run=_loaded("bmc", "capture"))
+    captured.add_argument("--host", metavar="HOST", required=True, help="the host")
+    captured.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new or empty directory")
+    for each in (checked, captured):
+        each.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
+        each.add_argument("--stack", metavar="STACK", help="join it with the options in stacks/Pulumi.STACK.yaml")
     consented = commands.add_parser("consent", help="print a stack's consent lines", description=BMC_CONSENT)
     consented.set_defaults(run=_loaded("bmc", "consent"))
     consented.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")

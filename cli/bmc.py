@@ -1,4 +1,4 @@
-"""`bmc check` and `bmc consent`: read all BMCs of a cluster at once, and change nothing."""
+"""`bmc check`, `bmc consent` and `bmc capture`: read the BMCs of a cluster, and change nothing."""
 
 import argparse
 import json
@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
 
@@ -16,13 +17,15 @@ from cli.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
 from providers.base.clock import SYSTEM_CLOCK
-from providers.base.errors import BmcError, ConfigError, Fault, one_line
+from providers.base.errors import BmcError, BmcTransientError, ConfigError, Fault, one_line
 from providers.base.workers import WORKERS
 from providers.bmc_host.checks import Check, Row, consented
 from providers.bmc_host.engine import BmcHostEngine
 from wires.redfish.access import BmcAccess
+from wires.redfish.capture import BmcCapture
 from wires.redfish.probe import BmcProbe
 
+CAPTURE = "capture.json"
 T = TypeVar("T")
 COLUMNS = {
     "HOST": lambda row: row.host,
@@ -51,7 +54,7 @@ Columns = dict[str, Callable[[Row], str]]
 
 def check(options: argparse.Namespace) -> int:
     """Print a row for each host, and what would stop `up`."""
-    plan = load_bmcs(options.file, {} if options.stack is None else stack_options(options.stack))
+    plan = _plan(options)
 
     def row_of(server: Server) -> Row:
         with _probe(plan, server) as (bmc, engine):
@@ -88,6 +91,40 @@ def consent(options: argparse.Namespace) -> int:
     if options.write:
         set_stack_option(options.stack, "consent", {**plan.options.consent, **consents})
     return GOOD
+
+
+def capture(options: argparse.Namespace) -> int:
+    """Write a masked copy of the Redfish tree of one host's BMC."""
+    out: Path = options.out
+    plan = _plan(options)
+    (server,) = _servers(plan, options.host)
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
+        tree = _tree(plan, server)
+        out.mkdir(exist_ok=True)
+        (out / CAPTURE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
+        raise ConfigError([fault]) from None
+    print(f"{out / CAPTURE}: {len(tree['resources'])} resources. Read it before you send it.")
+    return GOOD
+
+
+def _tree(plan: BmcPlan, server: Server) -> dict[str, Any]:
+    """Return the masked tree of a server's BMC, with a line of progress for each resource."""
+    bmc = BmcCapture(BmcAccess.of(plan.options, server, ca=plan.bmc_ca), server.bmc.password)
+    try:
+        return bmc.tree(lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
+    except BmcTransientError as error:
+        fix = "compare bmc.address with the BMC's, and its network; then repeat the command"
+        raise BmcError(error.fault.what, where=error.fault.where, fix=fix) from None
+    finally:
+        bmc.close()
+
+
+def _plan(options: argparse.Namespace) -> BmcPlan:
+    return load_bmcs(options.file, {} if options.stack is None else stack_options(options.stack))
 
 
 def _servers(plan: BmcPlan, host: str | None) -> list[Server]:

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from boot_media.iso import Iso
 from providers.bmc_host.engine import BmcHostEngine
+from providers.bmc_host.model import AsFound
 from providers.host_provisioning.engine import Installation, Target, World
 from providers.host_provisioning.media import MediaServer
 from testing.fakes.clock import FakeClock
@@ -62,6 +63,7 @@ class ServerUnderTest:
     fleet: Fleet
     media: ServedMedia
     clock: MovedClock = field(default_factory=MovedClock)
+    uuid: str = uuid_of(0)
     session: bool = False
     fingerprint: str = ""
     lines: list[str] = field(default_factory=list)
@@ -77,11 +79,21 @@ class ServerUnderTest:
         )
         return SushyBmc(access, SecretStr(options.password), QUICK)
 
-    def take_over(self) -> None:
+    def take_over(self) -> AsFound:
         """Take the server over, as the creation of `BmcHost` does."""
+        with self._engine() as engine:
+            return engine.take_over()[1]
+
+    def release(self, found: AsFound) -> None:
+        """Release the server, as the deletion of `BmcHost` does."""
+        with self._engine() as engine:
+            engine.release(found)
+
+    @contextmanager
+    def _engine(self) -> Iterator[BmcHostEngine]:
         bmc = self.bmc()
         try:
-            BmcHostEngine(bmc, self.clock, self.lines.append, NAME, uuid_of(0), BMC_S).take_over()
+            yield BmcHostEngine(bmc, self.clock, self.lines.append, NAME, self.uuid, BMC_S)
         finally:
             bmc.close()
 
@@ -96,7 +108,7 @@ class ServerUnderTest:
             self.lines.append,
             nullcontext(),
         )
-        return Installation(Target(NAME, uuid_of(0), self.fleet.node(0)), world, HOST_S)
+        return Installation(Target(NAME, self.uuid, self.fleet.node(0)), world, HOST_S)
 
     def install(self) -> None:
         run_steps(self.installation().run(), self.clock)

@@ -1,6 +1,7 @@
 """The real Pulumi engine, this program's providers, and sushy-tools' emulator with its fake driver, over loopback."""
 
 import hashlib
+import json
 import re
 import ssl
 import threading
@@ -11,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, Emulator, running
+from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER, Emulator, running
 from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour
 from testing.project import COMMAND_S, MACHINES, NAMES, ROLE, Project, host_of
+from testing.server_under_test import server
+from wires.redfish.access import BmcAccess
+from wires.redfish.capture import BmcCapture
 
 THIRD = "33333333-3333-4333-8333-333333333333"
 CROWD = {f"44444444-4444-4444-8444-{number:012}": 100 + number for number in range(12)}
@@ -76,6 +81,22 @@ def test_hosts_are_installed_refreshed_and_destroyed(project: Project, bmc: Emul
         assert bmc.guest.systems.get_boot_device(uuid) == ("Pxe" if name == "okd-master-1" else "Hdd")
         assert not bmc.guest.systems.get_boot_image(uuid, "Cd")[0]
     assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
+
+
+def test_a_server_is_installed_through_the_capture_of_sushy_tools(tmp_path: Path, bmc: Emulator) -> None:
+    bmc.reset()
+    uuid, since = NAMES["okd-master-0"], len(bmc.writes)
+    access = BmcAccess(address=bmc.address(uuid), username=USER, ca=bmc.authority.pem)
+    client = BmcCapture(access, SecretStr(PASSWORD))
+    text = json.dumps(client.tree(lambda _: None))
+    client.close()
+    assert (bmc.writes[since:], uuid in text) == ([], False)
+    file = tmp_path / "capture.json"
+    file.write_text(text)
+    with server(tmp_path, str(file)) as it:
+        it.uuid = it.bmc().identity().uuid
+        it.from_start_to_end()
+        assert it.is_installed()
 
 
 def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:

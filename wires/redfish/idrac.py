@@ -26,7 +26,7 @@ class BootAttributes:
                 return cls(path, http.get(path).json()["Attributes"])
             except sushy.exceptions.ResourceNotFoundError:
                 continue
-        older = f"{manager.path}/Attributes"
+        older = older_path(manager)
         return cls(older, http.get(older).json()["Attributes"])
 
     @property
@@ -37,6 +37,11 @@ class BootAttributes:
     def write(self, http: Any, values: dict[str, str]) -> None:
         """Change the attributes."""
         http.patch(self.path, data={"Attributes": values})
+
+
+def older_path(manager: Any) -> str:
+    """Return the path that no Manager links."""
+    return f"{manager.path}/Attributes"
 
 
 def _linked(manager: dict[str, Any]) -> Iterator[str]:

@@ -30,7 +30,12 @@ RESET = {
 }
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
 MODE = "BootSourceOverrideMode"
-STARTS_S = 120.0  # A BMC that starts up has its System before the rest. No source says for how long.
+STARTS_S = 120.0
+"""Seconds for which a 404 may pass: a BMC that starts up has its System before the rest.
+
+Our own choice, since no source has a time: twice the minute for which an iDRAC10 refuses `On` after off, and short
+enough that an operator soon reads what the BMC does not have. One that says 503 is waited for longer.
+"""
 
 
 class SushyBmc:
@@ -46,7 +51,7 @@ class SushyBmc:
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None
-        self._boot_quirks_seen: Quirks | None = None
+        self._root_was_read = False
         self._was_read = False
         self._discs: DiscDrives | None = None
 
@@ -213,6 +218,7 @@ class SushyBmc:
 
     @property
     def _quirks(self) -> Quirks:
+        """The row that applies, by what was read so far."""
         if self._quirks_seen is None:
             self._quirks_seen = quirks_of(self._known().manufacturer or "", self._bmc_kind)
             if not self._quirks_seen.keep_alive:
@@ -221,12 +227,13 @@ class SushyBmc:
 
     @property
     def _boot_quirks(self) -> Quirks:
-        """The row by the service root, too. That costs a request, so it is read when the server is to boot."""
-        if self._boot_quirks_seen is None:
+        """The row by the service root, too: from now on for all. That costs a request, so only a boot asks for it."""
+        if not self._root_was_read:
             maker = self._known().manufacturer or ""
             with self._our_errors("read the service root"):
-                self._boot_quirks_seen = quirks_of(maker, self._bmc_kind, self._service_kind)
-        return self._boot_quirks_seen
+                self._quirks_seen = quirks_of(maker, self._bmc_kind, self._service_kind)
+                self._root_was_read = True
+        return self._quirks
 
     def _bmc_kind(self) -> str:
         return next((f"{each.model or '?'} {each.firmware_version or ''}" for each in self._managers), "")

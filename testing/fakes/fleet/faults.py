@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from testing.fakes.fleet.http import Answer, Connection, Request
-from testing.fakes.fleet.service import refuse
 from testing.fakes.fleet.vendors import Refusal
+from testing.fakes.fleet.writes import refuse
 
 if TYPE_CHECKING:
     from testing.fakes.fleet.bmc import Bmc

@@ -14,10 +14,10 @@ from http.client import HTTPConnection
 from queue import SimpleQueue
 from typing import Any
 
+from testing.fakes.fleet.captured import vendor_of
 from testing.fakes.fleet.faults import FOR_EVER, Fault
 from testing.fakes.fleet.machine import Figures, Pace, Received, State, serial_of, uuid_of
 from testing.fakes.fleet.server import Options, address_of, serve
-from testing.fakes.fleet.unusable import EVERY
 
 __all__ = [
     "FOR_EVER",
@@ -72,7 +72,7 @@ class Fleet:
 
     def address(self, host: int) -> str:
         """BMC address, as an install-config has it."""
-        vendor = EVERY[self.options.vendors[host % len(self.options.vendors)]]
+        vendor = vendor_of(self.options.vendors[host % len(self.options.vendors)])
         return f"redfish-virtualmedia+{self.base(host)}{vendor.system_path}"
 
     def figures(self, host: int = 0) -> Figures:

@@ -311,7 +311,9 @@ class Machine:
         if enabled == "Once" and not self.keeps_once:
             self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
         drive = self.disc_drive()
-        follows = enabled != "Disabled" and wanted == self.vendor.cd_target and self.boot.get(MODE) != "Legacy"
+        if self.vendor.capture:  # which does not tell which of its drives boots
+            drive = next((each for each in self.drives.values() if each.inserted), drive)
+        follows = enabled != "Disabled" and wanted in self.vendor.cd_targets and self.boot.get(MODE) != "Legacy"
         if self.vendor.attributes and self.attributes == {FIRST_BOOT: "VCD-DVD", BOOT_ONCE: "Enabled"}:
             self.attributes, follows = {FIRST_BOOT: "Normal", BOOT_ONCE: "Disabled"}, True
         follows = follows and not self.ignores_once

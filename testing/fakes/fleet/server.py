@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, Self
 
+from testing.fakes.fleet import captured
 from testing.fakes.fleet.bmc import Api, Bmc
 from testing.fakes.fleet.certificates import Certificates
 from testing.fakes.fleet.faults import Fault
@@ -20,7 +21,6 @@ from testing.fakes.fleet.fetch import fetch
 from testing.fakes.fleet.http import Answer, Connection, Receiver, Request
 from testing.fakes.fleet.machine import Figures, Machine, Pace
 from testing.fakes.fleet.service import Service
-from testing.fakes.fleet.unusable import EVERY
 
 API_PORT = 6443
 BLOCKS = range(9, 64)
@@ -33,7 +33,7 @@ class Options:
     """Options of a fleet.
 
     Args:
-        vendors: Names of vendors; host i has `vendors[i % len(vendors)]`.
+        vendors: Names of vendors, or files of captures; host i has `vendors[i % len(vendors)]`.
         pieces: Number of pieces of a medium that a server reads, each with a Range request.
     """
 
@@ -106,8 +106,10 @@ class Server:
 
     def _bmc(self, index: int) -> Bmc:
         options = self.options
-        vendor = EVERY[options.vendors[index % len(options.vendors)]]
+        vendor = captured.vendor_of(options.vendors[index % len(options.vendors)])
         machine = Machine(index, vendor, options.pace, self._fetch)
+        if vendor.capture:
+            captured.resume(machine)
         return Bmc(machine, Service(machine, options.username, options.password))
 
     async def _fetch(self, machine: Machine, url: str) -> None:

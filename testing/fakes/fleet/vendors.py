@@ -65,7 +65,7 @@ class Vendor:
         eject_takes: Time for which `Inserted` stays true, with the old URL, after an eject.
         eject_when_full: Whether a drive advertises EjectMedia, and not InsertMedia, while it is full alone.
         image_stays: Whether an eject leaves Image and ImageName.
-        cd_target: The override that boots the virtual CD.
+        cd_targets: The overrides that boot the virtual CD.
         targets: Allowed values of the override.
         attributes: Path below the manager of the attributes that boot the virtual CD; empty if the override does.
         attributes_linked: What the manager links as its attributes, below itself.
@@ -79,6 +79,7 @@ class Vendor:
         on_busy: How long after a power-off `On` is refused.
         unlicensed: Answer to a request for which a licence is missing.
         terse: Whether an error has its MessageId and arguments, and neither Message nor Severity.
+        capture: File of the captured tree that is served; empty for one made of this row.
     """
 
     name: str
@@ -110,7 +111,7 @@ class Vendor:
     eject_takes: int = 0
     eject_when_full: bool = False
     image_stays: bool = False
-    cd_target: str = "Cd"
+    cd_targets: tuple[str, ...] = ("Cd",)
     targets: tuple[str, ...] = ("None", "Pxe", "Hdd", "Cd", "UefiHttp")
     attributes: str = ""
     attributes_linked: tuple[str, ...] = ()
@@ -124,6 +125,7 @@ class Vendor:
     on_busy: int = 0
     unlicensed: Refusal = Refusal(403, "Base.1.8.LicenseNotPassed")
     terse: bool = False
+    capture: str = ""
 
     @property
     def system_path(self) -> str:
@@ -178,7 +180,7 @@ DELL5 = replace(
     DELL,
     name="dell5",
     bmc_version="5.10.50.00",
-    cd_target="",
+    cd_targets=(),
     attributes="Oem/Dell/DellAttributes/iDRAC.Embedded.1",
     attributes_linked=tuple(
         f"Oem/Dell/DellAttributes/{part}.Embedded.1" for part in ("System", "iDRAC", "LifecycleController")
@@ -250,7 +252,7 @@ SUPERMICRO = Vendor(
     (FLOPPY, Slot("VirtualMedia1")),
     media_refused=("Inserted", "WriteProtected"),
     image_stays=True,
-    cd_target="UsbCd",
+    cd_targets=("UsbCd",),
     targets=("None", "Pxe", "Hdd", "Cd", "Usb", "UsbCd", "UsbHdd", "BiosSetup", "UefiHttp"),
     unlicensed=Refusal(
         403,
@@ -391,10 +393,8 @@ OPENBMC = Vendor(
 ALL = (
     *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME),
     *(DELL, DELL_R750, DELL4, DELL5, DELL10),
-    HPE,
-    *(SUPERMICRO, SUPERMICRO_X13),
+    *(HPE, SUPERMICRO, SUPERMICRO_X13),
     *(LENOVO, LENOVO_PATCH),
-    *(AMI, GIGABYTE, DGX),
-    *(OPENBMC, GB300),
+    *(AMI, GIGABYTE, DGX, OPENBMC, GB300),
 )
 VENDORS = {vendor.name: vendor for vendor in ALL}

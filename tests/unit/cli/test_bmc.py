@@ -62,6 +62,9 @@ class Site:
     def consent(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return run("bmc", "consent", "prod", *words, folder=self.folder, **environment)
 
+    def capture(self, *words: str, out: str = "captured") -> subprocess.CompletedProcess[str]:
+        return run("bmc", "capture", FILE, "--stack", "prod", "--out", out, *words, folder=self.folder)
+
     def consents(self) -> dict[str, str]:
         return {f"h{index}": uuid_of(index) for index in range(self.fleet.options.hosts)}
 
@@ -264,3 +267,60 @@ def test_a_stack_that_cannot_be_decrypted_is_refused(site: Site, script: str, pa
     assert (done.returncode, done.stdout) == (2, "")
     assert text in done.stderr
     assert site.fleet.total().requests == 0
+
+
+def test_a_capture_is_one_file_in_a_new_directory_and_its_progress_a_line_per_resource(site: Site) -> None:
+    done = site.capture("--host", "h1")
+    (file,) = (site.folder / "captured").iterdir()
+    tree = json.loads(file.read_text())
+    assert (done.returncode, file.name, list(tree)) == (0, "capture.json", ["system", "resources"])
+    assert done.stdout == "captured/capture.json: 8 resources. Read it before you send it.\n"
+    assert done.stderr.splitlines()[:2] == ["reads /redfish/v1/Systems/1", "reads /redfish/v1/Managers/1"]
+    assert len(done.stderr.splitlines()) == 8
+    assert [bool(site.fleet.figures(index).lines) for index in range(3)] == [False, True, False]
+    assert site.fleet.figures(1).writes == []
+
+
+def test_a_capture_has_neither_login_nor_identity(site: Site) -> None:
+    site.fleet.fault(Fault("GET .*/Managers/1$", "says", says={"FirmwareVersion": f"1.2 {CANARY} {serial_of(0)}"}))
+    assert site.capture("--host", "h0").returncode == 0
+    text = (site.folder / "captured" / "capture.json").read_text()
+    assert "1.2 " in text
+    assert not [word for word in (CANARY, json.dumps(CANARY)[1:-1], serial_of(0), uuid_of(0)) if word in text]
+
+
+def test_a_capture_overwrites_nothing_and_an_empty_directory_is_used(site: Site) -> None:
+    out = site.folder / "captured"
+    out.mkdir()
+    (out / "mine").write_text("kept")
+    done = site.capture("--host", "h0")
+    assert done.returncode == 2
+    assert done.stderr == "captured: exists already. Fix: remove it, or name another directory\n"
+    assert (site.fleet.total().requests, [each.name for each in out.iterdir()]) == (0, ["mine"])
+    (out / "mine").unlink()
+    assert site.capture("--host", "h0").returncode == 0
+
+
+def test_a_bmc_that_cannot_be_captured_is_told_so_and_nothing_is_written(site: Site) -> None:
+    site.fleet.change(0, listening=False)
+    done = site.capture("--host", "h0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"{site.fleet.base(0)}/redfish/v1/Systems/1: cannot read the system: connection refused. "
+        "Fix: compare bmc.address with the BMC's, and its network; then repeat the command\n"
+    )
+    assert not (site.folder / "captured").exists()
+
+
+def test_a_directory_that_cannot_be_made_is_refused(site: Site) -> None:
+    done = site.capture("--host", "h0", out="no/such/place")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "no/such/place: cannot be written (No such file or directory). Fix: name a writable directory"
+    )
+
+
+def test_a_capture_wants_one_host(site: Site) -> None:
+    done = site.capture()
+    assert (done.returncode, site.fleet.total().requests) == (2, 0)
+    assert "--host" in done.stderr

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from providers.base.errors import BmcError
 from testing.documents import table
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import server
@@ -86,3 +87,17 @@ def test_ami_is_known_by_its_service_root_and_its_host_not_started_before_it_see
     it.says(f"GET {SYSTEM}$", Manufacturer=manufacturer)
     it.says("GET /redfish/v1/?$", **root)
     assert it.client().settle_s == settle_s
+
+
+def test_a_bmc_has_one_row_for_all_once_its_service_root_was_read(it: OneBmc) -> None:
+    """A Lenovo with AMI's firmware (SR635): nothing is known of drives there that refuse."""
+    it.says(f"GET {SYSTEM}$", Manufacturer="Lenovo")
+    it.says("GET .*/Cd$", Id="Remote1")
+    it.says("GET /redfish/v1/?$", Vendor="AMI")
+    bmc = it.client()
+    with pytest.raises(BmcError, match="no virtual CD drive"):
+        bmc.media()
+    assert bmc.settle_s == 90
+    bmc.insert("http://192.0.2.1/x.iso")
+    assert it.fleet.state().image == "http://192.0.2.1/x.iso"
+    assert it.lines.count("GET /redfish/v1") == 1

@@ -1,0 +1,167 @@
+"""The effect of writes on a machine."""
+
+from collections.abc import Callable
+from typing import Any
+
+from testing.fakes.fleet import tree
+from testing.fakes.fleet.http import Answer, Request
+from testing.fakes.fleet.machine import OFF_TYPES, RESET_TYPES, Drive, Machine
+from testing.fakes.fleet.vendors import Refusal
+
+Handler = Callable[[Machine, Request], Answer]
+Routes = dict[str, Handler]
+"""What answers a `METHOD path`."""
+DONE = Answer(204)
+MISSING = Refusal(404, "Base.1.8.ResourceMissingAtURI")
+NO_MEDIA_TYPE = Refusal(415, "Base.1.8.HeaderInvalid")
+MALFORMED = Refusal(400, "Base.1.8.MalformedJSON")
+WRONG_VALUE = Refusal(400, "Base.1.8.ActionParameterValueNotInList")
+UNKNOWN_PARAMETER = Refusal(400, "Base.1.8.ActionParameterUnknown")
+NOT_TAKEN = "Base.1.8.ActionNotSupported"
+UNKNOWN_FORMAT = "Base.1.8.ResourceAtUriInUnknownFormat"
+CHANGED = Refusal(412, "Base.1.8.PreconditionFailed")
+READ_ONLY = Refusal(400, "Base.1.8.PropertyNotWritable")
+INCOMPLETE = Refusal(400, "Base.1.8.PropertyMissing")
+IN_POST = Refusal(400, "iLO.2.14.UnableToModifyDuringSystemPOST")
+ALREADY = Refusal(409, "Base.1.8.ActionParameterValueConflict")
+
+
+def refuse(refusal: Refusal, why: str = "") -> Answer:
+    """A Redfish error."""
+    message = why or refusal.says or refusal.message_id.rsplit(".", 1)[1]
+    detail: tree.Document = {"MessageId": refusal.message_id, "Message": message, "Severity": "Critical"}
+    if refusal.args:
+        detail["MessageArgs"] = refusal.args
+    error = {"code": refusal.message_id, "message": message, "@Message.ExtendedInfo": [detail]}
+    return Answer(refusal.status, {"error": error})
+
+
+def asked_of(request: Request) -> Any:
+    """What a write asks for; None where its body is not a JSON object."""
+    body = request.document if request.body else {}
+    return body if isinstance(body, dict) else None
+
+
+def _outdated(machine: Machine, request: Request) -> Answer | None:
+    """What is wrong with If-Match."""
+    given = request.headers.get("if-match")
+    if given is None:
+        needed = machine.vendor.needs_etag
+        return refuse(Refusal(needed, "Base.1.8.PreconditionRequired")) if needed else None
+    return None if given in ("*", f'"{machine.version}"') else refuse(CHANGED)
+
+
+def patch_boot(machine: Machine, request: Request) -> Answer:
+    """Change the boot override."""
+    vendor, changes = machine.vendor, (asked_of(request) or {}).get("Boot", {})
+    if wrong := _outdated(machine, request):
+        return wrong
+    if not changes or not set(changes) <= {*machine.boot, "HttpBootUri"}:
+        return refuse(READ_ONLY)
+    if vendor.boot_whole and set(changes) != set(machine.boot):
+        return refuse(INCOMPLETE)
+    if changes.get("BootSourceOverrideTarget", "None") not in vendor.targets:
+        return refuse(WRONG_VALUE)
+    if machine.power == "On" and machine.since_change() <= vendor.boot_busy:
+        return refuse(IN_POST)
+    machine.write_boot(changes)
+    machine.version += 1
+    return DONE
+
+
+def patch_attributes(machine: Machine, request: Request) -> Answer:
+    """Change the attributes that boot an iDRAC's virtual CD."""
+    changes = (asked_of(request) or {}).get("Attributes", {})
+    if not changes or not set(changes) <= set(machine.attributes):
+        return refuse(READ_ONLY)
+    machine.attributes |= changes
+    machine.version += 1
+    return Answer(200, {})
+
+
+def reset(machine: Machine, request: Request) -> Answer:
+    """Begin a change of power."""
+    kind = (asked_of(request) or {}).get("ResetType")
+    if kind not in RESET_TYPES:
+        return refuse(WRONG_VALUE)
+    done = (
+        ("Off", "PoweringOff") if kind in OFF_TYPES else ("On", "PoweringOn", "PoweringOff") if kind == "On" else ()
+    )
+    if machine.power in done:
+        return refuse(ALREADY, f"the power is {machine.power}")
+    if kind == "On" and machine.since_change() <= machine.vendor.on_busy:
+        return refuse(ALREADY, "the server was just switched off")
+    machine.reset(kind)
+    return DONE
+
+
+def enable_media(machine: Machine, request: Request) -> Answer:
+    """List the virtual drives."""
+    if asked_of(request) != {"RMediaState": "Enable"}:
+        return refuse(WRONG_VALUE)
+    machine.media_enabled = True
+    return DONE
+
+
+def insert(name: str, machine: Machine, request: Request) -> Answer:
+    """Insert an image by the action."""
+    vendor, drive, asked = machine.vendor, machine.drives[name], asked_of(request)
+    if not machine.media_enabled:
+        return refuse(MISSING, name)
+    if drive.slot.refuses:
+        return refuse(Refusal(drive.slot.refuses, NOT_TAKEN))
+    if asked is None or not asked.get("Image"):
+        return refuse(MALFORMED)
+    if unwanted := set(asked) & set(vendor.media_refused):
+        return refuse(UNKNOWN_PARAMETER, ", ".join(sorted(unwanted)))
+    if asked["Image"].partition(":")[0] not in vendor.media_schemes:
+        words = f"what is at '{asked['Image']}' is of no known format"
+        return refuse(Refusal(400, UNKNOWN_FORMAT, words, (asked["Image"],)))
+    return _load(machine, drive, asked["Image"])
+
+
+def _load(machine: Machine, drive: Drive, image: str) -> Answer:
+    if drive.inserted:
+        return refuse(machine.vendor.insert_full)
+    drive.load(image)
+    machine.figures.inserts.append(image)
+    machine.version += 1
+    return DONE
+
+
+def eject(name: str, machine: Machine, request: Request) -> Answer:
+    """Empty a drive by the action."""
+    if machine.vendor.eject_needs_body and not request.body:
+        return refuse(NO_MEDIA_TYPE)
+    return _unload(machine, machine.drives[name])
+
+
+def _unload(machine: Machine, drive: Drive) -> Answer:
+    vendor = machine.vendor
+    if not drive.inserted:
+        return refuse(vendor.eject_empty) if vendor.eject_empty else DONE
+
+    def empty() -> None:
+        drive.inserted = False
+        if not vendor.image_stays:
+            drive.image = ""
+
+    machine.figures.ejects += 1
+    machine.version += 1
+    if vendor.eject_takes:
+        machine.after(vendor.eject_takes, empty)
+    else:
+        empty()
+    return DONE
+
+
+def patch_drive(name: str, machine: Machine, request: Request) -> Answer:
+    """Fill or empty a drive that has no action."""
+    if wrong := _outdated(machine, request):
+        return wrong
+    asked = asked_of(request) or {}
+    if asked.get("Image") and asked.get("Inserted"):
+        return _load(machine, machine.drives[name], asked["Image"])
+    if asked == {"Image": None, "Inserted": False}:
+        return _unload(machine, machine.drives[name])
+    return refuse(READ_ONLY)
