@@ -18,8 +18,8 @@ LOGINS = "bmc_credentials"
 def stack_options() -> dict[str, Any]:
     """Return the stack's config by the names that `Options` declares; options that are not set are left out."""
     config = pulumi.Config()
-    plain = {"phase": config.get("phase"), "runtime": config.get("runtime"), "bmc_ca": config.get("bmc_ca")}
-    booleans = {name: config.get_bool(name) for name in ("destroyable", "import_production")}
+    plain = {name: config.get(name) for name in ("phase", "runtime", "bmc_ca", "wait")}
+    booleans = {name: config.get_bool(name) for name in ("approve_certificates", "destroyable", "import_production")}
     objects = {name: config.get_object(name) for name in Options.model_fields.keys() - plain.keys() - booleans.keys()}
     if objects[LOGINS] and not is_config_secret(f"{config.name}:{LOGINS}"):
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"

@@ -33,6 +33,8 @@ PREFIX = "okd-baremetal:"
 
 Transport = Literal["unicast", "multicast"]
 Severity = Literal["error", "warn"]
+Wait = Literal["ingress", "install"]
+"""The end of `pulumi up` in phase production."""
 Runtime = Literal["podman", "host"]
 """The source of the machines' services: a container image, or the machine's own image."""
 
@@ -235,6 +237,7 @@ class Deadlines(Option):
     bootstrap_s: float = Field(1800, gt=0)
     host_s: float = Field(3600, gt=0)
     ingress_s: float = Field(1800, gt=0)
+    install_s: float = Field(3600, gt=0)
 
 
 class Placement(Model):
@@ -271,6 +274,8 @@ class Options(Placement, BmcOptions, extra="forbid"):
     network_preflight: NetworkFindings = NetworkFindings()
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
+    approve_certificates: bool = True
+    wait: Wait = "ingress"
     destroyable: bool = False
     import_production: bool = False
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -12,18 +13,23 @@ from components.component import Component
 from components.files import Files, FilesArgs
 from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs
+from payload.kubeconfig import kubeconfig_path
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.resource import HostProvisioning
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.network_preflight.resource import NetworkPreflight
+from providers.okd_installed.model import OkdInstalledSpec
+from providers.okd_installed.resource import OkdInstalled
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.resource import ProvisionerPreflight
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_handoff.resource import VipHandoff
 from providers.vip_held.model import VipHeldSpec
 from providers.vip_held.resource import VipHeld
+
+NEXT = "OKD still installs its operators; openshift-install wait-for install-complete --dir <directory> tells the end"
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Cluster(Component):
     then:        Files ─► Servers (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
     production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
-                 ─► VipHeld (Ingress)
+                 ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install
 
     VipHandoff exists from phase bootstrap on, so phase production always updates it. If that update fails, Pulumi
     keeps the bootstrap VM, which VipHandoff depended on.
@@ -59,6 +65,7 @@ class Cluster(Component):
         self.servers = {
             role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before), child) for role in Role
         }
+        self.installed = list[HostProvisioning]()
         network = self._network_preflight()
         reach = self._bootstrap if args.plan.options.phase is Phase.BOOTSTRAP else self._production
         handoff = reach(network)
@@ -67,7 +74,10 @@ class Cluster(Component):
             "phase": args.plan.options.phase.value,
             "api_vip_holder": handoff.holder,
             "handoff": handoff.summary(),
+            "approved_certificates": pulumi.Output.all(*(each.approved for each in self.installed)).apply(_joined),
         }
+        if args.plan.options.phase is Phase.PRODUCTION:
+            self.outputs |= self._access()
         self.register_outputs(self.outputs)
 
     def _preflight(self) -> ProvisionerPreflight:
@@ -103,9 +113,23 @@ class Cluster(Component):
         if self.plan.compute:
             # The bootstrap's config server refuses the role worker; the control plane's serves it after the move.
             last = self._install(Role.COMPUTE, after=[handoff, *self._hosts()])
-        for vip in self.plan.ingress.addresses:
+        held = [
             self._ingress(VipHeldSpec.of(self.plan, vip), vip.version, after=[last])
+            for vip in self.plan.ingress.addresses
+        ]
+        if self.plan.options.wait == "install":
+            self._okd(after=held)
         return handoff
+
+    def _access(self) -> dict[str, str]:
+        """Return where the cluster is reached, and what is left to do."""
+        found = {
+            "console": f"https://console-openshift-console.apps.{self.plan.domain}",
+            "kubeconfig": str(kubeconfig_path(self.stack)),
+        }
+        if self.plan.options.wait == "install":
+            return found
+        return found | {"next": NEXT}
 
     def _bootstrap_vm(self, after: Sequence[pulumi.Resource]) -> BootstrapVm:
         name = f"{self.name}-bootstrap"
@@ -121,7 +145,7 @@ class Cluster(Component):
     def _install(self, role: Role, after: Sequence[pulumi.Resource]) -> HostProvisioning:
         """Install the servers of a role, concurrently."""
         name, servers = f"{self.name}-{role.value}", self.servers[role]
-        return HostProvisioning(
+        installed = HostProvisioning(
             name,
             HostProvisioningSpec.of(self.plan, role, self.rendered, self.stack),
             self._after(*after, *servers.hosts.values()),
@@ -129,15 +153,27 @@ class Cluster(Component):
             rows=servers.rows,
             urn=self.urn_of(HostProvisioning, name),
         )
+        self.installed.append(installed)
+        return installed
 
-    def _ingress(self, spec: VipHeldSpec, version: int, after: Sequence[pulumi.Resource]) -> None:
+    def _ingress(self, spec: VipHeldSpec, version: int, after: Sequence[pulumi.Resource]) -> VipHeld:
         """Declare one VipHeld per family: keepalived may put the two addresses on different machines."""
         primary = self.plan.ingress.address.version == version
         name = f"{self.name}-ingress" if primary else f"{self.name}-ingress-ipv{version}"
-        VipHeld(name, spec, self._after(*after), urn=self.urn_of(VipHeld, name))
+        return VipHeld(name, spec, self._after(*after), urn=self.urn_of(VipHeld, name))
+
+    def _okd(self, after: Sequence[pulumi.Resource]) -> None:
+        name = f"{self.name}-okd"
+        spec = OkdInstalledSpec.of(self.plan, self.stack)
+        OkdInstalled(name, spec, self._after(*after), urn=self.urn_of(OkdInstalled, name))
 
     def _hosts(self) -> list[pulumi.Resource]:
         return [host for servers in self.servers.values() for host in servers.hosts.values()]
 
     def _after(self, *resources: pulumi.Resource) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self, depends_on=[*resources])
+
+
+def _joined(approved: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+    """Return the approved certificate requests of all hosts, by host."""
+    return {host: found for each in approved for host, found in (each or {}).items()}

@@ -87,6 +87,18 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         raise PayloadError(what, where=str(path), fix=f"{TAKE}, or remove it") from None
 
 
+def needed(stack: str, found: Kubeconfig | None) -> Kubeconfig:
+    """Return the result of `read_kubeconfig` where OKD must be asked.
+
+    Raises:
+        PayloadError: It is missing.
+    """
+    if found is None:
+        what, fix = "missing, but `wait: install` asks OKD with it", f"{TAKE}, or remove the option wait"
+        raise PayloadError(what, where=str(kubeconfig_path(stack)), fix=fix)
+    return found
+
+
 def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, found: Kubeconfig | None) -> None:
     """Check that the kubeconfig verifies the API of a stack's payload, or that the payload needs none.
 

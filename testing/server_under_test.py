@@ -104,7 +104,7 @@ class ServerUnderTest:
             self.bmc(),
             self.clock,
             self.media,
-            lambda target: api.is_ready(target.address),
+            lambda target: api.problem(target.address),
             self.lines.append,
             nullcontext(),
         )

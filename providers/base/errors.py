@@ -16,6 +16,7 @@ OkdBaremetalError              root: one fault or several
 ├── ProvisioningError          at least one host of a role was not installed; the next `up` retries it
 ├── VipError                   the wrong machine holds a VIP, or none does
 │   └── HandoffUnsafeError     the API VIP was not released, or was taken back; the bootstrap VM was kept
+├── IncompleteError            OKD does not report that its installation is complete
 ├── BusyError                  another run works on the same thing
 └── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
@@ -154,6 +155,10 @@ class VipError(OkdBaremetalError):
 
 class HandoffUnsafeError(VipError):
     """The API VIP was not released, or was taken back; the bootstrap VM was kept."""
+
+
+class IncompleteError(OkdBaremetalError):
+    """OKD does not report that its installation is complete."""
 
 
 class BusyError(OkdBaremetalError):

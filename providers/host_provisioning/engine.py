@@ -74,8 +74,8 @@ class Target:
     anew: bool = False
 
 
-IsUp = Callable[[Target], bool]
-"""Whether the installed system answers."""
+Missing = Callable[[Target], str | None]
+"""Returns what the installed system lacks to be up; None if it is up."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class World:
     bmc: BmcClient
     clock: Clock
     media: BootIsos
-    is_up: IsUp
+    missing: Missing
     report: Report
     guard: AbstractContextManager[None]
 
@@ -113,6 +113,8 @@ class Installation:
     _until: float = 0.0
     _url: str = ""
     """URL of the ISO that is being read; empty if none."""
+    _missed: str = ""
+    """What the installed system lacked last."""
 
     def run(self) -> Waits:
         """Install the host, or adopt it.
@@ -239,7 +241,10 @@ class Installation:
         yield from steps.power(Power.ON)
 
     def _wait_until_up(self, steps: Steps) -> Waits:
-        is_up = partial(self.world.is_up, self.host)
+        def is_up() -> bool:
+            self._missed = self.world.missing(self.host) or ""
+            return not self._missed
+
         yield from steps.wait_until(f"an answer of {self.host.address}", is_up, within_s=math.inf)
 
     def _refused(self, url: str, error: BmcError) -> ProvisioningError:
@@ -258,6 +263,7 @@ class Installation:
 
     def _too_late(self, what: str) -> BmcTimeoutError:
         spent = self.world.clock.now() - self._step_at
+        what = f"{self._missed}; {what}" if self._missed else what
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
         fix = "look at the server's console, then run `pulumi up` again"
         if self._step == ADOPTING:
@@ -268,7 +274,7 @@ class Installation:
         now = self.world.clock.now()
         if step != self._step:
             self.seconds[self._step] = round(now - self._step_at, 1)
-            self._step, self._step_at = step, now
+            self._step, self._step_at, self._missed = step, now, ""
         self._report(now)
 
     def _heartbeat(self) -> None:
@@ -279,8 +285,8 @@ class Installation:
     def _report(self, now: float) -> None:
         self._reported_at = now
         spent = self.deadline_s - (self._until - now)
-        read = self.world.media.progress(self._url) if self._url else ""
-        doing = f"{self._step}: {read}" if read else self._step
+        seen = self.world.media.progress(self._url) if self._url else self._missed
+        doing = f"{self._step}: {seen}" if seen else self._step
         self.world.report(f"{doing}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")
 
 

@@ -23,6 +23,8 @@ class HostSpec(Model):
     """If its CA is empty, `HostProvisioningSpec.ca` applies."""
     address: str
     """Address at which the installed system answers."""
+    addresses: tuple[str, ...] = ()
+    """All its addresses in the plan; its serving certificate is for no other ones."""
     root_device: str
     """Disk that the installation wipes, as `/dev/…`."""
 
@@ -81,6 +83,10 @@ class HostProvisioningSpec(Spec):
     stack: str
     api_name: str
     """DNS name of the API, for TLS probes by address."""
+    api_vip: str = ""
+    """Address at which the API is asked for certificate requests and nodes."""
+    approve_certificates: bool = True
+    """Whether the hosts' certificate requests are approved while they are installed."""
     deadline_s: float = 3600
     """Time for the installation of each host, in seconds."""
     rows: dict[str, str] = {}
@@ -115,6 +121,8 @@ class HostProvisioningSpec(Spec):
             unicast=any(vip.transport == "unicast" for vip in plan.vips_of(role)),
             stack=stack,
             api_name=f"api.{plan.domain}",
+            api_vip=str(plan.api.address),
+            approve_certificates=options.approve_certificates,
             deadline_s=options.deadlines.host_s,
         )
 
@@ -127,6 +135,7 @@ def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:
     return HostSpec(
         bmc=BmcAccess.of(plan.options, server, ca=""),
         address=str(server.address),
+        addresses=tuple(map(str, server.addresses)),
         root_device=server.root_device_hints.device_name,
     )
 
@@ -142,6 +151,16 @@ class InstallationRecord(Model):
     """Time of the record, in UTC."""
 
 
+class Approval(Model):
+    """An approved certificate request of a host."""
+
+    request: str
+    """Its name in the cluster."""
+    signer: str
+    at: str
+    """Time of the approval, in UTC."""
+
+
 class HostProvisioningOuts(Outs):
     """The installation of one role's hosts; each output is by host."""
 
@@ -150,3 +169,5 @@ class HostProvisioningOuts(Outs):
     """Seconds spent in each step."""
     requests: dict[str, int] = {}
     """Number of requests sent to the BMC."""
+    approved: dict[str, list[Approval]] = {}
+    """Certificate requests that were approved while the host was installed."""

@@ -11,19 +11,21 @@ from pulumi.dynamic import DiffResult
 
 from assets.contract import API_PORT
 from cluster.values.role import Role
-from payload.kubeconfig import api_ca, read_kubeconfig
+from payload.kubeconfig import Kubeconfig, api_ca, read_kubeconfig
 from providers.base import lock, plugin
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Props, Provider
 from providers.base.errors import Fault, OkdBaremetalError
 from providers.host_provisioning import records
-from providers.host_provisioning.engine import HEARTBEAT_S, Installation, IsUp, Target, World
+from providers.host_provisioning.engine import HEARTBEAT_S, Installation, Missing, Target, World
 from providers.host_provisioning.isos import ImageServer, IsoMedia, Recipe
+from providers.host_provisioning.joining import Joining
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from providers.host_provisioning.rollout import THREADS, roll_out
 from providers.host_provisioning.web import WebServer
-from wires.api.https import Endpoint, connect_problem
+from wires.api.https import Endpoint, connect_problem, handshake_problem
+from wires.api.kubernetes import KubeApi
 from wires.redfish.bmc import BmcClient, Power
 
 PROBE_S = 3.0
@@ -77,20 +79,24 @@ def _provision(
     pending = [name for name in spec.hosts if name in anew or name not in installed]
     steps = {name: seconds for name, seconds in outs.steps.items() if name in installed}
     requests = {name: count for name, count in outs.requests.items() if name in installed}
+    approved = {name: found for name, found in outs.approved.items() if name in installed}
     if pending:
-        recipe = _recipe(spec)
+        recipe, kubeconfig = _recipe(spec), read_kubeconfig(spec.stack)
+        joining = _joining(spec, kubeconfig) if kubeconfig else None
         with _image_server(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
-            is_up = _api_probe(spec, recipe) if spec.role is Role.CONTROL_PLANE else _kubelet_listens
-            ways = {name: _installation(spec, name, media, is_up, anew) for name in pending}
+            ca_pem = api_ca(recipe.payload, kubeconfig) if spec.role is Role.CONTROL_PLANE else ""
+            missing = partial(_missing, spec, ca_pem, joining)
+            ways = {name: _installation(spec, name, media, missing, anew) for name in pending}
             failed = roll_out(ways, clock=SYSTEM_CLOCK)
         if failed:
             raise records.summary(spec, failed, anew.keys() - failed.keys())
-        at = datetime.now(UTC).isoformat(timespec="seconds")
+        at = _now()
         for name, way in ways.items():
             uuid = spec.identity_of(name).own
             installed[name] = InstallationRecord(uuid=uuid, iso_sha256=way.iso_sha256, at=at)
             steps[name], requests[name] = way.seconds, way.world.bmc.requests
-    return HostProvisioningOuts(installed=installed, steps=steps, requests=requests)
+        approved |= joining.approved if joining else {}
+    return HostProvisioningOuts(installed=installed, steps=steps, requests=requests, approved=approved)
 
 
 def _image_server(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
@@ -116,11 +122,11 @@ def _recipe(spec: HostProvisioningSpec) -> Recipe:
 
 
 def _installation(
-    spec: HostProvisioningSpec, name: str, media: IsoMedia, is_up: IsUp, anew: Mapping[str, str]
+    spec: HostProvisioningSpec, name: str, media: IsoMedia, missing: Missing, anew: Mapping[str, str]
 ) -> Installation:
     bmc = _bmc(spec, name)
     report = plugin.rows(spec.urn, spec.rows, name)
-    world = World(bmc, SYSTEM_CLOCK, media, is_up, report, lock.held(bmc.url))
+    world = World(bmc, SYSTEM_CLOCK, media, missing, report, lock.held(bmc.url))
     # A host that runs is wiped only if it is the machine that `reinstall` names.
     uuid = anew.get(name, spec.identity_of(name).own)
     target = Target(name, uuid, spec.hosts[name].address, anew=name in anew)
@@ -147,17 +153,44 @@ def _power(spec: HostProvisioningSpec, name: str) -> Power | None:
         bmc.close()
 
 
-def _api_probe(spec: HostProvisioningSpec, recipe: Recipe) -> IsUp:
-    ca_pem = api_ca(recipe.payload, read_kubeconfig(spec.stack))
-    ready = Endpoint(API_PORT, "/readyz", spec.api_name, ca_pem, PROBE_S)
-    return lambda target: ready.is_ready(target.address)
+def _joining(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> Joining:
+    return Joining(
+        api=KubeApi.by(kubeconfig, spec.api_name),
+        vip=spec.api_vip,
+        hosts={name: host.addresses for name, host in spec.hosts.items()},
+        approves=spec.approve_certificates,
+        clock=SYSTEM_CLOCK,
+        kubelet=partial(handshake_problem, port=KUBELET_PORT, timeout_s=PROBE_S),
+        log=plugin.notes(spec.urn),
+        warn=plugin.warnings(spec.urn),
+        today=_now,
+    )
 
 
-def _kubelet_listens(target: Target) -> bool:
-    """Return whether the host has become a node; a host with a record is never touched again.
+def _missing(spec: HostProvisioningSpec, ca_pem: str, joining: Joining | None, target: Target) -> str | None:
+    """Return what an installed host lacks.
+
+    The control plane is up when its API is ready; it becomes a node on the way there. Compute is up when its node is
+    ready. Only the kubeconfig lets the API be asked for nodes; without one, a kubelet that listens has to do.
+    """
+    if spec.role is Role.COMPUTE:
+        return joining.missing(target.name, target.address) if joining else _kubelet_missing(target)
+    if joining:
+        joining.admit(target.name)
+    problem = Endpoint(API_PORT, "/readyz", spec.api_name, ca_pem, PROBE_S).problem(target.address)
+    return f"its API is not ready ({problem})" if problem else None
+
+
+def _kubelet_missing(target: Target) -> str | None:
+    """Return why the host has not become a node; a host with a record is never touched again.
 
     ARP or a ping would not tell: an initramfs that fetches its config in vain answers them too. kubelet starts only
     after the first boot has pivoted to the cluster's image and rebooted, and needs none of our files. It listens
-    before anybody has approved its certificates, so more than a connection cannot be asked for.
+    before anybody has approved its certificates.
     """
-    return connect_problem(target.address, KUBELET_PORT, timeout_s=PROBE_S) is None
+    problem = connect_problem(target.address, KUBELET_PORT, timeout_s=PROBE_S)
+    return f"its kubelet does not listen ({problem})" if problem else None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

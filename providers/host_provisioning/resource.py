@@ -18,6 +18,8 @@ class HostProvisioning(BaremetalResource, module="baremetal", name="HostProvisio
     """By host: seconds spent in each step."""
     requests: pulumi.Output[dict[str, int]]
     """By host: number of requests sent to its BMC."""
+    approved: pulumi.Output[dict[str, list[dict[str, str]]]]
+    """By host: `request`, `signer` and `at` of each certificate request that was approved."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from boot_media.base_image import DISK_SOURCE, ISO_URL, NAMES
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.options import Phase
 from payload.checks import Expected, check_payload
-from payload.kubeconfig import check_kubeconfig
+from payload.kubeconfig import check_kubeconfig, needed
 from payload.reading import payload_folder
 from providers.base.errors import Fault, HypervisorError, PayloadError
 from providers.base.verdict import Caution, Note, Unseen, Verdict
@@ -260,7 +260,10 @@ def _payload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterato
 
 def _kubeconfig(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, bootstrap: bytes | None) -> Iterator[Fault]:
     try:
-        check_kubeconfig(spec.stack, bootstrap, spec.domain, probe.kubeconfig(spec.stack))
+        found = probe.kubeconfig(spec.stack)
+        check_kubeconfig(spec.stack, bootstrap, spec.domain, found)
+        if spec.asks_okd:
+            needed(spec.stack, found)
     except PayloadError as error:
         yield error.fault
 

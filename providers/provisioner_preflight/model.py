@@ -50,6 +50,8 @@ class ProvisionerPreflightSpec(Spec):
     media_port: int
     base_iso_sha256: str
     base_iso_url: str
+    asks_okd: bool = False
+    """Whether `up` waits for OKD itself, which takes the kubeconfig."""
 
     @property
     def fetches_image(self) -> bool:
@@ -84,6 +86,7 @@ class ProvisionerPreflightSpec(Spec):
             media_port=options.media.port,
             base_iso_sha256=options.media.base_iso.sha256,
             base_iso_url=options.media.base_iso.url,
+            asks_okd=options.wait == "install",
         )
 
 

@@ -1,28 +1,13 @@
 """Asks OKD for both conditions that `openshift-install wait-for bootstrap-complete` waits for."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 from providers.base.spec import Model
+from wires.api.resources import KubernetesReader
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 REMOVED = "EtcdBootstrapMemberRemoved"
-
-
-R = TypeVar("R", bound=Model)
-
-
-class KubernetesReader(Protocol):
-    """Reads the Kubernetes API through an address; `wires.api.kubernetes.KubeApi` implements it."""
-
-    def get(self, address: str, path: str, model: type[R]) -> R | None:
-        """Return one resource, or None if it is missing.
-
-        Raises:
-            OSError: The API is unreachable, or refuses.
-        """
-        ...
 
 
 class _ConfigMap(Model):

@@ -67,7 +67,7 @@ def _engine(spec: VipHandoffSpec) -> HandoffEngine:
     kubeconfig = read_kubeconfig(spec.stack)
     payload = read_payload(spec.stack, "master", spec.payload_sha256)
     api = Api(spec.domain, api_ca(payload, kubeconfig))
-    signal = Okd(KubeApi.by(kubeconfig, spec.domain)).missing if kubeconfig else None
+    signal = Okd(KubeApi.by(kubeconfig, f"api.{spec.domain}")).missing if kubeconfig else None
     client = partial(measuring, spec.vips, api)
     probe = LocalClusterProbe(spec.vips, api)
     return HandoffEngine(spec, probe, _guest(spec), signal, client, SYSTEM_CLOCK, row(spec.urn))

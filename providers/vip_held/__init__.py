@@ -1,1 +1,1 @@
-"""`VipHeld`: exactly one server holds the Ingress VIP."""
+"""`VipHeld`: exactly one server holds the Ingress VIP, and a router serves there."""

@@ -1,4 +1,4 @@
-"""Proves that exactly one of the machines that may hold a VIP does."""
+"""Proves that exactly one of the machines that may hold a VIP does, and that a router serves there."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +19,8 @@ class VipHeldEngine:
     nodes: Mapping[str, str]
     """Address of each machine that may hold it, by name."""
     macs_of: Callable[[str], frozenset[str]]
+    router: Callable[[str], str | None]
+    """Returns why no router serves at an address; None if one does."""
     clock: Clock
     report: Report
 
@@ -28,24 +30,26 @@ class VipHeldEngine:
         return holder_of([macs], self.nodes, self.macs_of), sorted(macs)
 
     def prove(self, *, deadline_s: float) -> tuple[str, list[str]]:
-        """Wait until exactly one machine holds the VIP, and return it and every MAC that answers.
+        """Wait until exactly one machine holds the VIP and serves there, and return it and every MAC that answers.
 
         Raises:
-            VipError: No machine, several, or a stranger held it after `deadline_s` seconds.
+            VipError: After `deadline_s` seconds no machine, several, or a stranger held it, or no router served.
         """
         until = self.clock.now() + deadline_s
         reported = None
         while True:
             holder, macs = self.holder()
-            if holder:
+            closed = self.router(self.vip) if holder else None
+            if holder and not closed:
                 self.report(f"held by {holder}")
                 return holder, macs
+            seen = f"held by {holder}, but no router serves there ({closed})"
+            if not holder:
+                seen = f"answered by {' and '.join(macs) or 'nobody'}, wanted exactly one of {', '.join(self.nodes)}"
             if self.clock.now() >= until:
-                seen = " and ".join(macs) or "nobody"
-                what = f"answered by {seen}, wanted exactly one of {', '.join(self.nodes)}, after {deadline_s:g} s"
                 fix = "look at the routers and keepalived there"
-                raise VipError(what, where=f"VIP {self.vip}", fix=fix)
-            if macs != reported:
-                self.report(f"answered by {' and '.join(macs) or 'nobody'}; {until - self.clock.now():.0f} s left")
-                reported = macs
+                raise VipError(f"{seen}, after {deadline_s:g} s", where=f"VIP {self.vip}", fix=fix)
+            if seen != reported:
+                self.report(f"{seen}; {until - self.clock.now():.0f} s left")
+                reported = seen
             self.clock.sleep(POLL_S)

@@ -1,12 +1,17 @@
 """Pulumi's calls for `VipHeld`."""
 
+from functools import partial
+
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
 from providers.base.errors import OkdBaremetalError
 from providers.base.plugin import row, warnings
 from providers.vip_held.engine import VipHeldEngine
 from providers.vip_held.model import VipHeldOuts, VipHeldSpec
+from wires.api.https import handshake_problem
 from wires.segment.neighbours import macs_at, unproven
+
+ROUTER_PORT = 443
 
 
 class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
@@ -39,4 +44,5 @@ def _proven(spec: VipHeldSpec) -> VipHeldOuts:
 
 
 def _engine(spec: VipHeldSpec) -> VipHeldEngine:
-    return VipHeldEngine(spec.vip, spec.nodes, macs_at, SYSTEM_CLOCK, row(spec.urn))
+    router = partial(handshake_problem, port=ROUTER_PORT)
+    return VipHeldEngine(spec.vip, spec.nodes, macs_at, router, SYSTEM_CLOCK, row(spec.urn))

@@ -106,6 +106,10 @@ class FakeBmc:
         self._settle()
         return self.answers and self._up_at is not None and self.clock.now() >= self._up_at
 
+    def missing(self, _: object) -> str | None:
+        """Return what the installed system lacks to be up."""
+        return None if self.is_up() else "no answer yet"
+
     def run_from_disk(self, disk: str = "installed before") -> "FakeBmc":
         """Make the server run from its disk."""
         self.state, self.disk, self._up_at = Power.ON, disk, self.clock.now()

@@ -63,7 +63,7 @@ class Scene:
         # An absolute path as the stack's name: joined to the folder of all stacks, it remains unchanged.
         kubeconfig = read_kubeconfig(str(folder))
         assert kubeconfig
-        self.handoff.signal = Okd(KubeApi.by(kubeconfig, DOMAIN)).missing
+        self.handoff.signal = Okd(KubeApi.by(kubeconfig, f"api.{DOMAIN}")).missing
 
     def fails(self, *words: str) -> str:
         """Assert that the move fails with these words and keeps the VM; return the error."""

@@ -28,6 +28,7 @@ PROVIDERS = [
     "providers.host_provisioning.provider.HostProvisioningProvider",
     "providers.vip_handoff.provider.VipHandoffProvider",
     "providers.vip_held.provider.VipHeldProvider",
+    "providers.okd_installed.provider.OkdInstalledProvider",
     "providers.network_preflight.provider.NetworkPreflightProvider",
 ]
 RPC_S = 30

@@ -20,6 +20,7 @@ from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.network_preflight.provider import NetworkPreflightProvider
+from providers.okd_installed.provider import OkdInstalledProvider
 from providers.provisioner_preflight.provider import ProvisionerPreflightProvider
 from providers.rendered_asset.provider import RenderedAssetProvider
 from providers.vip_handoff.provider import VipHandoffProvider
@@ -36,6 +37,7 @@ PROVIDERS: dict[str, type[ResourceProvider]] = {
     "VipHandoff": VipHandoffProvider,
     "HostProvisioning": HostProvisioningProvider,
     "VipHeld": VipHeldProvider,
+    "OkdInstalled": OkdInstalledProvider,
 }
 
 STACK_TYPE = "pulumi:pulumi:Stack"

@@ -313,9 +313,37 @@ def test_hosts_are_protected_in_production_unless_destroyable(
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
+    always = {"api", "phase", "api_vip_holder", "handoff", "approved_certificates"}
+    assert bootstrap.exports.keys() == always
+    assert production.exports.keys() == always | {"console", "kubeconfig", "next"}
     for phase, graph in (("bootstrap", bootstrap), ("production", production)):
-        assert graph.exports.keys() == {"api", "phase", "api_vip_holder", "handoff"}
         assert (graph.exports["phase"], graph.exports["api"]) == (phase, "https://api.okd.lab.test:6443")
+    assert production.exports["console"] == "https://console-openshift-console.apps.okd.lab.test"
+    assert production.exports["kubeconfig"] == "stacks/rehearsal/payload/auth/kubeconfig"
+    assert "openshift-install wait-for install-complete --dir <directory>" in production.exports["next"]
+
+
+def test_okd_is_waited_for_last_of_all_and_on_request_alone(bootstrap: Graph, production: Graph) -> None:
+    waiting = run(bootstrap, phase="production", wait="install", deadlines={"install_s": 7200})
+    assert waiting.resources.keys() - production.resources.keys() == {"okd-okd"}
+    okd = waiting.one("OkdInstalled")
+    assert waiting.after(okd) == {INGRESS}
+    wanted = {"api_name": "api.okd.lab.test", "api_vip": "192.168.111.5", "deadline_s": 7200, "stack": "rehearsal"}
+    assert {key: okd.inputs[key] for key in wanted} == wanted
+    assert okd.inputs["urn"] == okd.urn
+    assert waiting.one("ProvisionerPreflight").inputs["asks_okd"] is True
+    assert waiting.exports.keys() == production.exports.keys() - {"next"}
+    assert run(wait="install").of("OkdInstalled") == []
+
+
+def test_certificates_are_approved_for_both_roles_unless_the_option_says_otherwise(bootstrap: Graph) -> None:
+    for option in (True, False):
+        graph = run(bootstrap, phase="production", approve_certificates=option)
+        installs = graph.of("HostProvisioning")
+        assert [each.inputs["approve_certificates"] for each in installs] == [option, option]
+        assert {each.inputs["api_vip"] for each in installs} == {"192.168.111.5"}
+        addresses = {name: host["addresses"] for each in installs for name, host in each.inputs["hosts"].items()}
+        assert addresses["okd-worker-1"] == plans.options()["node_addresses"]["okd-worker-1"]
 
 
 def test_a_changed_address_changes_only_the_files_and_digests_that_hold_it(bootstrap: Graph) -> None:

@@ -72,11 +72,29 @@ def get(pool: "HTTPSConnectionPool", path: str) -> tuple[int, bytes]:
     Raises:
         OSError: The connection, TLS or HTTP failed, or no answer came in time.
     """
+    return send(pool, "GET", path)
+
+
+def send(pool: "HTTPSConnectionPool", method: str, path: str, body: bytes = b"", kind: str = "") -> tuple[int, bytes]:
+    """Send one request, and return its status and content. The connection ends with it.
+
+    Args:
+        pool: The connection.
+        method: GET, PATCH, …
+        path: Path of the resource.
+        body: Content, if there is any.
+        kind: Its media type.
+
+    Raises:
+        OSError: The connection, TLS or HTTP failed, or no answer came in time.
+    """
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
-    asked = f"GET https://{f'[{pool.host}]' if ':' in pool.host else pool.host}:{pool.port}{path}"
+    host = f"[{pool.host}]" if ":" in pool.host else pool.host
+    asked = f"{method} https://{host}:{pool.port}{path}"
+    headers = {**pool.headers, "Connection": "close", **({"Content-Type": kind} if kind else {})}
     try:
-        answer = pool.request("GET", path, headers={**pool.headers, "Connection": "close"})
+        answer = pool.request(method, path, body=body or None, headers=headers)
     except HTTPError as error:
         reason = os_error(error)
         _log.debug("%s: %s: %s", asked, type(reason).__name__, reason)
@@ -106,7 +124,25 @@ def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | N
     return None
 
 
+def handshake_problem(address: str, port: int, *, timeout_s: float = 3) -> str | None:
+    """Return why a TLS server does not show a certificate, of whatever signer. None: it shows one."""
+    try:
+        with socket.create_connection((address, port), timeout=timeout_s) as plain:
+            _trusting_all().wrap_socket(plain).close()
+    except OSError as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
 @lru_cache(maxsize=8)
 def trusting(ca_pem: str) -> ssl.SSLContext:
     """Return a TLS context that trusts only these CAs."""
     return ssl.create_default_context(cadata=ca_pem)
+
+
+@lru_cache(maxsize=1)
+def _trusting_all() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

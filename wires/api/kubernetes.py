@@ -1,21 +1,23 @@
-"""Reads resources of a Kubernetes API with a client certificate."""
+"""Reads and changes resources of a Kubernetes API with a client certificate."""
 
+import json
 import ssl
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Self, TypeVar
+from typing import Any, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from assets.contract import API_PORT
 from payload.kubeconfig import Kubeconfig
 from providers.base.memory import in_memory, path_of
-from wires.api.https import get, pool_at
+from wires.api.https import get, pool_at, send
+from wires.api.resources import R
 
 TIMEOUT_S = 3
 """Limit of each step: connect, handshake, answer."""
 
-_Resource = TypeVar("_Resource", bound=BaseModel)
+MERGE = "application/merge-patch+json"
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,14 @@ class KubeApi:
     port: int = API_PORT
 
     @classmethod
-    def by(cls, kubeconfig: Kubeconfig, domain: str) -> Self:
-        """Return the API of the cluster with this domain, with the kubeconfig's user as its client."""
+    def by(cls, kubeconfig: Kubeconfig, server_name: str) -> Self:
+        """Return the API with this name, with the kubeconfig's user as its client."""
         context = ssl.create_default_context(cadata=kubeconfig.ca_pem)
         with in_memory(kubeconfig.client_pem) as file:  # Python's ssl reads a key only from a file
             context.load_cert_chain(path_of(file))
-        return cls(f"api.{domain}", context)
+        return cls(server_name, context)
 
-    def get(self, address: str, path: str, model: type[_Resource]) -> _Resource | None:
+    def get(self, address: str, path: str, model: type[R]) -> R | None:
         """Read one resource, on a new connection. None: it does not exist.
 
         Raises:
@@ -51,3 +53,14 @@ class KubeApi:
             return model.model_validate_json(content)
         except ValidationError:  # its text quotes the content
             raise ConnectionError("the answer is not the requested resource") from None
+
+    def patch(self, address: str, path: str, change: dict[str, Any]) -> None:
+        """Merge a change into one resource, on a new connection. See `KubernetesWriter`.
+
+        Raises:
+            OSError: The connection or TLS failed, no answer came in time, or the API refused.
+        """
+        pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
+        status, _ = send(pool, "PATCH", path, json.dumps(change).encode(), MERGE)
+        if status != HTTPStatus.OK:
+            raise ConnectionError(f"status {status}")

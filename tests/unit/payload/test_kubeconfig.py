@@ -78,4 +78,4 @@ def test_the_key_is_in_no_repr(payload: Path) -> None:
     found = read_kubeconfig("prod")
     assert found
     assert b"PRIVATE" in found.client_pem
-    assert "PRIVATE" not in repr((found, KubeApi.by(found, DOMAIN)))
+    assert "PRIVATE" not in repr((found, KubeApi.by(found, f"api.{DOMAIN}")))

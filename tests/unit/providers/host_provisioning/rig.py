@@ -27,7 +27,7 @@ class Rig:
         self.lines: list[str] = []
 
     def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
-        world = World(self.bmc, self.clock, self.media, lambda _: self.bmc.is_up(), self.lines.append, nullcontext())
+        world = World(self.bmc, self.clock, self.media, self.bmc.missing, self.lines.append, nullcontext())
         return Installation(Target(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
 
     def run(self) -> Installation:

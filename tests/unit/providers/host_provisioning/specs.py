@@ -14,6 +14,7 @@ def host(name: str, **bmc: Any) -> dict[str, Any]:
     return {
         "bmc": {"address": address, "username": "admin", **bmc},
         "address": "192.0.2.31",
+        "addresses": ["192.0.2.31"],
         "root_device": "/dev/sda",
     }
 
@@ -52,6 +53,7 @@ INSTALLED: dict[str, Any] = {
     "installed": {name: record(name) for name in ("w0", "w1")},
     "steps": {"w0": {"media": 1.0}},
     "requests": {"w0": 9.0},
+    "approved": {},
 }
 
 

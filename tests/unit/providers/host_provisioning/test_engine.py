@@ -325,3 +325,14 @@ def test_progress_is_a_line_per_change_and_a_heartbeat() -> None:
     assert "s spent, 3," in beats[0]
     assert rig.lines[-1].startswith("installed; ")
     assert seconds["installing from ISO"] >= 300
+
+
+def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:
+    rig = Rig()
+    rig.bmc.answers = False
+    with pytest.raises(BmcTimeoutError) as caught:
+        rig.run()
+    assert "step 'booting from disk': no answer yet; an answer of 192.0.2.21 was not reached in time" in str(
+        caught.value
+    )
+    assert "booting from disk: no answer yet; " in rig.lines[-1]

@@ -37,6 +37,8 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
         "unicast": False,
         "stack": "prod",
         "api_name": "api.okd.lab.test",
+        "api_vip": "192.168.111.5",
+        "approve_certificates": True,
         "deadline_s": 300.0,
         "rows": {},
     }
@@ -46,6 +48,7 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     first = made.hosts[WORKERS[0]]
     assert first.bmc == BmcAccess.of(plan.options, server, ca=""), "the common CA is stored once, and not per host"
     assert (first.address, first.root_device) == (str(server.address), "/dev/vda")
+    assert first.addresses == tuple(map(str, server.addresses))
     assert made.passwords[WORKERS[0]].get_secret_value() == "rehearsal-only"
     assert json.loads(made.ours[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}
     assert "rehearsal-only" not in repr(made)

@@ -1,7 +1,7 @@
 """HostProvisioning as a resource: the hosts that an update installs, its state, and BMCs that do not answer."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,12 @@ from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.web import WebServer
 from testing import payloads
+from testing.certificate_requests import FakeCluster, client_request
+from testing.certificates import authority
 from testing.fakes.fleet.fleet import Fault, Options, running
+from testing.kubeconfigs import write_kubeconfig
 from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record
+from wires.api.kubernetes import KubeApi
 from wires.redfish.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
@@ -31,12 +35,15 @@ class Rollouts:
     targets: list[Target] = field(default_factory=list)
     ways: dict[str, Installation] = field(default_factory=dict)
     failing: tuple[str, ...] = ()
+    then: Callable[[], object] = bool
+    """What happens meanwhile."""
 
     def __call__(self, ways: Mapping[str, Installation], **_: Any) -> dict[str, Exception]:
         self.targets += [way.host for way in ways.values()]
         self.ways.update(ways)
         for way in ways.values():
             way.iso_sha256, way.seconds = "cd", {"media": 2.5}
+        self.then()
         return {name: ProvisioningError("no luck") for name in self.failing if name in ways}
 
 
@@ -198,7 +205,50 @@ class TestCreate:
             role = {**ROLE, **of_hosts("w0"), "role": "control-plane", "stack": "prod", "payload_sha256": digest}
             HostProvisioningProvider().create(role)
             fleet.change(running=serves)
-            assert rollouts.ways["w0"].world.is_up(Target("w0", "w0", fleet.node(0))) is serves
+            missing = rollouts.ways["w0"].world.missing(Target("w0", "w0", fleet.node(0)))
+            assert missing is None if serves else str(missing).startswith("its API is not ready (")
+
+    def test_compute_is_asked_for_its_node_through_the_vip_if_a_kubeconfig_is_there(
+        self, rollouts: Rollouts, payload: Path
+    ) -> None:
+        """Nobody listens at either address; the API's answers are judged elsewhere."""
+        role = {**ROLE, "stack": "prod", "api_vip": "127.0.0.1"}
+        HostProvisioningProvider().create(role)
+        without = rollouts.ways["w0"].world.missing(Target("w0", "w0", "127.0.0.1"))
+        write_kubeconfig(payload)
+        HostProvisioningProvider().create(role)
+        beside = rollouts.ways["w0"].world.missing(Target("w0", "w0", "127.0.0.1"))
+        assert str(without).startswith("its kubelet does not listen (ConnectionRefusedError")
+        assert str(beside).startswith("the API cannot be asked through 127.0.0.1: ")
+
+    @pytest.mark.parametrize(
+        ("inputs", "approved"),
+        [
+            pytest.param({"role": "compute"}, ["csr-client"], id="compute"),
+            pytest.param({"role": "control-plane"}, ["csr-client"], id="control-plane"),
+            pytest.param({"approve_certificates": False}, [], id="off"),
+        ],
+    )
+    def test_requests_are_approved_while_a_host_is_waited_for_and_are_in_the_outputs(
+        self,
+        rollouts: Rollouts,
+        payload: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        inputs: dict[str, Any],
+        approved: list[str],
+    ) -> None:
+        write_kubeconfig(payload)
+        master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
+        (payload / "master.ign").write_text(master)
+        digest = hashlib.sha256(master.encode()).hexdigest()
+        cluster = FakeCluster([client_request("w0")])
+        monkeypatch.setattr(KubeApi, "by", lambda *_: cluster)
+        rollouts.then = lambda: rollouts.ways["w0"].world.missing(Target("w0", "w0", "127.0.0.1"))
+        outs = HostProvisioningProvider().create({**ROLE, "stack": "prod", "payload_sha256": digest, **inputs}).outs
+        assert outs
+        assert cluster.approved == approved
+        assert [each["request"] for found in outs["approved"].values() for each in found] == approved
+        assert updated(outs)["approved"] == outs["approved"], "the record is kept"
 
     @pytest.mark.parametrize(
         ("place", "server"),

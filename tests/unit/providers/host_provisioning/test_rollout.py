@@ -20,7 +20,7 @@ def fleet(count: int, clock: FakeClock) -> tuple[dict[str, FakeBmc], dict[str, I
     bmcs = {f"host-{index}": FakeBmc(clock, read_by_bmc=media.fetch) for index in range(count)}
     ways = {}
     for name, bmc in bmcs.items():
-        world = World(bmc, clock, media, lambda _, bmc=bmc: bmc.is_up(), lambda _: None, nullcontext())  # type: ignore[misc]
+        world = World(bmc, clock, media, bmc.missing, lambda _: None, nullcontext())
         ways[name] = Installation(Target(name, "", "192.0.2.1"), world, 100_000)
     return bmcs, ways
 

@@ -88,6 +88,13 @@ class TestKubeconfig:
         assert seen({"phase": "production"}, contents=contents, beside=self.good(ca="other-ca")).lines() == []
         assert seen({"phase": "production"}, contents=contents).lines() == []
 
+    @pytest.mark.parametrize("phase", ["bootstrap", "production"])
+    def test_whoever_waits_for_okd_needs_a_kubeconfig(self, phase: str) -> None:
+        (fault,) = seen({"phase": phase, "asks_okd": True}).faults
+        assert fault.where == "stacks/prod/payload/auth/kubeconfig"
+        assert fault.what == "missing, but `wait: install` asks OKD with it"
+        assert seen({"phase": phase, "asks_okd": True}, beside=self.good()).lines() == []
+
     def test_an_unusable_kubeconfig_is_a_fault(self) -> None:
         (fault,) = seen(beside=PayloadError("broken", where="auth/kubeconfig", fix="put another one there")).faults
         assert str(fault) == "auth/kubeconfig: broken. Fix: put another one there"

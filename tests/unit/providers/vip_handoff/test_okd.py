@@ -30,7 +30,7 @@ def both(status: str, *conditions: tuple[str, str]) -> bytes:
 
 def missing(port: int, found: Kubeconfig | None) -> str | None:
     assert found
-    return Okd(replace(KubeApi.by(found, DOMAIN), port=port)).missing(LOCAL)
+    return Okd(replace(KubeApi.by(found, f"api.{DOMAIN}"), port=port)).missing(LOCAL)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The proof that exactly one of the permitted machines holds a VIP."""
+"""The proof that exactly one of the permitted machines holds a VIP, and serves there."""
 
 import pytest
 
@@ -17,8 +17,12 @@ class Rig:
 
     def __init__(self, *macs: tuple[float, frozenset[str]]) -> None:
         self.clock, self.lines = FakeClock(0), list[str]()
-        self.macs = macs
-        self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.clock, self.lines.append)
+        self.macs, self.serves_from = macs, 0.0
+        self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.router, self.clock, self.lines.append)
+
+    def router(self, address: str) -> str | None:
+        assert address == VIP
+        return None if self.clock.now() >= self.serves_from else "ConnectionRefusedError"
 
     def macs_of(self, address: str) -> frozenset[str]:
         if address != VIP:
@@ -36,6 +40,27 @@ def test_the_proof_waits_for_exactly_one_holder() -> None:
     rig = Rig((0, frozenset()), (7, OF["192.0.2.24"] | OF["192.0.2.25"]), (9, OF["192.0.2.24"]))
     assert rig.engine.prove(deadline_s=60) == ("worker-0", ["mac-24"])
     assert rig.clock.now() == 9
+
+
+def test_the_proof_waits_for_a_router_at_the_vip() -> None:
+    rig = Rig((0, OF["192.0.2.24"]))
+    rig.serves_from = 7
+    assert rig.engine.prove(deadline_s=60) == ("worker-0", ["mac-24"])
+    assert rig.lines == [
+        "held by worker-0, but no router serves there (ConnectionRefusedError); 60 s left",
+        "held by worker-0",
+    ]
+
+
+def test_a_vip_without_a_router_at_the_deadline_is_one_line() -> None:
+    rig = Rig((0, OF["192.0.2.24"]))
+    rig.serves_from = 61
+    with pytest.raises(VipError) as caught:
+        rig.engine.prove(deadline_s=60)
+    assert str(caught.value) == (
+        f"VIP {VIP}: held by worker-0, but no router serves there (ConnectionRefusedError), after 60 s. "
+        "Fix: look at the routers and keepalived there"
+    )
 
 
 @pytest.mark.parametrize(

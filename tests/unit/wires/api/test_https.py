@@ -11,7 +11,7 @@ import pytest
 from testing.certificates import authority
 from testing.fakes.https_server import UNAVAILABLE, https_server
 from wires.api.api import Api
-from wires.api.https import Endpoint, connect_problem, get, pool_at, trusting
+from wires.api.https import Endpoint, connect_problem, get, handshake_problem, pool_at, trusting
 
 NAME, LOCAL = "api.okd.lab.test", "127.0.0.1"
 
@@ -157,3 +157,20 @@ def test_a_trace_has_the_error_that_took_the_place_of_an_answer(trace: pytest.Lo
     assert not endpoint(port).is_ready(LOCAL)
     (line,) = trace.messages
     assert line.startswith(f"GET https://127.0.0.1:{port}/readyz: ConnectionRefusedError: ")
+
+
+def test_a_server_that_shows_a_certificate_of_any_signer_and_name_serves(certificate: str) -> None:
+    with https_server(certificate) as server:
+        assert handshake_problem(LOCAL, server.port) is None
+    assert str(handshake_problem(LOCAL, server.port)).startswith("ConnectionRefusedError: ")
+
+
+def test_a_kubelet_without_a_certificate_does_not_serve() -> None:
+    with https_server("") as server:
+        assert str(handshake_problem(LOCAL, server.port)).startswith("SSLError: ")
+
+
+def test_a_kubelet_that_says_nothing_does_not_serve() -> None:
+    with socket.create_server((LOCAL, 0)) as listener:
+        port = listener.getsockname()[1]
+        assert str(handshake_problem(LOCAL, port, timeout_s=0.2)).startswith("TimeoutError: ")

@@ -1,0 +1,1 @@
+"""`OkdInstalled`: OKD reports that its installation is complete."""

@@ -1,0 +1,139 @@
+"""Watches OKD's installation by what `openshift-install wait-for install-complete` watches: version and operators."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from providers.base.clock import Clock
+from providers.base.errors import IncompleteError, one_line
+from providers.base.progress import Report
+from providers.base.spec import Model
+from providers.okd_installed.model import OkdInstalledOuts
+from wires.api.resources import KubernetesReader
+
+VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
+OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
+POLL_S = 5.0
+STEADY_S = 30.0  # openshift-install 4.21 wants operators that have not progressed for as long
+OF_VERSION = {"Available": "True", "Failing": "False", "Progressing": "False"}
+OF_OPERATOR = {"Available": "True", "Degraded": "False", "Progressing": "False"}
+SHOWN = 3
+"""Operators in a line of progress."""
+
+
+class _Condition(Model):
+    type: str
+    status: str
+    message: str = ""
+
+
+class _Release(Model):
+    version: str = ""
+
+
+class _Status(Model):
+    conditions: tuple[_Condition, ...] = ()
+    desired: _Release = _Release()
+
+    def problem(self, wanted: Mapping[str, str]) -> str | None:
+        """Return the first condition that is not as wanted, with its message. None: all are."""
+        seen = {each.type: each for each in self.conditions}
+        for kind, status in wanted.items():
+            found = seen.get(kind)
+            if found is None and status == "True":
+                return f"not {kind} yet"
+            if found and found.status != status:
+                what = f"not {kind}" if status == "True" else kind
+                return one_line(f"{what}: {found.message}" if found.message else what)
+        return None
+
+
+class _Metadata(Model):
+    name: str
+
+
+class _Operator(Model):
+    metadata: _Metadata
+    status: _Status = _Status()
+
+
+class _Operators(Model):
+    items: tuple[_Operator, ...] = ()
+
+
+class _Version(Model):
+    status: _Status = _Status()
+
+
+@dataclass
+class OkdInstalledEngine:
+    """The installation of one cluster."""
+
+    api: KubernetesReader
+    vip: str
+    """Address of the API."""
+    clock: Clock
+    report: Report
+    log: Report
+    """Takes a line for each operator that becomes ready, or ceases to be."""
+    _operators: dict[str, str | None] = field(default_factory=dict)
+    """What each operator lacks; None: it is ready."""
+    _release: str = ""
+
+    def prove(self, *, deadline_s: float) -> OkdInstalledOuts:
+        """Wait until the installation is complete, and nothing has changed for `STEADY_S`.
+
+        Raises:
+            IncompleteError: It was not after `deadline_s` seconds; the error names each operator that is not ready.
+        """
+        since: float | None = None
+        until, reported = self.clock.now() + deadline_s, ""
+        while True:
+            problem, now = self._problem(), self.clock.now()
+            since = None if problem else now if since is None else since
+            if since is not None and now - since >= STEADY_S:
+                return OkdInstalledOuts(version=self._release, operators=sorted(self._operators))
+            if now >= until:
+                raise self._late(problem, deadline_s)
+            line = problem or f"all {len(self._operators)} operators are ready; steady for {STEADY_S:g} s"
+            if line != reported:
+                self.report(f"{line}; {until - now:.0f} s left")
+                reported = line
+            self.clock.sleep(POLL_S)
+
+    def _problem(self) -> str | None:
+        """Return what the installation lacks. None: it is complete."""
+        try:
+            version = self.api.get(self.vip, VERSION, _Version)
+            operators = self.api.get(self.vip, OPERATORS, _Operators)
+        except OSError as error:
+            return f"OKD cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+        if version is None or operators is None:
+            return "OKD has no version yet"
+        self._release = version.status.desired.version
+        self._compare({each.metadata.name: each.status.problem(OF_OPERATOR) for each in operators.items})
+        unready = self._unready()
+        if unready:
+            ready = len(self._operators) - len(unready)
+            some = "; ".join(f"{name} is {problem}" for name, problem in list(unready.items())[:SHOWN])
+            return f"{ready} of {len(self._operators)} operators are ready; {some}"
+        problem = version.status.problem(OF_VERSION)
+        return f"the version is {problem}" if problem else None
+
+    def _compare(self, operators: dict[str, str | None]) -> None:
+        for name, problem in operators.items():
+            was_ready = self._operators.get(name, "new") is None
+            if problem is None and not was_ready:
+                self.log(f"{name} is ready")
+            elif problem and was_ready:
+                self.log(f"{name} is no longer ready: {problem}")
+        self._operators = operators
+
+    def _unready(self) -> dict[str, str]:
+        return {name: problem for name, problem in sorted(self._operators.items()) if problem}
+
+    def _late(self, problem: str | None, deadline_s: float) -> IncompleteError:
+        unready = self._unready()
+        head = f"{len(unready)} of {len(self._operators)} operators are not ready" if unready else problem
+        lines = "".join(f"\n  {name}: {why}" for name, why in unready.items())
+        what = f"{head or f'the operators were not steady for {STEADY_S:g} s'}, after {deadline_s:g} s{lines}"
+        return IncompleteError(what, where="OKD", fix="see `oc get clusteroperators`, then run `pulumi up` again")

@@ -1,0 +1,26 @@
+"""Pulumi's calls for `OkdInstalled`."""
+
+from payload.kubeconfig import needed, read_kubeconfig
+from providers.base.clock import SYSTEM_CLOCK
+from providers.base.dynamic import Provider
+from providers.base.plugin import notes, row
+from providers.okd_installed.engine import OkdInstalledEngine
+from providers.okd_installed.model import OkdInstalledOuts, OkdInstalledSpec
+from wires.api.kubernetes import KubeApi
+
+
+class OkdInstalledProvider(Provider[OkdInstalledSpec, OkdInstalledOuts]):
+    """Create and update wait for OKD, read and delete do nothing."""
+
+    def _create(self, spec: OkdInstalledSpec) -> tuple[str, OkdInstalledOuts]:
+        return spec.api_name, _installed(spec)
+
+    def _update(self, old: OkdInstalledSpec, outs: OkdInstalledOuts, new: OkdInstalledSpec) -> OkdInstalledOuts:
+        return _installed(new)
+
+
+def _installed(spec: OkdInstalledSpec) -> OkdInstalledOuts:
+    kubeconfig = needed(spec.stack, read_kubeconfig(spec.stack))
+    api = KubeApi.by(kubeconfig, spec.api_name)
+    engine = OkdInstalledEngine(api, spec.api_vip, SYSTEM_CLOCK, row(spec.urn), notes(spec.urn))
+    return engine.prove(deadline_s=spec.deadline_s)

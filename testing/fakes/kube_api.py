@@ -1,0 +1,133 @@
+"""A Kubernetes API on loopback with nodes and certificate requests, for clients that have a certificate of its CA.
+
+It fills in who sent a request, as the real one does: the one that the headers `Impersonate-*` name, else its client.
+"""
+
+import http.server
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+MERGE = "application/merge-patch+json"
+APPROVAL = "/approval"
+
+Answer = tuple[int, dict[str, Any]]
+
+
+@dataclass
+class Store:
+    """The resources, by path."""
+
+    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _written: int = 1
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, path: str) -> Answer:
+        """Return one resource, or those of a collection."""
+        with self._lock:
+            if found := self.resources.get(path):
+                return HTTPStatus.OK, found
+            listed = [each for key, each in self.resources.items() if key.rpartition("/")[0] == path]
+        known = path.rpartition("/")[2] in {"nodes", "certificatesigningrequests"}
+        return (HTTPStatus.OK, {"kind": "List", "items": listed}) if known else (HTTPStatus.NOT_FOUND, {})
+
+    def create(self, path: str, sent: dict[str, Any], user: str, groups: list[str]) -> Answer:
+        """Create a resource. A certificate request is of the user that sends it, whatever it says itself."""
+        with self._lock:
+            place = f"{path}/{sent['metadata']['name']}"
+            if place in self.resources:
+                return HTTPStatus.CONFLICT, {}
+            if path.endswith("certificatesigningrequests"):
+                who = {"username": user, "groups": [*groups, "system:authenticated"]}
+                sent = {**sent, "spec": {**sent["spec"], **who}, "status": {}}
+            self._store(place, sent, f"uid-{self._written}")
+            return HTTPStatus.CREATED, self.resources[place]
+
+    def patch(self, path: str, change: dict[str, Any]) -> Answer:
+        """Merge the conditions into a request, if it is the one that the change names."""
+        place = path.removesuffix(APPROVAL)
+        with self._lock:
+            found = self.resources.get(place)
+            if found is None or not path.endswith(APPROVAL):
+                return HTTPStatus.NOT_FOUND, {}
+            known, read = found["metadata"], {**found["metadata"], **change.get("metadata", {})}
+            if read["uid"] != known["uid"]:
+                return HTTPStatus.UNPROCESSABLE_ENTITY, {}
+            if read["resourceVersion"] != known["resourceVersion"]:
+                return HTTPStatus.CONFLICT, {}
+            self._store(place, {**found, "status": {**found["status"], **change["status"]}}, found["metadata"]["uid"])
+            return HTTPStatus.OK, self.resources[place]
+
+    def delete(self, path: str) -> Answer:
+        """Delete a resource."""
+        with self._lock:
+            return (HTTPStatus.OK, {}) if self.resources.pop(path, None) else (HTTPStatus.NOT_FOUND, {})
+
+    def _store(self, place: str, content: dict[str, Any], uid: str) -> None:
+        self._written += 1
+        metadata = {**content["metadata"], "uid": uid, "resourceVersion": str(self._written)}
+        self.resources[place] = {**content, "metadata": metadata}
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    store: Store
+
+    def do_GET(self) -> None:
+        self._answer(*self.store.get(self.path))
+
+    def do_POST(self) -> None:
+        user = self.headers.get("Impersonate-User", "system:admin")
+        groups = self.headers.get_all("Impersonate-Group", ["system:masters"])
+        self._answer(*self.store.create(self.path, self._sent(), user, groups))
+
+    def do_PATCH(self) -> None:
+        change = self._sent()
+        if self.headers["Content-Type"] != MERGE:
+            self._answer(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, {})
+        else:
+            self._answer(*self.store.patch(self.path, change))
+
+    def do_DELETE(self) -> None:
+        self._answer(*self.store.delete(self.path))
+
+    def _sent(self) -> dict[str, Any]:
+        return dict(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def _answer(self, status: int, content: dict[str, Any]) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: object) -> None:
+        """Write no log."""
+
+
+@contextmanager
+def kube_api(certificate: str, client_ca: str) -> Iterator[int]:
+    """Serve on a free port of 127.0.0.1; return the port.
+
+    Args:
+        certificate: Path of the server's key and certificate.
+        client_ca: PEM of the CA of its clients' certificates.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.load_verify_locations(cadata=client_ca)
+    context.verify_mode = ssl.CERT_REQUIRED
+    handler = type("Handler", (_Handler,), {"store": Store()})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,138 @@
+"""The end of OKD's installation, by its own report."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from providers.base.errors import IncompleteError
+from providers.okd_installed.engine import OPERATORS, VERSION, OkdInstalledEngine
+from testing.fakes.clock import FakeClock
+from wires.api.resources import R
+
+VIP = "192.0.2.5"
+READY = {"Available": "True", "Degraded": "False", "Progressing": "False"}
+DONE = {"Available": "True", "Failing": "False", "Progressing": "False"}
+
+
+def status(conditions: dict[str, str], messages: dict[str, str] | None = None) -> dict[str, Any]:
+    listed = [
+        {"type": kind, "status": value, "message": (messages or {}).get(kind, "")}
+        for kind, value in conditions.items()
+    ]
+    return {"conditions": listed, "desired": {"version": "4.21.0"}}
+
+
+def operator(name: str, messages: dict[str, str] | None = None, **changes: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "status": status({**READY, **changes}, messages)}
+
+
+@dataclass
+class Rig:
+    """A cluster whose report changes at given seconds; it implements `KubernetesReader`."""
+
+    reports: list[tuple[float, dict[str, Any] | OSError, list[dict[str, Any]]]]
+    """From which second on: the version's status, or the API's failure; and the operators."""
+    clock: FakeClock = field(default_factory=lambda: FakeClock(0))
+    lines: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+
+    def get(self, address: str, path: str, model: type[R]) -> R | None:
+        assert address == VIP
+        _, version, operators = [each for each in self.reports if each[0] <= self.clock.now()][-1]
+        if isinstance(version, OSError):
+            raise version
+        if not version:
+            return None
+        found: dict[str, Any] = {VERSION: {"status": version}, OPERATORS: {"items": operators}}
+        return model.model_validate(found[path])
+
+    def prove(self, deadline_s: float = 100) -> tuple[str | None, list[str]]:
+        engine = OkdInstalledEngine(self, VIP, self.clock, self.lines.append, self.log.append)
+        found = engine.prove(deadline_s=deadline_s)
+        return found.version, found.operators
+
+    def error(self, deadline_s: float = 100) -> str:
+        with pytest.raises(IncompleteError) as caught:
+            self.prove(deadline_s)
+        return str(caught.value)
+
+
+BOTH = [operator("dns"), operator("console")]
+ROUTE = {"Available": "RouteHealthAvailable: 503"}
+
+
+def test_an_installation_is_complete_when_it_has_been_so_for_half_a_minute() -> None:
+    rig = Rig([(0, status(DONE), BOTH)])
+    assert rig.prove() == ("4.21.0", ["console", "dns"])
+    assert rig.clock.now() == 30
+    assert rig.log == ["dns is ready", "console is ready"]
+
+
+def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
+    late = operator("console", ROUTE, Available="False")
+    rig = Rig(
+        [
+            (0, status({**DONE, "Available": "False"}), [operator("dns"), late]),
+            (20, status(DONE), BOTH),
+            (40, status(DONE), [operator("dns", {"Degraded": "x\ny"}, Degraded="True"), operator("console")]),
+            (50, status(DONE), BOTH),
+        ]
+    )
+    assert rig.prove() == ("4.21.0", ["console", "dns"])
+    assert rig.clock.now() == 80, "the half minute begins anew"
+    assert rig.log == [
+        "dns is ready",
+        "console is ready",
+        "dns is no longer ready: Degraded: x\\ny",
+        "dns is ready",
+    ]
+    assert (
+        rig.lines[0] == "1 of 2 operators are ready; console is not Available: RouteHealthAvailable: 503; 100 s left"
+    )
+
+
+def test_the_error_names_the_operators_that_are_not_ready_with_their_messages() -> None:
+    operators = [
+        operator("dns"),
+        operator("console", ROUTE, Available="False"),
+        operator("authentication", {"Degraded": "OAuthServerDeploymentDegraded: 1 of 3"}, Degraded="True"),
+        {"metadata": {"name": "image-registry"}},
+        operator("etcd", Progressing="True"),
+    ]
+    assert Rig([(0, status({**DONE, "Available": "False"}), operators)]).error() == (
+        "OKD: 4 of 5 operators are not ready, after 100 s\n"
+        "  authentication: Degraded: OAuthServerDeploymentDegraded: 1 of 3\n"
+        "  console: not Available: RouteHealthAvailable: 503\n"
+        "  etcd: Progressing\n"
+        "  image-registry: not Available yet. "
+        "Fix: see `oc get clusteroperators`, then run `pulumi up` again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "seen"),
+    [
+        pytest.param(
+            status({**DONE, "Failing": "True"}, {"Failing": "no space"}),
+            "the version is Failing: no space",
+            id="failing",
+        ),
+        pytest.param(status({**DONE, "Progressing": "True"}), "the version is Progressing", id="progressing"),
+        pytest.param(status({"Failing": "False"}), "the version is not Available yet", id="says-nothing"),
+        pytest.param({}, "OKD has no version yet", id="none"),
+        pytest.param(
+            ConnectionRefusedError("no"),
+            f"OKD cannot be asked through {VIP}: ConnectionRefusedError: no",
+            id="unreachable",
+        ),
+    ],
+)
+def test_a_version_that_is_not_complete_is_the_reason(version: dict[str, Any] | OSError, seen: str) -> None:
+    found = Rig([(0, version, BOTH)]).error()
+    assert found == f"OKD: {seen}, after 100 s. Fix: see `oc get clusteroperators`, then run `pulumi up` again"
+
+
+def test_operators_that_are_ready_too_late_are_the_reason() -> None:
+    found = Rig([(0, status({**DONE, "Available": "False"}), []), (95, status(DONE), BOTH)]).error()
+    assert found.startswith("OKD: the operators were not steady for 30 s, after 100 s")

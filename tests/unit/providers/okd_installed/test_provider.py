@@ -1,0 +1,58 @@
+"""OkdInstalled as a resource: it asks through the VIP, with the payload's kubeconfig."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from providers.base.errors import IncompleteError, PayloadError
+from providers.okd_installed.provider import OkdInstalledProvider
+from testing.certificates import authority
+from testing.fakes.https_server import https_server
+from testing.kubeconfigs import write_kubeconfig
+from wires.api.kubernetes import KubeApi
+
+PROPS: dict[str, Any] = {
+    "stack": "prod",
+    "api_name": "api.okd.lab.test",
+    "api_vip": "127.0.0.1",
+    "deadline_s": 0.0,
+    "urn": "urn::okd",
+}
+
+
+def test_it_reads_okds_report_with_the_kubeconfig(
+    payload: Path, certificate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One answer is both the version and the list of operators."""
+    write_kubeconfig(payload)
+    failing = {"type": "Degraded", "status": "True", "message": "no route"}
+    operator = {
+        "metadata": {"name": "console"},
+        "status": {"conditions": [{"type": "Available", "status": "True"}, failing]},
+    }
+    content = json.dumps({"status": {}, "items": [operator]}).encode()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
+    made = KubeApi.by
+    with https_server(certificate, answer, client_ca=authority("test-ca").pem) as server:
+
+        def at_its_port(*words: Any) -> KubeApi:
+            return replace(made(*words), port=server.port)
+
+        monkeypatch.setattr(KubeApi, "by", at_its_port)
+        with pytest.raises(IncompleteError) as caught:
+            OkdInstalledProvider().create(PROPS)
+        assert set(server.names) == {"api.okd.lab.test"}
+        paths = [each.split()[1].decode() for each in server.requests]
+    assert paths == [
+        "/apis/config.openshift.io/v1/clusterversions/version",
+        "/apis/config.openshift.io/v1/clusteroperators",
+    ]
+    assert "OKD: 1 of 1 operators are not ready, after 0 s\n  console: Degraded: no route" in str(caught.value)
+
+
+def test_it_cannot_ask_without_the_kubeconfig(payload: Path) -> None:
+    with pytest.raises(PayloadError, match="auth/kubeconfig: missing, but `wait: install` asks OKD with it"):
+        OkdInstalledProvider().update("x", PROPS, PROPS)
