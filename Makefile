@@ -45,7 +45,7 @@ fmt: setup ## Format the code and sort its imports
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, wire, end to end
-	$(PY) -m pytest -q -n 8 -m "not alone" tests
+	$(PY) -m pytest -q -n 8 -m "not alone and not kubernetes" tests
 	$(PY) -m pytest -q -m alone tests
 
 test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop
@@ -54,8 +54,10 @@ test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loo
 mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants
 
-rehearsal: _lab ## Install a cluster on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
-	$(PY) -m lab.rehearsal
+# PAYLOAD is the name of the program that such a payload needs as well.
+rehearsal: _lab ## Install a cluster on virtual machines, take it to production, destroy it; as root; KEEP=1, PAYLOAD=kubernetes
+	$(if $(PAYLOAD),$(PY) -m pytest -q -m $(PAYLOAD) tests/wire)
+	$(PY) -m lab.rehearsal $(PAYLOAD)
 
 faults: _lab ## Take a cluster to production through faults, on virtual machines, as root
 	$(PY) -m lab.rehearsal faults
@@ -108,4 +110,4 @@ _readers:
 
 # This does not need .venv, so it does not depend on it.
 _lab-binaries:
-	@tools/progress "the lab's programs" $(PYTHON) -m lab.binaries coredns etcd ignition ignition-validate
+	@tools/progress "the lab's programs" $(PYTHON) -m lab.binaries coredns etcd ignition ignition-validate $(PAYLOAD)

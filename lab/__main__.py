@@ -10,7 +10,7 @@ from pathlib import Path
 from lab import site
 from lab.images import ensure_images
 from lab.inventory import load_site
-from lab.payload import DEFAULT_RETIRE_AFTER_S, write_payload
+from lab.payload import DEFAULT_RETIRE_AFTER_S, make_payload, write_payload
 from lab.shell import LabError
 
 _say = partial(print, file=sys.stderr, flush=True)
@@ -53,7 +53,7 @@ def _exec(options: argparse.Namespace) -> int:
 
 def _payload(options: argparse.Namespace) -> int:
     start = time.monotonic()
-    write_payload(load_site(), options.out, retire_after_s=options.retire_after_s)
+    write_payload(make_payload(load_site(), retire_after_s=options.retire_after_s), options.out)
     _say(f"lab: payload in {options.out}, {time.monotonic() - start:.1f} s spent")
     return 0
 

@@ -1,6 +1,7 @@
 """Private CAs and the certificates that they issue, for tests and lab."""
 
 import datetime
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -46,22 +47,36 @@ class Authority:
         """The CA's certificate."""
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
+    @property
+    def pair(self) -> Pair:
+        """The CA's certificate and its key, for a program that issues certificates itself."""
+        return Pair(self.pem, _pem(self.key))
+
     def issue(self, names: Iterable[str], addresses: Iterable[IPv4Address | IPv6Address] = ()) -> Pair:
         """Issue a server certificate for `names` and `addresses`; the first name is its subject."""
-        key = ec.generate_private_key(ec.SECP256R1())
         alternatives = [*map(x509.DNSName, names), *map(x509.IPAddress, addresses)]
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, str(alternatives[0].value))])
-        issued = (
-            _builder(subject, self.certificate.subject, key.public_key())
-            .add_extension(x509.BasicConstraints(False, None), True)
-            .add_extension(x509.SubjectAlternativeName(alternatives), False)
-            .add_extension(
-                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), False
-            )
-            .sign(self.key, hashes.SHA256())
-        )
-        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        return Pair(issued.public_bytes(Encoding.PEM).decode(), private.decode())
+        return self._issue(subject, x509.SubjectAlternativeName(alternatives))
+
+    def issue_client(self, name: str, *groups: str) -> Pair:
+        """Issue a certificate by which Kubernetes takes a client for this user, in these groups."""
+        with warnings.catch_warnings(action="ignore"):  # the name of OKD's node-bootstrapper is too long for X.509
+            user = x509.NameAttribute(NameOID.COMMON_NAME, name, _validate=False)
+        of = x509.Name([*(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups), user])
+        return self._issue(of)
+
+    def _issue(self, subject: x509.Name, *extensions: x509.ExtensionType) -> Pair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        usages = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
+        builder = _builder(subject, self.certificate.subject, key.public_key())
+        for extension in (*extensions, usages):
+            builder = builder.add_extension(extension, False)
+        issued = builder.add_extension(x509.BasicConstraints(False, None), True).sign(self.key, hashes.SHA256())
+        return Pair(issued.public_bytes(Encoding.PEM).decode(), _pem(key))
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:

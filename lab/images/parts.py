@@ -1,11 +1,11 @@
 """The inputs of an image build, and their places on this machine."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.binaries import GUEST_PROGRAMS, coreos_installer_source, ensure_binary
+from lab.binaries import coreos_installer_source, ensure_binary
 from lab.cache import content_hash
 from lab.shell import LabError
 from testing import live_iso
@@ -57,9 +57,9 @@ class Parts:
     """The crate of coreos-installer, which contains its units and scripts."""
 
     @classmethod
-    def gather(cls, report: Callable[[str], None]) -> "Parts":
+    def gather(cls, report: Callable[[str], None], names: Sequence[str]) -> "Parts":
         """Find all inputs, and build the programs that are missing."""
-        programs = {name: ensure_binary(name, report) for name in (*GUEST_PROGRAMS, "coreos-installer")}
+        programs = {name: ensure_binary(name, report) for name in (*names, "coreos-installer")}
         return cls(Kernel.newest(), programs, coreos_installer_source(programs["coreos-installer"]))
 
     @functools.cached_property

@@ -22,14 +22,15 @@ from cluster.install_config import InstallConfig
 from cluster.plan import Intent
 from lab.inventory import REGISTRY, Site
 from lab.payload import ignition
+from lab.payload.ignition import script, text, unit
+from lab.payload.kubernetes import kubernetes
+from lab.payload.profile import Profile, stand_in
 from lab.shell import LabError
-from lab.templates import render
 from testing.certificates import Authority, Pair
 from testing.payloads import pointer
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s; then the VM takes some seconds to shut down
 
-_FILES = Path(__file__).parent / "files"
 _CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACE = "@PACKED@"
@@ -64,88 +65,105 @@ class Payload:
     """Answer to /config/master."""
     role_worker: str
     """Answer to /config/worker."""
+    kubeconfig: str | None
+    """The operator's. None: etcd stands in for the API."""
 
 
-def write_payload(site: Site, out: Path, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> None:
-    """Write bootstrap.ign, master.ign and worker.ign to `out`, with a new CA, readable by their owner only.
+def write_payload(payload: Payload, out: Path) -> None:
+    """Write the files of a payload to `out`, readable by their owner only: those of Ignition, and auth/kubeconfig.
 
     Raises:
         LabError: `out` is not writable.
     """
-    payload = make_payload(site, retire_after_s=retire_after_s)
+    files = {f"{name}.ign": getattr(payload, name) for name in ("bootstrap", "master", "worker")}
+    if payload.kubeconfig:
+        files["auth/kubeconfig"] = payload.kubeconfig
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name in ("bootstrap", "master", "worker"):
-            fresh = out / f".{name}.ign.new"
+        for name, content in files.items():
+            target = out / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fresh = target.with_name(f".{target.name}.new")
             fresh.unlink(missing_ok=True)
-            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as target:
-                target.write(getattr(payload, name))
-            fresh.rename(out / f"{name}.ign")
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(content)
+            fresh.rename(target)
     except OSError as error:
         raise LabError(f"{error.filename or out}: {error.strerror}. Fix: name another folder with --out") from None
 
 
 def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
-    """Return a payload with a new CA, whose key is not kept."""
+    """Return a payload whose API is a stand-in, with a new CA, whose key is not kept."""
+    return _made(site, stand_in(retire_after_s))
+
+
+def make_kubernetes_payload(site: Site) -> Payload:
+    """Return a payload whose API is a real Kubernetes, with new CAs."""
+    return _made(site, kubernetes(site))
+
+
+def _made(site: Site, profile: Profile) -> Payload:
     plan, authority = site.plan, Authority.create("root-ca")
     machines = [plan.bootstrap, *plan.control_plane]
     names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
     server = authority.issue(names, [machine.address for machine in machines])
     router = authority.issue([f"*.apps.{plan.domain}"])
 
-    common = [*_tls(authority.pem, server), *_etcd_files(plan, retire_after_s), _script("lab-config-server.sh")]
-    worker = _worker(site, router)
+    common = [*_tls(authority.pem, server), *_etcd_files(plan, profile), script("lab-config-server.sh")]
+    worker = _worker(site, profile, router)
     kept = ignition.frame(_PACKED_PATH, _PLACE)
-    master = _master(site, common, kept, worker)
+    master = _master(site, profile, common, kept, worker)
     packed = pack(master.encode())
     url = f"https://api-int.{plan.domain}:22623/config"
     return Payload(
-        bootstrap=_bootstrap(site, authority.pem, common, kept, packed),
+        bootstrap=_bootstrap(site, profile, [*common, ignition.file(_ROOT_CA, authority.pem)], kept, packed),
         master=pointer(f"{url}/master", authority.pem),
         worker=pointer(f"{url}/worker", authority.pem),
         role_master=kept.replace(_PLACE, base64.b64encode(packed).decode()),
         role_worker=worker,
+        kubeconfig=profile.kubeconfig,
     )
 
 
-def _bootstrap(site: Site, root_ca: str, common: list[File], kept: str, packed: bytes) -> str:
+def _bootstrap(site: Site, profile: Profile, common: list[File], kept: str, packed: bytes) -> str:
     files = (
         *common,
         _config_server(serves_worker=False),
         ignition.file("/etc/lab/config/master.frame", kept),
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
-        ignition.file(_ROOT_CA, root_ca),
-        ignition.file(_MANIFEST, _text("infrastructure.yml.j2", plan=site.plan), 0o644),
+        ignition.file(_MANIFEST, text("infrastructure.yml.j2", plan=site.plan), 0o644),
         ignition.file(_CLUSTER_CONFIG, _cluster_config(site.config), 0o644),
         _encapsulated("bootstrap-fips"),
         _pull_secret(site, bootstrap=True),
         *_node_image(),
+        *profile.bootstrap.files,
     )
-    return Config(files, (_etcd_unit("new"), _unit("lab-config-server.service")), _users(site)).to_json()
+    units = (_etcd_unit("new"), unit("lab-config-server.service"), *profile.bootstrap.units)
+    return Config(files, units, _users(site)).to_json()
 
 
-def _master(site: Site, common: list[File], kept: str, worker: str) -> str:
+def _master(site: Site, profile: Profile, common: list[File], kept: str, worker: str) -> str:
     """Return the control plane's config without its own packed copy, which the config server adds."""
     files = (
         *common,
-        _script("lab-etcd-promote.sh"),
-        _script("lab-etcd-retire.sh"),
+        script("lab-etcd-promote.sh"),
+        *profile.control_plane.files,
         _config_server(serves_worker=True),
         ignition.file("/etc/lab/config/master.frame", kept),
         ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
     )
-    names = ("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-config-server.service")
-    units = (_etcd_unit("join"), *map(_unit, (*names, *_NODE)))
+    names = ("lab-etcd-promote.service", "lab-config-server.service", *_NODE)
+    units = (_etcd_unit("join"), *map(unit, names), *profile.control_plane.units)
     return Config((*files, *_node_files(site, "master")), units, _users(site)).to_json()
 
 
-def _worker(site: Site, router: Pair) -> str:
+def _worker(site: Site, profile: Profile, router: Pair) -> str:
     files = (
         ignition.file("/etc/lab/router.pem", _pem(router)),
-        ignition.file("/etc/lab/router.cfg", _text("router.cfg"), 0o644),
+        ignition.file("/etc/lab/router.cfg", text("router.cfg.j2", profile=profile), 0o644),
+        *profile.compute.files,
     )
-    units = map(_unit, ("lab-router.service", *_NODE))
-    return Config((*files, *_node_files(site, "worker")), tuple(units), _users(site)).to_json()
+    units = (*map(unit, ("lab-router.service", *_NODE)), *profile.compute.units)
+    return Config((*files, *_node_files(site, "worker")), units, _users(site)).to_json()
 
 
 def _cluster_config(config: InstallConfig) -> str:
@@ -168,8 +186,8 @@ def _node_image() -> tuple[File, ...]:
     generator = "/etc/systemd/system-generators/node-image-generator"
     return (
         _pull(),
-        ignition.file(generator, _text("node-image-generator.sh"), 0o755),
-        *(ignition.file(f"{UNITS}/{name}", _text(name), 0o644) for name in _NODE_IMAGE),
+        ignition.file(generator, text("node-image-generator.sh"), 0o755),
+        *(ignition.file(f"{UNITS}/{name}", text(name), 0o644) for name in _NODE_IMAGE),
     )
 
 
@@ -179,7 +197,7 @@ def _node_files(site: Site, role: str) -> tuple[File, ...]:
 
 
 def _pull() -> File:
-    return ignition.file("/usr/local/bin/lab-pull.sh", _text("lab-pull.sh.j2", registry=REGISTRY), 0o755)
+    return ignition.file("/usr/local/bin/lab-pull.sh", text("lab-pull.sh.j2", registry=REGISTRY), 0o755)
 
 
 def _pull_secret(site: Site, *, bootstrap: bool) -> File:
@@ -205,39 +223,27 @@ def _pem(pair: Pair) -> SecretStr:
     return SecretStr(pair.certificate + pair.key)
 
 
-def _etcd_files(plan: Intent, retire_after_s: int) -> list[File]:
+def _etcd_files(plan: Intent, profile: Profile) -> list[File]:
     values = {
         "DOMAIN": plan.domain,
+        "ETCD_PORT": profile.etcd_port,
         "BOOTSTRAP_NAME": plan.bootstrap.name,
         "BOOTSTRAP_ADDRESS": plan.bootstrap.address,
         "CONTROL_PLANE": len(plan.control_plane),
-        "RETIRE_AFTER_S": retire_after_s,
+        **profile.environment,
     }
     text = "".join(f"{name}={value}\n" for name, value in values.items())
     return [
         ignition.file("/etc/lab/etcd.env", text, 0o644),
-        _script("lab-etcd-api.sh", 0o644),
-        _script("lab-etcd.sh"),
+        script("lab-etcd-api.sh", 0o644),
+        script("lab-etcd.sh"),
     ]
 
 
 def _config_server(*, serves_worker: bool) -> File:
     values = {"serves_worker": serves_worker, "content_type": _CONFIG_TYPE}
-    return ignition.file("/etc/lab/config-server.cfg", _text("config-server.cfg.j2", **values), 0o644)
+    return ignition.file("/etc/lab/config-server.cfg", text("config-server.cfg.j2", **values), 0o644)
 
 
 def _etcd_unit(mode: str) -> Unit:
-    return Unit("lab-etcd.service", _text("lab-etcd.service.j2", mode=mode))
-
-
-def _script(name: str, mode: int = 0o755) -> File:
-    return ignition.file(f"/usr/local/bin/{name}", _text(name), mode)
-
-
-def _unit(name: str) -> Unit:
-    return Unit(name, _text(name))
-
-
-def _text(name: str, **values: object) -> str:
-    """Return a file for a guest. Render only templates: `${#` in a script would begin a Jinja comment."""
-    return render(f"payload/files/{name}", **values) if name.endswith(".j2") else (_FILES / name).read_text()
+    return Unit("lab-etcd.service", text("lab-etcd.service.j2", mode=mode))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-from lab.rehearsal.etcd import Writer
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Outcome, Stack
+from lab.rehearsal.writer import Writer
 
 POWER_BUTTON = "guest-power-button.service"
 PROVIDERS = "pulumi.dynamic"
@@ -45,7 +45,7 @@ class Faults:
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.configure(handoff={"shutdown_s": SHUTDOWN_S})
             self.stack.run("up", "--yes", "--skip-preview")
-        writer = Writer(self.proofs.etcd())
+        writer = Writer(self.proofs.store())
         writer.start()
         self.stack.configure(phase="production")
         self._killed_at_the_gate()

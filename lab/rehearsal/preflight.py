@@ -122,15 +122,28 @@ def _payload_gone(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]
 
 
 @contextmanager
-def _kubeconfig_torn(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
-    path = kubeconfig_path(spec.stack)
-    path.parent.mkdir()
-    path.write_text("clusters:\n")
+def _kubeconfig_away(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
+    """The folder of the kubeconfig, which only the payload with a real Kubernetes has."""
+    folder = kubeconfig_path(spec.stack).parent
+    away = folder.rename(folder.with_name("away")) if folder.exists() else None
     try:
         yield {}
     finally:
-        path.unlink()
-        path.parent.rmdir()
+        if away:
+            away.rename(folder)
+
+
+@contextmanager
+def _kubeconfig_torn(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
+    path = kubeconfig_path(spec.stack)
+    with _kubeconfig_away(spec):
+        path.parent.mkdir()
+        path.write_text("clusters:\n")
+        try:
+            yield {}
+        finally:
+            path.unlink()
+            path.parent.rmdir()
 
 
 def _wanted(**changes: Any) -> Made:
@@ -180,8 +193,12 @@ ONE_BY_ONE = (
     Case("media port taken", (_TAKEN,), (_port_taken,)),
     Case("media address of another machine", (_FOREIGN,), (_no_address,)),
     Case("payload incomplete", ("worker.ign: cannot be read",), (_payload_gone,)),
-    Case("payload of another cluster", _ALL_OF_ANOTHER, (_wanted(domain="another.lab.test"),)),
-    Case("kubeconfig torn", ("auth/kubeconfig: not one cluster's CA with one user's",), (_kubeconfig_torn,)),
+    Case("payload of another cluster", _ALL_OF_ANOTHER, (_kubeconfig_away, _wanted(domain="another.lab.test"))),
+    Case(
+        "kubeconfig torn",
+        ("auth/kubeconfig: not one cluster's CA with one user's",),
+        (_kubeconfig_torn,),
+    ),
     Case("libvirtd stopped", (_REFUSED,), (_libvirtd_stopped,)),
     Case("libvirtd silent", ("no answer within 1 s",), (_libvirtd_silent,), SILENCE_S),
 )

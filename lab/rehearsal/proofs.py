@@ -1,6 +1,7 @@
 """Proofs of what each step must have achieved, measured on the network with tools that the program does not use."""
 
 import http.client
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +14,16 @@ import dns.query
 import dns.rdatatype
 
 from cluster.plan import ClusterPlan, Server
+from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.report import Report
 from lab.rehearsal.segment import answering_macs, status
+from lab.rehearsal.writer import Store
 from lab.site.network import provisioner_address
 
 OK = 200
+API_PORT, ETCD_PORT = 6443, 2379
 POLL_S = 0.25
 Seen = TypeVar("Seen")
 
@@ -29,11 +34,41 @@ class Proofs:
 
     plan: ClusterPlan
     ca_pem: str
+    """The CA of the payload's pointers, which signs all certificates if etcd stands in for the API."""
     report: Report
+    operator: Operator | None = None
+    """The operator's access to a real Kubernetes. None: etcd stands in for it."""
 
     def etcd(self) -> Etcd:
-        """Return a client of etcd through the VIP."""
-        return Etcd(str(self.plan.api.address), f"api.{self.plan.domain}", self.ca_pem)
+        """Return etcd behind the VIP."""
+        tls = ssl.create_default_context(cadata=self.ca_pem)
+        return Etcd(self._client(tls, ETCD_PORT if self.operator else API_PORT))
+
+    def store(self) -> Store:
+        """Return what a writer can write to through the VIP."""
+        return Kube(self._client(self.operator.tls)) if self.operator else self.etcd()
+
+    def vip_left_the_bootstrap(self) -> None:
+        """Prove that the API VIP leaves the bootstrap by itself, and the bootstrap leaves etcd."""
+        vip, nodes = str(self.plan.api.address), _macs(self.plan.control_plane)
+        self._settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: bool(seen) and seen <= nodes, 180)
+        self.control_plane_holds_the_vip()
+        self.bootstrap_left_etcd()
+
+    def nodes_are_ready(self, operator: Operator, servers: tuple[Server, ...]) -> dict[str, str]:
+        """Prove that these servers are the cluster's Ready nodes; return since when each has been Ready."""
+        kube, wanted = Kube(self._client(operator.tls)), sorted(server.name for server in servers)
+
+        def ready() -> dict[str, str]:
+            try:
+                return kube.ready_since()
+            except (OSError, http.client.HTTPException):
+                return {}
+
+        seen = self._settle(ready, lambda found: sorted(found) == wanted, 120)
+        machine = next(iter(set(wanted) - set(seen)), "")
+        self.report.prove("nodes Ready", wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
+        return seen
 
     def bootstrap_holds_the_vip(self) -> None:
         """Prove phase bootstrap: only the VM's MAC answers the VIP, with API, config server and names behind it."""
@@ -112,7 +147,8 @@ class Proofs:
             self.report.prove(f"{port} answers on the API VIP", wanted=OK, seen=seen, machine=machine)
 
     def _api_status(self, address: str) -> int:
-        return status(f"https://api.{self.plan.domain}:6443/readyz", address, self.ca_pem)
+        ca_pem = self.operator.ca_pem if self.operator else self.ca_pem
+        return status(f"https://api.{self.plan.domain}:{API_PORT}/readyz", address, ca_pem)
 
     def _config_server_status(self, address: str) -> int:
         # Its certificate has only the internal name.
@@ -131,6 +167,9 @@ class Proofs:
         self.report.prove(
             what, wanted=f"{len(wanted)} of {len(wanted)}", seen=f"{good} of {len(wanted)}", machine=machine
         )
+
+    def _client(self, tls: ssl.SSLContext, port: int = API_PORT) -> Client:
+        return Client(str(self.plan.api.address), f"api.{self.plan.domain}", tls, port)
 
     def _members(self, what: str, wanted: list[str]) -> None:
         def members() -> list[str]:

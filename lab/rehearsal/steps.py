@@ -9,13 +9,14 @@ from cli import chart
 from cluster.plan import ClusterPlan
 from lab import site
 from lab.inventory import STACK, STATIC
-from lab.rehearsal.etcd import Writer
+from lab.rehearsal.kube import Operator
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
+from lab.rehearsal.writer import Writer
 from lab.site.paths import DNS
 from payload.reading import payload_ca
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
@@ -41,6 +42,8 @@ class Rehearsal:
     found: dict[str, Settings] = field(default_factory=dict)
     volumes: set[str] = field(default_factory=set)
     writer: Writer | None = None
+    ready: dict[str, str] = field(default_factory=dict)
+    """Since when each node of the control plane has been Ready, at the end of phase bootstrap."""
 
     @property
     def payload(self) -> Path:
@@ -50,7 +53,14 @@ class Rehearsal:
     @property
     def proofs(self) -> Proofs:
         """Proofs that trust the payload's CA."""
-        return Proofs(self.plan, payload_ca((self.payload / "master.ign").read_bytes()), self.report)
+        ca_pem = payload_ca((self.payload / "master.ign").read_bytes())
+        return Proofs(self.plan, ca_pem, self.report, self.operator)
+
+    @property
+    def operator(self) -> Operator | None:
+        """The operator's access to the payload's Kubernetes. None: etcd stands in for the API."""
+        kubeconfig = self.payload / "auth" / "kubeconfig"
+        return Operator.of(kubeconfig) if kubeconfig.exists() else None
 
     def preflight(self) -> None:
         """Prove that the preflight refuses each fault of a provisioner."""
@@ -70,19 +80,26 @@ class Rehearsal:
             self.report.prove("machines running after all mistakes", wanted="none", seen=running)
 
     def bootstrap(self) -> None:
-        """Run and prove phase bootstrap."""
+        """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves in it, by itself."""
+        self.writer = Writer(self.proofs.store())
+        if self.operator:
+            self.writer.start()
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
         with self.report.step("proofs of phase bootstrap"):
-            self.proofs.bootstrap_holds_the_vip()
-            self.proofs.control_plane_joined()
             nodes = self.plan.control_plane
-            self.proofs.first_boots(
-                "/config/master", nodes, lambda: self.provisioner.console(self.plan.bootstrap.name)
-            )
+            if self.operator:
+                self.proofs.vip_left_the_bootstrap()
+                self.ready = self.proofs.nodes_are_ready(self.operator, nodes)
+                what = f"writes that failed after one retry while the VIP left, of {len(self.writer.acknowledged)}"
+                self.report.prove(what, wanted=0, seen=self.writer.failed)
+            else:
+                self.proofs.bootstrap_holds_the_vip()
+                self.proofs.control_plane_joined()
+            self.proofs.first_boots("/config/master", nodes, self._config_servers_console)
             self.proofs.the_sites_dns_lacks_api_int()
-            self.writer = Writer(self.proofs.etcd())
-            self.writer.start()
+            if not self.operator:
+                self.writer.start()
 
     def preview(self) -> None:
         """Prove that the preview shows what production will change."""
@@ -112,7 +129,10 @@ class Rehearsal:
             )
             running = self.plan.bootstrap.name in self.provisioner.running()
             self.report.prove("bootstrap VM still runs", wanted=True, seen=running)
-            self.proofs.bootstrap_holds_the_vip()
+            if self.operator:
+                self.proofs.control_plane_holds_the_vip()
+            else:
+                self.proofs.bootstrap_holds_the_vip()
 
     def production(self) -> None:
         """Run and prove phase production: the handoff, compute, the Ingress VIP."""
@@ -123,10 +143,12 @@ class Rehearsal:
             self._handoff()
             self.proofs.control_plane_holds_the_vip()
             self.proofs.compute_holds_the_ingress_vip()
-            self.proofs.first_boots("/config/worker", self.plan.compute, self._control_plane_console)
+            self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
             self._own_address()
             self.proofs.bootstrap_left_etcd()
             self._written()
+            if self.operator:
+                self._stayed_ready(self.operator)
             self._no_trace()
         self.report.measure("memory of five VMs, MiB", goal="under 4096", seen=self.provisioner.memory_mib())
 
@@ -208,10 +230,12 @@ class Rehearsal:
         broken = int(clients["requests_broken_in_flight"])
         self.report.measure("HTTPS requests broken in flight, well after one retry", goal="few", seen=broken)
         self.report.measure("longest gap between connects, ms", goal="under 50", seen=int(handoff["gap_ms"]))
-        self.report.prove("completion of the payload", wanted=NOT_ASKED, seen=handoff["completion"])
+        wanted = "complete" if self.operator else NOT_ASKED
+        self.report.prove("completion of the payload", wanted=wanted, seen=handoff["completion"])
 
-    def _control_plane_console(self) -> list[str]:
-        return [line for server in self.plan.control_plane for line in self.provisioner.console(server.name)]
+    def _config_servers_console(self) -> list[str]:
+        servers = (self.plan.bootstrap, *self.plan.control_plane)
+        return [line for server in servers for line in self.provisioner.console(server.name)]
 
     def _written(self) -> None:
         if self.writer is None:
@@ -220,6 +244,12 @@ class Rehearsal:
         lost = self.writer.lost()
         what = f"acknowledged writes lost, of {len(self.writer.acknowledged)} ({self.writer.retries} retries)"
         self.report.prove(what, wanted=0, seen=len(lost))
+
+    def _stayed_ready(self, operator: Operator) -> None:
+        """Prove that all servers are Ready, and that no node has been NotReady since the end of phase bootstrap."""
+        since = self.proofs.nodes_are_ready(operator, self.plan.servers)
+        changed = [name for name, time in self.ready.items() if since[name] != time]
+        self.report.prove("nodes that were NotReady in between", wanted="none", seen=", ".join(changed) or "none")
 
     def _no_trace(self) -> None:
         name = self.plan.bootstrap.name

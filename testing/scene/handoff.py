@@ -44,6 +44,7 @@ class LiveHandoff:
 
     cluster: Cluster
     channel: Callable[[str], str]
+    ca_pem: str = field(default_factory=lambda: authority("test-ca").pem)
     signal: Signal | None = None
     sent: list[str] = field(default_factory=list)
     """Words on the channel."""
@@ -109,7 +110,7 @@ class LiveHandoff:
             bootstrap_s=60,
             shutdown_s=0,
         )
-        api = Api(DOMAIN, authority("test-ca").pem)
+        api = Api(DOMAIN, self.ca_pem)
         client = partial(measuring, vips, api)
         return HandoffEngine(spec, LocalClusterProbe(vips, api), self, self.signal, client, self.clock, self._report)
 

@@ -31,7 +31,7 @@ RESOURCES = "resources"
 INSIDE = """set -euo pipefail
 mount --bind "$1/etc" /etc; mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
 mount --bind "$1/lib" /var/lib
-mount -t proc proc /proc; ip link set lo up
+mount -t proc proc /proc; ip link set lo up; hostname "$2"
 echo there; exec sleep infinity"""
 
 
@@ -131,7 +131,7 @@ class Machine:
         self.running.close()
 
     def _enter(self) -> list[str]:
-        return ["nsenter", "-t", str(self.pid), "--net", "--mount", "--pid"]
+        return ["nsenter", "-t", str(self.pid), "--net", "--mount", "--pid", "--uts"]
 
 
 @contextmanager
@@ -153,7 +153,8 @@ def machine(
     folder = folder / which.name
     _lay_out(folder, files)
     # Each machine dies with the thread that made it, so that a killed test run leaves none behind.
-    command = ["setpriv", "--pdeathsig", "KILL", "unshare", *ALONE, "bash", "-c", INSIDE, "bash", str(folder)]
+    alone = ["setpriv", "--pdeathsig", "KILL", "unshare", "--uts", *ALONE]
+    command = [*alone, "bash", "-c", INSIDE, "bash", str(folder), which.name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
         assert process.stdout
         assert process.stdout.readline() == b"there\n"

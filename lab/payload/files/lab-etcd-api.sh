@@ -1,7 +1,7 @@
 # etcd's JSON gateway in plain shell, sourced by the other lab-etcd*.sh. A member is one line of JSON. It uses neither jq
 # nor Python, which the guests do not have.
 # shellcheck shell=bash
-# DOMAIN BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S
+# DOMAIN ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S SERVICE_NETWORK
 # shellcheck source=/dev/null
 source /etc/lab/etcd.env
 
@@ -19,7 +19,7 @@ own_address() {
 
 # Only a voter answers: a learner refuses. Prints the answer; fails if that is an error.
 post() { # HOST CALL JSON
-    curl --silent --fail --cacert /etc/lab/ca.crt --max-time 8 --data "$3" "https://$1:6443/v3/cluster/member/$2"
+    curl --silent --fail --cacert /etc/lab/ca.crt --max-time 8 --data "$3" "https://$1:${ETCD_PORT}/v3/$2"
 }
 
 # Members in an answer, one per line.
@@ -30,13 +30,13 @@ members_of() { # ANSWER
 # Members as the whole cluster sees them, one per line.
 members() { # HOST
     local answer
-    answer=$(post "$1" list '{"linearizable": true}') || return
+    answer=$(post "$1" cluster/member/list '{"linearizable": true}') || return
     members_of "$answer"
 }
 
 # A bare connect, since curl would take too much of the emulated core from etcd.
 await_own_etcd() {
-    until (: </dev/tcp/127.0.0.1/6443) 2>/dev/null; do sleep 0.5; done
+    until (: </dev/tcp/127.0.0.1/"$ETCD_PORT") 2>/dev/null; do sleep 0.5; done
 }
 
 # Of all members on standard input, the one with this text in its line.

@@ -11,6 +11,6 @@ while sleep 1; do
     mine=$(member_with "\"http://${address:?no address yet}:2380\"" <<<"$all") || continue
     is_learner "$mine" || break
     # etcd refuses until the learner has started and is in sync with the leader.
-    post "$API" promote "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
+    post "$API" cluster/member/promote "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
 done
 say "${HOSTNAME} is a voting member"

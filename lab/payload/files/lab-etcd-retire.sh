@@ -41,7 +41,7 @@ while bootstrap=$(member_with "\"name\":\"${BOOTSTRAP_NAME}\"" <<<"$all"); do
         all=$seen
         if bootstrap=$(member_with "\"name\":\"${BOOTSTRAP_NAME}\"" <<<"$all") && is_safe "$all"; then
             say "the bootstrap has been unreachable for $((SECONDS - reached)) s: removing its member"
-            post localhost remove "{\"ID\": \"$(field ID <<<"$bootstrap")\"}" >/dev/null || true
+            post localhost cluster/member/remove "{\"ID\": \"$(field ID <<<"$bootstrap")\"}" >/dev/null || true
         fi
     fi
 done

@@ -15,13 +15,13 @@ peer=http://${address:?no address yet}:2380
 join() {
     local answer all mine member name
     # etcd refuses while another node is a learner, since it allows one at a time, or if this one was added before.
-    if answer=$(post "$API" add "{\"peerURLs\": [\"$peer\"], \"isLearner\": true}"); then
+    if answer=$(post "$API" cluster/member/add "{\"peerURLs\": [\"$peer\"], \"isLearner\": true}"); then
         all=$(members_of "$answer")
     else
         all=$(members "$API") && mine=$(member_with "\"$peer\"" <<<"$all") || return
         if [[ -n $(field name <<<"$mine") ]]; then
             say "this node was a member before and has lost its data: removing that member" >&2
-            post "$API" remove "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
+            post "$API" cluster/member/remove "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
             return 1
         fi
     fi
@@ -34,7 +34,7 @@ join() {
 
 cluster=$HOSTNAME=$peer state=new
 if [[ $mode == join && ! -d $data/member ]]; then
-    say "joining through https://${API}:6443"
+    say "joining through https://${API}:${ETCD_PORT}"
     until cluster=$(join); do sleep 0.5; done
     cluster=${cluster%,} state=existing
 fi
@@ -43,9 +43,9 @@ say "starting ${HOSTNAME} at ${address} with ${cluster}"
 # The times suit emulated guests, which may get no core for a second. The strict check would make each member wait until
 # the previous one has been connected for 5 s: three joined in 12 s instead of 2 s (etcd 3.6.8, 2026-11). It is not needed
 # here: a member that joins is a learner first, and lab-etcd-retire.sh has checks of its own.
-exec /usr/bin/etcd --name "$HOSTNAME" --data-dir "$data" --log-level error \
+exec etcd --name "$HOSTNAME" --data-dir "$data" --log-level error \
     --heartbeat-interval 500 --election-timeout 5000 --strict-reconfig-check=false \
-    --listen-client-urls https://0.0.0.0:6443 --advertise-client-urls "https://${address}:6443" \
+    --listen-client-urls "https://0.0.0.0:${ETCD_PORT}" --advertise-client-urls "https://${address}:${ETCD_PORT}" \
     --cert-file /etc/lab/server.crt --key-file /etc/lab/server.key \
     --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" \
     --initial-cluster "$cluster" --initial-cluster-state "$state"

@@ -16,7 +16,7 @@ from assets.render import render
 from cli.render import own_configs
 from cluster.plan import ClusterPlan
 from lab.inventory import load_site
-from lab.payload import write_payload
+from lab.payload import make_payload, write_payload
 from testing import clusters, plans
 from testing.checkout import ROOT
 from testing.command_line import run, run_process
@@ -53,7 +53,7 @@ def out(tmp_path: Path) -> Path:
 def payload(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The rehearsal's payload."""
     folder = tmp_path_factory.mktemp("payload")
-    write_payload(load_site(), folder)
+    write_payload(make_payload(load_site()), folder)
     return folder
 
 

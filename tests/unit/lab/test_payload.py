@@ -2,29 +2,39 @@ import base64
 import gzip
 import json
 import subprocess
+import warnings
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from cryptography import x509
 
 from assets.render import render
 from lab.inventory import load_site
-from lab.payload import Payload, make_payload, write_payload
+from lab.payload import Payload, make_kubernetes_payload, make_payload, write_payload
+from lab.payload.tls import TLS
 from lab.shell import LabError
 from payload.bootstrap_checks import CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
+from payload.kubeconfig import check_kubeconfig, read_kubeconfig
+from providers.base.errors import PayloadError
 from testing.ignition_validate import validate
 
-OURS = ("/etc/lab/", "/usr/local/bin/lab-")
+OURS = ("/etc/lab/", "/usr/local/bin/lab-", "/opt/openshift/", "/etc/kubernetes/")
 ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
 FIRST_BOOT = "machine-config-daemon-firstboot.service"
 UNITS_OF_NODE = {
     *("firstboot-osupdate.target", "kubelet-dependencies.target", "machine-config-daemon-pull.service", FIRST_BOOT),
     *("nodeip-configuration.service", "nmstate-configuration.service"),
 }
+AFTER_OTHERS = {
+    *("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-etcd-operator.service"),
+    "lab-kube-controller-manager.service",
+}
+"""Units that start after others of the payload."""
 PULL_SECRETS = {"bootstrap": "/root/.docker/config.json", "node": "/var/lib/kubelet/config.json"}
 REAL_NAMES = {
     *(CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA, ENCAPSULATED),
@@ -37,8 +47,19 @@ REAL_NAMES = {
 
 
 @pytest.fixture(scope="module")
-def payload() -> Payload:
+def stand_in() -> Payload:
     return make_payload(load_site(), retire_after_s=42)
+
+
+@pytest.fixture(scope="module")
+def kubernetes() -> Payload:
+    return make_kubernetes_payload(load_site())
+
+
+@pytest.fixture(scope="module", params=["stand_in", "kubernetes"])
+def payload(request: pytest.FixtureRequest) -> Payload:
+    made: Payload = request.getfixturevalue(request.param)
+    return made
 
 
 def content(resource: dict[str, Any]) -> bytes:
@@ -150,15 +171,15 @@ def test_each_boot_of_a_node_pulls_before_what_kubelet_runs(payload: Payload, ro
     nmstate = texts["nmstate-configuration.service"]
     assert "After=NetworkManager-wait-online.service nodeip-configuration.service" in nmstate
     assert "WantedBy=network-online.target" in nmstate
-    for name in texts.keys() - UNITS_OF_NODE - {"lab-etcd-promote.service", "lab-etcd-retire.service"}:
+    for name in texts.keys() - UNITS_OF_NODE - AFTER_OTHERS:
         assert "Wants=kubelet-dependencies.target" in texts[name]
         assert "After=network-online.target kubelet-dependencies.target" in texts[name]
 
 
-def test_a_worker_listens_as_kubelet(payload: Payload) -> None:
-    served = content(files(payload.role_worker)["/etc/lab/router.cfg"]["contents"]).decode()
+def test_a_worker_listens_as_kubelet(stand_in: Payload) -> None:
+    served = content(files(stand_in.role_worker)["/etc/lab/router.cfg"]["contents"]).decode()
     assert "frontend kubelet\n    bind 0.0.0.0:10250\n" in served
-    texts = {each["name"]: each["contents"] for each in units(payload.role_worker)}
+    texts = {each["name"]: each["contents"] for each in units(stand_in.role_worker)}
     assert "ExecStart=/usr/sbin/haproxy -db -f /etc/lab/router.cfg\n" in texts["lab-router.service"]
 
 
@@ -186,7 +207,7 @@ def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     assert users(getattr(make_payload(without), config)) == []
 
 
-@pytest.mark.parametrize("config", [each.name for each in fields(Payload)])
+@pytest.mark.parametrize("config", [each.name for each in fields(Payload) if each.name != "kubeconfig"])
 def test_ignition_accepts_each_config_without_a_warning(payload: Payload, config: str) -> None:
     assert "".join(map(validate, configs(getattr(payload, config)))) == ""
 
@@ -211,10 +232,11 @@ def test_server_certificate_holds_every_name_and_address(payload: Payload) -> No
     assert addresses == [f"192.168.111.{number}" for number in range(20, 24)]
 
 
-def test_members_know_when_to_remove_the_bootstrap(payload: Payload) -> None:
-    text = content(files(payload.role_master)["/etc/lab/etcd.env"]["contents"]).decode()
+def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
+    text = content(files(stand_in.role_master)["/etc/lab/etcd.env"]["contents"]).decode()
     assert text.splitlines() == [
         "DOMAIN=okd.lab.test",
+        "ETCD_PORT=6443",
         "BOOTSTRAP_NAME=okd-bootstrap",
         "BOOTSTRAP_ADDRESS=192.168.111.20",
         "CONTROL_PLANE=3",
@@ -222,18 +244,69 @@ def test_members_know_when_to_remove_the_bootstrap(payload: Payload) -> None:
     ]
 
 
-def test_only_the_owner_can_read_the_written_files(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_written_files(kubernetes: Payload, tmp_path: Path) -> None:
     out = tmp_path / "payload"
-    write_payload(load_site(), out)
-    write_payload(load_site(), out)
-    assert {path.name: oct(path.stat().st_mode)[-3:] for path in out.iterdir()} == {
+    write_payload(kubernetes, out)
+    write_payload(kubernetes, out)
+    assert {path.name: oct(path.stat().st_mode)[-3:] for path in out.rglob("*") if path.is_file()} == {
         "bootstrap.ign": "600",
         "master.ign": "600",
         "worker.ign": "600",
+        "kubeconfig": "600",
     }
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_one_line(stand_in: Payload, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LabError, match="Fix: name another folder with --out"):
-        write_payload(load_site(), tmp_path / "file" / "payload")
+        write_payload(stand_in, tmp_path / "file" / "payload")
+
+
+def test_the_api_has_a_certificate_of_its_own_for_each_name(kubernetes: Payload) -> None:
+    given = files(kubernetes.role_master)
+    seen = {}
+    for name in ("localhost", "service-network", "lb", "internal-lb"):
+        pem = content(given[f"{TLS}/kube-apiserver-{name}-server.crt"]["contents"])
+        certificate = x509.load_pem_x509_certificate(pem)
+        named = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        issuer = certificate.issuer.rfc4514_string()
+        addresses = [str(address) for address in named.get_values_for_type(x509.IPAddress)]
+        seen[name] = (issuer, named.get_values_for_type(x509.DNSName), addresses)
+    assert seen == {
+        "localhost": ("CN=kube-apiserver-localhost-signer", ["localhost"], ["127.0.0.1"]),
+        "service-network": (
+            "CN=kube-apiserver-service-network-signer",
+            ["kubernetes", "kubernetes.default.svc"],
+            ["172.30.0.1"],
+        ),
+        "lb": ("CN=kube-apiserver-lb-signer", ["api.okd.lab.test"], []),
+        "internal-lb": ("CN=kube-apiserver-lb-signer", ["api-int.okd.lab.test"], []),
+    }
+
+
+def test_the_operator_needs_the_kubeconfig_of_the_same_run(kubernetes: Payload, tmp_path: Path) -> None:
+    bootstrap = kubernetes.bootstrap.encode()
+    with pytest.raises(PayloadError, match="only this file has the CAs of this payload's API"):
+        check_kubeconfig("rehearsal", bootstrap, "okd.lab.test", None)
+    write_payload(kubernetes, tmp_path / "payload")
+    found = read_kubeconfig(str(tmp_path))
+    check_kubeconfig("rehearsal", bootstrap, "okd.lab.test", found)
+    another = make_kubernetes_payload(load_site()).bootstrap.encode()
+    with pytest.raises(PayloadError, match="of another run than bootstrap"):
+        check_kubeconfig("rehearsal", another, "okd.lab.test", found)
+
+
+@pytest.mark.parametrize("config", ["role_master", "role_worker"])
+def test_a_kubelet_joins_as_the_node_bootstrapper(kubernetes: Payload, config: str) -> None:
+    kubeconfig = yaml.safe_load(content(files(getattr(kubernetes, config))["/etc/kubernetes/kubeconfig"]["contents"]))
+    pem = base64.b64decode(kubeconfig["users"][0]["user"]["client-certificate-data"])
+    with warnings.catch_warnings(action="ignore"):  # OKD's name is too long
+        subject = x509.load_pem_x509_certificate(pem).subject.rfc4514_string()
+    assert subject == (
+        "CN=system:serviceaccount:openshift-machine-config-operator:node-bootstrapper,"
+        "O=system:serviceaccounts,O=system:serviceaccounts:openshift-machine-config-operator"
+    )
+
+
+def test_with_a_kubelet_nothing_else_listens_on_its_port(kubernetes: Payload) -> None:
+    assert "10250" not in content(files(kubernetes.role_worker)["/etc/lab/router.cfg"]["contents"]).decode()

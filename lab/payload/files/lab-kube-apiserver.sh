@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Run the API server on this machine's own etcd. Certificates are chosen by the name that a client asks for.
+# USAGE: lab-kube-apiserver.sh
+set -euo pipefail
+# shellcheck source=lab-etcd-api.sh
+source /usr/local/bin/lab-etcd-api.sh
+
+# A learner refuses: it is not ready before it votes.
+until curl --silent --fail --cacert /etc/lab/ca.crt --max-time 8 --output /dev/null \
+    "https://localhost:${ETCD_PORT}/readyz"; do sleep 1; done
+
+cd /opt/openshift/tls
+by_name=()
+for name in localhost lb internal-lb; do
+    by_name+=(--tls-sni-cert-key "kube-apiserver-${name}-server.crt,kube-apiserver-${name}-server.key")
+done
+# While it ends, /readyz fails before the port closes. OKD waits 70 s; the VIP leaves in up to 13 s.
+exec kubernetes kube-apiserver --etcd-servers "https://localhost:${ETCD_PORT}" --etcd-cafile /etc/lab/ca.crt \
+    --secure-port 6443 --advertise-address "$(own_address)" --service-cluster-ip-range "$SERVICE_NETWORK" \
+    --tls-cert-file kube-apiserver-service-network-server.crt \
+    --tls-private-key-file kube-apiserver-service-network-server.key "${by_name[@]}" \
+    --client-ca-file kube-apiserver-complete-client-ca-bundle.crt \
+    --kubelet-client-certificate kube-apiserver-to-kubelet-client.crt \
+    --kubelet-client-key kube-apiserver-to-kubelet-client.key \
+    --service-account-issuer https://kubernetes.default.svc --service-account-key-file service-account.pub \
+    --service-account-signing-key-file service-account.key \
+    --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --profiling=false \
+    --shutdown-delay-duration 20s

@@ -1,0 +1,61 @@
+"""What a payload has in place of its stand-ins when its API is a real Kubernetes, with real kubelets."""
+
+from ipaddress import IPv4Network
+
+from pydantic import SecretStr
+
+from assets.ignition import File
+from lab.inventory import Site
+from lab.payload.ignition import file, script, text, unit
+from lab.payload.profile import Profile, Share
+from lab.payload.tls import TLS, ClusterTls, loopback_kubeconfig, make_tls
+from payload.kubeconfig import INSIDE
+
+_MANIFESTS = "/opt/openshift/manifests"
+_OBJECTS = ("node-bootstrapper.yaml", "etcds-crd.yaml", "etcd.yaml", "bootstrap.yaml")
+
+
+def kubernetes(site: Site) -> Profile:
+    """Return a profile with new CAs."""
+    services = IPv4Network(site.config.networking.service_network[0])
+    tls = make_tls(site.plan.domain, services)
+    api = (
+        *(_pem(f"{TLS}/{name}", content) for name, content in tls.files.items()),
+        file("/opt/openshift/auth/kubeconfig-loopback", loopback_kubeconfig()),
+        script("lab-kube-api.sh", 0o644),
+        script("lab-kube-apiserver.sh"),
+    )
+    servers = (unit("lab-kube-apiserver.service"), unit("lab-kube-controller-manager.service"))
+    kubelet = Share(
+        (
+            file("/etc/kubernetes/kubeconfig", SecretStr(tls.bootstrap_kubeconfig)),
+            file("/etc/kubernetes/kubelet-ca.crt", tls.client_cas, 0o644),
+        ),
+        (unit("lab-kubelet.service"),),
+    )
+    return Profile(
+        etcd_port=2379,
+        bootstrap=Share(
+            (*api, *_bootkube(tls)),
+            (*servers, unit("lab-bootkube.service")),
+        ),
+        control_plane=Share(
+            (*api, *kubelet.files, script("lab-etcd-operator.sh")),
+            (*servers, *kubelet.units, unit("lab-etcd-operator.service")),
+        ),
+        compute=kubelet,
+        environment={"SERVICE_NETWORK": str(services)},
+        kubeconfig=tls.kubeconfig,
+    )
+
+
+def _bootkube(tls: ClusterTls) -> tuple[File, ...]:
+    return (
+        script("lab-bootkube.sh"),
+        file(INSIDE, SecretStr(tls.internal_kubeconfig)),
+        *(file(f"{_MANIFESTS}/{name}", text(name), 0o644) for name in _OBJECTS),
+    )
+
+
+def _pem(path: str, content: str) -> File:
+    return file(path, SecretStr(content)) if path.endswith(".key") else file(path, content, 0o644)

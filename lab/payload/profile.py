@@ -1,0 +1,41 @@
+"""The two kinds of payload: what each adds to bootstrap, control plane and compute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assets.ignition import File, Unit
+from lab.payload.ignition import script, unit
+
+
+@dataclass(frozen=True)
+class Share:
+    """Files and units of one kind of machine."""
+
+    files: tuple[File, ...] = ()
+    units: tuple[Unit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What serves the API of a payload's cluster, and what follows from that."""
+
+    etcd_port: int
+    """Port of etcd's clients: that of the API, if etcd stands in for it."""
+    bootstrap: Share
+    control_plane: Share
+    compute: Share
+    environment: Mapping[str, object] = field(default_factory=dict)
+    """Values in the environment of the payload's scripts."""
+    kubeconfig: str | None = None
+    """The operator's. None: etcd stands in for the API."""
+
+
+def stand_in(retire_after_s: int) -> Profile:
+    """Return the profile whose nodes remove the bootstrap's member when its API is unreachable for this time."""
+    return Profile(
+        etcd_port=6443,
+        bootstrap=Share(),
+        control_plane=Share((script("lab-etcd-retire.sh"),), (unit("lab-etcd-retire.service"),)),
+        compute=Share(),
+        environment={"RETIRE_AFTER_S": retire_after_s},
+    )

@@ -1,0 +1,51 @@
+"""A client of JSON over HTTPS at one address. It shares no code with the program's own."""
+
+import http.client
+import json
+import socket
+import ssl
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Client:
+    """Requests to one address, whose certificate is verified for a name. Keeps one connection until it fails."""
+
+    address: str
+    server_name: str
+    tls: ssl.SSLContext
+    port: int = 6443
+    _connection: http.client.HTTPConnection | None = field(default=None, init=False)
+
+    def call(self, method: str, path: str, body: object = None, timeout_s: float = 5) -> dict[str, Any]:
+        """Send one request, and return the answer.
+
+        Raises:
+            OSError: No connection, or no answer in time.
+            http.client.HTTPException: The answer is not HTTP, or not a success.
+        """
+        self._connection = self._connection or self._connect(timeout_s)
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        try:
+            self._connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = self._connection.getresponse()
+            content = answer.read()
+            if answer.status not in (http.client.OK, http.client.CREATED):
+                raise http.client.HTTPException(answer.status, content[:200])
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+        return dict(json.loads(content))
+
+    def close(self) -> None:
+        """Have the next request make a new connection: the kept one may have broken meanwhile."""
+        if self._connection:
+            self._connection.close()
+        self._connection = None
+
+    def _connect(self, timeout_s: float) -> http.client.HTTPConnection:
+        connection = http.client.HTTPConnection(self.server_name)
+        with socket.create_connection((self.address, self.port), timeout=timeout_s) as plain:
+            connection.sock = self.tls.wrap_socket(plain, server_hostname=self.server_name)
+        return connection

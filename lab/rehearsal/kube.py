@@ -1,0 +1,79 @@
+"""A real Kubernetes behind the VIP, with the operator's kubeconfig."""
+
+import base64
+import http.client
+import ssl
+import tempfile
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lab.rehearsal.client import Client
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PREFIX = "rehearsal-"
+
+
+@dataclass(frozen=True)
+class Kube:
+    """A `Store`, where the API is a real one."""
+
+    client: Client
+
+    def put(self, key: str) -> None:
+        """See `Store`. A key that is there is one whose acknowledgement was lost on its way."""
+        try:
+            self.client.call("POST", CONFIG_MAPS, {"metadata": {"name": f"{PREFIX}{key}"}})
+        except http.client.HTTPException as error:
+            if error.args[:1] != (HTTPStatus.CONFLICT,):
+                raise
+
+    def keys(self) -> set[str]:
+        """See `Store`."""
+        self.client.close()
+        names = (each["metadata"]["name"] for each in self._list(CONFIG_MAPS, 20))
+        return {name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)}
+
+    def ready_since(self) -> dict[str, str]:
+        """Return the time since which each Ready node has been so, by name."""
+        conditions = {
+            node["metadata"]["name"]: {each["type"]: each for each in node["status"].get("conditions", [])}
+            for node in self._list("/api/v1/nodes")
+        }
+        return {
+            name: found["Ready"]["lastTransitionTime"]
+            for name, found in sorted(conditions.items())
+            if found.get("Ready", {}).get("status") == "True"
+        }
+
+    def _list(self, path: str, timeout_s: float = 5) -> list[dict[str, Any]]:
+        return list(self.client.call("GET", path, timeout_s=timeout_s)["items"])
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What a kubeconfig gives its owner."""
+
+    ca_pem: str
+    """The CAs that sign the API's certificates."""
+    tls: ssl.SSLContext
+    """Trusts them, and shows the client's certificate."""
+
+    @classmethod
+    def of(cls, kubeconfig: Path) -> "Operator":
+        """Read the installer's kubeconfig."""
+        config = yaml.safe_load(kubeconfig.read_text())
+        ca_pem = _text(config["clusters"][0]["cluster"]["certificate-authority-data"])
+        user, tls = config["users"][0]["user"], ssl.create_default_context(cadata=ca_pem)
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as pair:
+            pair.write(_text(user["client-certificate-data"]) + _text(user["client-key-data"]))
+            pair.flush()
+            tls.load_cert_chain(pair.name)
+        return cls(ca_pem, tls)
+
+
+def _text(data: str) -> str:
+    return base64.b64decode(data).decode()

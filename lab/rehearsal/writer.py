@@ -1,0 +1,85 @@
+"""Load during the handoff: a writer of keys, and what became of them."""
+
+import http.client
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lab.rehearsal.report import RehearsalError
+
+EVERY_S = 0.1
+
+
+class Store(Protocol):
+    """What the cluster keeps behind its API, through the VIP."""
+
+    def put(self, key: str) -> None:
+        """Write a key, for good when it returns.
+
+        Raises:
+            OSError: No connection, or no answer in time.
+            http.client.HTTPException: The answer is not HTTP, or not a success.
+        """
+        ...
+
+    def keys(self) -> set[str]:
+        """Return every key, over a new connection."""
+        ...
+
+
+@dataclass
+class Writer:
+    """Writes a new key every 100 ms, and retries it until it is acknowledged. Counts from the first of those on."""
+
+    store: Store
+    acknowledged: list[str] = field(default_factory=list)
+    retries: int = 0
+    failed: int = 0
+    """Keys whose immediate retry failed as well."""
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start writing in a thread."""
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the current key.
+
+        Raises:
+            RehearsalError: That key was not acknowledged within 60 s.
+        """
+        self._over.set()
+        if self._thread:
+            self._thread.join(60)
+            if self._thread.is_alive():
+                raise RehearsalError("the writer's last key was not acknowledged within 60 s")
+
+    def lost(self) -> list[str]:
+        """Return the acknowledged keys that the store no longer has."""
+        there = self.store.keys()
+        return [key for key in self.acknowledged if key not in there]
+
+    def _write(self) -> None:
+        number = 0
+        while not self._over.is_set():
+            started = time.monotonic()
+            key, retries = f"{number:06d}", 0
+            while not self._put(key):
+                retries += 1
+                self._over.wait(EVERY_S * (retries > 1))
+            if self.acknowledged:  # it may start before the API does
+                self.retries += retries
+                self.failed += retries > 1
+            self.acknowledged.append(key)
+            number += 1
+            self._over.wait(max(0.0, started + EVERY_S - time.monotonic()))
+
+    def _put(self, key: str) -> bool:
+        try:
+            self.store.put(key)
+        except (OSError, http.client.HTTPException):
+            return False
+        return True

@@ -1,0 +1,78 @@
+"""Apply an Ignition config to a machine in a namespace: its files, and its units, by a script in place of systemd."""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from testing.scene.machine import Machine
+
+PLACES = {"/usr/local/bin/": "bin", "/etc/": "etc", "/opt/": "opt", "/var/lib/": "lib"}
+"""Folders of a machine that are its own, and their places in the test's."""
+UNIT = """
+cd "$2"
+until [[ -e /run/$1.stopped ]]; do
+    if bash -c "$3"; then
+        bash -c "exec $4" &
+        echo $! >"/run/$1.pid"
+        if wait $! && [[ $5 == on-failure ]]; then exit; fi
+    fi
+    sleep 1
+done"""
+SYSTEMCTL = """#!/usr/bin/env bash
+[[ "$1 $2" == "stop --no-block" ]] || exit 1
+for unit in "${@:3}"; do
+    touch "/run/$unit.stopped"
+    kill "$(<"/run/$unit.pid")"
+done
+"""
+
+
+def ignite(machine: Machine, config: str, units: str) -> None:
+    """Write the files of a config, and start its units whose names begin so."""
+    (machine.folder / "opt").mkdir()
+    machine.run("mount", "--bind", machine.folder / "opt", "/opt")
+    parts = [*_parts(json.loads(config))]
+    for part in parts:
+        for file in part.get("storage", {}).get("files", ()):
+            _write(machine.folder, file)
+    _write_text(machine.folder / "bin/systemctl", SYSTEMCTL)
+    for part in parts:
+        for unit in part.get("systemd", {}).get("units", ()):
+            if unit["name"].startswith(units):
+                _start(machine, unit["name"], unit["contents"])
+
+
+def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a config, and the configs that it carries in itself."""
+    yield config
+    for each in config["ignition"].get("config", {}).get("merge", ()):
+        yield from _parts(json.loads(_content(each)))
+
+
+def _content(resource: dict[str, Any]) -> bytes:
+    raw = base64.b64decode(resource["source"].partition("base64,")[2], validate=True)
+    return gzip.decompress(raw) if resource.get("compression") == "gzip" else raw
+
+
+def _write(folder: Path, file: dict[str, Any]) -> None:
+    for begin, place in PLACES.items():
+        if file["path"].startswith(begin):
+            target = folder / place / file["path"].removeprefix(begin)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(_content(file["contents"]))
+            target.chmod(file["mode"])
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def _start(machine: Machine, name: str, text: str) -> None:
+    lines = text.replace("\\\n", " ").splitlines()
+    has = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    words = (has.get("WorkingDirectory", "/"), has.get("ExecStartPre", "true"), has["ExecStart"], has["Restart"])
+    machine.start(name, "bash", "-c", UNIT, name, name, *words)

@@ -1,0 +1,91 @@
+"""This program's probes and handoff against the lab's payload with a real Kubernetes.
+
+`make rehearsal PAYLOAD=kubernetes` runs it before its machines. `make test` does not, for it builds no Kubernetes.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from lab.binaries import ensure_binary
+from lab.inventory import load_site
+from lab.payload import Payload, make_kubernetes_payload, write_payload
+from lab.rehearsal.client import Client
+from lab.rehearsal.kube import Kube, Operator
+from lab.rehearsal.writer import Writer
+from payload.kubeconfig import api_ca, read_kubeconfig
+from payload.reading import payload_ca
+from providers.vip_handoff.okd import Okd
+from testing.namespaces import in_own_network, needs_root
+from testing.scene.cluster import DOMAIN, Cluster, cluster_of
+from testing.scene.fault import ASKED, NODES, Measured
+from testing.scene.handoff import LiveHandoff, handoff_of
+from testing.scene.ignited import ignite
+from testing.scene.machine import Machine, until
+from wires.api.api import Api
+from wires.api.kubernetes import KubeApi
+
+pytestmark = [needs_root, pytest.mark.kubernetes]
+
+
+def boot(machine: Machine, config: str, vip: str) -> None:
+    """Start all that its config has, with the programs, names and route that a guest has."""
+    for name in ("etcd", "kubernetes"):
+        (machine.folder / "bin" / name).symlink_to(ensure_binary(name))
+    (machine.folder / "etc/hosts").write_text(f"127.0.0.1 localhost\n{vip} api-int.{DOMAIN}\n")
+    (machine.folder / "etc/nsswitch.conf").write_text("hosts: files\n")
+    machine.run("ip", "route", "add", "default", "via", "192.168.111.1")
+    ignite(machine, config, "lab-")
+
+
+def bootstrapped(cluster: Cluster, payload: Payload, handoff: LiveHandoff) -> float:
+    """Boot the bootstrap; return the seconds until its API serves, which only this payload's kubeconfig can ask."""
+    vip, api = str(cluster.vips[0]), Api(DOMAIN, handoff.ca_pem)
+    boot(cluster.bootstrap, payload.bootstrap, vip)
+    cluster.bootstrap_keepalived = cluster.bootstrap.start_keepalived(cluster.vips)
+    seconds = until("the bootstrap's API through the VIP", lambda: api.is_ready(vip))
+    with_the_ca_of_the_config_server = Api(DOMAIN, payload_ca(payload.master.encode()))
+    assert "certificate verify failed" in str(with_the_ca_of_the_config_server.problem(vip))
+    assert handoff.signal
+    assert handoff.signal(vip) == "ConfigMap kube-system/bootstrap: missing, wanted status 'complete'"
+    return seconds
+
+
+def left_alone(cluster: Cluster, payload: Payload) -> float:
+    """Boot the nodes; return the seconds until the VIP has left the bootstrap by itself."""
+    for name, node in cluster.nodes.items():
+        boot(node, payload.role_master, str(cluster.vips[0]))
+        cluster.start_node(name, healthy=False)
+    return cluster.until_held_by(*NODES)
+
+
+def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: Path, measured: Measured) -> None:
+    payload = make_kubernetes_payload(load_site())
+    write_payload(payload, tmp_path / "payload")
+    # An absolute path as the stack's name: joined to the folder of all stacks, it remains unchanged.
+    kubeconfig = read_kubeconfig(str(tmp_path))
+    assert kubeconfig
+    operator = Operator.of(tmp_path / "payload/auth/kubeconfig")
+
+    def scenario() -> None:
+        with cluster_of("rehearsal", tmp_path, "") as cluster, handoff_of(cluster) as handoff:
+            handoff.ca_pem = api_ca(payload.master.encode(), kubeconfig)
+            handoff.signal = Okd(KubeApi.by(kubeconfig, f"api.{DOMAIN}")).missing
+            kube = Kube(Client(str(cluster.vips[0]), f"api.{DOMAIN}", operator.tls))
+            written = Kube(Client(str(cluster.vips[0]), f"api.{DOMAIN}", operator.tls))
+            writer = Writer(written)
+            serves = bootstrapped(cluster, payload, handoff)
+            writer.start()
+            left = left_alone(cluster, payload)
+            outs = handoff.move()
+            writer.stop()
+            assert (handoff.states, handoff.sent) == (["gate", "watch", "await", "let go", "done"], ASKED)
+            assert (outs.completion, outs.probes_failed) == ("complete", 0)
+            assert list(kube.ready_since()) == NODES
+            assert (writer.lost(), writer.failed) == ([], 0)
+            writes = f"{len(writer.acknowledged)} writes, {writer.retries} retries"
+            measured(f"Kubernetes: API after {serves:.1f} s, VIP left after {left:.1f} s, {writes}, {outs.seconds}")
+            for store in (kube, written):
+                store.client.close()
+
+    in_own_network(scenario)
