@@ -40,10 +40,10 @@ say "the API serves"
 approve_all &
 trap 'kill $!' EXIT
 
-until [[ $(api_servers) -ge 3 ]]; do sleep 2; done
+until [[ $(api_servers) -ge 3 ]]; do sleep 5; done
 say "two nodes serve: ending this machine's own API"
 systemctl stop --no-block lab-kube-apiserver.service lab-kube-controller-manager.service
 
-until [[ $(ready_nodes) -ge $CONTROL_PLANE ]]; do sleep 2; done
+until [[ $(ready_nodes) -ge $CONTROL_PLANE ]]; do sleep 5; done
 apply /api/v1/namespaces/kube-system/configmaps/bootstrap <"$manifests/bootstrap.yaml"
 say "complete"

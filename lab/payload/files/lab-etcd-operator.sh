@@ -16,7 +16,7 @@ voters() { # MEMBERS
 }
 
 await_own_etcd
-until [[ $(kube GET /api/v1/namespaces/kube-system/configmaps/bootstrap) == *'"status": "complete"'* ]]; do sleep 3; done
+until [[ $(kube GET /api/v1/namespaces/kube-system/configmaps/bootstrap) == *'"status": "complete"'* ]]; do sleep 5; done
 until all=$(members localhost) && ! bootstrap=$(member_with "\"name\":\"${BOOTSTRAP_NAME}\"" <<<"$all"); do
     sleep 1
     [[ -n ${bootstrap-} && $(voters "$all") -gt $CONTROL_PLANE ]] || continue

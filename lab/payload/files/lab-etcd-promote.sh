@@ -6,7 +6,7 @@ source /usr/local/bin/lab-etcd-api.sh
 
 address=$(own_address)
 await_own_etcd
-while sleep 1; do
+while sleep 2; do
     all=$(members "$API") || continue
     mine=$(member_with "\"http://${address:?no address yet}:2380\"" <<<"$all") || continue
     is_learner "$mine" || break

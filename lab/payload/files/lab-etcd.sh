@@ -35,7 +35,7 @@ join() {
 cluster=$HOSTNAME=$peer state=new
 if [[ $mode == join && ! -d $data/member ]]; then
     say "joining through https://${API}:${ETCD_PORT}"
-    until cluster=$(join); do sleep 0.5; done
+    until cluster=$(join); do sleep 2; done
     cluster=${cluster%,} state=existing
 fi
 say "starting ${HOSTNAME} at ${address} with ${cluster}"
