@@ -1,6 +1,6 @@
 """This program's probes and handoff against the lab's payload with a real Kubernetes.
 
-`make rehearsal PAYLOAD=kubernetes` runs it before its machines. `make test` does not, for it builds no Kubernetes.
+`make kubernetes` builds what it needs, and runs it. `make test` does not.
 """
 
 from pathlib import Path
