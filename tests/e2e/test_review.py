@@ -125,7 +125,7 @@ CHANGES = {
             NETWORK: {"api.vips[0]"},
             BOOTSTRAP: {"vip", "ignition_sha256", "ours"},
             HANDOFF: {"vips[0]"},
-            CONTROL_PLANE: {"keyfiles", *digests(*MASTERS)},
+            CONTROL_PLANE: {"api_vip", "keyfiles", *digests(*MASTERS)},
         },
         {
             **each(["okd-bootstrap-keepalived.conf", *keepalived(*MASTERS)], claim(API)),
@@ -168,7 +168,10 @@ CHANGES = {
             NETWORK: {'api.holders["okd-master-1"][0]'},
             BOOTSTRAP: {"nodes[1]", "ignition_sha256", "ours"},
             HANDOFF: {'nodes["okd-master-1"]'},
-            CONTROL_PLANE: {'hosts["okd-master-1"].address', *digests(*MASTERS)},
+            CONTROL_PLANE: {
+                *(f'hosts["okd-master-1"].{field}' for field in ("address", "addresses[0]")),
+                *digests(*MASTERS),
+            },
         },
         {
             **each(

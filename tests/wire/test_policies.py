@@ -53,6 +53,7 @@ def vips_on_lo(cluster: Cluster) -> list[Address]:
     return [vip for vip in cluster.vips if cluster.bootstrap.has_on_lo(vip)]
 
 
+@pytest.mark.alone
 def test_policy_preempt_moves_the_vip_to_the_first_node_that_serves(
     tmp_path: Path, certificate: str, measured: Measured
 ) -> None:

@@ -173,7 +173,8 @@ def test_each_boot_of_a_node_pulls_before_what_kubelet_runs(payload: Payload, ro
     assert "WantedBy=network-online.target" in nmstate
     for name in texts.keys() - UNITS_OF_NODE - AFTER_OTHERS:
         assert "Wants=kubelet-dependencies.target" in texts[name]
-        assert "After=network-online.target kubelet-dependencies.target" in texts[name]
+        (after,) = [line.split() for line in texts[name] if line.startswith("After=")]
+        assert after[:2] == ["After=network-online.target", "kubelet-dependencies.target"]
 
 
 def test_a_worker_listens_as_kubelet(stand_in: Payload) -> None:
