@@ -38,8 +38,8 @@ class Images:
     @classmethod
     def in_folder(cls, folder: Path) -> "Images":
         """Return the images of a finished build."""
-        texts = [(folder / name).read_text() for name in ("live.iso.sha256", RELEASE)]
-        return cls(folder / "live.iso", texts[0], folder / "base.qcow2", texts[1])
+        digest, release = ((folder / name).read_text() for name in ("live.iso.sha256", RELEASE))
+        return cls(folder / "live.iso", digest, folder / "base.qcow2", release)
 
 
 def ensure_images(report: Callable[[str], None], programs: Sequence[str] = GUEST_PROGRAMS) -> Images:

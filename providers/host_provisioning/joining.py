@@ -24,7 +24,7 @@ from providers.host_provisioning.certificates import (
     refusal,
 )
 from providers.host_provisioning.model import Approval
-from wires.api.resources import KubernetesWriter
+from wires.api.resources import KubernetesWriter, Metadata, Status
 
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 APPROVAL = REQUESTS + "/{}/approval"
@@ -37,23 +37,9 @@ class _Requests(Model):
     items: tuple[Request, ...] = ()
 
 
-class _Condition(Model):
-    type: str
-    status: str
-    message: str = ""
-
-
-class _Status(Model):
-    conditions: tuple[_Condition, ...] = ()
-
-
-class _Metadata(Model):
-    name: str
-
-
 class _Node(Model):
-    metadata: _Metadata
-    status: _Status = _Status()
+    metadata: Metadata
+    status: Status = Status()
 
     @property
     def problem(self) -> str | None:

@@ -8,7 +8,7 @@ from providers.base.errors import IncompleteError, one_line
 from providers.base.progress import Report
 from providers.base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
-from wires.api.resources import KubernetesReader
+from wires.api.resources import KubernetesReader, Metadata, Status
 
 VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
@@ -20,18 +20,11 @@ SHOWN = 3
 """Operators in a line of progress."""
 
 
-class _Condition(Model):
-    type: str
-    status: str
-    message: str = ""
-
-
 class _Release(Model):
     version: str = ""
 
 
-class _Status(Model):
-    conditions: tuple[_Condition, ...] = ()
+class _Status(Status):
     desired: _Release = _Release()
 
     def problem(self, wanted: Mapping[str, str]) -> str | None:
@@ -47,12 +40,8 @@ class _Status(Model):
         return None
 
 
-class _Metadata(Model):
-    name: str
-
-
 class _Operator(Model):
-    metadata: _Metadata
+    metadata: Metadata
     status: _Status = _Status()
 
 

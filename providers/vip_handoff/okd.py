@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from providers.base.spec import Model
-from wires.api.resources import KubernetesReader
+from wires.api.resources import KubernetesReader, Status
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
@@ -14,17 +14,8 @@ class _ConfigMap(Model):
     data: dict[str, str] = {}
 
 
-class _Condition(Model):
-    type: str
-    status: str
-
-
-class _Status(Model):
-    conditions: tuple[_Condition, ...] = ()
-
-
 class _Etcd(Model):
-    status: _Status = _Status()
+    status: Status = Status()
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,10 @@
 """Apply an Ignition config to a machine in a namespace: its files, and its units, by a script in place of systemd."""
 
-import base64
-import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from testing.ignition_configs import configs, content
 from testing.scene.machine import Machine
 
 PLACES = {"/usr/local/bin/": "bin", "/etc/": "etc", "/opt/": "opt", "/var/lib/": "lib"}
@@ -34,7 +32,7 @@ def ignite(machine: Machine, config: str, units: str) -> None:
     """Write the files of a config, and start its units whose names begin so."""
     (machine.folder / "opt").mkdir()
     machine.run("mount", "--bind", machine.folder / "opt", "/opt")
-    parts = [*_parts(json.loads(config))]
+    parts = [json.loads(each) for each in configs(config)]
     for part in parts:
         for file in part.get("storage", {}).get("files", ()):
             _write(machine.folder, file)
@@ -45,24 +43,12 @@ def ignite(machine: Machine, config: str, units: str) -> None:
                 _start(machine, unit["name"], unit["contents"])
 
 
-def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a config, and the configs that it carries in itself."""
-    yield config
-    for each in config["ignition"].get("config", {}).get("merge", ()):
-        yield from _parts(json.loads(_content(each)))
-
-
-def _content(resource: dict[str, Any]) -> bytes:
-    raw = base64.b64decode(resource["source"].partition("base64,")[2], validate=True)
-    return gzip.decompress(raw) if resource.get("compression") == "gzip" else raw
-
-
 def _write(folder: Path, file: dict[str, Any]) -> None:
     for begin, place in PLACES.items():
         if file["path"].startswith(begin):
             target = folder / place / file["path"].removeprefix(begin)
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(_content(file["contents"]))
+            target.write_bytes(content(file["contents"]))
             target.chmod(file["mode"])
 
 

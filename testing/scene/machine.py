@@ -20,7 +20,7 @@ from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
 from cluster.values.address import IPV6, Address, Network
 from testing.fakes.virtio_port import PORT, virtio_port
-from testing.namespaces import ALONE, SBIN, ip, until_it_forwards
+from testing.namespaces import ALONE, MORTAL, SBIN, ip, until_it_forwards
 
 BRIDGE = "baremetal"
 DEADLINE_S = 120
@@ -153,7 +153,7 @@ def machine(
     folder = folder / which.name
     _lay_out(folder, files)
     # Each machine dies with the thread that made it, so that a killed test run leaves none behind.
-    alone = ["setpriv", "--pdeathsig", "KILL", "unshare", "--uts", *ALONE]
+    alone = [*MORTAL, "unshare", "--uts", *ALONE]
     command = [*alone, "bash", "-c", INSIDE, "bash", str(folder), which.name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
         assert process.stdout

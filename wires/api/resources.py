@@ -1,10 +1,35 @@
-"""The protocol of a Kubernetes API, which engines ask; `wires.api.kubernetes.KubeApi` implements it."""
+"""The protocol of a Kubernetes API, which engines ask; `wires.api.kubernetes.KubeApi` implements it.
+
+Also the parts that all its resources share.
+"""
 
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from providers.base.spec import Model
+
 R = TypeVar("R", bound=BaseModel)
+
+
+class Metadata(Model):
+    """The name of a resource."""
+
+    name: str
+
+
+class Condition(Model):
+    """What a resource reports of one trait of its own."""
+
+    type: str
+    status: str
+    message: str = ""
+
+
+class Status(Model):
+    """All that a resource reports."""
+
+    conditions: tuple[Condition, ...] = ()
 
 
 class KubernetesReader(Protocol):

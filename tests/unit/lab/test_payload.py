@@ -1,5 +1,4 @@
 import base64
-import gzip
 import json
 import subprocess
 import warnings
@@ -21,6 +20,7 @@ from payload.bootstrap_checks import CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig, read_kubeconfig
 from providers.base.errors import PayloadError
+from testing.ignition_configs import configs, content
 from testing.ignition_validate import validate
 
 OURS = ("/etc/lab/", "/usr/local/bin/lab-", "/opt/openshift/", "/etc/kubernetes/")
@@ -60,18 +60,6 @@ def kubernetes() -> Payload:
 def payload(request: pytest.FixtureRequest) -> Payload:
     made: Payload = request.getfixturevalue(request.param)
     return made
-
-
-def content(resource: dict[str, Any]) -> bytes:
-    raw = base64.b64decode(resource["source"].partition("base64,")[2], validate=True)
-    return gzip.decompress(raw) if resource.get("compression") == "gzip" else raw
-
-
-def configs(config: str) -> list[str]:
-    """Return a config, and before it the configs that it merges."""
-    merged = json.loads(config)["ignition"].get("config", {}).get("merge", [])
-    carried = [content(each).decode() for each in merged if each["source"].startswith("data:")]
-    return [*(inner for each in carried for inner in configs(each)), config]
 
 
 def entries(config: str, section: str, kind: str) -> list[dict[str, Any]]:
