@@ -76,8 +76,9 @@ _lab:
 bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench
 
-accept: setup ## Rewrite the golden files from the current renders; review that diff as behaviour
+accept: setup ## Rewrite the golden files and docs/reference/support.md from the code; review that diff as behaviour
 	$(PY) -m pytest tests/unit/assets --accept-golden -q -m golden
+	$(PY) -m testing.support
 
 lock: setup ## Compile the requirements*.txt from their .in files
 	@for name in requirements-build requirements requirements-dev; do \

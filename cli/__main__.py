@@ -1,6 +1,7 @@
 """`okd-baremetal`: check a cluster's inputs and its BMCs, and show the results, without changing any machine.
 
-Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 1 for a failure of this program.
+Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 3 for a valid install-config that this release
+cannot install (`check` and `clashes`), 1 for a failure of this program.
 """
 
 import argparse
@@ -10,13 +11,16 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from cli import chart, check, payload_config, plan, schema, values
+from cli import chart, check, payload_config, schema, values
 from cli.command_line import run
 
 Command = Callable[[argparse.Namespace], int]
 RENDER = """Write the files that the machines read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/
 for the files of one host. With --payload, also write the machines' Ignition configs, which are secret: bootstrap.ign,
 and hosts/NAME/master.ign or worker.ign. If any input is wrong, write nothing."""
+PLAN = """Print the plan as JSON. With --stack, print it only if the stack can be installed; else print all that a
+preview would refuse, in one run: missing and wrong options, networkConfigs, and the payload's faults if it is there.
+Pulumi is not needed: an encrypted option counts as present and right."""
 ISOS = """Write DIGEST/HOST.iso for every server of a stack, to upload to the web server that media.url names.
 The ISOs are secret. An ISO that exists already is left unchanged."""
 
@@ -40,7 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="okd-baremetal",
         description="Check the inputs of a bare-metal cluster, and show the results.",
-        epilog="Exit codes: 0 for success, 2 for wrong inputs, 1 for a failure of this program.",
+        epilog="Exit codes: 0 for success, 2 for wrong inputs, 3 for a valid install-config that this release cannot "
+        "install, 1 for a failure of this program.",
     )
     subparsers = parser.add_subparsers(metavar="COMMAND")
 
@@ -49,13 +54,16 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=command)
         return added
 
-    files = add("check", check.check, "print each fault of each install-config, or `FILE: ok`")
+    what = "print what openshift-install and this release refuse in each install-config, or `FILE: ok`"
+    files = add("check", check.check, what, check.CHECK)
     files.add_argument("files", nargs="+", metavar="FILE")
     files = add("clashes", check.clashes, "print each clash between the clusters of one network", check.CLASHES)
     files.add_argument("files", nargs="+", metavar="FILE")
-    planned = add("plan", plan.plan, "print the plan of an install-config, as JSON")
+    planned = add("plan", _loaded("plan"), "print the plan of an install-config, as JSON", PLAN)
     planned.add_argument("file", type=Path, metavar="FILE")
-    planned.add_argument("--stack", metavar="STACK", help="join it with the options in stacks/Pulumi.STACK.yaml")
+    planned.add_argument(
+        "--stack", metavar="STACK", help="join it with stacks/Pulumi.STACK.yaml, and refuse what a preview refuses"
+    )
     add("schema", schema.schema, "print the JSON Schemas of install-config and of the stack's options")
     payload = add(
         "payload-config",

@@ -1,4 +1,4 @@
-"""`check` and `clashes`: the faults of install-configs, and the clashes between them."""
+"""`check` and `clashes`: both verdicts on install-configs, and the clashes between them."""
 
 import argparse
 import sys
@@ -7,28 +7,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from cli.command_line import GOOD, REFUSED
+from cli.command_line import GOOD, NOT_INSTALLABLE, REFUSED
 from cluster.clashes import JudgedConfig, clashes_between
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
+from cluster.plan.refusals import beyond_this_release
 from providers.base.errors import ConfigError, Fault, one_line
 
+CHECK = """Print two verdicts on each install-config: what openshift-install would refuse, and what of the rest this
+release cannot install. A line of the second kind says `valid, but not installable`. Exit codes: 0 both are fine, 2 a
+file is invalid, 3 all are valid, but at least one is not installable."""
 CLASHES = """Check the install-configs of one layer-2 network, and print each clash between two with the later file.
-This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names."""
+This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names. The exit codes are
+those of `check`; a clash counts as an invalid file."""
 
 
 class Judged(NamedTuple):
-    """One file and its faults."""
+    """One file and both verdicts on it."""
 
     file: str
     text: str
     config: InstallConfig
     """The file's content; an empty config if the file cannot be read."""
     faults: tuple[Fault, ...]
+    """What openshift-install refuses."""
+    refusals: tuple[Fault, ...] = ()
+    """What of the rest this release cannot install."""
 
 
 def check(options: argparse.Namespace) -> int:
-    """Print each fault of each file, or `ok`."""
+    """Print each fault and each refusal of each file, or `ok`."""
     return _verdict([judge(file) for file in options.files])
 
 
@@ -49,14 +57,18 @@ def judge(file: str) -> Judged:
         return Judged(file, text, InstallConfig(), error.faults)
     for notice in reading.notices:
         print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
-    return Judged(file, text, reading.config, reading.faults)
+    return Judged(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading)))
 
 
 def _verdict(files: Iterable[Judged]) -> int:
-    good = True
+    code = GOOD
     for file in files:
-        good = good and not file.faults
-        lines = [str(fault.within(file.file)) for fault in file.faults] or [f"{file.file}: ok"]
+        if file.faults:
+            code = REFUSED
+        elif file.refusals and code == GOOD:
+            code = NOT_INSTALLABLE
+        refusals = [replace(each, what=f"valid, but not installable: {each.what}") for each in file.refusals]
+        lines = [str(fault.within(file.file)) for fault in (*file.faults, *refusals)] or [f"{file.file}: ok"]
         for line in lines:
             print(one_line(line))
-    return GOOD if good else REFUSED
+    return code

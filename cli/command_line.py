@@ -10,6 +10,8 @@ from providers.base.errors import OkdBaremetalError
 GOOD = 0
 FAILED = 1
 REFUSED = 2
+NOT_INSTALLABLE = 3
+"""An install-config is valid, but this release cannot install it."""
 
 
 def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:

@@ -292,6 +292,16 @@ def read_stack_file(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: The file cannot be read, or is not a stack's file.
     """
+    readable: dict[str, Any] = _readable(read_options(path))
+    return readable
+
+
+def read_options(path: Path) -> dict[str, Any]:
+    """Read the options of a stack's file. An encrypted value is `{"secure": <ciphertext>}`, as in the file.
+
+    Raises:
+        ConfigError: The file cannot be read, or is not a stack's file.
+    """
     try:
         loaded = yaml.safe_load(read_text(path))
     except ConfigError as error:
@@ -303,17 +313,15 @@ def read_stack_file(path: Path) -> dict[str, Any]:
         raise ConfigError(
             [Fault(str(path), "not a stack's file", "write a mapping `config:` with the options in it")]
         )
-    options: dict[str, Any] = _readable(
-        {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
-    )
-    return options
+    return {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
+
+
+def is_encrypted(value: Any) -> bool:
+    """Return whether a value of a stack's file is encrypted."""
+    return isinstance(value, dict) and value.keys() == {"secure"}
 
 
 def _readable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _readable(each) for key, each in value.items() if not _is_encrypted(each)}
-    return [_readable(each) for each in value if not _is_encrypted(each)] if isinstance(value, list) else value
-
-
-def _is_encrypted(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() == {"secure"}
+        return {key: _readable(each) for key, each in value.items() if not is_encrypted(each)}
+    return [_readable(each) for each in value if not is_encrypted(each)] if isinstance(value, list) else value

@@ -63,8 +63,8 @@ def load_site(stacks: Path = STACKS) -> Site:
     try:
         plan = load_intent(file, read_stack_file(stack_file))
         _refuse(fault.within(str(stack_file)) for fault in missing(plan))
-        _refuse(fault.within(str(file)) for fault in (*not_installable(plan), *_not_emulated(plan)))
         config = read(read_text(file)).config
+        _refuse(fault.within(str(file)) for fault in (*not_installable(config), *_not_emulated(plan)))
     except ConfigError as error:
         raise LabError("; ".join(one_line(str(fault)) for fault in error.faults)) from None
     uuids = {server.name: _uuid(server) for server in plan.servers}

@@ -15,7 +15,7 @@ from cluster.install_config.platform import Host
 from cluster.install_config.rules import RULES
 from cluster.install_config.schema import InstallConfig, with_baremetal
 from providers.base.errors import ConfigError, Fault
-from providers.base.shapes import Location, dotted, meant, shape_faults
+from providers.base.shapes import Location, below, dotted, meant, shape_faults
 
 MOST_VALUES = 100_000
 """The limit per file. A few lines of anchors that repeat each other could expand beyond any memory."""
@@ -37,6 +37,8 @@ class Reading:
     faults: tuple[Fault, ...]
     notices: tuple[Fault, ...]
     """One for each old spelling that still works."""
+    muted: frozenset[str]
+    """The paths at and below which the file says too little for any further verdict."""
 
 
 def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Reading:
@@ -61,12 +63,8 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
             "platform.baremetal.ingressVIPs",
         }  # else the rules would judge them by a default network
     found += [fault for rule in RULES for fault in rule(config)]
-    kept = [fault for fault in found if not any(_below(fault.where, path) for path in muted)]
-    return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices))
-
-
-def _below(path: str, parent: str) -> bool:
-    return path == parent or path.startswith((f"{parent}.", f"{parent}["))
+    kept = [fault for fault in found if not any(below(fault.where, path) for path in muted)]
+    return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices), frozenset(muted))
 
 
 def _judged_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:

@@ -2,22 +2,22 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, read
 from cluster.install_config.rules.hosts import LOGIN
+from cluster.known_options import KnownOptions, known_options
 from cluster.options import BmcOptions, Login, Options, Placement
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
 from cluster.plan.placing import CONFIG, place
-from cluster.plan.refusals import BARE, incomplete, not_installable, unsupported
+from cluster.plan.refusals import BARE, incomplete, not_installable, plain_logins, unsupported
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import dotted, shape_faults
 
-Wanted = TypeVar("Wanted", Options, BmcOptions)
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""
 
@@ -57,35 +57,61 @@ def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
     Raises:
         ConfigError: There are faults; it has them all, one line each.
     """
-    wanted, found = _options(BmcOptions, options)
+    wanted, found = _bmc_options(options)
     config, refused = _judged(path, None if wanted is None else wanted.bmc_credentials)
     if config is None or wanted is None:
         raise ConfigError([*refused, *found])
     return BmcPlan(**dict(intent_of(config)), options=wanted)
 
 
-def load_plan(path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf) -> ClusterPlan:
+class Judgement(NamedTuple):
+    """The verdict on the two inputs of a plan."""
+
+    intent: Intent | None
+    """None if the install-config itself is refused."""
+    known: KnownOptions
+    faults: list[Fault]
+    """All that a preview refuses."""
+
+
+def judge(
+    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, secret_logins: bool = True
+) -> Judgement:
     """Read, judge and join the two inputs.
 
     Args:
         path: The installer's install-config.yaml.
-        options: The stack's config, keys without the project's prefix.
+        options: The stack's config, keys without the project's prefix. An encrypted value, as `{"secure": …}`, counts
+            as present.
         keyfiles_of: Makes the servers' keyfiles.
+        secret_logins: Whether the logins in `options` are secret.
+    """
+    known = known_options(options)
+    config, refused = _judged(path, known.options.bmc_credentials if known.logins else None)
+    plain = plain_logins(known.options) if not secret_logins else ()
+    found = [*refused, *(fault.within(CONFIG) for fault in (*plain, *known.faults))]
+    if config is None:
+        return Judgement(None, known, found)
+    intent, misplaced = place(intent_of(config), known.options, str(path))
+    intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
+    lacking = [*misplaced, *(fault.within(CONFIG) for fault in incomplete(intent, known.options))]
+    found += [fault for fault in lacking if known.counts(fault.where.removeprefix(f"{CONFIG}: "))]
+    found += [*refused, *(fault.within(str(path)) for fault in not_installable(config))]
+    return Judgement(intent, known, found)
+
+
+def load_plan(
+    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, secret_logins: bool = True
+) -> ClusterPlan:
+    """Return the plan of the two inputs; see `judge`.
 
     Raises:
         ConfigError: There are faults; it has them all, one line each. Nothing was touched.
     """
-    wanted, found = _options(Options, options)
-    config, refused = _judged(path, None if wanted is None else wanted.bmc_credentials)
-    if config is None or wanted is None:
-        raise ConfigError([*refused, *found])
-    intent, found = place(intent_of(config), wanted, str(path))
-    intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
-    found += [fault.within(CONFIG) for fault in incomplete(intent, wanted)]
-    found += [*refused, *(fault.within(str(path)) for fault in not_installable(intent))]
-    if found:
-        raise ConfigError(found)
-    return ClusterPlan(**dict(intent), options=wanted)
+    intent, known, faults = judge(path, options, keyfiles_of, secret_logins=secret_logins)
+    if intent is None or faults:
+        raise ConfigError(faults)
+    return ClusterPlan(**dict(intent), options=known.options)
 
 
 def _judged(path: Path, logins: Mapping[str, Login] | None) -> tuple[InstallConfig | None, list[Fault]]:
@@ -104,9 +130,9 @@ def _judged(path: Path, logins: Mapping[str, Login] | None) -> tuple[InstallConf
     return None if found else reading.config, found
 
 
-def _options(model: type[Wanted], options: Mapping[str, Any]) -> tuple[Wanted | None, list[Fault]]:
+def _bmc_options(options: Mapping[str, Any]) -> tuple[BmcOptions | None, list[Fault]]:
     try:
-        return model.model_validate(options), []
+        return BmcOptions.model_validate(options), []
     except ValidationError as error:
         return None, [fault.within(CONFIG) for fault in shape_faults(error, Options)]
 

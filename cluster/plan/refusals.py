@@ -1,22 +1,23 @@
 """All refusals: settings of a valid install-config that this release cannot install, and options that are missing.
 
-The command line and the program use the same functions. `check` uses none of them, because it gives the installer's
-own verdict.
+The command line and the program use the same functions.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cluster.install_config import InstallConfig
-from cluster.install_config.platform import DISABLED
+from cluster.install_config import InstallConfig, Reading
+from cluster.install_config.platform import DISABLED, Host, RootDeviceHints
 from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED, user_managed
+from cluster.known_options import LOGINS
 from cluster.options import Images, Options, Phase
 from cluster.plan.intent import replicas, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
-from cluster.values.address import IPV4
+from cluster.values.address import IPV4, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
 from cluster.values.role import Role
 from providers.base.errors import Fault
+from providers.base.shapes import below
 
 BARE = "platform.baremetal"
 
@@ -27,6 +28,17 @@ class Missing(Fault):
 
     version: int | None = None
     """4 or 6 for an address. None: the images are missing."""
+
+
+def beyond_this_release(reading: Reading) -> list[Fault]:
+    """Return each setting of a file that this release cannot install, except where the installer refuses the file."""
+    found = [*unsupported(reading.config), *not_installable(reading.config)]
+    refused = {fault.where for fault in reading.faults}
+
+    def is_ours(where: str) -> bool:
+        return where not in refused and not any(below(where, path) for path in reading.muted)
+
+    return [fault for fault in found if is_ours(fault.where)]
 
 
 def unsupported(config: InstallConfig) -> Iterator[Fault]:
@@ -51,15 +63,23 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _quorum(intent, options)
 
 
-def not_installable(intent: Intent) -> Iterator[Fault]:
+def plain_logins(options: Options) -> Iterator[Fault]:
+    """Yield a fault if there are logins; for a stack whose logins are not secret."""
+    if options.bmc_credentials:
+        fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
+        yield Fault(LOGINS, "in plain text, and would be so in the state as well", fix)
+
+
+def not_installable(config: InstallConfig) -> Iterator[Fault]:
     """Yield each setting for which files can be rendered, but which has not been installed from end to end yet."""
-    vips = {f"{BARE}.apiVIPs": intent.api.addresses, f"{BARE}.ingressVIPs": intent.ingress.addresses}
-    for path, values in vips.items():
-        if [value.version for value in values] != [IPV4]:
+    vips = {f"{BARE}.apiVIPs": config.baremetal.api_vips, f"{BARE}.ingressVIPs": config.baremetal.ingress_vips}
+    for path, texts in vips.items():
+        values = [address for address in map(parse_address, texts) if address is not None]
+        if any(value.version != IPV4 for value in values):
             what = f"{', '.join(map(str, values))}: only IPv4 has been installed from end to end so far"
             yield Fault(path, what, "write one of IPv4, or render the files only, with `okd-baremetal render`")
-    for index, host in enumerate(intent.hosts):
-        if isinstance(host, Server):
+    for index, (host, role) in enumerate(zip(config.baremetal.hosts or (), roles(config), strict=True)):
+        if role is not None:
             yield from _server(f"{BARE}.hosts[{index}]", host)
 
 
@@ -123,7 +143,7 @@ def _images(intent: Intent) -> Iterator[Missing]:
 
 def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
     for server in intent.servers:
-        if not options.consent.get(server.name):
+        if not options.consent.get(server.name, "").strip():
             fix = "name the serial or system UUID of the one machine whose disk may be wiped"
             yield Fault(f"consent.{server.name}", "missing", fix)
     names = [host.name for host in intent.hosts]
@@ -138,7 +158,7 @@ def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
     for host in intent.hosts:
         if host.name not in options.reinstall:
             continue
-        if not options.consent.get(host.name):
+        if not options.consent.get(host.name, "").strip():
             fix = f"name the machine in consent.{host.name} as well"
             yield Fault(f"reinstall.{host.name}", "no consent to wipe its disk", fix)
         elif options.phase is Phase.PRODUCTION and host.role is Role.CONTROL_PLANE:
@@ -173,8 +193,8 @@ def _quorum(intent: Intent, options: Options) -> Iterator[Fault]:
         yield Fault("handoff.min_ready", what, f"write {least} to {members}")
 
 
-def _server(path: str, server: Server) -> Iterator[Fault]:
-    hints = server.root_device_hints.model_dump(by_alias=True, exclude_defaults=True)
+def _server(path: str, server: Host) -> Iterator[Fault]:
+    hints = (server.root_device_hints or RootDeviceHints()).model_dump(by_alias=True, exclude_defaults=True)
     if hints.keys() != {"deviceName"}:
         what = f"{', '.join(hints)}: only" if hints else "missing: only"
         yield Fault(f"{path}.rootDeviceHints", f"{what} deviceName is supported yet", "write that one alone")

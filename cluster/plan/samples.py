@@ -52,7 +52,7 @@ def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int])
 def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
     """Return the machine with its new addresses, in the order of `families`: the primary family first."""
     addresses = (*machine.addresses, *new.get(option_of(machine), ()))
-    ordered = sorted(addresses, key=lambda each: families.index(each.version))
+    ordered = sorted(addresses, key=lambda each: each.version != families[0])
     return machine.model_copy(update={"addresses": tuple(ordered)})
 
 

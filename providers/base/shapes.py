@@ -27,6 +27,11 @@ def dotted(location: Location) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
 
 
+def below(path: str, parent: str) -> bool:
+    """Return whether a dotted path is `parent`, or a part of it."""
+    return path == parent or path.startswith((f"{parent}.", f"{parent}["))
+
+
 def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
     """Return pydantic's errors as faults, without the values, which may be secret."""
     found = []

@@ -41,7 +41,7 @@ def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verd
         except HypervisorError as error:
             notes += _no_libvirt(spec, error)
         notes += [*_image(spec, probe), *_bridges(spec, probe)]
-    notes += [*_coreos_installer(probe), *_base_iso(spec, probe), *_media(spec, probe), *_payload(spec, probe)]
+    notes += [*_coreos_installer(probe), *_base_iso(spec, probe), *_media(spec, probe), *payload_faults(spec, probe)]
     return Verdict(tuple(notes)), facts
 
 
@@ -243,7 +243,8 @@ def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
             yield Fault(f"media.port {port}", what, "run as root, or set media.port to one from 1024 on")
 
 
-def _payload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
+def payload_faults(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> list[Fault]:
+    """Return all faults of the payload that the phase reads."""
     contents, faults = dict[str, bytes](), list[Fault]()
     # Phase production does not use bootstrap.ign; it may be gone, and its certificates expire after a day.
     names = ("bootstrap", "master", "worker") if spec.phase is Phase.BOOTSTRAP else ("master", "worker")
@@ -255,7 +256,7 @@ def _payload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterato
     expected = Expected(spec.domain, spec.topology, spec.paths)
     faults += check_payload(payload_folder(spec.stack), contents, expected, probe.now())
     faults += _kubeconfig(spec, probe, None if faults else contents.get("bootstrap"))
-    yield from faults
+    return faults
 
 
 def _kubeconfig(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, bootstrap: bytes | None) -> Iterator[Fault]:

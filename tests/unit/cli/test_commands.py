@@ -129,8 +129,8 @@ def test_plan_prints_json_without_secrets() -> None:
 
 
 def test_plan_joins_the_stack() -> None:
-    plan = json.loads(run("plan", GOOD, "--stack", "rehearsal").stdout)
-    assert plan["hosts"][0]["addresses"] == ["192.168.111.21"]
+    plan = json.loads(run("plan", "stacks/example/install-config.yaml", "--stack", "example").stdout)
+    assert plan["hosts"][0]["addresses"] == ["192.0.2.21"]
 
 
 @pytest.mark.parametrize(

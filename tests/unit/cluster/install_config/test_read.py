@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from cluster.install_config import Credentials, InstallConfig, Reading, read
+from cluster.plan.refusals import beyond_this_release
 from providers.base.errors import ConfigError
 from testing import plans
 from testing.install_configs import Change, bare, fine, host, printed, refused
@@ -262,6 +263,6 @@ def _judged(text: str) -> None:
     except ConfigError:
         return
     assert isinstance(reading.config, InstallConfig)
-    found = (*reading.faults, *reading.notices)
+    found = (*reading.faults, *reading.notices, *beyond_this_release(reading))
     assert all(fault.what and fault.fix for fault in found)
     assert len(printed(found)) == len(found)

@@ -130,7 +130,7 @@ def test_a_web_server_of_the_site_can_serve_the_boot_isos(files: Files) -> None:
             id="image-without-digest",
         ),
         pytest.param(
-            {"node_addresses": {"okd-master-0": ["x"]}}, "node_addresses.okd-master-0[0]: ", id="no-address"
+            {"node_addresses": addresses(okd_master_0=["x"])}, "node_addresses.okd-master-0[0]: ", id="no-address"
         ),
         pytest.param({"vrids": {"api": 0}}, "vrids.api: ", id="vrid-0"),
         pytest.param({"vrids": {"ingress": 256}}, "vrids.ingress: ", id="vrid-256"),
@@ -328,6 +328,7 @@ def test_all_faults_of_both_inputs_are_found_at_once(files: Files) -> None:
     lines = files.refused_plan(change, phase="half", payload={})
     assert [line.split(": ")[:2] for line in lines] == [
         ["FILE", "baseDomain"],
+        ["FILE", "platform.baremetal.hosts[0].bmc.password"],
         ["config", "phase"],
         ["config", "payload.bootstrap"],
         ["config", "payload.master"],

@@ -1,0 +1,90 @@
+"""The options of a stack as far as they can be judged, so that one wrong or encrypted option hides no other fault."""
+
+import copy
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from cluster.options import Options, is_encrypted
+from providers.base.errors import Fault
+from providers.base.shapes import Location, below, dotted, shape_faults
+
+LOGINS = "bmc_credentials"
+STAND_IN = "0" * 64
+"""In place of an encrypted value: it fits a text and a digest."""
+REQUIRED = {
+    "payload": {"bootstrap": STAND_IN, "master": STAND_IN, "worker": STAND_IN},
+    "media": {"url": "http://stand-in.invalid", "base_iso": {"sha256": STAND_IN}},
+}
+"""In place of the options without a default, where they are wrong or missing."""
+
+
+class KnownOptions(NamedTuple):
+    """The options, with defaults and stand-ins in place of those that are wrong, missing or encrypted."""
+
+    options: Options
+    faults: list[Fault]
+    unjudged: frozenset[str]
+    """The paths of all that is wrong or encrypted: a further fault there would be one of the stand-in."""
+    logins: bool
+    """Whether `options` has all logins that the stack has."""
+
+    def counts(self, where: str) -> bool:
+        """Return whether a fault at a path of the options is one of the stack."""
+        return not _touches(where, self.unjudged)
+
+
+def known_options(given: Mapping[str, Any]) -> KnownOptions:
+    """Judge the shape of options. Encrypted ones, `{"secure": …}` at any depth, count as present and right."""
+    raw = copy.deepcopy(dict(given))
+    encrypted = {dotted(location) for location in _take_ciphertext(raw)}
+    found, wrong = list[Fault](), set[str]()
+    while True:
+        try:
+            options = Options.model_validate(raw)
+        except ValidationError as error:
+            faults = shape_faults(error, Options)
+            found += [fault for fault in faults if not _touches(fault.where, wrong)]
+            wrong |= {fault.where for fault in faults}
+            _take_out(raw, error.errors(include_input=False, include_url=False)[0]["loc"])
+        else:
+            own = [fault for fault in found if not _touches(fault.where, encrypted)]
+            return KnownOptions(options, own, frozenset(wrong | encrypted), not _touches(LOGINS, wrong))
+
+
+def holds_ciphertext(value: Any) -> bool:
+    """Return whether an option is encrypted, or a part of it: Pulumi then takes all of it for a secret."""
+    return any(True for _ in _take_ciphertext(copy.deepcopy({"": value})))
+
+
+def _touches(where: str, paths: Collection[str]) -> bool:
+    return any(below(where, path) or below(path, where) for path in paths)
+
+
+def _take_ciphertext(holder: Any, above: Location = ()) -> Iterator[Location]:
+    """Put the stand-in into the place of each encrypted value, and yield the places."""
+    for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+        if is_encrypted(value):
+            holder[key] = STAND_IN
+            yield (*above, key)
+        elif isinstance(value, dict | list):
+            yield from _take_ciphertext(value, (*above, key))
+
+
+def _take_out(raw: dict[str, Any], location: Location) -> None:
+    """Remove a wrong value; if it is missing, or in a list, the innermost section or list around it."""
+    for end in range(len(location), 0, -1):
+        holder, key = _at(raw, location[: end - 1]), location[end - 1]
+        if isinstance(holder, dict) and key in holder:
+            del holder[key]
+            return
+    raw[str(location[0])] = copy.deepcopy(REQUIRED[str(location[0])])
+
+
+def _at(value: Any, location: Location) -> Any:
+    for part in location:
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value

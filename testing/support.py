@@ -1,0 +1,172 @@
+"""The table of docs/reference/support.md, derived from the code: what becomes of each field of an install-config.
+
+`make accept` rewrites it.
+"""
+
+import copy
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assets.render import render
+from boot_media.keyfiles import keyfiles_of
+from cluster.install_config import InstallConfig, read
+from cluster.install_config.platform import DISABLED
+from cluster.install_config.read import mapping
+from cluster.install_config.rules.hosts import LOGIN
+from cluster.plan import Intent, load_intent
+from cluster.plan.model import Provisioning
+from cluster.plan.refusals import not_installable, unsupported
+from cluster.plan.samples import with_samples
+from payload.payload_config import payload_config
+from testing import plans
+from testing.checkout import ROOT
+from testing.support_examples import EXAMPLES, USED, Absent
+
+DOCUMENT = ROOT / "docs" / "reference" / "support.md"
+COLUMNS = ("field, or field and value", "judged", "planned", "rendered", "installed in a twin", "on real metal")
+SCHEMA: dict[str, Any] = InstallConfig.model_json_schema()
+KEY = re.compile(r"`([^`:]+)(?:: ([^`]+))?`")
+"""A field in a row, and the value that the row is about."""
+BASE = plans.INSTALL_CONFIG.parent
+NOT_RUN = "example"
+"""The stack that is there to be copied."""
+
+
+def keys(section: Mapping[str, Any] = SCHEMA, above: str = "") -> Iterator[str]:
+    """Yield `platform.baremetal.hosts[].bmc.address` and every other key that holds a value, not a section."""
+    for key, field in section["properties"].items():
+        path = f"{above}{key}"
+        if found := re.search(r"'\$ref': '#/\$defs/(\w+)'", repr(field)):
+            brackets = "[]" if "'items':" in repr(field) else ""
+            yield from keys(SCHEMA["$defs"][found[1]], f"{path}{brackets}.")
+        else:
+            yield path
+
+
+def rows() -> list[dict[str, str]]:
+    """Return the table."""
+    return [dict(zip(COLUMNS, _row(label), strict=True)) for label in EXAMPLES]
+
+
+def text() -> str:
+    """Return the table as the document has it."""
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *(row.values() for row in rows())]
+    return "".join(f"| {' | '.join(line)} |\n".replace("| --- ", "|---").replace("|--- |", "|---|") for line in lines)
+
+
+def _row(label: str) -> tuple[str, ...]:
+    written = _example(label)
+    reading = read(written)
+    if any(not LOGIN.fullmatch(fault.where) for fault in reading.faults):
+        return label, "invalid", "no", "no", "no", "no"
+    if any(unsupported(reading.config)):
+        return label, "yes", "no", "no", "no", "no"
+    planned, rendered = _effects(written)
+    if _is_value(label) and _uses(BASE, label):
+        # Nothing changes where the rehearsal has this value: another value shows what the field does.
+        planned, rendered = "yes", _rendered_beside(label)
+    return label, "yes", planned, rendered, _twins(label, reading.config) if planned == "yes" else "-", "no"
+
+
+def _is_value(label: str) -> bool:
+    return label in USED or any(value for _, value in KEY.findall(label))
+
+
+def _rendered_beside(label: str) -> str:
+    """Return whether files change with a value of a row's field other than the row's own."""
+    fields = [path for path, _ in KEY.findall(label)]
+    others = [each for each in EXAMPLES if [path for path, _ in KEY.findall(each)] == fields and each != label]
+    configs = [_example(each) for each in others]
+    good = [each for each in configs if not any(unsupported(read(each).config))]
+    return "yes" if any(_effects(each)[1] == "yes" for each in good) else "-"
+
+
+def _example(label: str) -> str:
+    config = plans.install_config()
+    for path, value in EXAMPLES[label].items():
+        _set(config, path, value)
+    return yaml.safe_dump(config)
+
+
+def _effects(written: str) -> tuple[str, str]:
+    """Return who uses what a file has beyond the rehearsal's, the plan or the payload, and whether files change."""
+    base, changed = _planned(yaml.safe_dump(plans.install_config())), _planned(written)
+    plan, files, payload = (ours != theirs for ours, theirs in zip(base, changed, strict=True))
+    return "yes" if plan else "payload" if payload else "ignored", "yes" if files else "-"
+
+
+@cache
+def _planned(written: str) -> tuple[Intent, object, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "install-config.yaml")
+        path.write_text(written)
+        intent, _ = with_samples(load_intent(path, {}, keyfiles_of=keyfiles_of))
+    # The topology is there for the payload's sake, and nobody reads what belongs to a network that is disabled.
+    without = intent.model_copy(update={"topology": {}})
+    if intent.provisioning.mode == DISABLED:
+        without = without.model_copy(update={"provisioning": Provisioning(mode=DISABLED)})
+    return without, render(intent).folders, payload_config(mapping(written), read(written).config.networking)
+
+
+def _twins(label: str, config: InstallConfig) -> str:
+    """Return the stacks of rehearsals that have the field, or the value, of a row."""
+    if any(not_installable(config)):
+        return "no"
+    stacks = sorted(path.parent for path in (ROOT / "stacks").glob("*/install-config.yaml"))
+    return ", ".join(each.name for each in stacks if each.name != NOT_RUN and _uses(each, label)) or "not yet"
+
+
+def _uses(stack: Path, label: str) -> bool:
+    written = (stack / "install-config.yaml").read_text()
+    if label in USED:
+        return USED[label](read(written).config)
+    judged = read(written).config.model_dump(mode="json", by_alias=True)
+    return any(
+        any(str(each) == value if value else True for each in _values(judged if value else mapping(written), path))
+        for path, value in KEY.findall(label)
+    )
+
+
+def _values(config: Any, path: str) -> Iterator[Any]:
+    """Yield all values that a config has at a path."""
+    key, _, rest = path.partition(".")
+    value = config.get(key.removesuffix("[]")) if isinstance(config, dict) else None
+    for each in (value or []) if key.endswith("[]") else [value]:
+        if each is not None:
+            yield from _values(each, rest) if rest else [each]
+
+
+def _set(config: Any, path: str, value: Any) -> None:
+    """Set one value: for `hosts[]` that of the first host, for `hosts[2]` of the third, for `hosts[*]` of each."""
+    key, _, rest = path.partition(".")
+    name, _, which = key.partition("[")
+    if which:
+        elements = config.setdefault(name, [{}])
+        for each in elements if which == "*]" else [elements[int(which.removesuffix("]") or 0)]]:
+            _set(each, rest, value)
+    elif rest:
+        _set(config.setdefault(name, {}), rest, value)
+    elif value is Absent:
+        config.pop(name, None)
+    elif isinstance(value, Callable):  # type: ignore[arg-type]
+        config[name] = value(config.get(name))
+    else:
+        config[name] = copy.deepcopy(value)
+
+
+def main() -> None:
+    """Rewrite the table in the document."""
+    written = DOCUMENT.read_text()
+    head, _, rest = written.partition(f"| {COLUMNS[0]} |")
+    _, _, tail = rest.partition("\n\n")
+    DOCUMENT.write_text(f"{head}{text()}" + (f"\n{tail}" if tail else ""))
+
+
+if __name__ == "__main__":
+    main()

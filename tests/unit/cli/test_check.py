@@ -1,0 +1,155 @@
+"""`check` gives two verdicts on each file: the installer's, and that on what this release can install."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from testing import plans
+from testing.checkout import ROOT
+from testing.command_line import run
+from testing.install_configs import bare, host
+
+GOOD = "stacks/rehearsal/install-config.yaml"
+OURS = "valid, but not installable: "
+BARE = "platform.baremetal"
+MANAGED = f"{BARE}.provisioningNetwork: {OURS}Managed: hosts boot from virtual media only. Fix: write Disabled"
+
+
+def written(path: Path, *changes: Callable[[dict[str, Any]], object]) -> Path:
+    config = plans.install_config()
+    for change in changes:
+        change(config)
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def managed(config: dict[str, Any]) -> None:
+    bare(config).update(provisioningNetwork="Managed")
+
+
+def invalid(config: dict[str, Any]) -> None:
+    del config["baseDomain"]
+
+
+def test_a_valid_file_that_cannot_be_installed_says_so_and_gives_three(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", managed)
+    done = run("check", file)
+    assert (done.returncode, done.stdout, done.stderr) == (3, f"{file}: {MANAGED}\n", "")
+
+
+def test_an_invalid_file_gets_both_verdicts_and_two(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", managed, invalid)
+    done = run("check", file)
+    ours, theirs = done.stdout.splitlines()[1], done.stdout.splitlines()[0]
+    assert theirs.startswith(f"{file}: baseDomain: missing. Fix: ")
+    assert (done.returncode, ours) == (2, f"{file}: {MANAGED}")
+
+
+@pytest.mark.parametrize("command", ["check", "clashes"])
+def test_an_invalid_file_outweighs_one_that_cannot_be_installed(tmp_path: Path, command: str) -> None:
+    valid, wrong = written(tmp_path / "a.yaml", managed), written(tmp_path / "b.yaml", invalid)
+    assert [run(command, *files).returncode for files in ((valid, wrong), (wrong, valid))] == [2, 2]
+
+
+def test_one_file_that_cannot_be_installed_outweighs_good_ones(tmp_path: Path) -> None:
+    valid = written(tmp_path / "a.yaml", managed)
+    assert [run("check", *files).returncode for files in ((valid, GOOD), (GOOD, valid))] == [3, 3]
+
+
+def test_clashes_gives_the_codes_of_check_and_two_for_a_clash(tmp_path: Path) -> None:
+    valid = written(tmp_path / "a.yaml", managed)
+    assert run("clashes", valid).returncode == 3
+    assert run("clashes", valid, valid).returncode == 2
+
+
+def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -> None:
+    def change(config: dict[str, Any]) -> None:
+        managed(config)
+        host(config, 1)["bmc"].update(address="ipmi://192.0.2.1")
+        config["controlPlane"].update(architecture="arm64")
+        config["compute"][0].update(architecture="arm64")
+        config["bootstrapInPlace"] = {"installationDisk": "/dev/vda"}
+
+    done = run("check", written(tmp_path / "a.yaml", change))
+    assert done.returncode == 3
+    assert re.findall(rf"a\.yaml: ([^:]+): {OURS}", done.stdout) == [
+        f"{BARE}.provisioningNetwork",
+        "controlPlane.architecture",
+        "compute[0].architecture",
+        "bootstrapInPlace",
+        f"{BARE}.hosts[1].bmc.address",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: host(c)["bmc"].update(address="nonsense://x"), id="address-that-is-wrong-anyway"),
+        pytest.param(lambda c: bare(c).update(provisioningNetwork="managed"), id="mode-that-is-wrong-anyway"),
+        pytest.param(
+            lambda c: bare(c).update(provisionningNetwork=bare(c).pop("provisioningNetwork")), id="misspelt-key"
+        ),
+        pytest.param(lambda c: c["platform"].pop("baremetal"), id="no-platform"),
+        pytest.param(lambda c: bare(c).update(hosts="none"), id="no-hosts"),
+        pytest.param(lambda c: c["controlPlane"].update(architecture="i386"), id="another-architecture"),
+        pytest.param(lambda c: bare(c).update(apiVIPs=["x"]), id="no-address"),
+    ],
+)
+def test_what_is_invalid_is_not_called_valid_as_well(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    done = run("check", written(tmp_path / "a.yaml", change))
+    assert done.returncode == 2
+    assert OURS not in done.stdout
+
+
+SHAPES: dict[str, set[str]] = {
+    "bonds": set(),
+    "disconnected": set(),
+    "no-provisioning-network": set(),
+    "static-addresses": set(),
+    "subnets": set(),
+    "three-node": set(),
+    "additional-parameters": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
+    "arbiter": {"arbiter", f"{BARE}.hosts.role"},
+    "dual-stack": {f"{BARE}.apiVIPs", f"{BARE}.ingressVIPs"},
+    "dual-stack-ipv6-first": {f"{BARE}.apiVIPs", f"{BARE}.ingressVIPs"},
+    "ipv6": {
+        f"{BARE}.apiVIPs",
+        f"{BARE}.ingressVIPs",
+        f"{BARE}.provisioningNetwork",
+        f"{BARE}.hosts.bmc.address",
+    },
+    "ntp-servers": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
+    "old-spellings": {
+        f"{BARE}.provisioningNetwork",
+        f"{BARE}.hosts.bmc.address",
+        f"{BARE}.hosts.rootDeviceHints",
+    },
+    "provisioning-network": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
+    "root-device-hints": {f"{BARE}.hosts.rootDeviceHints"},
+    "secure-boot": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address", f"{BARE}.hosts.bootMode"},
+    "two-node-fencing": {"controlPlane.fencing"},
+    "unmanaged-provisioning-network": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
+    "user-managed-load-balancer": {f"{BARE}.loadBalancer.type"},
+}
+"""The shapes of OKD's own documents, all valid, and the fields that keep this release from installing them."""
+
+
+def test_the_table_has_every_documented_shape() -> None:
+    assert sorted(SHAPES) == sorted(
+        path.stem for path in (ROOT / "tests" / "facts" / "install_config").glob("*.yaml")
+    )
+    assert len(SHAPES) == 19
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_documented_shape_is_valid_and_installable_or_says_why_not(shape: str) -> None:
+    done = run("check", f"tests/facts/install_config/{shape}.yaml")
+    fields = {line.split(": ")[1] for line in done.stdout.splitlines() if OURS in line}
+    assert done.returncode == (3 if SHAPES[shape] else 0)
+    assert {re.sub(r"\[\d+\]", "", field) for field in fields} == SHAPES[shape]

@@ -1,0 +1,51 @@
+"""`plan --stack` reports whatever a stack's file holds; tests/program/test_foretold.py compares it with a preview."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testing import plans
+from testing.command_line import run
+
+SCALARS = st.none() | st.booleans() | st.integers(-9, 999) | st.text(max_size=9)
+ODD = (
+    SCALARS
+    | st.ip_addresses().map(str)
+    | st.sampled_from(["192.168.111.21", "192.168.111.5", "production", "preempt", "host", "install"])
+    | st.just({"secure": "v1:ciphertext"})
+    | st.lists(SCALARS, max_size=2)
+    | st.dictionaries(st.text(max_size=9), SCALARS, max_size=2)
+)
+
+
+def _places(value: Any) -> list[tuple[Any, ...]]:
+    """Return the path of each value below an option's name."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [way for key, below in items for way in [(key,), *((key, *rest) for rest in _places(below))]]
+
+
+def _replaced(value: Any, way: tuple[Any, ...], new: object) -> Any:
+    if not way:
+        return new
+    copied = value.copy()
+    copied[way[0]] = _replaced(value[way[0]], way[1:], new)
+    return copied
+
+
+@given(st.data())
+def test_no_option_raises_another_error(data: st.DataObject) -> None:
+    options: Any = plans.options()
+    for _ in range(data.draw(st.integers(1, 3))):
+        options = _replaced(options, data.draw(st.sampled_from(_places(options))), data.draw(ODD))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "stacks").mkdir()
+        config = {f"{plans.PROJECT}:{name}": value for name, value in options.items()}
+        Path(folder, "stacks", "Pulumi.odd.yaml").write_text(yaml.safe_dump({"config": config}))
+        done = run("plan", plans.INSTALL_CONFIG, "--stack", "odd", folder=Path(folder))
+    assert done.returncode == (2 if done.stderr else 0), done.stderr
+    assert bool(done.stdout) is not bool(done.stderr)
+    assert all(": " in line for line in done.stderr.splitlines())

@@ -1,0 +1,54 @@
+"""docs/reference/support.md says of each field what the code does with it."""
+
+from cluster.install_config.platform import PROVISIONING_MODES
+from cluster.install_config.rules.hosts import BOOT_MODES, ROLES
+from cluster.install_config.rules.pools import ARCHITECTURES
+from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED
+from cluster.values.bmc_url import KINDS, PXE_ONLY
+from providers.base.shapes import below
+from testing.documents import table
+from testing.support import COLUMNS, KEY, keys, rows
+from testing.support_examples import EXAMPLES
+
+BARE = "platform.baremetal"
+HOST = f"{BARE}.hosts[]"
+VALUES = {
+    f"{BARE}.provisioningNetwork": PROVISIONING_MODES,
+    f"{BARE}.loadBalancer.type": (DEFAULT_BALANCER, USER_MANAGED),
+    f"{HOST}.role": ROLES,
+    f"{HOST}.bootMode": BOOT_MODES,
+    "controlPlane.architecture": ARCHITECTURES,
+    "compute[].architecture": ARCHITECTURES,
+}
+"""The values that the rules accept, of the fields whose values matter."""
+
+
+def test_the_document_says_what_the_code_does() -> None:
+    """After a change of what this release can install, `make accept` rewrites the table; review that diff."""
+    written = {row[COLUMNS[0]]: row for row in table("reference/support.md", COLUMNS[0])}
+    derived = {row[COLUMNS[0]]: row for row in rows()}
+    assert written == derived
+
+
+def test_each_field_has_a_row_and_each_row_a_field() -> None:
+    fields, named = list(keys()), {path for label in EXAMPLES for path, _ in KEY.findall(label)}
+    assert [field for field in fields if not any(below(field, path) for path in named)] == []
+    assert [path for path in named if not any(below(field, path) for field in fields)] == []
+
+
+def test_each_value_that_matters_has_a_row() -> None:
+    shown = {found for label in EXAMPLES for found in KEY.findall(label)}
+    assert {(path, value) for path, values in VALUES.items() for value in values if value} <= shown
+    schemes = {label.partition("`: ")[2] for label in EXAMPLES if label.startswith(f"`{HOST}.bmc.address`: ")}
+    assert schemes == {*KINDS, *PXE_ONLY}
+
+
+def test_the_table_tells_what_is_installed_from_what_is_only_rendered() -> None:
+    """A few rows by hand, so that a mistake in the derivation shows."""
+    derived = {row[COLUMNS[0]]: [*row.values()][1:] for row in rows()}
+    assert derived["`metadata.name`"] == ["yes", "yes", "yes", "rehearsal", "no"]
+    assert derived["`fips`"] == ["yes", "payload", "-", "-", "no"]
+    assert derived["`platform.baremetal.hosts[].hardwareProfile`"] == ["yes", "ignored", "-", "-", "no"]
+    assert derived["`arbiter`"] == ["yes", "no", "no", "no", "no"]
+    assert derived["`credentialsMode`"] == ["invalid", "no", "no", "no", "no"]
+    assert derived["`platform.baremetal.bootstrapExternalStaticIP`"][:3] == ["yes", "yes", "yes"]
