@@ -19,10 +19,12 @@ LOCKED := requirements-build.txt requirements-dev.txt
 VENV := .venv/.locked-$(shell cat $(LOCKED) | sha256sum | cut -c 1-16)
 PULUMI := .venv/bin/pulumi
 JOBS := $(shell nproc)
+STACK ?= rehearsal
+REHEARSED := rehearsal compact
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal faults kubernetes bench accept clean lock _tools _lab _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults kubernetes bench accept clean lock _tools _lab _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -54,8 +56,11 @@ test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loo
 mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants
 
-rehearsal: _lab ## Install a cluster on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
-	$(PY) -m lab.rehearsal
+rehearsal: _lab ## Install the twin of STACK on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
+	$(PY) -m lab.rehearsal --stack $(STACK)
+
+rehearsals: _lab ## Rehearse all stacks that are kept for it, one after the other
+	for stack in $(REHEARSED); do $(PY) -m lab.rehearsal --stack "$$stack"; done
 
 faults: _lab ## Take a cluster to production through faults, on virtual machines, as root
 	$(PY) -m lab.rehearsal faults

@@ -23,6 +23,9 @@ preview would refuse, in one run: missing and wrong options, networkConfigs, and
 Pulumi is not needed: an encrypted option counts as present and right."""
 ISOS = """Write DIGEST/HOST.iso for every server of a stack, to upload to the web server that media.url names.
 The ISOs are secret. An ISO that exists already is left unchanged."""
+REHEARSE = """Build the virtual twin of a stack on this machine, as root: as many servers as the install-config names,
+with their names, MACs, addresses and BMCs. Install it, take it to production, destroy it. No secret of the stack is
+needed. It begins with what the twin cannot stand in for, and ends with report/STACK/index.html."""
 
 BMC_CHECK = """Read the BMC of every host that is installed, and change nothing. Print a row for each host, and what
 would stop `pulumi up`; then the exit code is 2. With --stack, the options of the stack count: logins, certificates,
@@ -79,6 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     images = add("isos", _loaded("isos"), "write the boot ISOs of a stack's servers into a directory", ISOS)
     images.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     images.add_argument("--out", type=Path, metavar="DIR", required=True, help="with room for one ISO per server")
+    rehearsed = add("rehearse", _loaded("rehearse"), "install the twin of a stack on virtual machines", REHEARSE)
+    rehearsed.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     _add_bmc(subparsers.add_parser("bmc", help="read the BMCs of a cluster, before anything is touched"))
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser

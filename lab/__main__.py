@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab import site
 from lab.images import ensure_images
-from lab.inventory import load_site
+from lab.inventory import STACK, load_site
 from lab.payload import DEFAULT_RETIRE_AFTER_S, make_payload, write_payload
 from lab.shell import LabError
 
@@ -26,8 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _up(_: argparse.Namespace) -> int:
-    site.up(ensure_images(_say), _say)
+def _up(options: argparse.Namespace) -> int:
+    site.up(load_site(options.stack), ensure_images(_say), _say)
     return 0
 
 
@@ -53,7 +53,7 @@ def _exec(options: argparse.Namespace) -> int:
 
 def _payload(options: argparse.Namespace) -> int:
     start = time.monotonic()
-    write_payload(make_payload(load_site(), retire_after_s=options.retire_after_s), options.out)
+    write_payload(make_payload(load_site(options.stack), retire_after_s=options.retire_after_s), options.out)
     _say(f"lab: payload in {options.out}, {time.monotonic() - start:.1f} s spent")
     return 0
 
@@ -62,11 +62,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lab", description="Control the rehearsal's virtual site.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, run, what in (
-        ("up", _up, "start the site with five powered-off servers; safe to repeat"),
         ("down", _down, "stop the site and its machines, and keep the logs"),
         ("status", _status, "show what runs; exit code 1 unless the site is up"),
     ):
         commands.add_parser(name, help=what, description=what).set_defaults(run=run)
+    what = "start the site of a stack's twin, with powered-off servers; safe to repeat"
+    up = commands.add_parser("up", help=what, description=what)
+    up.set_defaults(run=_up)
     what = "run a command inside the site, as on its provisioner"
     inside = commands.add_parser("exec", help=what, description=what, usage="python -m lab exec -- COMMAND...")
     inside.add_argument("command", nargs="+", metavar="COMMAND")
@@ -85,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
         "soak_s (default: %(default)s)",
     )
     payload.set_defaults(run=_payload)
+    for each in (up, payload):
+        each.add_argument("--stack", default=STACK, metavar="STACK", help="the stack (default: %(default)s)")
     return parser
 
 

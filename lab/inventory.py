@@ -1,74 +1,109 @@
-"""The rehearsal's site: the program's plan of the stack `rehearsal`, and the data that only the lab needs."""
+"""The lab's inventory: the plan of a stack's twin, and the data that only the lab needs."""
 
+import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Interface, ip_address
+from itertools import count
 from pathlib import Path
-
-from pydantic import SecretStr
+from typing import Any
 
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
-from cluster.options import read_stack_file
 from cluster.plan import Intent, Server, load_intent
-from cluster.plan.refusals import missing, not_installable
-from cluster.values.address import parse_address
+from cluster.plan.refusals import not_installable
+from cluster.values.address import IPV4, Address, parse_address
 from lab.shell import LabError
+from lab.twin import Twin, make_twin
 from providers.base.errors import ConfigError, Fault, one_line
 from testing.checkout import ROOT
 
 STACKS = ROOT / "stacks"
 STACK = "rehearsal"
-REGISTRY = "registry.lab.test"
-"""The name from which the machines pull, outside of the cluster's domain."""
-STATIC = "okd-worker-1"
-"""The server without a DHCP reservation: the rehearsal gives it a `networkConfig`."""
+"""The stack that is rehearsed if none is named."""
+_BMC_NETWORK = "172.22.1."
+"""Here are the BMCs that the install-config names by host name."""
 
 
 @dataclass(frozen=True)
-class BmcListener:
-    """Address and login of the one BMC of all servers."""
+class Bmc:
+    """Where a server's BMC listens, and what it calls its system."""
 
-    address: IPv4Address
+    name: str
+    """The host in its URL: a name or an address."""
+    address: Address
     port: int
-    username: str
-    password: SecretStr
+    tls: bool
+    system: str | None
+    """Id of the system in its URL. None: the URL has none, so the BMC has one system alone."""
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression for that id."""
+        return re.escape(self.system or "")
 
 
 @dataclass(frozen=True)
 class Site:
     """Data from which the lab builds its machines and payload."""
 
+    twin: Twin
     plan: Intent
-    """Complete: every machine has an address."""
+    """The twin's; complete: every machine has an address."""
     uuids: Mapping[str, str]
-    """UUID of the libvirt domain by server; also the server's system id at the BMC."""
-    bmc: BmcListener
+    """UUID of the libvirt domain by server; also the server's system id at the emulator."""
+    bmcs: Mapping[str, Bmc]
+    """By server."""
     config: InstallConfig
-    """The install-config with its defaults."""
+    """The twin's install-config with its defaults."""
+    provisioner: IPv4Interface
+    """The provisioner's address on the machine network."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the bootstrap VM and of the servers."""
         return (self.plan.bootstrap.name, *(server.name for server in self.plan.servers))
 
+    @property
+    def statics(self) -> frozenset[str]:
+        """The servers whose `networkConfig` sets their address, so DHCP must not."""
+        named = self.twin.options["node_addresses"]
+        static = [self.plan.bootstrap.name] if self.plan.bootstrap.static else []
+        return frozenset([*static, *(server.name for server in self.plan.servers if server.name not in named)])
 
-def load_site(stacks: Path = STACKS) -> Site:
-    """Read `STACKS/rehearsal/install-config.yaml` with the options of `STACKS/Pulumi.rehearsal.yaml`.
+    @property
+    def services(self) -> tuple[Address, ...]:
+        """Gateways and DNS servers that the install-config names: the provisioner has these addresses as well."""
+        named = {address for server in self.plan.servers for address in _services(server.network_config or {})}
+        if static := self.plan.bootstrap.static:
+            named |= {static.gateway, static.dns}
+        return tuple(sorted(named - {self.provisioner.ip}, key=str))
+
+
+def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
+    """Return the site of a stack's twin.
+
+    Args:
+        stack: The stack.
+        stacks: The folder with `STACK/install-config.yaml` and `Pulumi.STACK.yaml`.
 
     Raises:
-        LabError: One of the files is missing or wrong, or names servers that this lab cannot emulate.
+        LabError: One of the files is missing or wrong, or has what this lab cannot emulate.
     """
-    file, stack_file = stacks / STACK / "install-config.yaml", stacks / f"Pulumi.{STACK}.yaml"
+    file = stacks / stack / "install-config.yaml"
     try:
-        plan = load_intent(file, read_stack_file(stack_file))
-        _refuse(fault.within(str(stack_file)) for fault in missing(plan))
-        config = read(read_text(file)).config
+        twin = make_twin(stack, stacks)
+        with tempfile.TemporaryDirectory() as folder:
+            twin.write(Path(folder))
+            copied = Path(folder) / stack / "install-config.yaml"
+            plan = load_intent(copied, twin.options)
+            config = read(read_text(copied)).config
         _refuse(fault.within(str(file)) for fault in (*not_installable(config), *_not_emulated(plan)))
     except ConfigError as error:
         raise LabError("; ".join(one_line(str(fault)) for fault in error.faults)) from None
-    uuids = {server.name: _uuid(server) for server in plan.servers}
-    return Site(plan, uuids, _listener(plan), config)
+    uuids = {server.name: str(twin.options["consent"][server.name]) for server in plan.servers}
+    return Site(twin, plan, uuids, _bmcs(plan.servers), config, _provisioner(plan, twin))
 
 
 def _refuse(faults: Iterator[Fault]) -> None:
@@ -82,31 +117,44 @@ def _refuse(faults: Iterator[Fault]) -> None:
 
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
-    """Yield each setting that the program supports and the lab's single BMC emulator does not."""
-    for host in plan.hosts:
-        if not isinstance(host, Server):
-            yield Fault(host.name, "no role; the lab needs one for each host", "write one, and raise its replicas")
-        elif not _uuid(host):
-            yield Fault(host.name, "no system in bmc.address", "end it with /redfish/v1/Systems/<UUID>")
-        elif not isinstance(parse_address(host.bmc.url.host), IPv4Address):
-            yield Fault(host.name, "no IPv4 address in bmc.address", "write the one on which the lab's BMC listens")
-        elif not (host.bmc.username and host.bmc.password.get_secret_value()):
-            yield Fault(host.name, "no BMC login in this file", "write bmc.username and bmc.password")
-    if len({_named_bmc(server) for server in plan.servers}) != 1:
-        what = "the lab has one BMC for all servers: bmc.address and its credentials must be the same"
-        yield Fault("platform.baremetal.hosts", what, "write one host, one port and one login")
+    """Yield each setting that the program supports and the lab does not."""
+    for server in plan.servers:
+        config = server.network_config or {}
+        kinds = {str(each.get("type")) for each in config.get("interfaces", ())} - {"ethernet"}
+        if kinds:
+            what = f"{', '.join(sorted(kinds))}: the lab's servers have one Ethernet interface"
+            yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
 
 
-def _uuid(server: Server) -> str:
-    return (server.bmc.url.system_id or "").rsplit("/", 1)[-1]
+def _bmcs(servers: tuple[Server, ...]) -> dict[str, Bmc]:
+    """Return where each server's BMC listens; a host name gets an address of the lab."""
+    free = count(1)
+    named: dict[str, Address] = {}
+    found = {}
+    for server in servers:
+        url = server.bmc.url
+        if (address := parse_address(url.host)) is None:
+            address = named.setdefault(url.host, ip_address(f"{_BMC_NETWORK}{next(free)}"))
+        system = (url.system_id or "").rsplit("/", 1)[-1] or None
+        found[server.name] = Bmc(url.host, address, url.port, url.transport == "https", system)
+    return found
 
 
-def _named_bmc(server: Server) -> tuple[str, int, str, SecretStr]:
-    bmc = server.bmc
-    return bmc.url.host, bmc.url.port, bmc.username, bmc.password
+def _provisioner(plan: Intent, twin: Twin) -> IPv4Interface:
+    """Return the address of `media.address` if it is on the machine network, else the network's first free one."""
+    network = next(network for network in plan.machine_networks if network.version == IPV4)
+    media = IPv4Address(twin.options["media"]["address"])
+    taken = {address for machine in (plan.bootstrap, *plan.servers) for address in machine.addresses}
+    taken |= {*plan.api.addresses, *plan.ingress.addresses}
+    own = media if media in network else next(each for each in network.hosts() if each not in taken)
+    return IPv4Interface(f"{own}/{network.prefixlen}")
 
 
-def _listener(plan: Intent) -> BmcListener:
-    """Return the BMC that all servers name."""
-    host, port, username, password = _named_bmc(plan.servers[0])
-    return BmcListener(IPv4Address(host), port, username, password)
+def _services(network_config: Mapping[str, Any]) -> Iterator[Address]:
+    """Yield the gateways and DNS servers of a host's nmstate config."""
+    routes = network_config.get("routes") or {}
+    resolver = network_config.get("dns-resolver") or {}
+    hops = [each.get("next-hop-address") for each in routes.get("config") or ()]
+    for text in (*hops, *((resolver.get("config") or {}).get("server") or ())):
+        if (address := parse_address(str(text))) is not None:
+            yield address

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lab.images.parts import BUSYBOX, GUEST
-from lab.inventory import REGISTRY
 from lab.shell import run
+from lab.twin import REGISTRY
 
 RELEASE = "release.txt"
 """File with the release image's name, by digest."""

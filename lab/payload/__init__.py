@@ -9,7 +9,7 @@ ingress router and for kubelet's port. The program treats them as the real ones.
 import base64
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -20,12 +20,13 @@ from assets.ignition import SPEC, Config, File, Unit, User, pack
 from assets.services import pull_secret
 from cluster.install_config import InstallConfig
 from cluster.plan import Intent
-from lab.inventory import REGISTRY, Site
+from lab.inventory import Site
 from lab.payload import ignition
 from lab.payload.ignition import script, text, unit
 from lab.payload.kubernetes import kubernetes
-from lab.payload.profile import Profile, stand_in
+from lab.payload.profile import Profile, Share, stand_in
 from lab.shell import LabError
+from lab.twin import REGISTRY
 from testing.certificates import Authority, Pair
 from testing.payloads import pointer
 
@@ -109,8 +110,11 @@ def _made(site: Site, profile: Profile) -> Payload:
     router = authority.issue([f"*.apps.{plan.domain}"])
 
     common = [*_tls(authority.pem, server), *_etcd_files(plan, profile), script("lab-config-server.sh")]
-    worker = _worker(site, profile, router)
+    routing = _router(profile, router)
+    worker = _worker(site, profile, routing)
     kept = ignition.frame(_PACKED_PATH, _PLACE)
+    if not plan.compute:  # then the control plane has Ingress
+        profile = replace(profile, control_plane=profile.control_plane + routing)
     master = _master(site, profile, common, kept, worker)
     packed = pack(master.encode())
     url = f"https://api-int.{plan.domain}:22623/config"
@@ -156,14 +160,18 @@ def _master(site: Site, profile: Profile, common: list[File], kept: str, worker:
     return Config((*files, *_node_files(site, "master")), units, _users(site)).to_json()
 
 
-def _worker(site: Site, profile: Profile, router: Pair) -> str:
+def _worker(site: Site, profile: Profile, routing: Share) -> str:
+    share = routing + profile.compute
+    units = (*map(unit, _NODE), *share.units)
+    return Config((*share.files, *_node_files(site, "worker")), units, _users(site)).to_json()
+
+
+def _router(profile: Profile, certificate: Pair) -> Share:
     files = (
-        ignition.file("/etc/lab/router.pem", _pem(router)),
+        ignition.file("/etc/lab/router.pem", _pem(certificate)),
         ignition.file("/etc/lab/router.cfg", text("router.cfg.j2", profile=profile), 0o644),
-        *profile.compute.files,
     )
-    units = (*map(unit, ("lab-router.service", *_NODE)), *profile.compute.units)
-    return Config((*files, *_node_files(site, "worker")), units, _users(site)).to_json()
+    return Share(files, (unit("lab-router.service"),))
 
 
 def _cluster_config(config: InstallConfig) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from assets.ignition import File, Unit
 from lab.payload.ignition import script, unit
@@ -13,6 +14,9 @@ class Share:
 
     files: tuple[File, ...] = ()
     units: tuple[Unit, ...] = ()
+
+    def __add__(self, other: Self) -> "Share":
+        return Share(self.files + other.files, self.units + other.units)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """Rehearse a whole installation on virtual machines, as root; KEEP=1 leaves the cluster running.
 
-`python -m lab.rehearsal` installs a cluster, takes it to production and destroys it. With the word `kubernetes`, the
-API of that cluster is a real one. With the word `faults`, it goes to production through all faults on the way.
+`python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the word
+`kubernetes`, the API of that cluster is a real one. With the word `faults`, it goes to production through all faults
+on the way.
 """
 
+import argparse
 import hashlib
 import os
 import sys
@@ -17,10 +19,9 @@ from cluster.plan import ClusterPlan, load_plan
 from lab import site
 from lab.binaries import GUEST_PROGRAMS, KUBERNETES
 from lab.images import Images, ensure_images
-from lab.inventory import STACK, load_site
+from lab.inventory import STACK, Site, load_site
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
 from lab.rehearsal.faults import Faults, ignore_power_button
-from lab.rehearsal.own_address import give_own_address
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
@@ -33,59 +34,77 @@ CONSOLE_LINES = 20
 ROOM_FOR_KUBERNETES = {"bootstrap": {"memory_mib": 1024}, "deadlines": {"bootstrap_s": 300, "host_s": 600}}
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one rehearsal; return 0, 1 if a step or a proof fails, or 2 for any other argument than these two."""
-    if arguments not in ([], ["faults"], [KUBERNETES]):
-        say(f"usage: python -m lab.rehearsal [faults|{KUBERNETES}]")
-        return 2
-    rehearse = _faults if arguments == ["faults"] else _whole
-    keep = bool(os.environ.get("KEEP"))
-    report = Report()
-    failed = True
+def main(arguments: list[str] | None = None) -> int:
+    """Run one rehearsal; return 0, or 1 if a step or a proof fails."""
+    options = _parser().parse_args(arguments)
     try:
-        images = _lab_up(report, (*GUEST_PROGRAMS, KUBERNETES) if KUBERNETES in arguments else GUEST_PROGRAMS)
+        wanted = load_site(options.stack)
+    except LabError as error:
+        say(f"FAILED: {error}")
+        return 2
+    return _rehearse(wanted, options.way)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lab.rehearsal", description="Rehearse a stack on its twin.")
+    parser.add_argument("way", nargs="?", choices=("whole", "faults", KUBERNETES), default="whole")
+    parser.add_argument(
+        "--stack", default=STACK, metavar="STACK", help="the stack to rehearse (default: %(default)s)"
+    )
+    return parser
+
+
+def _rehearse(wanted: Site, way: str) -> int:
+    keep = bool(os.environ.get("KEEP"))
+    report = Report(wanted.twin.stack, wanted.twin.differences)
+    failed = "interrupted"
+    for difference in wanted.twin.differences:
+        say(f"the twin differs: {difference}")
+    try:
+        images = _lab_up(report, wanted, (*GUEST_PROGRAMS, KUBERNETES) if way == KUBERNETES else GUEST_PROGRAMS)
         with inside_the_site():
-            rehearse(_prepared(report, images, arguments), keep=keep)
-        failed = False
+            rehearse = _faults if way == "faults" else _whole
+            rehearse(_prepared(report, wanted, images, way), keep=keep)
+        failed = ""
     except (RehearsalError, LabError) as error:
+        failed = str(error)
         say(f"\nFAILED: {error}")
-        _consoles(f"{error.machine} {error}" if isinstance(error, RehearsalError) else str(error))
+        _consoles(wanted, f"{error.machine} {error}" if isinstance(error, RehearsalError) else str(error))
     finally:
-        Stack(PROJECT).kill()
+        Stack(PROJECT, wanted.twin.stack).kill()
         if keep:
-            say(f"\n{keep_note()}")
+            say(f"\n{keep_note(wanted.plan)}")
         else:
             with report.step("lab down"):
                 site.down(say)
-    report.close()
-    return int(failed)
+        report.close(failed=failed)
+    return int(bool(failed))
 
 
-def _lab_up(report: Report, programs: Sequence[str]) -> Images:
+def _lab_up(report: Report, wanted: Site, programs: Sequence[str]) -> Images:
     with report.step("images"):
         images = ensure_images(say, programs)
     with report.step("lab up"):
         site.down(say)
-        site.up(images, say)
+        site.up(wanted, images, say)
         status = site.status()
-        off = sum(power == "Off" for power in status.power.values())
-        report.prove("servers are off, and no other machine", wanted="5 of 5", seen=f"{off} of {len(status.power)}")
+        off, servers = sum(power == "Off" for power in status.power.values()), len(wanted.plan.servers)
+        what = "servers are off, and no other machine"
+        report.prove(what, wanted=f"{servers} of {servers}", seen=f"{off} of {len(status.power)}")
     return images
 
 
-def _prepared(report: Report, images: Images, arguments: Sequence[str]) -> Rehearsal:
-    stack = Stack(PROJECT)
+def _prepared(report: Report, wanted: Site, images: Images, way: str) -> Rehearsal:
+    stack = Stack(PROJECT, wanted.twin.stack)
     with report.step("payload and stack"):
-        stack.prepare()
-        wanted = load_site()
-        give_own_address(stack, wanted.plan)
-        payload = PROJECT / "stacks" / STACK / "payload"
-        if KUBERNETES in arguments:
+        stack.prepare(wanted.twin)
+        payload = PROJECT / "stacks" / stack.name / "payload"
+        if way == KUBERNETES:
             write_payload(make_kubernetes_payload(wanted), payload)
             stack.configure(**ROOM_FOR_KUBERNETES)
         else:
             write_payload(make_payload(wanted), payload)
-        if "faults" in arguments:
+        if way == "faults":
             ignore_power_button(payload / "bootstrap.ign")
         digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
         with images.base_volume.open("rb") as volume:
@@ -95,14 +114,17 @@ def _prepared(report: Report, images: Images, arguments: Sequence[str]) -> Rehea
         stack.configure(payload=digests, bmc_ca=site.bmc_ca(), bootstrap=base, media=media, images=release)
         began = time.monotonic()
         stack.preview()
-        report.measure("preview of 3+2 servers, s", goal="under 3", seen=f"{time.monotonic() - began:.1f}")
-    plan = _plan(PROJECT)
-    return Rehearsal(Provisioner(plan, images), stack, plan, report)
+        what = f"preview of {len(wanted.plan.control_plane)}+{len(wanted.plan.compute)} servers, s"
+        report.measure(what, goal="under 3", seen=f"{time.monotonic() - began:.1f}")
+    plan = _plan(stack)
+    return Rehearsal(Provisioner(plan, wanted, images), stack, plan, report, wanted)
 
 
 def _whole(rehearsal: Rehearsal, *, keep: bool) -> None:
-    rehearsal.preflight()
-    rehearsal.refusals()
+    rehearsal.as_found()
+    if rehearsal.stack.name == STACK:  # these do not depend on the cluster
+        rehearsal.preflight()
+        rehearsal.refusals()
     rehearsal.bootstrap()
     rehearsal.preview()
     rehearsal.refusal()
@@ -120,15 +142,16 @@ def _faults(rehearsal: Rehearsal, *, keep: bool) -> None:
         rehearsal.stack.run("destroy", "--yes", "--skip-preview")
 
 
-def _plan(project: Path) -> ClusterPlan:
+def _plan(stack: Stack) -> ClusterPlan:
     """Load the plan as the program does, from the same two files."""
-    options = read_stack_file(project / "stacks" / f"Pulumi.{STACK}.yaml")
-    return load_plan(project / "stacks" / STACK / "install-config.yaml", options, keyfiles_of)
+    stacks = stack.project / "stacks"
+    options = read_stack_file(stacks / f"Pulumi.{stack.name}.yaml")
+    return load_plan(stacks / stack.name / "install-config.yaml", options, keyfiles_of)
 
 
-def _consoles(text: str) -> None:
+def _consoles(wanted: Site, text: str) -> None:
     """Print the last console lines of the machines that an error names last: the reason is at its end."""
-    names = [name for name in load_site().names if name in text]
+    names = [name for name in wanted.names if name in text]
     for name in sorted(names, key=text.rfind)[-2:]:
         say(f"\nthe last {CONSOLE_LINES} console lines of {name}:")
         for line in site.console_tail(name, CONSOLE_LINES):
@@ -136,4 +159,4 @@ def _consoles(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -113,7 +113,7 @@ class Faults:
             there = self._bootstrap in self.provisioner.domains()
             self.report.prove("bootstrap VM exists", wanted=False, seen=there)
             self.proofs.control_plane_holds_the_vip()
-            self.proofs.compute_holds_the_ingress_vip()
+            self.proofs.ingress_vip_is_held()
             self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
             self.report.prove("second up", wanted="no changes", seen="no changes")
 

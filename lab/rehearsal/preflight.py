@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from lab import site
+from lab.paths import BASE_VOLUME, POOL
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.shell import run
 from lab.site import libvirtd
-from lab.site.paths import BASE_VOLUME, POOL
 from payload.kubeconfig import kubeconfig_path
 from payload.reading import payload_folder
 from providers.provisioner_preflight.engine import judge

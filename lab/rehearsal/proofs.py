@@ -20,7 +20,6 @@ from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.report import Report
 from lab.rehearsal.segment import answering_macs, status
 from lab.rehearsal.writer import Store
-from lab.site.network import provisioner_address
 
 OK = 200
 API_PORT, ETCD_PORT = 6443, 2379
@@ -96,10 +95,10 @@ class Proofs:
         node = self.plan.control_plane[0]
         self._names(str(node.address), node.name)
 
-    def compute_holds_the_ingress_vip(self) -> None:
-        """Prove production: one compute node answers the Ingress VIP, with a router behind it."""
-        vip = str(self.plan.ingress.address)
-        self._holder("Ingress VIP is answered by one compute node", vip, _macs(self.plan.compute))
+    def ingress_vip_is_held(self) -> None:
+        """Prove production: one node of the role that has Ingress answers its VIP, with a router behind it."""
+        vip, role = str(self.plan.ingress.address), self.plan.ingress_role
+        self._holder(f"Ingress VIP is answered by one {role} node", vip, _macs(self.plan.of(role)))
         self.report.prove("router behind the Ingress VIP", wanted=OK, seen=self._router_status())
 
     def bootstrap_left_etcd(self) -> None:
@@ -119,10 +118,9 @@ class Proofs:
         seen = self._settle(fetched, lambda found: found == wanted, 10)
         self.report.prove(f"fetched {path} through the API VIP", wanted=sorted(wanted), seen=sorted(seen))
 
-    def the_sites_dns_lacks_api_int(self) -> None:
+    def the_sites_dns_lacks_api_int(self, dns_server: str) -> None:
         """Prove that the site's DNS serves this cluster, but not the name by which servers fetched their config."""
-        site = str(provisioner_address(self.plan).ip)
-        seen = [name for name in ("api", "api-int") if _resolve(site, f"{name}.{self.plan.domain}")]
+        seen = [name for name in ("api", "api-int") if _resolve(dns_server, f"{name}.{self.plan.domain}")]
         self.report.prove("names of the API in the site's DNS", wanted=["api"], seen=seen)
 
     def still_answers(self) -> None:

@@ -4,21 +4,21 @@ import base64
 import ctypes
 import json
 import os
-import ssl
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from cluster.plan import ClusterPlan, Server
-from cluster.values.bmc_url import parse_bmc_url
+from cluster.plan import ClusterPlan, Intent, Server
 from lab import site
 from lab.images import Images
+from lab.inventory import Site
+from lab.paths import NAMESPACE, POOL_NAME
 from lab.rehearsal.report import say
-from lab.site import libvirtd
+from lab.site import bmc, libvirtd
 from lab.site.console import console_log
-from lab.site.paths import NAMESPACE, POOL_NAME
+from lab.twin import PASSWORD, USERNAME
 
 CLONE_NEWNET = 0x40000000
 Settings = tuple[str, str | None]
@@ -45,8 +45,8 @@ def _enter(namespace: IO[str]) -> None:
 class Provisioner:
     """The machine from which the servers are installed: consoles, BMCs, libvirt."""
 
-    def __init__(self, plan: ClusterPlan, images: Images) -> None:
-        self._plan, self._images = plan, images
+    def __init__(self, plan: ClusterPlan, wanted: Site, images: Images) -> None:
+        self._plan, self._site, self._images = plan, wanted, images
 
     def console(self, machine: str) -> list[str]:
         """Return all console lines of a machine."""
@@ -98,28 +98,25 @@ class Provisioner:
 
     def start_services(self) -> None:
         """Start what `stop_provisioner_services` stopped."""
-        site.up(self._images, say)
+        site.up(self._site, self._images, say)
 
     def _settings(self, server: Server) -> Settings:
         system, media = self._get(server), self._get(server, "/VirtualMedia/Cd")
         return system["Boot"]["BootSourceOverrideTarget"], media["Image"] or None
 
-    @staticmethod
-    def _get(server: Server, below: str = "") -> dict[str, Any]:
-        login = f"{server.bmc.username}:{server.bmc.password.get_secret_value()}"
-        headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
-        url = parse_bmc_url(server.bmc.address)
-        request = urllib.request.Request(f"{url.base}{url.system_id}{below}", headers=headers)  # noqa: S310
-        context = ssl.create_default_context(cadata=site.bmc_ca())
-        with urllib.request.urlopen(request, timeout=30, context=context) as answer:  # noqa: S310
+    def _get(self, server: Server, below: str = "") -> dict[str, Any]:
+        login = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
+        url = f"{bmc.EMULATOR}/redfish/v1/Systems/{self._site.uuids[server.name]}{below}"
+        request = urllib.request.Request(url, headers={"Authorization": f"Basic {login}"})  # noqa: S310
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
             return dict(json.load(answer))
 
 
-def keep_note() -> str:
+def keep_note(plan: Intent) -> str:
     """Return how to inspect and stop a cluster that was left running."""
     run = f"{os.path.relpath(Path('.venv/bin/python'))} -m lab"
     return (
         f"The cluster is up. Inspect it:  {run} status\n"
-        f"                                {run} exec -- curl -k https://api.okd.lab.test:6443/readyz\n"
+        f"                                {run} exec -- curl -k https://api.{plan.domain}:6443/readyz\n"
         f"Stop it:                        {run} down"
     )

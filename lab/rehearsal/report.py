@@ -1,15 +1,18 @@
-"""Output of a rehearsal: headlines with times, the closing table of proofs, and files in `report/`."""
+"""Output of a rehearsal: headlines with times, the closing table of proofs, and the files in `report/<stack>/`."""
 
+import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from lab.templates import render
 from testing.checkout import ROOT
 
 FOLDER = ROOT / "report"
+PAGE = "rehearsal/report.html.j2"
 
 
 class RehearsalError(Exception):
@@ -34,7 +37,14 @@ class Proof:
 class Report:
     """Collects the proofs, and prints each."""
 
+    stack: str
+    differences: Sequence[str] = ()
+    """What the twin cannot stand in for, so no proof says anything about it."""
     folder: Path = FOLDER
+    chart: str = ""
+    """The handoff, as SVG."""
+    servers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Seconds of each step of an installation, by server."""
     proofs: list[Proof] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
@@ -73,14 +83,24 @@ class Report:
         self.proofs.append(Proof(name, f"goal: {goal}", str(seen), holds=True))
         say(f"    measured: {name}: {seen}")
 
-    def keep(self, name: str, text: str) -> None:
-        """Write a file to the report folder, in place of that of an earlier run."""
-        self.folder.mkdir(exist_ok=True)
-        (self.folder / name).write_text(text)
-        say(f"    kept: {self.folder.name}/{name}")
+    def close(self, *, failed: str = "") -> None:
+        """Print the tables of proofs and of seconds, and write the same as `index.html` and `index.json`."""
+        self._print()
+        folder = self.folder / self.stack
+        folder.mkdir(parents=True, exist_ok=True)
+        found = {
+            "stack": self.stack,
+            "failed": failed,
+            "not_proven": list(self.differences),
+            "seconds": {title: round(seconds, 1) for title, seconds in self.seconds.items()},
+            "servers": {name: dict(steps) for name, steps in self.servers.items()},
+            "proofs": [asdict(proof) for proof in self.proofs],
+        }
+        (folder / "index.json").write_text(json.dumps(found, indent=2) + "\n")
+        (folder / "index.html").write_text(render(PAGE, chart=self.chart, **found))
+        say(f"\nreport: {self.folder.name}/{self.stack}/index.html")
 
-    def close(self) -> None:
-        """Print the tables of proofs and of seconds."""
+    def _print(self) -> None:
         width = max((len(proof.name) for proof in self.proofs), default=0)
         say(f"\n{'proof':{width}}  measured (wanted)")
         for proof in self.proofs:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lab import site
-from lab.inventory import STACK
 from lab.rehearsal.report import RehearsalError, say
+from lab.twin import Twin
 from testing.checkout import copy_program
 from testing.processes import kill
 
@@ -29,21 +29,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Stack:
-    """The stack `rehearsal` in a copy of the project, so that its config does not change the checkout."""
+    """A stack in a copy of the project, so that its config does not change the checkout."""
 
     project: Path
+    name: str
 
-    def prepare(self) -> None:
-        """Copy the program, and create an empty stack."""
+    def prepare(self, twin: Twin) -> None:
+        """Copy the program, and create an empty stack with the files of its twin."""
         shutil.rmtree(self.project.parent, ignore_errors=True)
         copy_program(self.project)
+        twin.write(self.project / "stacks")
         for name in ("state", "home"):
             (self.project.parent / name).mkdir()
-        self.run("stack", "init", STACK, quiet=True)
+        self.run("stack", "init", self.name, quiet=True)
 
     def copy(self) -> "Stack":
         """Return a stack with the same program, config and state, in a folder below this one's."""
-        own, other = self.project.parent, Stack(self.project.parent / "copy" / self.project.name)
+        own, other = self.project.parent, Stack(self.project.parent / "copy" / self.project.name, self.name)
         for name in (self.project.name, "state", "home"):
             shutil.copytree(own / name, other.project.parent / name, symlinks=True)
         return other
@@ -104,6 +106,12 @@ class Stack:
         state = json.loads(self.run("stack", "export", quiet=True))
         return len(state["deployment"].get("resources") or [])
 
+    def installation_steps(self) -> dict[str, dict[str, float]]:
+        """Return the seconds of each step of the installations, by server."""
+        resources = json.loads(self.run("stack", "export", quiet=True))["deployment"]["resources"]
+        outputs = (each["outputs"] for each in resources if each["type"].endswith("HostProvisioning"))
+        return {server: seconds for found in outputs for server, seconds in found["steps"].items()}
+
     def state_text(self) -> str:
         """Return the text of all state files."""
         return "".join(
@@ -114,8 +122,8 @@ class Stack:
         return {
             "PULUMI_BACKEND_URL": f"file://{self.project.parent / 'state'}",
             "PULUMI_HOME": str(self.project.parent / "home"),
-            "PULUMI_STACK": STACK,
-            "PULUMI_CONFIG_PASSPHRASE": STACK,
+            "PULUMI_STACK": self.name,
+            "PULUMI_CONFIG_PASSPHRASE": self.name,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",

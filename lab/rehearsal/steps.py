@@ -8,7 +8,8 @@ from assets.render import render
 from cli import chart
 from cluster.plan import ClusterPlan
 from lab import site
-from lab.inventory import STACK, STATIC
+from lab.inventory import STACK, Site
+from lab.paths import DNS
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
@@ -17,17 +18,17 @@ from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.writer import Writer
-from lab.site.paths import DNS
 from payload.reading import payload_ca
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
 # Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
-EXPECTED_PREVIEW = (
-    "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
-    "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff"
-)
+EXPECTED_PREVIEW = {
+    STACK: "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
+    "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
+}
+"""By stack: what becomes of its resources in phase production."""
 ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
 
 
@@ -39,6 +40,7 @@ class Rehearsal:
     stack: Stack
     plan: ClusterPlan
     report: Report
+    wanted: Site
     found: dict[str, Settings] = field(default_factory=dict)
     volumes: set[str] = field(default_factory=set)
     writer: Writer | None = None
@@ -48,7 +50,7 @@ class Rehearsal:
     @property
     def payload(self) -> Path:
         """The payload folder of the copied project."""
-        return self.stack.project / "stacks" / "rehearsal" / "payload"
+        return self.stack.project / "stacks" / self.stack.name / "payload"
 
     @property
     def proofs(self) -> Proofs:
@@ -66,14 +68,17 @@ class Rehearsal:
         """Prove that the preflight refuses each fault of a provisioner."""
         with self.report.step("the preflight refuses each fault"):
             refuse_each_fault(
-                ProvisionerPreflightSpec.of(self.plan, STACK, render(self.plan).paths),
+                ProvisionerPreflightSpec.of(self.plan, self.stack.name, render(self.plan).paths),
                 self.stack.project,
                 self.report,
             )
 
+    def as_found(self) -> None:
+        """Note what `destroy` must leave as it is now."""
+        self.found, self.volumes = self.provisioner.bmc_settings(), self.provisioner.volumes()
+
     def refusals(self) -> None:
         """Prove that each mistake is refused before any machine runs."""
-        self.found, self.volumes = self.provisioner.bmc_settings(), self.provisioner.volumes()
         with self.report.step("each mistake is refused"):
             refuse_all(self.stack, self.report)
             running = ", ".join(sorted(self.provisioner.running())) or "none"
@@ -97,7 +102,7 @@ class Rehearsal:
                 self.proofs.bootstrap_holds_the_vip()
                 self.proofs.control_plane_joined()
             self.proofs.first_boots("/config/master", nodes, self._config_servers_console)
-            self.proofs.the_sites_dns_lacks_api_int()
+            self.proofs.the_sites_dns_lacks_api_int(str(self.wanted.provisioner.ip))
             if not self.operator:
                 self.writer.start()
 
@@ -110,8 +115,9 @@ class Rehearsal:
             seconds = time.monotonic() - began
         for name, operation in sorted(changes.items(), key=lambda item: item[1]):
             say(f"    {operation:7} {name}")
-        self.report.prove("preview shows", wanted=EXPECTED_PREVIEW, seen=_tally(changes))
-        self.report.measure("preview beside four running VMs, s", goal="under 3", seen=f"{seconds:.1f}")
+        if expected := EXPECTED_PREVIEW.get(self.stack.name):
+            self.report.prove("preview shows", wanted=expected, seen=_tally(changes))
+        self.report.measure("preview beside running VMs, s", goal="under 3", seen=f"{seconds:.1f}")
 
     def refusal(self) -> None:
         """Prove that the gate refuses a control plane that is not ready, and leaves VIP and VM untouched."""
@@ -136,29 +142,37 @@ class Rehearsal:
 
     def production(self) -> None:
         """Run and prove phase production: the handoff, compute, the Ingress VIP."""
-        self.report.measure("memory of four VMs, MiB", goal="under 4096", seen=self.provisioner.memory_mib())
+        self.report.measure(
+            "memory of the VMs of phase bootstrap, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
+        )
         with self.report.step("pulumi up, phase production"):
             self.stack.run("up", "--yes", "--skip-preview")
         with self.report.step("proofs of phase production"):
             self._handoff()
             self.proofs.control_plane_holds_the_vip()
-            self.proofs.compute_holds_the_ingress_vip()
+            self.proofs.ingress_vip_is_held()
             self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
-            self._own_address()
+            self._own_addresses()
             self.proofs.bootstrap_left_etcd()
             self._written()
             if self.operator:
                 self._stayed_ready(self.operator)
             self._no_trace()
-        self.report.measure("memory of five VMs, MiB", goal="under 4096", seen=self.provisioner.memory_mib())
+            self.report.servers = self.stack.installation_steps()
+        self.report.measure(
+            "memory of the VMs of production, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
+        )
 
-    def _own_address(self) -> None:
-        """Prove that the server without a DHCP reservation has the address of its `networkConfig`."""
-        server = next(server for server in self.plan.compute if server.name == STATIC)
-        shown = any(f"has {server.address}/" in line for line in self.provisioner.console(STATIC))
-        self.report.prove(f"address of {STATIC} by its networkConfig", wanted=True, seen=shown, machine=STATIC)
-        leased = server.boot_mac in (DNS / "leases").read_text()
-        self.report.prove(f"lease of DHCP for {STATIC}", wanted=False, seen=leased)
+    def _own_addresses(self) -> None:
+        """Prove that each server without a DHCP reservation has the address of its `networkConfig`."""
+        leases = (DNS / "leases").read_text()
+        for server in self.plan.servers:
+            if server.name not in self.wanted.statics:
+                continue
+            name, lines = server.name, self.provisioner.console(server.name)
+            shown = any(f"has {server.address}/" in line for line in lines)
+            self.report.prove(f"address of {name} by its networkConfig", wanted=True, seen=shown, machine=name)
+            self.report.prove(f"lease of DHCP for {name}", wanted=False, seen=server.boot_mac in leases)
 
     def nothing_changes(self) -> None:
         """Prove that a second `up`, a refresh, and one more byte in each role's files touch no server."""
@@ -219,7 +233,7 @@ class Rehearsal:
         handoff = self.stack.outputs()["handoff"]
         for line in chart.text(handoff).splitlines():
             say(f"    {line}")
-        self.report.keep("handoff.svg", chart.svg(handoff))
+        self.report.chart = chart.svg(handoff)
         clients = handoff["clients"]
         tried, failed = int(clients["connects_tried"]), int(clients["connects_failed"])
         self.report.prove(f"TCP connects failed, of {tried}", wanted=0, seen=failed)

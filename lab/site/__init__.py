@@ -1,4 +1,4 @@
-"""Start and stop the rehearsal's site: network, libvirt, BMCs and five powered-off servers."""
+"""Start and stop the site of a twin: network, libvirt, BMCs and powered-off servers."""
 
 import fcntl
 import os
@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Protocol
 
 from boot_media.base_image import base_path
-from lab.inventory import Site, load_site
+from lab.inventory import Site
+from lab.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT, STACK_UP
 from lab.shell import LabError, run
 from lab.site import bmc, libvirtd, network
 from lab.site.console import console_tail
-from lab.site.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT
 
 __all__ = [
     "SiteStatus",
     "bmc_ca",
     "bmc_writes",
-    "bmc_writes_by_host",
     "console_tail",
     "down",
     "exec_command",
@@ -31,7 +30,7 @@ __all__ = [
 ]
 
 Report = Callable[[str], None]
-_DAEMONS = (bmc.daemon, libvirtd.daemon, network.dnsmasq)  # in the order in which to stop them
+_DAEMONS = (bmc.front, bmc.daemon, libvirtd.daemon, network.dnsmasq)  # in the order in which to stop them
 
 
 class SiteImages(Protocol):
@@ -66,15 +65,16 @@ class SiteStatus:
         return self.namespace and all(self.daemons.values())
 
 
-def up(images: SiteImages, report: Report) -> None:
-    """Start all missing parts of the site; safe to repeat, also after a crash.
+def up(site: Site, images: SiteImages, report: Report) -> None:
+    """Start all missing parts of a site; safe to repeat, also after a crash. Another site must be down first.
 
     Raises:
         LabError: A part did not start; the others remain, for inspection or for `down`.
     """
-    start = time.monotonic()
-    site = load_site()
+    start, stack = time.monotonic(), site.twin.stack
     with _locked():
+        if network.namespace_exists() and (other := _stack_up()) != stack:
+            raise LabError(f"the lab has the twin of {other}. Fix: run `python -m lab down` first")
         if not network.namespace_exists():
             # On the first run, or after a reboot: the folders belong to servers that no longer exist.
             _stop_daemons()
@@ -82,14 +82,16 @@ def up(images: SiteImages, report: Report) -> None:
             shutil.rmtree(LOG, ignore_errors=True)
         for folder in (POOL, BMC_POOL, DISKS, CONSOLE, DNS, PID, LOG):
             folder.mkdir(parents=True, exist_ok=True)
+        STACK_UP.write_text(stack)
         _offer_iso(images)
         network.ensure_network(site)
-        network.ensure_dnsmasq(site.plan)
+        network.ensure_dnsmasq(site)
         started = libvirtd.ensure_libvirtd()
         libvirtd.ensure_base_volume(images.base_volume)
         libvirtd.ensure_servers(site)
-        bmc.ensure_bmc(site, restart=started)
-    report(f"lab: {len(site.uuids)} servers at {_bmc_url(site)}, {time.monotonic() - start:.1f} s spent")
+        bmc.ensure_bmcs(site, restart=started)
+    bmcs, spent = len(bmc.listeners(site)), time.monotonic() - start
+    report(f"lab: {len(site.uuids)} servers, {bmcs} listening BMC{'s' * (bmcs > 1)}, {spent:.1f} s spent")
 
 
 def down(report: Report) -> None:
@@ -125,6 +127,7 @@ def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 def stop_provisioner_services() -> None:
     """Stop the BMC emulator and libvirtd, as if the provisioner were off; machines keep running. `up` starts both."""
     with _locked():
+        bmc.front.stop()
         bmc.daemon.stop()
         libvirtd.daemon.stop()
 
@@ -134,19 +137,16 @@ def bmc_writes() -> int:
     return bmc.writes().total()
 
 
-def bmc_writes_by_host() -> dict[str, int]:
-    """Return the number of changing requests by server."""
-    writes = bmc.writes()
-    return {name: writes[uuid] for name, uuid in load_site().uuids.items()}
-
-
 def bmc_ca() -> str:
-    """Return the PEM of the CA that signed the BMC's certificate, for the stack's config."""
+    """Return the PEM of the CA that signed the BMCs' certificate, for the stack's config."""
     return bmc.CA.read_text()
 
 
-def _bmc_url(site: Site) -> str:
-    return f"https://{site.bmc.address}:{site.bmc.port}"
+def _stack_up() -> str:
+    try:
+        return STACK_UP.read_text()
+    except FileNotFoundError:
+        return "another stack"
 
 
 def _offer_iso(images: SiteImages) -> None:

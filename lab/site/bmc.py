@@ -1,20 +1,24 @@
-"""The BMC of all servers: sushy-emulator behind TLS and a password, on the network `provisioning`."""
+"""The BMCs of all servers: haproxy at their addresses, with TLS, before one sushy-emulator with a password."""
 
 import contextlib
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import bcrypt
 
-from lab.inventory import BmcListener, Site
+from cluster.values.address import Address
+from lab.inventory import Bmc, Site
+from lab.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.shell import LabError, run
 from lab.site.network import is_listening
-from lab.site.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.site.processes import Daemon, wait_until
 from lab.templates import render
+from lab.twin import PASSWORD, USERNAME
 from testing.certificates import Authority
 
 CA = BMC / "ca.crt"
@@ -26,27 +30,47 @@ _REQUEST = re.compile(r'"(?P<method>[A-Z]+) (?P<path>/\S*) HTTP/')
 _SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/?]+)")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
+_PORT = 8000  # of the emulator, on the loopback of the namespace
+
+EMULATOR = f"http://127.0.0.1:{_PORT}"
+"""The URL behind all BMCs, inside the site."""
+
 daemon = Daemon("sushy-emulator")
+front = Daemon("bmc")
 
 
-def ensure_bmc(site: Site, *, restart: bool) -> None:
-    """Run the emulator; `restart` it after libvirtd, as it never reconnects (only 500s, sushy-tools 2.2.0)."""
+@dataclass(frozen=True)
+class Listener:
+    """One address and port, with the BMCs there: a chassis may have one for several servers."""
+
+    address: Address
+    port: int
+    tls: bool
+    servers: tuple[tuple[str, Bmc], ...]
+
+
+def ensure_bmcs(site: Site, *, restart: bool) -> None:
+    """Run emulator and haproxy; `restart` after libvirtd, as the emulator never reconnects (sushy-tools 2.2.0)."""
     config, wanted = BMC / "sushy-emulator.conf", _config(site)
-    unchanged = config.exists() and config.read_text() == wanted and _credentials_fit(site.bmc)
-    if daemon.pid and unchanged and not restart:
+    unchanged = config.exists() and config.read_text() == wanted
+    if daemon.pid and front.pid and unchanged and not restart:
         return
+    front.stop()
     daemon.stop()
-    _ensure_certificates(site.bmc)
-    if not _credentials_fit(site.bmc):
-        _write_credentials(site.bmc)
+    _ensure_certificates(site)
+    _write_credentials()
     config.write_text(wanted)
     # Not below the pool: libvirt would treat the folders of downloads there as volumes.
     downloads = BMC / "tmp"
     downloads.mkdir(exist_ok=True)
     program = Path(sys.executable).parent / "sushy-emulator"
     daemon.start(program, "--config", config, env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
-    daemon.await_ready(lambda: is_listening("tcp", site.bmc.address, site.bmc.port), _DEADLINE_S)
-    wait_until(lambda: _shows_servers(site), f"all {len(site.uuids)} servers at the BMC", _DEADLINE_S)
+    daemon.await_ready(lambda: is_listening("tcp", IPv4Address("127.0.0.1"), _PORT), _DEADLINE_S)
+    _write_private(BMC / "bmc.cfg", _front(site))
+    front.start("haproxy", "-db", "-f", BMC / "bmc.cfg")
+    bmcs = site.bmcs.values()
+    front.await_ready(lambda: all(is_listening("tcp", bmc.address, bmc.port) for bmc in bmcs), _DEADLINE_S)
+    wait_until(lambda: _show_servers(site), f"all {len(site.uuids)} servers at their BMCs", _DEADLINE_S)
 
 
 def writes() -> Counter[str]:
@@ -70,34 +94,37 @@ def count_writes(lines: Iterable[str]) -> Counter[str]:
     return found
 
 
+def listeners(site: Site) -> list[Listener]:
+    """Return the addresses and ports of the BMCs, in the order of the servers."""
+    found = defaultdict[tuple[Address, int, bool], list[tuple[str, Bmc]]](list)
+    for server, bmc in site.bmcs.items():
+        found[bmc.address, bmc.port, bmc.tls].append((server, bmc))
+    return [Listener(*place, tuple(servers)) for place, servers in found.items()]
+
+
 def _config(site: Site) -> str:
-    values = {"bmc": BMC, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
+    values = {"bmc": BMC, "port": _PORT, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
     return render("site/files/sushy-emulator.conf.j2", site=site, **values)
 
 
-def _ensure_certificates(listener: BmcListener) -> None:
+def _front(site: Site) -> str:
+    values = {"listeners": listeners(site), "uuids": site.uuids, "port": _PORT, "certificate": BMC / "server.pem"}
+    return render("site/files/bmc.cfg.j2", username=USERNAME, password=PASSWORD, **values)
+
+
+def _ensure_certificates(site: Site) -> None:
     if CA.exists():
         return
     authority = Authority.create("lab-bmc-ca")
-    server = authority.issue([str(listener.address)], [listener.address])
-    _write_private(BMC / "server.key", server.key)
-    (BMC / "server.crt").write_text(server.certificate)
-    CA.write_text(authority.pem)  # last: its presence means that the others exist
+    bmcs = site.bmcs.values()
+    server = authority.issue(sorted({bmc.name for bmc in bmcs}), sorted({bmc.address for bmc in bmcs}, key=str))
+    _write_private(BMC / "server.pem", server.certificate + server.key)
+    CA.write_text(authority.pem)  # last: its presence means that the other exists
 
 
-def _write_credentials(listener: BmcListener) -> None:
-    password = listener.password.get_secret_value().encode()
-    digest = bcrypt.hashpw(password, bcrypt.gensalt(_BCRYPT_COST)).decode()
-    _write_private(BMC / "htpasswd", f"{listener.username}:{digest}\n")
-
-
-def _credentials_fit(listener: BmcListener) -> bool:
-    password = listener.password.get_secret_value().encode()
-    try:
-        username, _, digest = (BMC / "htpasswd").read_text().strip().partition(":")
-        return username == listener.username and bcrypt.checkpw(password, digest.encode())
-    except (OSError, ValueError):
-        return False
+def _write_credentials() -> None:
+    digest = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(_BCRYPT_COST)).decode()
+    _write_private(BMC / "htpasswd", f"{USERNAME}:{digest}\n")
 
 
 def _write_private(path: Path, text: str) -> None:
@@ -105,16 +132,14 @@ def _write_private(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def _shows_servers(site: Site) -> bool:
-    listener = site.bmc
-    login = f"{listener.username}:{listener.password.get_secret_value()}"
-    url = f"https://{listener.address}:{listener.port}/redfish/v1/Systems"
+def _show_servers(site: Site) -> bool:
+    """Whether each server's system answers at the address of its BMC."""
+    systems = {f"{server.bmc.url.base}/redfish/v1/Systems/{site.uuids[server.name]}" for server in site.plan.servers}
     # By standard input: every user can read a password among the arguments.
-    config = f'url = "{url}"\nuser = "{login}"\ncacert = "{CA}"\n'
+    urls = "".join(f'url = "{url}"\noutput = "/dev/null"\n' for url in sorted(systems))
+    config = f'user = "{USERNAME}:{PASSWORD}"\ncacert = "{CA}"\n{urls}'
     try:
-        body = run(
-            "ip", "netns", "exec", NAMESPACE, "curl", "-sS", "--fail", "--max-time", "5", "-K", "-", stdin=config
-        )
+        run("ip", "netns", "exec", NAMESPACE, "curl", "-sS", "--fail", "--max-time", "5", "-K", "-", stdin=config)
     except LabError:
         return False
-    return all(f"/redfish/v1/Systems/{uuid}" in body for uuid in site.uuids.values())
+    return True

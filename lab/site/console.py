@@ -4,7 +4,7 @@ import re
 from collections import deque
 from pathlib import Path
 
-from lab.site.paths import CONSOLE, LIBVIRT
+from lab.paths import CONSOLE, LIBVIRT
 
 _MASKED = "[masked]"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])")

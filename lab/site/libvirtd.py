@@ -9,9 +9,9 @@ import libvirt
 
 from boot_media.tools import cache_dir
 from cluster.plan import Server
+from lab.disks import SCSI_SLOT, Disk, disks_of
 from lab.inventory import Site
-from lab.shell import LabError, run
-from lab.site.paths import (
+from lab.paths import (
     BASE_VOLUME,
     BMC_POOL,
     BMC_POOL_NAME,
@@ -23,12 +23,12 @@ from lab.site.paths import (
     POOL,
     POOL_NAME,
 )
+from lab.shell import LabError, run
 from lab.site.processes import Daemon
 from lab.templates import render
 
 _DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
 _SERVER_MEMORY_MIB = 1100  # coreos-installer packs a keyfile with xz -9, which needs 674 MiB
-_DISK_SIZE = "1536M"
 # libvirtd does not start without this user, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
 _QEMU_USER = {
     "passwd": "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n",
@@ -69,10 +69,9 @@ def ensure_servers(site: Site) -> None:
     with connection() as libvirtd:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
         for server in site.plan.servers:
-            disk = DISKS / f"{server.name}.qcow2"
-            if server.name not in known or not disk.exists():
-                run("qemu-img", "create", "-q", "-f", "qcow2", disk, _DISK_SIZE)
-                libvirtd.defineXML(_server_xml(server, site.uuids[server.name], disk))
+            if server.name not in known:
+                disks = _made(server)
+                libvirtd.defineXML(_server_xml(server, site.uuids[server.name], disks, site.plan.bootstrap.bridge))
 
 
 def power_states() -> dict[str, str]:
@@ -135,6 +134,21 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
         pool.create()
 
 
-def _server_xml(server: Server, uuid: str, disk: Path) -> str:
-    values = {"server": server, "uuid": uuid, "disk": disk, "console": CONSOLE / f"{server.name}.log"}
-    return render("site/files/server.xml.j2", memory_mib=_SERVER_MEMORY_MIB, **values)
+def _made(server: Server) -> list[tuple[Disk, Path]]:
+    """Make a server's disks, empty; return them with their files, the one that the hints choose first.
+
+    The firmware boots from the first: as a real one, it is told which disk has the system.
+    """
+    hints = server.root_device_hints.model_dump(by_alias=True, exclude_defaults=True)
+    found = []
+    for number, disk in enumerate(sorted(disks_of(hints), key=lambda disk: not disk.wanted)):
+        file = DISKS / f"{server.name}-{number}.qcow2"
+        run("qemu-img", "create", "-q", "-f", "qcow2", file, f"{disk.gib}G")
+        found.append((disk, file))
+    return found
+
+
+def _server_xml(server: Server, uuid: str, disks: list[tuple[Disk, Path]], bridge: str) -> str:
+    values = {"server": server, "uuid": uuid, "disks": disks, "scsi_slot": SCSI_SLOT, "bridge": bridge}
+    console = CONSOLE / f"{server.name}.log"
+    return render("site/files/server.xml.j2", memory_mib=_SERVER_MEMORY_MIB, console=console, **values)

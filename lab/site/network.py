@@ -1,41 +1,38 @@
 """The site's network: an isolated namespace, two bridges, DHCP and DNS."""
 
 import contextlib
-from ipaddress import IPv4Address, IPv4Interface
+from collections.abc import Sequence
+from ipaddress import ip_interface
 
-from cluster.plan import Intent
-from lab.inventory import REGISTRY, STATIC, Site
+from cluster.values.address import Address
+from lab.inventory import Site
+from lab.paths import DNS, NAMESPACE, RESOLV_CONF
 from lab.shell import LabError, run
-from lab.site.paths import DNS, NAMESPACE, RESOLV_CONF
 from lab.site.processes import Daemon, ancestors, end_process
 from lab.templates import render
+from lab.twin import REGISTRY
 
+BMC_BRIDGE = "bmc"
 _DNS_DEADLINE_S = 10.0
 _ROUNDS = 3
 
 dnsmasq = Daemon("dnsmasq")
 
 
-def provisioner_address(plan: Intent) -> IPv4Interface:
-    """Return the provisioner's address on the machine network: the first one."""
-    network = plan.machine_networks[0]
-    return IPv4Interface(f"{network[1]}/{network.prefixlen}")
-
-
 def ensure_network(site: Site) -> None:
-    """Make the namespace, the bridges `baremetal` and `provisioning`, and the namespace's resolv.conf."""
+    """Make the namespace, its bridges with the provisioner's addresses, and the namespace's resolv.conf."""
     if not namespace_exists():
         # The remains of a namespace whose mount is gone would prevent a new one.
         with contextlib.suppress(LabError):
             run("ip", "netns", "delete", NAMESPACE)
         run("ip", "netns", "add", NAMESPACE)
     _ip("link", "set", "lo", "up")
-    _ensure_bridge("baremetal", provisioner_address(site.plan))
-    _ensure_bridge("provisioning", IPv4Interface(f"{site.bmc.address}/24"))
+    _ensure_bridge(site.plan.bootstrap.bridge, [str(site.provisioner), *map(str, site.services)])
+    media = site.twin.options["media"]["address"]
+    bmcs = {str(bmc.address) for bmc in site.bmcs.values()}
+    _ensure_bridge(BMC_BRIDGE, sorted({media, *bmcs} - {str(site.provisioner.ip)}))
     RESOLV_CONF.parent.mkdir(parents=True, exist_ok=True)
-    RESOLV_CONF.write_text(
-        f"# The rehearsal's namespace: the site's DNS.\nnameserver {provisioner_address(site.plan).ip}\n"
-    )
+    RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\nnameserver {site.provisioner.ip}\n")
 
 
 def namespace_exists() -> bool:
@@ -62,9 +59,9 @@ def remove_network() -> None:
         RESOLV_CONF.parent.rmdir()
 
 
-def ensure_dnsmasq(plan: Intent) -> None:
+def ensure_dnsmasq(site: Site) -> None:
     """Run DHCP and DNS as the installer's documentation requires; restart them if the plan changed."""
-    config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(plan)
+    config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(site)
     unchanged = config.exists() and config.read_text() == wanted
     if dnsmasq.pid and unchanged:
         return
@@ -72,30 +69,32 @@ def ensure_dnsmasq(plan: Intent) -> None:
     config.write_text(wanted)
     run("dnsmasq", "--test", f"--conf-file={config}")
     dnsmasq.start("dnsmasq", "--keep-in-foreground", "--log-facility=-", f"--conf-file={config}")
-    address = provisioner_address(plan).ip
-    dnsmasq.await_ready(lambda: is_listening("udp", address, 53), _DNS_DEADLINE_S)
+    dnsmasq.await_ready(lambda: is_listening("udp", site.provisioner.ip, 53), _DNS_DEADLINE_S)
 
 
-def is_listening(protocol: str, address: IPv4Address, port: int) -> bool:
+def is_listening(protocol: str, address: Address, port: int) -> bool:
     """Whether a socket of the namespace is bound to exactly this address and port."""
     sockets = run("ip", "netns", "exec", NAMESPACE, "ss", "-Hln", f"--{protocol}", "sport", "=", f":{port}")
     return f" {address}:{port} " in sockets
 
 
-def _dnsmasq_conf(plan: Intent) -> str:
-    own = provisioner_address(plan)
-    reserved = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
-    values = {"plan": plan, "reserved": reserved, "static": STATIC, "registry": REGISTRY, "state": DNS}
-    return render("site/files/dnsmasq.conf.j2", network=own.network, address=own.ip, **values)
+def _dnsmasq_conf(site: Site) -> str:
+    plan = site.plan
+    machines = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
+    bmcs = sorted({(bmc.name, bmc.address) for bmc in site.bmcs.values() if bmc.name != str(bmc.address)})
+    values = {"site": site, "plan": plan, "machines": machines, "bmcs": bmcs, "registry": REGISTRY, "state": DNS}
+    return render("site/files/dnsmasq.conf.j2", **values)
 
 
-def _ensure_bridge(name: str, address: IPv4Interface) -> None:
+def _ensure_bridge(name: str, addresses: Sequence[str]) -> None:
+    """Make a bridge with these addresses; one without a prefix length is alone in its network."""
     try:
         _ip("link", "show", name)
     except LabError:
         # Ports forward at once, and no querier is needed for VRRP's multicast.
         _ip("link", "add", name, "type", "bridge", "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0")
-    _ip("address", "replace", str(address), "dev", name)
+    for address in addresses:
+        _ip("address", "replace", str(ip_interface(address)), "dev", name)
     _ip("link", "set", name, "up")
 
 

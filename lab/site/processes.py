@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from lab.paths import FILES, LOG, NAMESPACE, PID
 from lab.shell import LabError
-from lab.site.paths import FILES, LOG, NAMESPACE, PID
 
 _POLL_S = 0.05
 _TERM_S = 10.0  # libvirtd and sushy-emulator end within 1 s of SIGTERM (2026-11)

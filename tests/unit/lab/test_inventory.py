@@ -1,18 +1,28 @@
 import uuid
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from lab.inventory import STACKS, load_site
+from lab.inventory import STACKS, Bmc, load_site
 from lab.shell import LabError
 
+Document = dict[str, Any]
 
-def copy_of_the_stack(folder: Path) -> Path:
-    (folder / "rehearsal").mkdir()
-    for name in ("rehearsal/install-config.yaml", "Pulumi.rehearsal.yaml"):
+
+def copy_of(stack: str, folder: Path) -> Path:
+    (folder / stack).mkdir()
+    for name in (f"{stack}/install-config.yaml", f"Pulumi.{stack}.yaml"):
         (folder / name).write_text((STACKS / name).read_text())
     return folder
+
+
+def changed(path: Path) -> Document:
+    """Return the document of a file; write it back with `path.write_text(yaml.safe_dump(...))`."""
+    document: Document = yaml.safe_load(path.read_text())
+    return document
 
 
 def test_the_site_is_read_from_the_rehearsals_stack() -> None:
@@ -28,8 +38,8 @@ def test_the_site_is_read_from_the_rehearsals_stack() -> None:
     ]
     control_plane = [server.name for server in site.plan.control_plane]
     assert control_plane == ["okd-master-0", "okd-master-1", "okd-master-2"]
-    assert (str(site.bmc.address), site.bmc.port, site.bmc.username) == ("172.22.0.1", 8443, "admin")
-    assert site.bmc.password.get_secret_value() == "rehearsal-only"
+    assert str(site.provisioner) == "192.168.111.1/24"
+    assert site.statics == frozenset()
     assert site.config.ssh_key.startswith("ssh-ed25519 AAAA")
 
 
@@ -40,88 +50,69 @@ def test_a_servers_uuid_follows_from_its_name() -> None:
     }
 
 
-def test_the_login_of_the_bmc_is_in_no_repr() -> None:
-    assert "rehearsal-only" not in repr(load_site())
+def test_each_bmc_listens_where_the_install_config_says() -> None:
+    bmcs = load_site("example").bmcs
+    assert bmcs["master-0"] == Bmc("198.51.100.21", ip_address("198.51.100.21"), 443, tls=True, system="1")
+    assert bmcs["worker-0"].system == "System.Embedded.1"
+    assert bmcs["worker-0"].pattern == r"System\.Embedded\.1"
 
 
-def test_a_server_without_an_address_is_one_line(tmp_path: Path) -> None:
-    stacks = copy_of_the_stack(tmp_path)
-    config = yaml.safe_load((stacks / "Pulumi.rehearsal.yaml").read_text())
-    del config["config"]["okd-baremetal:node_addresses"]["okd-worker-1"]
-    (stacks / "Pulumi.rehearsal.yaml").write_text(yaml.safe_dump(config))
-    with pytest.raises(LabError) as caught:
-        load_site(stacks)
-    assert str(caught.value) == (
-        f"{stacks}/Pulumi.rehearsal.yaml: node_addresses.okd-worker-1: no IPv4 address. "
-        "Fix: name the one that DHCP reserves for 52:54:00:11:10:19"
-    )
+def test_a_bmc_that_is_named_gets_an_address_of_the_lab(tmp_path: Path) -> None:
+    path = copy_of("example", tmp_path) / "example" / "install-config.yaml"
+    document = changed(path)
+    for index, name in enumerate(("bmc-a.example.com", "bmc-b.example.com", "bmc-a.example.com:8000")):
+        bmc = document["platform"]["baremetal"]["hosts"][index]["bmc"]
+        bmc["address"] = f"redfish-virtualmedia+http://{name}/redfish/v1/Systems/{index}"
+    path.write_text(yaml.safe_dump(document))
+    bmcs = load_site("example", tmp_path).bmcs
+    seen = [(str(bmc.address), bmc.port, bmc.tls) for bmc in list(bmcs.values())[:3]]
+    assert seen == [("172.22.1.1", 80, False), ("172.22.1.2", 80, False), ("172.22.1.1", 8000, False)]
+
+
+def test_the_provisioner_takes_the_media_address_if_it_is_on_the_machine_network(tmp_path: Path) -> None:
+    path = copy_of("example", tmp_path) / "Pulumi.example.yaml"
+    document = changed(path)
+    document["config"]["okd-baremetal:media"]["address"] = "192.0.2.77"
+    path.write_text(yaml.safe_dump(document))
+    assert str(load_site("example", tmp_path).provisioner) == "192.0.2.77/24"
+
+
+def test_the_provisioner_has_the_gateways_and_dns_servers_that_are_named(tmp_path: Path) -> None:
+    path = copy_of("compact", tmp_path) / "compact" / "install-config.yaml"
+    path.write_text(path.read_text().replace("server: [10.20.0.53]", "server: [192.0.2.53, 10.20.0.2]"))
+    named = ("10.20.0.1", "10.20.0.53", "192.0.2.53")
+    assert load_site("compact", tmp_path).services == tuple(map(ip_address, named))
+
+
+def test_dhcp_leaves_machines_with_an_address_of_their_own_alone() -> None:
+    assert load_site("compact").statics == {"compact-bootstrap", "edge-c"}
 
 
 def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:
-    stacks = copy_of_the_stack(tmp_path)
+    stacks = copy_of("rehearsal", tmp_path)
     (stacks / "Pulumi.rehearsal.yaml").write_text("config: [")
     with pytest.raises(LabError, match=r"^\S+/Pulumi\.rehearsal\.yaml: not valid YAML at line 1") as caught:
-        load_site(stacks)
+        load_site("rehearsal", stacks)
     assert "\n" not in str(caught.value)
-
-
-def test_servers_behind_different_bmcs_are_refused(tmp_path: Path) -> None:
-    stacks = copy_of_the_stack(tmp_path)
-    path = stacks / "rehearsal" / "install-config.yaml"
-    path.write_text(path.read_text().replace("172.22.0.1:8443", "172.22.0.9:8443", 1))
-    with pytest.raises(LabError, match="the lab has one BMC"):
-        load_site(stacks)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        pytest.param(
-            "/redfish/v1/Systems/6058de92-e7e4-55e9-914d-943d53924e75",
-            "",
-            r"install-config\.yaml: okd-master-0: no system in bmc\.address\. Fix: end it with /redfish",
-            id="no-system",
-        ),
-        pytest.param(
-            "172.22.0.1:8443",
-            "bmc.lab.test:8443",
-            r"install-config\.yaml: okd-master-0: no IPv4 address in bmc\.address",
-            id="bmc-by-name",
-        ),
-        pytest.param(
-            "deviceName: /dev/vda",
-            "model: big",
-            r"install-config\.yaml: platform\.baremetal\.hosts\[0\]\.rootDeviceHints: model: only deviceName",
-            id="not-installed-yet",
-        ),
+        pytest.param("type: ethernet", "type: infiniband", r"edge-c\.networkConfig: infiniband: the lab's", id="nic"),
         pytest.param("baseDomain: lab.test", "", r"install-config\.yaml: baseDomain: missing", id="refused-file"),
         pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: not valid YAML at line", id="no-yaml"),
     ],
 )
 def test_a_stack_that_the_lab_does_not_support_is_one_line(tmp_path: Path, old: str, new: str, why: str) -> None:
-    stacks = copy_of_the_stack(tmp_path)
-    path = stacks / "rehearsal" / "install-config.yaml"
+    stacks = copy_of("compact", tmp_path)
+    path = stacks / "compact" / "install-config.yaml"
     path.write_text(path.read_text().replace(old, new, 1))
     with pytest.raises(LabError, match=why):
-        load_site(stacks)
-
-
-def test_a_spare_host_and_one_without_a_login_are_refused(tmp_path: Path) -> None:
-    stacks = copy_of_the_stack(tmp_path)
-    path = stacks / "rehearsal" / "install-config.yaml"
-    config = yaml.safe_load(path.read_text())
-    hosts = config["platform"]["baremetal"]["hosts"]
-    del hosts[0]["bmc"]["password"]
-    del hosts[4]["role"]
-    config["compute"][0]["replicas"] = 1
-    path.write_text(yaml.safe_dump(config))
-    with pytest.raises(LabError) as caught:
-        load_site(stacks)
-    assert f"{path}: okd-master-0: no BMC login in this file. Fix: write bmc.username" in str(caught.value)
-    assert f"{path}: okd-worker-1: no role; the lab needs one for each host. Fix: write one" in str(caught.value)
+        load_site("compact", stacks)
 
 
 def test_missing_install_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.rehearsal.yaml").write_text((STACKS / "Pulumi.rehearsal.yaml").read_text())
     with pytest.raises(LabError, match=r"install-config\.yaml: cannot be read: No such file or directory"):
-        load_site(tmp_path)
+        load_site("rehearsal", tmp_path)

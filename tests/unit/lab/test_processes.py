@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.paths import FILES
 from lab.shell import LabError
 from lab.site import processes
-from lab.site.paths import FILES
 from lab.site.processes import Daemon, ancestors, end_process, wait_until
 
 

@@ -1,17 +1,37 @@
-"""The files that the rehearsal keeps."""
+"""What a rehearsal prints and keeps."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from lab.rehearsal.report import Report
+from lab.rehearsal.report import RehearsalError, Report
 
 
-def test_a_kept_file_is_named_and_takes_the_place_of_an_earlier_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = Report(tmp_path / "report")
-    report.keep("handoff.svg", "<svg>an earlier and longer one</svg>\n")
-    report.keep("handoff.svg", "<svg/>\n")
-    assert (tmp_path / "report" / "handoff.svg").read_text() == "<svg/>\n"
-    assert capsys.readouterr().out.splitlines() == ["    kept: report/handoff.svg"] * 2
+def test_the_report_has_what_was_proven_and_what_was_not(tmp_path: Path) -> None:
+    report = Report("site", ("master-0: boots <otherwise>",), tmp_path)
+    report.chart, report.servers = "<svg/>", {"master-0": {"install": 61.3}}
+    with report.step("pulumi up"):
+        report.prove("second up", wanted="no changes", seen="no changes")
+    report.close()
+    seen = json.loads((tmp_path / "site" / "index.json").read_text())
+    assert seen["not_proven"] == ["master-0: boots <otherwise>"]
+    assert (seen["failed"], list(seen["seconds"]), seen["servers"]) == (
+        "",
+        ["pulumi up"],
+        {"master-0": {"install": 61.3}},
+    )
+    assert seen["proofs"] == [{"name": "second up", "wanted": "no changes", "seen": "no changes", "holds": True}]
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert "<svg/>" in page
+    assert "boots &lt;otherwise&gt;" in page
+    assert "<td>master-0</td><td>install 61</td>" in page
+
+
+def test_the_report_of_a_failure_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report("site", folder=tmp_path)
+    with pytest.raises(RehearsalError, match="VM runs: seen no, wanted yes"):
+        report.prove("VM runs", wanted="yes", seen="no")
+    report.close(failed="VM runs: seen no")
+    assert "Failed: VM runs: seen no" in (tmp_path / "site" / "index.html").read_text()
+    assert "VM runs  no (yes)   <-- NOT PROVEN" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.disks import disks_of
 from lab.inventory import Site, load_site
 from lab.site import bmc, libvirtd, network
 
@@ -14,8 +15,8 @@ def site() -> Site:
     return load_site()
 
 
-def test_every_machine_has_a_name_and_a_reservation_but_the_static_one(site: Site) -> None:
-    lines = network._dnsmasq_conf(site.plan).splitlines()
+def test_every_machine_has_a_name_and_a_reservation(site: Site) -> None:
+    lines = network._dnsmasq_conf(site).splitlines()
     assert [line for line in lines if line.startswith(("host-record=", "address="))] == [
         "host-record=registry.lab.test,192.168.111.1",
         "host-record=api.okd.lab.test,192.168.111.5",
@@ -33,13 +34,21 @@ def test_every_machine_has_a_name_and_a_reservation_but_the_static_one(site: Sit
         "dhcp-host=52:54:00:11:10:16,okd-master-1,192.168.111.22,infinite",
         "dhcp-host=52:54:00:11:10:17,okd-master-2,192.168.111.23,infinite",
         "dhcp-host=52:54:00:11:10:18,okd-worker-0,192.168.111.24,infinite",
-        "dhcp-host=52:54:00:11:10:19,ignore",
+        "dhcp-host=52:54:00:11:10:19,okd-worker-1,192.168.111.25,infinite",
     ]
     assert "dhcp-range=192.168.111.0,static,255.255.255.0,infinite" in lines
 
 
-def test_the_provisioner_has_the_first_address_of_the_machine_network(site: Site) -> None:
-    assert str(network.provisioner_address(site.plan)) == "192.168.111.1/24"
+def test_a_machine_with_an_address_of_its_own_gets_none_by_dhcp_and_a_named_bmc_is_found() -> None:
+    lines = network._dnsmasq_conf(load_site("compact")).splitlines()
+    assert [line for line in lines if line.startswith("dhcp-host=")] == [
+        "dhcp-host=52:54:00:0b:a5:69,ignore",
+        "dhcp-host=52:54:00:20:00:0a,edge-a,10.20.1.21,infinite",
+        "dhcp-host=52:54:00:20:00:0b,edge-b,10.20.1.22,infinite",
+        "dhcp-host=52:54:00:20:00:0c,ignore",
+    ]
+    assert "host-record=edge-a-bmc.lab.test,172.22.1.1" in lines
+    assert "interface=br-machines" in lines
 
 
 def test_the_bmc_lists_only_the_servers(site: Site) -> None:
@@ -53,13 +62,27 @@ def test_the_bmc_lists_only_the_servers(site: Site) -> None:
         "4f9dded0-6f17-5973-aabe-d17b75eb547c",
     ]
     listens = settings["SUSHY_EMULATOR_LISTEN_IP"], settings["SUSHY_EMULATOR_LISTEN_PORT"]
-    assert listens == ("172.22.0.1", 8443)
+    assert listens == ("127.0.0.1", 8000)
+
+
+def test_one_address_may_be_the_bmc_of_several_servers(site: Site) -> None:
+    (listener,) = bmc.listeners(site)
+    assert (str(listener.address), listener.port, len(listener.servers)) == ("172.22.0.1", 8443, 5)
+
+
+def test_a_bmc_calls_its_system_as_the_install_config_does() -> None:
+    rules = [line.strip() for line in bmc._front(load_site("example")).splitlines() if "Embedded" in line]
+    assert rules == [
+        r"http-request replace-path '^/redfish/v1/Systems/System\.Embedded\.1(/.*)?$' "
+        r"/redfish/v1/Systems/b997cf25-eb2b-5dcc-9b18-e1821e56d9d6\1"
+    ]
 
 
 @pytest.mark.parametrize("index", [0, 4])
 def test_a_domain_has_the_values_of_its_server(site: Site, index: int) -> None:
     server = site.plan.servers[index]
-    text = libvirtd._server_xml(server, site.uuids[server.name], Path("/disk"))
+    disks = [(disk, Path("/disk")) for disk in disks_of({"deviceName": "/dev/vda"})]
+    text = libvirtd._server_xml(server, site.uuids[server.name], disks, "baremetal")
     domain = ET.fromstring(text)  # noqa: S314  (our own)
     assert domain.findtext("name") == server.name
     assert domain.findtext("uuid") == site.uuids[server.name]

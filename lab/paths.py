@@ -12,10 +12,11 @@ DNS = ROOT / "dns"
 PID = ROOT / "pid"
 LOG = ROOT / "log"
 CONSOLE = LOG / "console"
+STACK_UP = ROOT / "stack"  # names the stack whose twin is up
 LOCK = Path("/run/okd-lab.lock")
 RESOLV_CONF = Path("/etc/netns") / NAMESPACE / "resolv.conf"
 
-FILES = Path(__file__).parent / "files"
+FILES = Path(__file__).parent / "site" / "files"
 
 LIBVIRT_URI = f"qemu+unix:///system?socket={LIBVIRT}/run/libvirt-sock"
 POOL_NAME = "default"

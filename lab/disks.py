@@ -1,0 +1,119 @@
+"""The disks of a twin's server: the one that its `rootDeviceHints` choose, among others that they do not.
+
+QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rate and a place, as real ones do.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Any, Literal
+
+Hints = Mapping[str, Any]
+"""The `rootDeviceHints` of an install-config, by their names there."""
+
+SCSI_SLOT = 0x0A
+"""PCI slot of the SCSI controller, which is the first that the guest finds: H and C of its disks' HCTL are 0."""
+_FIRST_BY_PATH = f"/dev/disk/by-path/pci-0000:00:{SCSI_SLOT:02x}.0-scsi-0:0:1:0"
+_FORMS: dict[str, tuple[str, str | None]] = {
+    "deviceName": ("/dev/[sv]d[a-f]", "/dev/sda"),
+    "hctl": ("0:0:[1-5]:[0-7]", "0:0:1:0"),
+    "wwn": ("(0x)?[0-9a-f]{16}", None),
+}
+"""By hint: the form that QEMU's disks can have, and what a disk has instead of any other."""
+_GIB = 4
+"""Size of a disk: without hints, the program takes none that is smaller."""
+_SMALLER_GIB = 2
+_LONGEST = {"vendor": 8, "model": 16}
+"""Characters of these two in SCSI's INQUIRY."""
+_NOT_EMULATED = ("wwnWithExtension", "wwnVendorExtension")
+
+
+@dataclass(frozen=True)
+class Disk:
+    """One disk. Its name in the guest follows from its place, not from the domain's XML."""
+
+    wanted: bool
+    """Whether the hints choose it."""
+    bus: Literal["scsi", "virtio"]
+    target: int
+    lun: int = 0
+    gib: int = _GIB
+    vendor: str = "OTHER"
+    model: str = "NOT-WANTED"
+    serial: str = ""
+    wwn: str = ""
+    rotational: bool = True
+
+
+def emulated(hints: Hints) -> tuple[dict[str, Any], list[str]]:
+    """Return the hints that a twin's server can have in place of these, and what differs, a sentence each."""
+    found, differences = dict(hints), []
+    for name, given in hints.items():
+        value = _emulated(name, given)
+        if value != given:
+            differences.append(f"{name} {given}: {'not emulated' if value is None else f'the twin has {value}'}")
+            found.pop(name)
+            found |= {name: value} if value is not None else {}
+    return found, differences
+
+
+def _emulated(name: str, given: Any) -> Any:
+    """Return the value of a hint that a twin's disk can have in place of this one; None: it can have none."""
+    if name in _NOT_EMULATED:
+        return None
+    if name in _LONGEST:
+        return given[: _LONGEST[name]].strip()
+    fits, instead = _FORMS.get(name, (".*", None))
+    if name == "deviceName" and given.startswith("/dev/disk/by-path/"):
+        fits, instead = re.escape(_FIRST_BY_PATH), _FIRST_BY_PATH
+    return given if re.fullmatch(fits, str(given), re.I) else instead
+
+
+def disks_of(hints: Hints) -> tuple[Disk, ...]:
+    """Return the disks of a server with these hints, which `emulated` has returned, in the order of their places."""
+    device = str(hints.get("deviceName", ""))
+    if letter := re.fullmatch("/dev/vd([a-f])", device):
+        place = ascii_lowercase.index(letter[1])
+        return tuple(Disk(number == place, "virtio", number) for number in range(max(place, 1) + 1))
+    target, lun = _place(hints, device)
+    number = hints.get("serialNumber", "WANTED")
+    wanted = Disk(
+        wanted=True,
+        bus="scsi",
+        target=target,
+        lun=lun,
+        gib=max(_GIB, int(hints.get("minSizeGigabytes", 0))),
+        vendor=str(hints.get("vendor", "LAB")),
+        model=str(hints.get("model", "WANTED")),
+        serial=str(number),
+        wwn=str(hints.get("wwn", "5000c500000000ff")).removeprefix("0x"),
+        rotational=bool(hints.get("rotational", False)),
+    )
+    others = (each for each in range(max(target, 1) + 2) if each != target)
+    return tuple(sorted([wanted, *(_other(wanted, each) for each in others)], key=lambda disk: disk.target))
+
+
+def _place(hints: Hints, device: str) -> tuple[int, int]:
+    """Return target and LUN of the wanted disk."""
+    if hctl := hints.get("hctl"):
+        _, _, target, lun = map(int, str(hctl).split(":"))
+        return target, lun
+    if by_path := re.search(r"(\d+):(\d+)$", device):
+        return int(by_path[1]), int(by_path[2])
+    if device:
+        return ascii_lowercase.index(device[-1]), 0
+    return (1, 0) if hints else (0, 0)
+
+
+def _other(wanted: Disk, target: int) -> Disk:
+    """Return a disk that no hint chooses: it is smaller, and differs in each property."""
+    return Disk(
+        wanted=False,
+        bus="scsi",
+        target=target,
+        gib=_SMALLER_GIB,
+        serial=f"OTHER-{target}",
+        wwn=f"5000c5000000000{target}",
+        rotational=not wanted.rotational,
+    )

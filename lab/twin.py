@@ -1,0 +1,163 @@
+"""A stack's twin: the same cluster, on machines of this lab.
+
+What names and places things stays as the stack's two files have it: names, roles, addresses, VIPs, MACs, the BMCs'
+addresses. What opens or belongs to the real site is replaced: logins, pull secret, trusted CAs, images, libvirt.
+So no secret of the real stack is needed, and none is read: encrypted options may stay encrypted.
+"""
+
+import copy
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster.files import read_text
+from cluster.options import read_stack_file
+from cluster.plan import Intent, load_intent
+from cluster.plan.samples import with_samples
+from lab.disks import emulated
+from lab.paths import BASE_VOLUME, LIBVIRT_URI
+
+REGISTRY = "registry.lab.test"
+"""The name from which the machines pull, outside of the cluster's domain."""
+USERNAME, PASSWORD = "admin", "twin-only"
+MEDIA_ADDRESS = "172.22.0.1"
+"""The provisioner's address on the BMCs' network, if the stack names none."""
+_PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}})
+_NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
+# Of a real site alone: each would keep the program from the lab's machines, or weaken what the twin proves.
+_DROPPED = (
+    "phase",
+    "bmc_credentials",
+    "bmc_trust",
+    "bmc_ca",
+    "provisioner",
+    "reinstall",
+    "import_production",
+    "wait",
+)
+# An emulated machine does each step in seconds; a deadline that is too long would only hide that it hangs.
+_LAB_OPTIONS: dict[str, dict[str, Any]] = {
+    "bootstrap": {
+        "base_volume": BASE_VOLUME,
+        "disk_gib": 2,  # the virtual size of that volume
+        "memory_mib": 320,
+        "vcpus": 1,
+        "emulated": True,
+    },
+    "handoff": {"stable_s": 3, "soak_s": 4, "deadline_s": 120, "shutdown_s": 60},
+    "deadlines": {"bmc_s": 60, "bootstrap_s": 120, "host_s": 300, "ingress_s": 120},
+}
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The two files of a twin."""
+
+    stack: str
+    install_config: Mapping[str, Any] = field(repr=False)
+    options: Mapping[str, Any] = field(repr=False)
+    differences: tuple[str, ...]
+    """What the twin cannot stand in for, or has made up; a sentence each."""
+
+    def write(self, stacks: Path) -> None:
+        """Write the files in place of the stack's own, below `stacks`."""
+        config = {f"okd-baremetal:{name}": value for name, value in self.options.items()}
+        (stacks / self.stack).mkdir(parents=True, exist_ok=True)
+        (stacks / self.stack / "install-config.yaml").write_text(_yaml(self.install_config))
+        (stacks / f"Pulumi.{self.stack}.yaml").write_text(_yaml({"config": config}))
+
+
+def make_twin(stack: str, stacks: Path) -> Twin:
+    """Return the twin of a stack.
+
+    Args:
+        stack: Its name.
+        stacks: The folder with `STACK/install-config.yaml` and `Pulumi.STACK.yaml`.
+
+    Raises:
+        ConfigError: One of the files is missing or wrong.
+    """
+    path = stacks / stack / "install-config.yaml"
+    options = read_stack_file(stacks / f"Pulumi.{stack}.yaml")
+    intent, made = with_samples(load_intent(path, options))
+    config: dict[str, Any] = yaml.safe_load(read_text(path))
+    made_up = {each.where: value for each, value in made.items() if each.version}
+    differences = [f"{option} is missing: the twin has {value}" for option, value in made_up.items()]
+    differences += _adapted(config)
+    return Twin(stack, config, _options(intent, options), tuple(differences))
+
+
+def uuid_of(name: str, domain: str, consent: str) -> str:
+    """Return a server's system UUID: that of its consent, else one that follows from its name."""
+    try:
+        return str(uuid.UUID(consent))
+    except ValueError:
+        return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.{domain}"))
+
+
+def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: copy.deepcopy(value) for name, value in real.items() if name not in _DROPPED}
+    for name, values in _LAB_OPTIONS.items():
+        options[name] = {**options.get(name, {}), **values}
+    options["bootstrap"].pop("base_sha256", None)
+    options["bootstrap"].pop("pool", None)
+    options["bootstrap"]["address"] = [str(address) for address in intent.bootstrap.addresses]
+    own = {server.name for server in intent.servers if server.network_config and not _named(real, server.name)}
+    options["node_addresses"] = {
+        server.name: [str(address) for address in server.addresses]
+        for server in intent.servers
+        if server.name not in own
+    }
+    options["consent"] = {
+        server.name: uuid_of(server.name, intent.domain, str(real.get("consent", {}).get(server.name, "")))
+        for server in intent.servers
+    }
+    media = real.get("media", {})
+    options["media"] = {"address": media.get("address", MEDIA_ADDRESS), "port": media.get("port", 8080)}
+    return {**options, "images": {"release": _NO_RELEASE}, "destroyable": True}
+
+
+def _named(real: Mapping[str, Any], name: str) -> bool:
+    return name in real.get("node_addresses", {})
+
+
+def _adapted(config: dict[str, Any]) -> list[str]:
+    """Change an install-config into its twin's, in place; return the differences."""
+    bare: dict[str, Any] = config["platform"]["baremetal"]
+    found = []
+    if config.pop("proxy", None):
+        found.append("proxy: ignored, the twin's machines reach all that they need")
+    if bare.get("additionalNTPServers"):
+        found.append("additionalNTPServers: rendered, but no machine of the twin sets its clock by them")
+    for pool in (config.get("controlPlane", {}), *config.get("compute", ())):
+        if pool.get("architecture", "amd64") != "amd64":
+            found.append(f"{pool.get('name')}.architecture: the twin's machines are amd64")
+    config["pullSecret"] = _PULL_SECRET
+    config.pop("additionalTrustBundle", None)
+    bare["libvirtURI"] = LIBVIRT_URI
+    bare.pop("bmcVerifyCA", None)
+    for host in bare["hosts"]:
+        found += _adapted_host(host)
+    return found
+
+
+def _adapted_host(host: dict[str, Any]) -> list[str]:
+    found = []
+    host["bmc"] = {"address": host["bmc"]["address"], "username": USERNAME, "password": PASSWORD}
+    if (mode := host.get("bootMode", "UEFI")) != "legacy":
+        found.append(f"{host['name']}: bootMode {mode}: the twin boots by BIOS")
+    host["bootMode"] = "legacy"
+    hints, replaced = emulated(host.pop("rootDeviceHints", None) or {})
+    found += [f"{host['name']}: rootDeviceHints.{each}" for each in replaced]
+    if hints:
+        host["rootDeviceHints"] = hints
+    return found
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)

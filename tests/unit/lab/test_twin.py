@@ -1,0 +1,77 @@
+"""The twin of a stack: what stays, and what is the lab's."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lab.inventory import STACKS
+from lab.twin import Twin, make_twin
+
+SECRETS = ("hunter2", "c2VjcmV0")
+
+
+def a_stack(folder: Path, **options: Any) -> Twin:
+    """Return the twin of the example, with secrets in both of its files and with other options."""
+    (folder / "site").mkdir()
+    config = yaml.safe_load((STACKS / "example" / "install-config.yaml").read_text())
+    config["pullSecret"] = '{"auths": {"quay.io": {"auth": "c2VjcmV0"}}}'
+    for host in config["platform"]["baremetal"]["hosts"]:
+        host["bmc"] |= {"username": "root", "password": "hunter2", "disableCertificateVerification": True}
+    (folder / "site" / "install-config.yaml").write_text(yaml.safe_dump(config))
+    stack = yaml.safe_load((STACKS / "Pulumi.example.yaml").read_text())
+    stack["config"] |= {f"okd-baremetal:{name}": value for name, value in options.items()}
+    (folder / "Pulumi.site.yaml").write_text(yaml.safe_dump(stack))
+    return make_twin("site", folder)
+
+
+def written(twin: Twin, folder: Path) -> str:
+    twin.write(folder / "twin")
+    return "".join(path.read_text() for path in sorted((folder / "twin").rglob("*.yaml")))
+
+
+def test_names_and_places_stay(tmp_path: Path) -> None:
+    twin = a_stack(tmp_path)
+    hosts = twin.install_config["platform"]["baremetal"]["hosts"]
+    real = yaml.safe_load((STACKS / "example" / "install-config.yaml").read_text())
+    for key in ("name", "role", "bootMACAddress"):
+        assert [host[key] for host in hosts] == [host[key] for host in real["platform"]["baremetal"]["hosts"]]
+    assert hosts[3]["bmc"]["address"].endswith("/redfish/v1/Systems/System.Embedded.1")
+    assert twin.options["node_addresses"]["worker-1"] == ["192.0.2.25"]
+    assert twin.options["media"] == {"address": "198.51.100.10", "port": 8080}
+
+
+def test_no_secret_of_the_real_stack_is_written(tmp_path: Path) -> None:
+    login = {"username": "root", "password": "hunter2"}
+    text = written(a_stack(tmp_path, bmc_credentials={"master-0": login}), tmp_path)
+    assert [secret for secret in SECRETS if secret in text] == []
+    assert text.count("password: twin-only") == 5
+
+
+def test_encrypted_options_are_not_needed(tmp_path: Path) -> None:
+    login = {"username": "root", "password": {"secure": "v1:opaque"}}
+    twin = a_stack(tmp_path, bmc_credentials={"master-0": login}, bmc_ca={"secure": "v1:opaque"})
+    assert "opaque" not in written(twin, tmp_path)
+    assert {"bmc_credentials", "bmc_ca"} & twin.options.keys() == set()
+
+
+def test_a_consent_by_uuid_stays_and_one_by_serial_becomes_a_uuid(tmp_path: Path) -> None:
+    consent = a_stack(tmp_path).options["consent"]
+    assert consent["master-0"] == "00000000-0000-4000-8000-000000000021"
+    assert consent["worker-0"] == "b997cf25-eb2b-5dcc-9b18-e1821e56d9d6"
+
+
+def test_missing_addresses_are_made_up_and_said(tmp_path: Path) -> None:
+    named = {f"master-{number}": [f"192.0.2.{21 + number}"] for number in range(3)} | {"worker-1": ["192.0.2.25"]}
+    twin = a_stack(tmp_path, node_addresses=named)
+    assert twin.options["node_addresses"]["worker-0"] == ["192.0.2.1"]
+    assert "node_addresses.worker-0 is missing: the twin has 192.0.2.1" in twin.differences
+
+
+def test_what_the_twin_cannot_stand_in_for_is_said(tmp_path: Path) -> None:
+    differences = a_stack(tmp_path).differences
+    assert "master-0: bootMode UEFI: the twin boots by BIOS" in differences
+
+
+def test_the_twin_starts_in_phase_bootstrap(tmp_path: Path) -> None:
+    assert "phase" not in a_stack(tmp_path, phase="production").options
