@@ -7,6 +7,9 @@ source /etc/lab/etcd.env
 
 # shellcheck disable=SC2034  # used by the scripts that source this file
 API=api-int.${DOMAIN}
+# Without DHCP, the name is what the site's DNS calls the address, with its domain.
+# shellcheck disable=SC2034
+NODE=${HOSTNAME%%.*}
 
 say() {
     echo "okd-lab: etcd: $*"

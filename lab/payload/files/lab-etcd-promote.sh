@@ -13,4 +13,4 @@ while sleep 2; do
     # etcd refuses until the learner has started and is in sync with the leader.
     post "$API" cluster/member/promote "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true
 done
-say "${HOSTNAME} is a voting member"
+say "${NODE} is a voting member"

@@ -27,23 +27,23 @@ join() {
     fi
     while read -r member; do
         name=$(field name <<<"$member")
-        [[ $(field peerURLs <<<"$member") == "$peer" ]] && name=$HOSTNAME
+        [[ $(field peerURLs <<<"$member") == "$peer" ]] && name=$NODE
         printf '%s=%s,' "${name:-not-started}" "$(field peerURLs <<<"$member")"
     done <<<"$all"
 }
 
-cluster=$HOSTNAME=$peer state=new
+cluster=$NODE=$peer state=new
 if [[ $mode == join && ! -d $data/member ]]; then
     say "joining through https://${API}:${ETCD_PORT}"
     until cluster=$(join); do sleep 2; done
     cluster=${cluster%,} state=existing
 fi
-say "starting ${HOSTNAME} at ${address} with ${cluster}"
+say "starting ${NODE} at ${address} with ${cluster}"
 
 # The times suit emulated guests, which may get no core for a second. The strict check would make each member wait until
 # the previous one has been connected for 5 s: three joined in 12 s instead of 2 s (etcd 3.6.8, 2026-11). It is not needed
 # here: a member that joins is a learner first, and lab-etcd-retire.sh has checks of its own.
-exec etcd --name "$HOSTNAME" --data-dir "$data" --log-level error \
+exec etcd --name "$NODE" --data-dir "$data" --log-level error \
     --heartbeat-interval 500 --election-timeout 5000 --strict-reconfig-check=false \
     --listen-client-urls "https://0.0.0.0:${ETCD_PORT}" --advertise-client-urls "https://${address}:${ETCD_PORT}" \
     --cert-file /etc/lab/server.crt --key-file /etc/lab/server.key \
