@@ -20,6 +20,7 @@ class Reader(StrEnum):
     TMPFILES = "systemd-tmpfiles"
     HOSTNAMED = "systemd-hostnamed"
     NODEIP = "nodeip-configuration"
+    CHRONYD = "chronyd"
 
 
 MODES = {Reader.BASH: 0o755, Reader.KEYFILE: 0o600}  # NetworkManager ignores a keyfile that others can read

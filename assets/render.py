@@ -71,6 +71,7 @@ def render_bootstrap(plan: Intent) -> Files:
         *_images(plan, bootstrap=True),
         *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
         *_dns(plan, bootstrap=True),
+        *_chrony(plan),
         _dhclient(plan),
         *_static_address(plan),
     )
@@ -91,6 +92,7 @@ def render_role(plan: Intent, role: Role) -> Files:
         *_keepalived_service(plan, vips, bootstrap=False),
         *balancer,
         *_dns(plan, bootstrap=False),
+        *_chrony(plan),
         _node_ip(plan),
     )
 
@@ -178,6 +180,13 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
         _file(f"{NETWORK_MANAGER}/conf.d/okd-resolver.conf", "common/okd-resolver.conf", Reader.NETWORK_MANAGER),
         _dispatcher("common/okd-resolver.j2"),
     )
+
+
+def _chrony(plan: Intent) -> Files:
+    """Render the time servers; nothing if the install-config names none."""
+    if not plan.ntp_servers:
+        return ()
+    return (_file("/etc/chrony.conf", "common/chrony.conf.j2", Reader.CHRONYD, servers=plan.ntp_servers),)
 
 
 def _dhclient(plan: Intent) -> RenderedFile:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -16,6 +16,7 @@ from cli.command_line import GOOD, REFUSED, install_config
 from cli.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
+from cluster.plan.model import PlannedHost
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.errors import BmcError, BmcTransientError, ConfigError, Fault, one_line
 from providers.base.workers import WORKERS
@@ -27,6 +28,7 @@ from wires.redfish.probe import BmcProbe
 
 CAPTURE = "capture.json"
 T = TypeVar("T")
+H = TypeVar("H", bound=PlannedHost)
 COLUMNS = {
     "HOST": lambda row: row.host,
     "REACHED": lambda row: "yes" if row.reachable else "no",
@@ -56,11 +58,12 @@ def check(options: argparse.Namespace) -> int:
     """Print a row for each host, and what would stop `up`."""
     plan = _plan(options)
 
-    def row_of(server: Server) -> Row:
-        with _probe(plan, server) as (bmc, engine):
-            return Check(bmc, engine, options.stack is not None).row()
+    def row_of(host: PlannedHost) -> Row:
+        with _probe(plan, host) as (bmc, engine):
+            # A spare needs no consent.
+            return Check(bmc, engine, options.stack is not None and isinstance(host, Server)).row()
 
-    rows = _asked(_servers(plan, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
+    rows = _asked(_chosen(plan.hosts, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
@@ -71,7 +74,7 @@ def check(options: argparse.Namespace) -> int:
 def consent(options: argparse.Namespace) -> int:
     """Print the consent to each host's machine, and write it if that is wanted."""
     plan = load_bmcs(install_config(options.stack), stack_options(options.stack))
-    servers = _servers(plan, options.host)
+    servers = _chosen(plan.servers, options.host)
 
     def named(server: Server) -> tuple[str, str]:
         with _probe(plan, server) as (bmc, engine):
@@ -97,11 +100,11 @@ def capture(options: argparse.Namespace) -> int:
     """Write a masked copy of the Redfish tree of one host's BMC."""
     out: Path = options.out
     plan = _plan(options)
-    (server,) = _servers(plan, options.host)
+    (host,) = _chosen(plan.hosts, options.host)
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
-        tree = _tree(plan, server)
+        tree = _tree(plan, host)
         out.mkdir(exist_ok=True)
         (out / CAPTURE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
@@ -111,9 +114,9 @@ def capture(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _tree(plan: BmcPlan, server: Server) -> dict[str, Any]:
-    """Return the masked tree of a server's BMC, with a line of progress for each resource."""
-    bmc = BmcCapture(BmcAccess.of(plan.options, server, ca=plan.bmc_ca), server.bmc.password)
+def _tree(plan: BmcPlan, host: PlannedHost) -> dict[str, Any]:
+    """Return the masked tree of a host's BMC, with a line of progress for each resource."""
+    bmc = BmcCapture(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
     try:
         return bmc.tree(lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
     except BmcTransientError as error:
@@ -127,30 +130,30 @@ def _plan(options: argparse.Namespace) -> BmcPlan:
     return load_bmcs(options.file, {} if options.stack is None else stack_options(options.stack))
 
 
-def _servers(plan: BmcPlan, host: str | None) -> list[Server]:
-    chosen = [server for server in plan.servers if host in (None, server.name)]
+def _chosen(hosts: Sequence[H], name: str | None) -> list[H]:
+    chosen = [host for host in hosts if name in (None, host.name)]
     if not chosen:
-        fix = f"name one of {', '.join(server.name for server in plan.servers)}"
-        raise ConfigError([Fault("--host", f"{host} is not installed by this install-config", fix)])
+        fix = f"name one of {', '.join(host.name for host in hosts)}"
+        raise ConfigError([Fault("--host", f"{name} is not installed by this install-config", fix)])
     return chosen
 
 
 @contextmanager
-def _probe(plan: BmcPlan, server: Server) -> Iterator[tuple[BmcProbe, BmcHostEngine]]:
-    bmc = BmcProbe(BmcAccess.of(plan.options, server, ca=plan.bmc_ca), server.bmc.password)
-    consented_to = plan.options.consent.get(server.name, "")
+def _probe(plan: BmcPlan, host: PlannedHost) -> Iterator[tuple[BmcProbe, BmcHostEngine]]:
+    bmc = BmcProbe(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
+    consented_to = plan.options.consent.get(host.name, "")
     try:
-        yield bmc, BmcHostEngine(bmc, SYSTEM_CLOCK, print, server.name, consented_to, 0)
+        yield bmc, BmcHostEngine(bmc, SYSTEM_CLOCK, print, host.name, consented_to, 0)
     finally:
         bmc.close()
 
 
-def _asked(servers: list[Server], ask: Callable[[Server], T], verdict: Callable[[T], str]) -> list[T]:
+def _asked(hosts: list[H], ask: Callable[[H], T], verdict: Callable[[T], str]) -> list[T]:
     """Ask all hosts at once, with a line of progress for each, and return the answers in the order of the hosts."""
-    with ThreadPoolExecutor(min(WORKERS, len(servers))) as threads:
-        asked = {threads.submit(ask, server): server for server in servers}
+    with ThreadPoolExecutor(min(WORKERS, len(hosts))) as threads:
+        asked = {threads.submit(ask, host): host for host in hosts}
         for count, future in enumerate(as_completed(asked), 1):
-            line = f"{count}/{len(servers)} {asked[future].name}: {verdict(future.result())}"
+            line = f"{count}/{len(hosts)} {asked[future].name}: {verdict(future.result())}"
             print(line, file=sys.stderr)
     return [future.result() for future in asked]
 

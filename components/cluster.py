@@ -12,7 +12,7 @@ from cluster.plan import ClusterPlan, Role
 from components.component import Component
 from components.files import Files, FilesArgs
 from components.provisioner import Provisioner, ProvisionerArgs
-from components.servers import Servers, ServersArgs
+from components.servers import Servers, ServersArgs, Spares, SparesArgs
 from payload.kubeconfig import kubeconfig_path
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
@@ -43,7 +43,7 @@ class Cluster(Component):
     """A bare-metal cluster. Arrows show the order in which its resources run.
 
     first:       ProvisionerPreflight, before anything is touched
-    then:        Files ─► Servers (every BmcHost) ─► NetworkPreflight
+    then:        Files ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
     production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
                  ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install
@@ -65,6 +65,8 @@ class Cluster(Component):
         self.servers = {
             role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before), child) for role in Role
         }
+        spares = SparesArgs(args.plan, before)
+        self.spares = Spares(f"{name}-spares", name, spares, child).hosts if args.plan.spares else []
         self.installed = list[HostProvisioning]()
         network = self._network_preflight()
         reach = self._bootstrap if args.plan.options.phase is Phase.BOOTSTRAP else self._production
@@ -100,7 +102,7 @@ class Cluster(Component):
         return NetworkPreflight(name, NetworkPreflightSpec.of(self.plan), opts, urn=urn)
 
     def _bootstrap(self, network: NetworkPreflight) -> VipHandoff:
-        # The VM starts only after every server has been identified and its consent checked.
+        # The VM starts only after every host has been identified, and the consent to each server checked.
         vm = self._bootstrap_vm(after=[self.preflight, self.files, self.provisioner, network, *self._hosts()])
         handoff = self._handoff(after=[vm])
         # A server fetches its config through the VIP at its first boot.
@@ -168,7 +170,7 @@ class Cluster(Component):
         OkdInstalled(name, spec, self._after(*after), urn=self.urn_of(OkdInstalled, name))
 
     def _hosts(self) -> list[pulumi.Resource]:
-        return [host for servers in self.servers.values() for host in servers.hosts.values()]
+        return [*(host for servers in self.servers.values() for host in servers.hosts.values()), *self.spares]
 
     def _after(self, *resources: pulumi.Resource) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self, depends_on=[*resources])

@@ -1,4 +1,4 @@
-"""The servers of one role, identified through their BMCs and pinned by consent, not yet installed."""
+"""The hosts, identified through their BMCs: the servers of one role, pinned by consent, and the spares."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,4 +48,30 @@ class Servers(Component):
             )
             for server in args.plan.of(args.role)
         }
+        self.register_outputs({})
+
+
+@dataclass(frozen=True)
+class SparesArgs:
+    """Inputs of `Spares`."""
+
+    plan: ClusterPlan
+    after: Sequence[pulumi.Resource]
+    """Resources that must exist before the first request to a BMC."""
+
+
+class Spares(Component):
+    """One `BmcHost` per spare: identified, and left as it is.
+
+    The type of this component is a part of the spare's URN. So a spare that becomes a server is created as one, taken
+    over with consent; and a server that becomes a spare is deleted as one, which `protect` forbids in production.
+    """
+
+    hosts: Sequence[BmcHost]
+
+    def __init__(self, name: str, cluster: str, args: SparesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("servers", name, opts)
+        child = pulumi.ResourceOptions(parent=self, depends_on=[*args.after])
+        spares = {f"{cluster}-{spare.name}": BmcHostSpec.of(args.plan, spare) for spare in args.plan.spares}
+        self.hosts = [BmcHost(each, spec, child, urn=self.urn_of(BmcHost, each)) for each, spec in spares.items()]
         self.register_outputs({})

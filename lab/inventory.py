@@ -11,11 +11,12 @@ from typing import Any
 
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
-from cluster.plan import Intent, Server, load_intent
+from cluster.plan import Intent, load_intent
+from cluster.plan.model import PlannedHost
 from cluster.plan.refusals import not_installable
 from cluster.values.address import IPV4, Address, parse_address
 from lab.shell import LabError
-from lab.twin import Twin, make_twin
+from lab.twin import Twin, make_twin, uuid_of
 from providers.base.errors import ConfigError, Fault, one_line
 from testing.checkout import ROOT
 
@@ -52,9 +53,9 @@ class Site:
     plan: Intent
     """The twin's; complete: every machine has an address."""
     uuids: Mapping[str, str]
-    """UUID of the libvirt domain by server; also the server's system id at the emulator."""
+    """UUID of the libvirt domain by host, spares too; also the host's system id at the emulator."""
     bmcs: Mapping[str, Bmc]
-    """By server."""
+    """By host."""
     config: InstallConfig
     """The twin's install-config with its defaults."""
     provisioner: IPv4Interface
@@ -62,8 +63,8 @@ class Site:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the bootstrap VM and of the servers."""
-        return (self.plan.bootstrap.name, *(server.name for server in self.plan.servers))
+        """Names of the bootstrap VM and of the hosts."""
+        return (self.plan.bootstrap.name, *(host.name for host in self.plan.hosts))
 
     @property
     def statics(self) -> frozenset[str]:
@@ -102,8 +103,10 @@ def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
         _refuse(fault.within(str(file)) for fault in (*not_installable(config), *_not_emulated(plan)))
     except ConfigError as error:
         raise LabError("; ".join(one_line(str(fault)) for fault in error.faults)) from None
-    uuids = {server.name: str(twin.options["consent"][server.name]) for server in plan.servers}
-    return Site(twin, plan, uuids, _bmcs(plan.servers), config, _provisioner(plan, twin))
+    uuids = {
+        host.name: uuid_of(host.name, plan.domain, twin.options["consent"].get(host.name)) for host in plan.hosts
+    }
+    return Site(twin, plan, uuids, _bmcs(plan.hosts), config, _provisioner(plan, twin))
 
 
 def _refuse(faults: Iterator[Fault]) -> None:
@@ -126,17 +129,17 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
 
 
-def _bmcs(servers: tuple[Server, ...]) -> dict[str, Bmc]:
-    """Return where each server's BMC listens; a host name gets an address of the lab."""
+def _bmcs(hosts: tuple[PlannedHost, ...]) -> dict[str, Bmc]:
+    """Return where each host's BMC listens; a host name gets an address of the lab."""
     free = count(1)
     named: dict[str, Address] = {}
     found = {}
-    for server in servers:
-        url = server.bmc.url
+    for host in hosts:
+        url = host.bmc.url
         if (address := parse_address(url.host)) is None:
             address = named.setdefault(url.host, ip_address(f"{_BMC_NETWORK}{next(free)}"))
         system = (url.system_id or "").rsplit("/", 1)[-1] or None
-        found[server.name] = Bmc(url.host, address, url.port, url.transport == "https", system)
+        found[host.name] = Bmc(url.host, address, url.port, url.transport == "https", system)
     return found
 
 

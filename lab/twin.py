@@ -92,10 +92,10 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     return Twin(stack, config, _options(intent, options), tuple(differences))
 
 
-def uuid_of(name: str, domain: str, consent: str) -> str:
-    """Return a server's system UUID: that of its consent, else one that follows from its name."""
+def uuid_of(name: str, domain: str, consent: object) -> str:
+    """Return a host's system UUID: that of its consent, else one that follows from its name."""
     try:
-        return str(uuid.UUID(consent))
+        return str(uuid.UUID(str(consent)))
     except ValueError:
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.{domain}"))
 
@@ -114,7 +114,7 @@ def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
         if server.name not in own
     }
     options["consent"] = {
-        server.name: uuid_of(server.name, intent.domain, str(real.get("consent", {}).get(server.name, "")))
+        server.name: uuid_of(server.name, intent.domain, real.get("consent", {}).get(server.name))
         for server in intent.servers
     }
     media = real.get("media", {})

@@ -51,8 +51,12 @@ def ipv6(config: dict[str, Any]) -> None:
 
 
 def static(config: dict[str, Any]) -> None:
-    """Give every machine a static address; the first host has a bond, and a password for its switch ports."""
+    """Give every machine a static address, and time servers in place of those of DHCP.
+
+    The first host has a bond, and a password for its switch ports.
+    """
     bare(config).update(
+        additionalNTPServers=["ntp.lab.test", "192.168.111.1", "fd2e::1"],
         bootstrapExternalStaticIP="192.168.111.20",
         bootstrapExternalStaticGateway="192.168.111.1",
         bootstrapExternalStaticDNS="192.168.111.1",

@@ -56,6 +56,7 @@ class Project:
         self.site: dict[str, Any] = {
             "ca": bmc.authority.pem,
             "hosts": {name: host_of(bmc.address(uuid), uuid, bmc.api(uuid)) for name, uuid in NAMES.items()},
+            "spares": [],
             "bmc_deadline_s": 60,
             "roles": {"control-plane": ROLE},
             "reinstall": {},

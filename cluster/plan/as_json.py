@@ -13,6 +13,7 @@ def plan_json(plan: Intent) -> dict[str, Any]:
         "api": {**_vip(plan.api), "policy": plan.api.policy},
         "ingress": _vip(plan.ingress),
         "hosts": [_host(host) for host in plan.hosts],
+        "spares": [host.name for host in plan.spares],
         "provisioning": plan.provisioning.model_dump(mode="json", exclude_none=True),
         "dns_records": {name: _texts(addresses) for name, addresses in plan.dns_records.items()},
         "bootstrap": {

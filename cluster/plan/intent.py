@@ -1,6 +1,7 @@
 """Builds the intent of a judged install-config."""
 
 import hashlib
+from collections.abc import Iterable
 
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, BareMetal, Host, RootDeviceHints
@@ -58,6 +59,7 @@ def intent_of(config: InstallConfig) -> Intent:
         topology=topology_of(config.model_dump(mode="json", by_alias=True)),
         runtime=UNPLACED.runtime,
         images=UNPLACED.images,
+        ntp_servers=bare.additional_ntp_servers,
         libvirt_uri=bare.libvirt_uri,
         bmc_verify_ca=bare.bmc_verify_ca,
     )
@@ -70,18 +72,24 @@ def replicas(config: InstallConfig) -> dict[Role, int]:
 
 
 def roles(config: InstallConfig) -> list[Role | None]:
-    """Return the role of each host. Hosts without a role in the file fill up the control plane, then compute."""
-    named: dict[str, Role] = {role.pool: role for role in Role}
-    hosts = config.baremetal.hosts or ()
-    free = {role: wanted - sum(host.role == role.pool for host in hosts) for role, wanted in replicas(config).items()}
-    found: list[Role | None] = []
-    for host in hosts:
-        role = named.get(host.role)
+    """Return the role of each host; None for a spare.
+
+    Of the hosts with a role in the file, the first ones are installed, as many as the replicas want. Then the hosts
+    without a role fill up the control plane, then compute.
+    """
+    hosts, free = config.baremetal.hosts or (), replicas(config)
+    found: list[Role | None] = [None] * len(hosts)
+
+    def take(host: int, wanted: Iterable[Role]) -> None:
+        found[host] = role = next((each for each in wanted if free[each] > 0), None)
+        if role is not None:
+            free[role] -= 1
+
+    for index, host in enumerate(hosts):
+        take(index, [role for role in Role if role.pool == host.role])
+    for index, host in enumerate(hosts):
         if not host.role:
-            role = next((each for each, left in free.items() if left > 0), None)
-            if role is not None:
-                free[role] -= 1
-        found.append(role)
+            take(index, Role)
     return found
 
 

@@ -113,7 +113,7 @@ class PlannedHost(Machine):
     """A host of the install-config. It is a spare, unless it is a `Server`."""
 
     role: Role | None = None
-    """None for a spare, which the replicas do not need."""
+    """None for a spare: the replicas do not need it, and it is identified only."""
     boot_mac: str
     """Six pairs of lower-case digits with colons, like all MACs of the plan."""
     boot_mode: str
@@ -168,6 +168,8 @@ class Intent(Planned):
     """The values that decide what a payload contains; see `topology_of`."""
     runtime: Runtime
     images: Images
+    ntp_servers: tuple[str, ...]
+    """Addresses and names of the time servers of all machines. Empty: the machines keep those of their image."""
     libvirt_uri: str
     bmc_verify_ca: str
     """PEM of the CA of the BMCs' certificates. Empty if the file names none."""
@@ -187,6 +189,11 @@ class Intent(Planned):
     def servers(self) -> tuple[Server, ...]:
         """The hosts that are installed."""
         return tuple(host for host in self.hosts if isinstance(host, Server))
+
+    @property
+    def spares(self) -> tuple[PlannedHost, ...]:
+        """The hosts that are identified only."""
+        return tuple(host for host in self.hosts if not isinstance(host, Server))
 
     def of(self, role: Role) -> tuple[Server, ...]:
         """Return the servers of one role."""

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from cluster.options import Placement
 from cluster.plan.model import BootstrapHost, Intent, PlannedHost
-from cluster.values.address import Address, in_any
+from cluster.values.address import Address, Network, in_any
 from providers.base.errors import Fault
 
 CONFIG = "config"
@@ -16,6 +16,7 @@ M = TypeVar("M", PlannedHost, BootstrapHost)
 class _Placed(NamedTuple):
     """One address of one machine, and the setting that names it."""
 
+    machine: str
     source: str
     """`config`, or the path of the install-config."""
     path: str
@@ -38,7 +39,8 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
     found = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
     if api_id == ingress_id:
         found.append(Fault(f"{CONFIG}: vrids", f"{api_id} would be that of both VIPs", "write two that differ"))
-    found += _misplaced(intent, list(_claims(intent, placement, file)))
+    claims = list(_claims(intent, placement, file))
+    found += [*_misplaced(intent, claims), *_apart(intent, claims, file)]
     primary, vrrp = intent.api.address.version, placement.vrrp
     api = {"router_id": api_id, "transport": vrrp.api, "policy": vrrp.policy}
     ingress = {"router_id": ingress_id, "transport": vrrp.ingress}
@@ -80,15 +82,17 @@ def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Placed
     for index, host in enumerate(intent.hosts):
         if given := placement.node_addresses.get(host.name):
             path = f"node_addresses.{host.name}"
-            yield from (_Placed(CONFIG, f"{path}[{number}]", address) for number, address in enumerate(given))
+            for number, address in enumerate(given):
+                yield _Placed(host.name, CONFIG, f"{path}[{number}]", address)
         else:
             path = f"platform.baremetal.hosts[{index}].networkConfig"
-            yield from (_Placed(file, path, address) for address in host.addresses)
+            yield from (_Placed(host.name, file, path, address) for address in host.addresses)
+    machine = intent.bootstrap.name
     if given := placement.bootstrap.address:
-        yield from (_Placed(CONFIG, "bootstrap.address", address) for address in given)
+        yield from (_Placed(machine, CONFIG, "bootstrap.address", address) for address in given)
     else:
         path = "platform.baremetal.bootstrapExternalStaticIP"
-        yield from (_Placed(file, path, address) for address in intent.bootstrap.addresses)
+        yield from (_Placed(machine, file, path, address) for address in intent.bootstrap.addresses)
 
 
 def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
@@ -96,13 +100,55 @@ def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
     networks = list(intent.machine_networks)
     taken = dict.fromkeys(intent.api.addresses, "the API VIP")
     taken.update(dict.fromkeys(intent.ingress.addresses, "the Ingress VIP"))
-    for source, path, address in claims:
+    for _, source, path, address in claims:
         if not in_any(address, networks):
             what = f"{address} is outside machineNetwork {_listed(networks)}"
             yield Fault(f"{source}: {path}", what, "write an address of that network")
         if address in taken:
             yield Fault(f"{source}: {path}", f"{address} is already {taken[address]}", "write another one")
         taken.setdefault(address, path)
+
+
+def _apart(intent: Intent, claims: list[_Placed], file: str) -> Iterator[Fault]:
+    """Yield the machines that cannot hold a VIP that they claim, and the VIPs that nobody can hold.
+
+    A machine holds a VIP on its interface with an address in the VIP's network.
+    """
+    families = [each.version for each in intent.api.addresses]
+    for name, vip in (("API", intent.api), ("Ingress", intent.ingress)):
+        machines = [server.name for server in intent.servers if vip in intent.vips_of(server.role)]
+        if machines and vip is intent.api:
+            machines.append(intent.bootstrap.name)
+        for number, (address, home) in enumerate(zip(vip.addresses, vip.networks, strict=True)):
+            where = f"{file}: platform.baremetal.{name.lower()}VIPs[{number}]"
+            if machines and home.version not in families:
+                what = f"{address}: nobody can hold it: the machines have addresses of the families of apiVIPs alone"
+                yield Fault(where, what, f"add an API VIP of IPv{home.version}, or remove it")
+            placed = _first_addresses(intent, [each for each in claims if each.machine in machines], home.version)
+            outside = [each for each in placed if each.address not in home]
+            if outside and len(outside) == len(machines):
+                what = f"{address}: nobody can hold it: no machine that claims it has an address in {home}"
+                yield Fault(where, what, "choose it from the network of these machines, or move them to that network")
+            else:
+                yield from (_outside(each, name, home) for each in outside)
+
+
+def _outside(claim: _Placed, name: str, home: Network) -> Fault:
+    what = f"{claim.address} is outside {home}, the network of the {name} VIP, which this machine claims"
+    return Fault(f"{claim.source}: {claim.path}", what, "write an address of that network")
+
+
+def _first_addresses(intent: Intent, claims: list[_Placed], version: int) -> list[_Placed]:
+    """Return the first address of a family of each machine: that by which keepalived claims a VIP.
+
+    An address outside of every machine network has a line already.
+    """
+    family = [network for network in intent.machine_networks if network.version == version]
+    found = dict[str, _Placed]()
+    for claim in claims:
+        if in_any(claim.address, family):
+            found.setdefault(claim.machine, claim)
+    return list(found.values())
 
 
 def _listed(values: Iterable[object]) -> str:

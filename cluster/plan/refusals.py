@@ -11,7 +11,7 @@ from cluster.install_config.platform import DISABLED, Host, RootDeviceHints
 from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED, user_managed
 from cluster.known_options import LOGINS
 from cluster.options import Images, Options, Phase
-from cluster.plan.intent import replicas, roles
+from cluster.plan.intent import roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import IPV4, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
@@ -103,12 +103,14 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
         if pool.architecture != "amd64":
             yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", "write amd64")
     if config.control_plane.fencing is not None:
-        what = "a control plane of two is not supported yet"
+        what = "two hosts have no majority of etcd without Pacemaker, and this program knows none but etcd's own"
         yield Fault("controlPlane.fencing", what, "remove it, and have one host or three")
     if config.arbiter is not None:
-        yield Fault("arbiter", "not supported yet", "remove it, and have three control-plane hosts")
+        what = "its hosts boot from an arbiter.ign, and this program installs two roles, control plane and compute"
+        yield Fault("arbiter", what, "remove it, and have three control-plane hosts")
     if config.bootstrap_in_place is not None:
-        yield Fault("bootstrapInPlace", "not supported: this program starts a bootstrap VM", "remove it")
+        what = "its node would be its own bootstrap, and this program starts a bootstrap VM"
+        yield Fault("bootstrapInPlace", what, "remove it")
 
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:
@@ -118,12 +120,8 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
         except BmcUrlError as error:
             yield error.fault.within(f"{BARE}.hosts[{index}].bmc.address")
         if host.role == "arbiter":
-            yield Fault(f"{BARE}.hosts[{index}].role", "arbiter: not supported yet", "write master or worker")
-    for role, wanted in replicas(config).items():
-        if (seen := roles(config).count(role)) > wanted:
-            pool = "controlPlane" if role is Role.CONTROL_PLANE else "compute"
-            what = f"{seen} with role {role.pool}, but {pool} wants {wanted}"
-            yield Fault(f"{BARE}.hosts", what, "remove hosts, or raise its replicas")
+            what = "arbiter: this program does not install one"
+            yield Fault(f"{BARE}.hosts[{index}].role", what, "write master or worker")
 
 
 def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Missing]:

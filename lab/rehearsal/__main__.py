@@ -88,7 +88,7 @@ def _lab_up(report: Report, wanted: Site, programs: Sequence[str]) -> Images:
         site.down(say)
         site.up(wanted, images, say)
         status = site.status()
-        off, servers = sum(power == "Off" for power in status.power.values()), len(wanted.plan.servers)
+        off, servers = sum(power == "Off" for power in status.power.values()), len(wanted.plan.hosts)
         what = "servers are off, and no other machine"
         report.prove(what, wanted=f"{servers} of {servers}", seen=f"{off} of {len(status.power)}")
     return images

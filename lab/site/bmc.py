@@ -134,7 +134,7 @@ def _write_private(path: Path, text: str) -> None:
 
 def _show_servers(site: Site) -> bool:
     """Whether each server's system answers at the address of its BMC."""
-    systems = {f"{server.bmc.url.base}/redfish/v1/Systems/{site.uuids[server.name]}" for server in site.plan.servers}
+    systems = {f"{server.bmc.url.base}/redfish/v1/Systems/{site.uuids[server.name]}" for server in site.plan.hosts}
     # By standard input: every user can read a password among the arguments.
     urls = "".join(f'url = "{url}"\noutput = "/dev/null"\n' for url in sorted(systems))
     config = f'user = "{USERNAME}:{PASSWORD}"\ncacert = "{CA}"\n{urls}'

@@ -8,7 +8,7 @@ from pathlib import Path
 import libvirt
 
 from boot_media.tools import cache_dir
-from cluster.plan import Server
+from cluster.plan.model import PlannedHost
 from lab.disks import SCSI_SLOT, Disk, disks_of
 from lab.inventory import Site
 from lab.paths import (
@@ -68,10 +68,10 @@ def ensure_servers(site: Site) -> None:
     """Define the missing servers, each with an empty disk; leave existing ones unchanged."""
     with connection() as libvirtd:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
-        for server in site.plan.servers:
-            if server.name not in known:
-                disks = _made(server)
-                libvirtd.defineXML(_server_xml(server, site.uuids[server.name], disks, site.plan.bootstrap.bridge))
+        for host in site.plan.hosts:
+            if host.name not in known:
+                disks = _made(host)
+                libvirtd.defineXML(_server_xml(host, site.uuids[host.name], disks, site.plan.bootstrap.bridge))
 
 
 def power_states() -> dict[str, str]:
@@ -134,7 +134,7 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
         pool.create()
 
 
-def _made(server: Server) -> list[tuple[Disk, Path]]:
+def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
     """Make a server's disks, empty; return them with their files, the one that the hints choose first.
 
     The firmware boots from the first: as a real one, it is told which disk has the system.
@@ -148,7 +148,7 @@ def _made(server: Server) -> list[tuple[Disk, Path]]:
     return found
 
 
-def _server_xml(server: Server, uuid: str, disks: list[tuple[Disk, Path]], bridge: str) -> str:
+def _server_xml(server: PlannedHost, uuid: str, disks: list[tuple[Disk, Path]], bridge: str) -> str:
     values = {"server": server, "uuid": uuid, "disks": disks, "scsi_slot": SCSI_SLOT, "bridge": bridge}
     console = CONSOLE / f"{server.name}.log"
     return render("site/files/server.xml.j2", memory_mib=_SERVER_MEMORY_MIB, console=console, **values)

@@ -75,6 +75,14 @@ class BmcHostEngine:
         self.report(f"identified: {named(identity)}; left as it is")
         return identity, self._find()
 
+    def observe(self) -> tuple[Identity, AsFound]:
+        """Identify a spare and record it as found, changing nothing. It needs a name to consent to, not a consent."""
+        seen = self._seen()
+        if not usable(seen):
+            self.compare_with_consent(seen)
+        self.report(f"a spare, left as it is: {named(seen)}")
+        return seen, self._find()
+
     def look(self, found: AsFound) -> tuple[str, str]:
         """Compare the host with `found`, for a refresh.
 

@@ -9,7 +9,8 @@ from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import BootOverride, Identity
 
 if TYPE_CHECKING:
-    from cluster.plan import ClusterPlan, Server
+    from cluster.plan import ClusterPlan
+    from cluster.plan.model import PlannedHost
 
 
 class BmcHostSpec(Spec):
@@ -20,23 +21,27 @@ class BmcHostSpec(Spec):
     bmc: BmcAccess
     password: SecretStr
     consent: str
-    """System UUID or serial of the one machine whose disk may be wiped; an empty one fails the preview."""
+    """System UUID or serial of the one machine whose disk may be wiped; an empty one fails the preview. A spare needs
+    none."""
     deadline_s: float = 300
     """Time for each step of the BMC, in seconds."""
     running: bool = False
     """If true, create records the server and leaves it running: it belongs to a cluster whose state was lost."""
+    spare: bool = False
+    """If true, the host is identified only: it is recorded anew each time, and nothing on it is ever changed."""
 
     @classmethod
-    def of(cls, plan: "ClusterPlan", server: "Server") -> Self:
-        """Build the spec of one server of a plan."""
-        options = plan.options
+    def of(cls, plan: "ClusterPlan", host: "PlannedHost") -> Self:
+        """Build the spec of one host of a plan."""
+        options, spare = plan.options, host.role is None
         return cls(
-            host=server.name,
-            bmc=BmcAccess.of(plan.options, server, ca=plan.bmc_ca),
-            password=server.bmc.password,
-            consent=options.consent[server.name],
+            host=host.name,
+            bmc=BmcAccess.of(plan.options, host, ca=plan.bmc_ca),
+            password=host.bmc.password,
+            consent="" if spare else options.consent[host.name],
             deadline_s=options.deadlines.bmc_s,
-            running=options.import_production,
+            running=options.import_production and not spare,
+            spare=spare,
         )
 
 

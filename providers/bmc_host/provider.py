@@ -19,7 +19,10 @@ READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the
 
 
 class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
-    """Create takes a server over, update compares it with the record, read probes it, delete leaves it off."""
+    """Create takes a server over, update compares it with the record, read probes it, delete leaves it off.
+
+    Of a spare, each of them but delete records what its BMC shows now. Delete does not even ask it.
+    """
 
     replace_on: ClassVar[tuple[str, ...]] = ("host",)
 
@@ -28,19 +31,24 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             parse_virtual_media_url(new.bmc.address)
         except BmcUrlError as error:
             yield error.fault.within("bmc")
-        if not new.consent.strip():
+        if not new.spare and not new.consent.strip():
             what = f"consent.{new.host} is missing: it names the one machine whose disk may be wiped"
             source = f"UUID or serial as the BMC reports it (GET {_system(new.bmc.address)}, or the sticker)"
             yield Fault("consent", what, f"run `{consent_command(new.host, '<UUID>')}`, with its {source}")
 
     def _create(self, spec: BmcHostSpec) -> tuple[str, BmcHostOuts]:
         with _engine(spec) as engine:
-            identity, found = engine.record() if spec.running else engine.take_over()
+            if spec.spare:
+                identity, found = engine.observe()
+            else:
+                identity, found = engine.record() if spec.running else engine.take_over()
             return usable(identity), _outs(engine, identity, found)
 
     def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
         with _engine(new, outs.identity) as engine:
-            if new.consent != old.consent and engine.is_replaced():
+            if new.spare:
+                identity, found = engine.observe()
+            elif new.consent != old.consent and engine.is_replaced():
                 before = named(outs.identity)
                 plugin.warnings(new.urn)(f"replaces {before}, which is left as it is. Fix: switch that server off")
                 identity, found = replace(engine, recorded=None).take_over()
@@ -53,18 +61,21 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         found, warn = outs.found, plugin.warnings(spec.urn)
         try:
             with _engine(quick, outs.identity) as engine:
-                now = _outs(engine, engine.identify(), found)
+                identity, found = engine.observe() if spec.spare else (engine.identify(), found)
+                now = _outs(engine, identity, found)
                 # Power and media change during an installation: show them, but keep them out of the state.
                 line, changed = engine.look(found)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept the recorded values: {error}")
             return outs
         plugin.row(spec.urn)(line)
-        if changed:
+        if changed and not spec.spare:
             warn(f"changed by someone else: {changed}")
         return now
 
     def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:
+        if spec.spare:
+            return
         with _engine(spec, outs.identity) as engine:
             engine.release(outs.found)
 

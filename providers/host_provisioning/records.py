@@ -17,7 +17,7 @@ def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Itera
     if old and old.hosts and new.unicast:
         for name in sorted(new.hosts.keys() - old.hosts.keys()):
             what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP"
-            yield Fault("hosts", what, "remove it")
+            yield Fault("hosts", what, "remove it, or lower the replicas to make it a spare")
     for name, who in named_anew(old, new).items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):

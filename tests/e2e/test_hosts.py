@@ -309,6 +309,23 @@ def test_reinstall_wipes_the_named_host_alone_and_once(project: Project, bmc: Em
     assert bmc.guest.installs == {again: 3, other: 1}
 
 
+def test_a_spare_is_left_as_it_is_until_it_is_taken_and_its_end_stops_no_server(
+    project: Project, bmc: Emulator
+) -> None:
+    uuid, first = NAMES["okd-master-1"], len(bmc.writes)
+    project.site["spares"] = ["okd-master-1"]
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert (bmc.writes_to(uuid, first), project.outputs("okd-master-1")["uuid"]) == ([], uuid)
+    project.site["spares"] = []
+    project.pulumi("up", "--yes", "--skip-preview")
+    project.pulumi("preview", "--expect-no-changes")
+    assert bmc.writes_to(uuid, first) == INSTALLED
+    assert bmc.guest.installs == dict.fromkeys(NAMES.values(), 1)
+    project.site["spares"] = ["okd-master-1"]
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert bmc.guest.systems.get_power_state(uuid) == "Off"
+
+
 def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project: Project, bmc: Emulator) -> None:
     project.site |= {"roles": {}, "hosts": {"okd-master-0": project.site["hosts"]["okd-master-0"]}}
     uuid = NAMES["okd-master-0"]

@@ -10,7 +10,7 @@ from wires.redfish.bmc import LEGACY, UEFI
 
 if TYPE_CHECKING:
     from cluster.options import BmcOptions
-    from cluster.plan import Server
+    from cluster.plan.model import PlannedHost
 
 
 class BmcAccess(Model):
@@ -33,17 +33,17 @@ class BmcAccess(Model):
     """The server's boot mode in Redfish's word, UEFI or Legacy, for a BMC that must be sent it with each override."""
 
     @classmethod
-    def of(cls, options: "BmcOptions", server: "Server", *, ca: str) -> Self:
-        """Return the access to a planned server's BMC: the options' trust for that BMC, else `ca`."""
-        login, trust = options.bmc_credentials.get(server.name), options.bmc_trust.get(server.name)
+    def of(cls, options: "BmcOptions", host: "PlannedHost", *, ca: str) -> Self:
+        """Return the access to a planned host's BMC: the options' trust for that BMC, else `ca`."""
+        login, trust = options.bmc_credentials.get(host.name), options.bmc_trust.get(host.name)
         return cls(
-            address=server.bmc.address,
-            username=server.bmc.username,
+            address=host.bmc.address,
+            username=host.bmc.username,
             ca=trust.ca if trust and trust.ca else ca,
             fingerprint=trust.sha256 if trust else "",
-            verify=server.bmc.verify_tls or trust is not None,
+            verify=host.bmc.verify_tls or trust is not None,
             session=login is not None and login.session,
-            boot_mode=LEGACY if server.boot_mode == "legacy" else UEFI,
+            boot_mode=LEGACY if host.boot_mode == "legacy" else UEFI,
         )
 
 

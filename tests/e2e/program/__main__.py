@@ -39,9 +39,18 @@ servers = {
         ),
     )
     for name, host in hosts.items()
+    if name not in site["spares"]
 }
+if site["spares"]:
+    # As in components/servers.py, the type of the parent makes a spare another resource than the server.
+    child = pulumi.ResourceOptions(parent=pulumi.ComponentResource("test:index:Spares", "spares"))
+    for name in site["spares"]:
+        bmc = access(hosts[name], site["ca"])
+        BmcHost(
+            name, BmcHostSpec(host=name, bmc=bmc, password=hosts[name]["password"], consent="", spare=True), child
+        )
 for role, wanted in site["roles"].items():
-    mine = {name: host for name, host in hosts.items() if host["role"] == role}
+    mine = {name: host for name, host in hosts.items() if host["role"] == role and name in servers}
     HostProvisioning(
         role,
         HostProvisioningSpec(

@@ -12,6 +12,8 @@ from cluster.plan import ClusterPlan, Intent, Role
 from testing import clusters, plans
 from testing.documents import table
 
+CHRONY = "/etc/chrony.conf"
+
 
 def everything(intent: Intent) -> list[RenderedFile]:
     return [file for files in render(intent).folders.values() for file in files]
@@ -40,6 +42,19 @@ def test_only_the_interface_is_filled_in_on_the_machine(plan: ClusterPlan) -> No
         assert "{{" not in file.text.replace("{{ .Name }}", ""), file.path
         assert "{%" not in file.text, file.path
         assert ("@INTERFACE:" in file.text) == (file.name in ("keepalived.conf", "okd-keepalived.sh")), file.path
+
+
+def test_time_servers_reach_every_machine_if_the_file_names_some() -> None:
+    folders = render(clusters.intent("static")).folders
+    texts = {folder: file.text for folder, files in folders.items() for file in files if file.path == CHRONY}
+    assert texts.keys() == {"bootstrap", "control-plane", "compute"}
+    (text,) = set(texts.values())
+    servers = [line for line in text.splitlines() if line.startswith("server ")]
+    assert servers == ["server ntp.lab.test iburst", "server 192.168.111.1 iburst", "server fd2e::1 iburst"]
+
+
+def test_without_time_servers_a_machine_keeps_those_of_its_image(plan: ClusterPlan) -> None:
+    assert CHRONY not in {file.path for file in everything(plan)}
 
 
 def test_only_scripts_are_executable(plan: ClusterPlan) -> None:

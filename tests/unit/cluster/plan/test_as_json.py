@@ -45,6 +45,7 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
             "transport": "multicast",
             "priorities": {"node": 20, "router_ready": 10, "default_router": 50},
         },
+        "spares": [],
         "provisioning": {"mode": "Disabled"},
         "dns_records": {
             "api.okd.lab.test": ["192.168.111.5"],
@@ -73,13 +74,15 @@ def test_values_that_no_input_names_are_null() -> None:
     assert found["bootstrap"]["addresses"] is None
 
 
-def test_a_spare_host_has_no_role(files: Files) -> None:
+def test_a_spare_has_no_role_and_is_named(files: Files) -> None:
     def change(config: dict[str, Any]) -> None:
         config["compute"][0].update(replicas=1)
         for each in bare(config)["hosts"]:
             del each["role"]
 
-    assert plan_json(files.intent(change))["hosts"][4]["role"] is None
+    found = plan_json(files.intent(change))
+    assert found["hosts"][4]["role"] is None
+    assert found["spares"] == ["okd-worker-1"]
 
 
 def test_the_json_holds_no_secret(files: Files) -> None:

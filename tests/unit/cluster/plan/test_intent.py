@@ -80,13 +80,23 @@ M, W = "master", "worker"
         pytest.param(with_roles(None, None, M, None, None, workers=1), [M, M, M, W, None], id="the-last-to-spare"),
         pytest.param(with_roles(None, None, None, None, None, workers=0), [M, M, M, None, None], id="no-compute"),
         pytest.param(with_roles(None, None, None, None, None, masters=1), [M, W, W, None, None], id="one-master"),
+        pytest.param(with_roles(M, M, M, W, W, W), [M, M, M, W, W, None], id="a-worker-to-spare"),
+        pytest.param(with_roles(M, M, M, M, W, None), [M, M, M, None, W, W], id="a-master-is-no-worker"),
+        pytest.param(with_roles(W, M, W, M, W, M, M), [W, M, W, M, None, M, None], id="one-of-each-to-spare"),
+        pytest.param(with_roles(None, M, M, M, W, W, W, workers=2), [None, M, M, M, W, W, None], id="named-go-first"),
+        pytest.param(with_roles(W, M, W, M, W, M, M, workers=3), [W, M, W, M, W, M, None], id="the-next-is-taken"),
     ],
 )
-def test_hosts_without_a_role_fill_the_pools(change: Change, roles: list[str | None]) -> None:
+def test_the_first_of_a_role_are_installed_and_hosts_without_one_fill_up(
+    change: Change, roles: list[str | None]
+) -> None:
     intent = judged(change)
     assert [each.role and each.role.pool for each in intent.hosts] == roles
     assert [server.name for server in intent.control_plane] == [
         each.name for each, role in zip(intent.hosts, roles, strict=True) if role == M
+    ]
+    assert [spare.name for spare in intent.spares] == [
+        each.name for each, role in zip(intent.hosts, roles, strict=True) if role is None
     ]
 
 

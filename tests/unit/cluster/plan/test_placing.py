@@ -81,6 +81,132 @@ def test_a_static_address_that_does_not_fit_is_refused(
     assert files.refused_plan(change, **changes) == [line]
 
 
+def two_networks(config: dict[str, Any]) -> None:
+    config["networking"].update(machineNetwork=[{"cidr": "192.168.111.0/24"}, {"cidr": "192.168.112.0/24"}])
+
+
+def ingress_apart(config: dict[str, Any]) -> None:
+    two_networks(config)
+    bare(config).update(ingressVIPs=["192.168.112.4"])
+
+
+def api_apart(config: dict[str, Any]) -> None:
+    two_networks(config)
+    bare(config).update(apiVIPs=["192.168.112.5"])
+
+
+def a_static_worker_apart(config: dict[str, Any]) -> None:
+    two_networks(config)
+    host(config, 4).update(networkConfig=static("192.168.112.25"))
+
+
+def ingress_of_both_families(config: dict[str, Any]) -> None:
+    clusters.dual_stack(config)
+    bare(config).update(apiVIPs=["192.168.111.5"])
+
+
+APART = "is outside 192.168.111.0/24, the network of the {} VIP, which this machine claims"
+MOVE = "Fix: choose it from the network of these machines, or move them to that network"
+
+
+@pytest.mark.parametrize(
+    ("change", "changes", "lines"),
+    [
+        pytest.param(
+            two_networks,
+            {"node_addresses": addresses(okd_worker_1=["192.168.112.25"])},
+            [f"config: node_addresses.okd-worker-1[0]: 192.168.112.25 {APART.format('Ingress')}."],
+            id="compute",
+        ),
+        pytest.param(
+            two_networks,
+            {"node_addresses": addresses(okd_master_1=["192.168.112.22"])},
+            [f"config: node_addresses.okd-master-1[0]: 192.168.112.22 {APART.format('API')}."],
+            id="control-plane",
+        ),
+        pytest.param(
+            two_networks,
+            {"bootstrap": {**BOOTSTRAP, "address": "192.168.112.20"}},
+            [f"config: bootstrap.address: 192.168.112.20 {APART.format('API')}."],
+            id="bootstrap",
+        ),
+        pytest.param(
+            a_static_worker_apart,
+            {"node_addresses": addresses(okd_worker_1=[])},
+            [f"FILE: platform.baremetal.hosts[4].networkConfig: 192.168.112.25 {APART.format('Ingress')}."],
+            id="static",
+        ),
+        pytest.param(
+            a_static_worker_apart,
+            {"node_addresses": addresses(okd_worker_0=[], okd_worker_1=[])},
+            [f"FILE: platform.baremetal.hosts[4].networkConfig: 192.168.112.25 {APART.format('Ingress')}."],
+            id="static-beside-one-that-is-not-known-yet",
+        ),
+        pytest.param(
+            ingress_apart,
+            {},
+            [
+                "FILE: platform.baremetal.ingressVIPs[0]: 192.168.112.4: nobody can hold it: "
+                f"no machine that claims it has an address in 192.168.112.0/24. {MOVE}"
+            ],
+            id="nobody-holds-ingress",
+        ),
+        pytest.param(
+            api_apart,
+            {},
+            [
+                "FILE: platform.baremetal.apiVIPs[0]: 192.168.112.5: nobody can hold it: "
+                f"no machine that claims it has an address in 192.168.112.0/24. {MOVE}"
+            ],
+            id="nobody-holds-the-api",
+        ),
+        pytest.param(
+            ingress_of_both_families,
+            {},
+            [
+                "FILE: platform.baremetal.ingressVIPs[1]: fd2e::4: nobody can hold it: "
+                "the machines have addresses of the families of apiVIPs alone. "
+                "Fix: add an API VIP of IPv6, or remove it"
+            ],
+            id="a-family-of-ingress-alone",
+        ),
+    ],
+)
+def test_a_machine_outside_its_vips_network_and_a_vip_that_nobody_can_hold_are_refused(
+    files: Files, change: Change, changes: dict[str, Any], lines: list[str]
+) -> None:
+    found = files.refused_intent(change, plans.options(**changes))
+    assert len(found) == len(lines), found
+    for seen, line in zip(found, lines, strict=True):
+        assert seen.startswith(line), seen
+
+
+def test_compute_may_live_in_another_network_than_the_control_plane_with_its_vip(files: Files) -> None:
+    at = addresses(okd_worker_0=["192.168.112.24"], okd_worker_1=["192.168.112.25"])
+    plan = files.plan(ingress_apart, node_addresses=at)
+    assert [str(each) for each in (*plan.api.networks, *plan.ingress.networks)] == [
+        "192.168.111.0/24",
+        "192.168.112.0/24",
+    ]
+
+
+def test_the_first_address_of_a_machine_counts(files: Files) -> None:
+    def change(config: dict[str, Any]) -> None:
+        two_networks(config)
+        host(config, 4).update(networkConfig=static("192.168.111.25", "192.168.112.25"))
+
+    assert files.plan(change, node_addresses=addresses(okd_worker_1=[])).compute
+
+
+def test_a_spare_may_be_outside_the_network_of_a_vip(files: Files) -> None:
+    def change(config: dict[str, Any]) -> None:
+        two_networks(config)
+        config["compute"][0].update(replicas=1)
+
+    plan = files.plan(change, node_addresses=addresses(okd_worker_1=["192.168.112.25"]))
+    assert [spare.name for spare in plan.spares] == ["okd-worker-1"]
+
+
 def test_addresses_of_two_families_are_ordered_primary_first(files: Files) -> None:
     both = {name: [f"fd2e::{last}", f"192.168.111.{last}"] for last, name in enumerate(plans.HOSTS, 21)}
     at = {**BOOTSTRAP, "address": ["fd2e::20", "192.168.111.20"]}

@@ -36,6 +36,16 @@ def test_the_error_about_another_machine_has_the_command_that_consents_to_it() -
     assert fake.writes == []
 
 
+def test_a_spare_needs_no_consent_but_a_name_to_consent_to() -> None:
+    fake = bmc(Power.ON, "http://x/y.iso")
+    identity, found = engine(fake, "").observe()
+    assert (identity.uuid, found.media) == (UUID, "http://x/y.iso")
+    fake.machine = Identity(BOARD, OEM)
+    with pytest.raises(BmcIdentityError, match="set a serial number in its firmware first"):
+        engine(fake, "").observe()
+    assert fake.writes == []
+
+
 OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
 
 

@@ -1,6 +1,7 @@
 """BmcHost as a resource: its check without a BMC, its state, and BMCs that do not answer."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -16,6 +17,7 @@ from providers.bmc_host.provider import BmcHostProvider
 from testing import plans
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, serial_of, uuid_of
+from testing.plan_files import Files
 from wires.redfish.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
@@ -58,9 +60,18 @@ def test_the_spec_of_a_planned_server() -> None:
         "consent": "SERIAL-okd-master-0",
         "deadline_s": 60.0,
         "running": False,
+        "spare": False,
     }
     assert spec.bmc == BmcAccess.of(plan.options, plan.servers[0], ca="of all")
     assert "rehearsal-only" not in repr(spec)
+
+
+def test_the_spec_of_a_spare_has_no_consent_and_is_never_imported(tmp_path: Path) -> None:
+    consent = {**plans.CONSENT, "okd-worker-1": "SN-1"}
+    production = {"phase": "production", "import_production": True}
+    plan = Files(tmp_path).plan(lambda c: c["compute"][0].update(replicas=1), consent=consent, **production)
+    spec = BmcHostSpec.of(plan, plan.spares[0])
+    assert (spec.host, spec.spare, spec.running, spec.consent) == ("okd-worker-1", True, False, "")
 
 
 class TestCheck:
@@ -71,6 +82,7 @@ class TestCheck:
             ({"consent": ""}, ["consent"]),
             ({"consent": " "}, ["consent"]),
             ({"consent": None}, ["consent"]),
+            ({"consent": "", "spare": True}, []),
             ({"consent": UNKNOWN}, []),
             ({"password": UNKNOWN}, []),
             ({"bmc": {**BMC, "address": UNKNOWN}}, []),
@@ -83,6 +95,7 @@ class TestCheck:
             "empty",
             "blank",
             "none",
+            "spare",
             "unknown",
             "password-unknown",
             "address-unknown",
@@ -211,6 +224,36 @@ class TestAnswering:
         fleet.change(power="On")
         assert BmcHostProvider().create({**props, "running": True}).id == uuid_of(0)
         assert fleet.figures().writes == []
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            pytest.param(lambda it, state: it.create(state), id="create"),
+            pytest.param(lambda it, state: it.update("u", state, state), id="update"),
+            pytest.param(lambda it, state: it.read("u", state), id="read"),
+        ],
+    )
+    def test_a_spare_is_recorded_anew_and_left_as_it_is(
+        self,
+        act: Callable[[BmcHostProvider, Props], Any],
+        fleet: Fleet,
+        props: Props,
+        machine: Props,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        fleet.change(power="On", image="http://192.0.2.1/x.iso", target="Pxe", enabled="Continuous")
+        # Another machine was there before: it has no consent that could forbid the change.
+        spare = {**props, "consent": "", "spare": True}
+        before = {**machine, "uuid": UUID, "serial": "SN-1", "found": AS_FOUND}
+        outs = act(BmcHostProvider(), {**spare, **before}).outs
+        override = {"target": "Pxe", "enabled": "Continuous", "mode": "UEFI"}
+        assert outs == {**spare, **machine, "found": {"override": override, "media": "http://192.0.2.1/x.iso"}}
+        assert fleet.figures().writes == []
+        assert "changed by someone else" not in capsys.readouterr().err
+
+    def test_a_spare_that_goes_is_not_even_asked(self, fleet: Fleet, props: Props, machine: Props) -> None:
+        BmcHostProvider().delete("u", {**props, **machine, "found": AS_FOUND, "spare": True})
+        assert fleet.figures().lines == []
 
     def test_a_refresh_reports_the_server_and_warns_of_changes(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]

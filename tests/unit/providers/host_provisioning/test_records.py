@@ -79,7 +79,10 @@ def test_check_names_the_inputs_that_a_host_lacks(key: str) -> None:
 )
 def test_a_host_that_its_unicast_peers_do_not_list_is_refused(unicast: bool, before: Set[str], refused: bool) -> None:
     olds = {**ROLE, **of_hosts(*before), "unicast": unicast} if before else {}
-    why = "w1: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP. Fix: remove it"
+    why = (
+        "w1: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP. "
+        "Fix: remove it, or lower the replicas to make it a spare"
+    )
     assert failures({"unicast": unicast}, olds) == ([("hosts", why)] if refused else [])
 
 
