@@ -13,6 +13,7 @@ from assets.services import COREDNS, HAPROXY, KEEPALIVED, SERVICES, command, pul
 from assets.templates import templates_in
 from cluster.plan import Intent, Role, Server
 from cluster.values.address import IPV4, IPV6, Address
+from cluster.values.balancer import Balancer
 
 FOLDER = Path(__file__).parent
 
@@ -59,17 +60,10 @@ def render(plan: Intent) -> Rendered:
 
 
 def render_bootstrap(plan: Intent) -> Files:
-    """Render the files of the bootstrap VM: keepalived for the API VIP, DNS, and the handoff's channel."""
-    vips = [host_route(address) for address in plan.api.addresses]
-    channel = {"vips": vips, "let_go": plan.api.priorities.release}
+    """Render the files of the bootstrap VM: DNS and, where it holds the API VIP, keepalived and the channel."""
     return (
-        keepalived_conf(keepalived.on_bootstrap(plan)),
-        _script("bootstrap/okd-own-api.sh.j2"),
-        _script("bootstrap/okd-vip-channel.sh.j2", **channel),
-        _unit("bootstrap/okd-vip-channel.service.j2"),
-        _tmpfiles("bootstrap/okd-vip-channel.conf.j2"),
+        *(_vip_of_bootstrap(plan) if plan.balancer is Balancer.OURS else ()),
         *_images(plan, bootstrap=True),
-        *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
         *_dns(plan, bootstrap=True),
         *_chrony(plan),
         _dhclient(plan),
@@ -81,16 +75,9 @@ def render_role(plan: Intent, role: Role) -> Files:
     """Render the files that all servers of a role share; none if the role has no server."""
     if not plan.of(role):
         return ()
-    balancer = _balancer(plan) if role is Role.CONTROL_PLANE else ()
-    shared = [server for server in plan.of(role)[:1] if not _has_its_own(plan, server)]
-    vips = tuple(address for vip in plan.vips_of(role) for address in vip.addresses)
     return (
-        *(keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
-        _script("common/okd-check.sh"),
-        *(_default_router(plan) if role is plan.ingress_role else ()),
+        *(_vips_of_role(plan, role) if plan.balancer is Balancer.OURS else ()),
         *_images(plan, bootstrap=False),
-        *_keepalived_service(plan, vips, bootstrap=False),
-        *balancer,
         *_dns(plan, bootstrap=False),
         *_chrony(plan),
         _node_ip(plan),
@@ -100,10 +87,35 @@ def render_role(plan: Intent, role: Role) -> Files:
 def render_server(plan: Intent, server: Server) -> Files:
     """Render the files of one server: its name, its keyfiles, and keepalived.conf with its peers and rank."""
     named = (_hostname(server), *_network(plan, server))
-    if not _has_its_own(plan, server):
+    if plan.balancer is Balancer.SITE or not _has_its_own(plan, server):
         return named
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
     return (keepalived_conf(on_this(plan, server)), *named)
+
+
+def _vip_of_bootstrap(plan: Intent) -> Files:
+    vips = [host_route(address) for address in plan.api.addresses]
+    channel = {"vips": vips, "let_go": plan.api.priorities.release}
+    return (
+        keepalived_conf(keepalived.on_bootstrap(plan)),
+        _script("bootstrap/okd-own-api.sh.j2"),
+        _script("bootstrap/okd-vip-channel.sh.j2", **channel),
+        _unit("bootstrap/okd-vip-channel.service.j2"),
+        _tmpfiles("bootstrap/okd-vip-channel.conf.j2"),
+        *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
+    )
+
+
+def _vips_of_role(plan: Intent, role: Role) -> Files:
+    shared = [server for server in plan.of(role)[:1] if not _has_its_own(plan, server)]
+    vips = tuple(address for vip in plan.vips_of(role) for address in vip.addresses)
+    return (
+        *(keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
+        _script("common/okd-check.sh"),
+        *(_default_router(plan) if role is plan.ingress_role else ()),
+        *_keepalived_service(plan, vips, bootstrap=False),
+        *(_balancer(plan) if role is Role.CONTROL_PLANE else ()),
+    )
 
 
 def _has_its_own(plan: Intent, server: Server) -> bool:
@@ -120,10 +132,11 @@ def _images(plan: Intent, *, bootstrap: bool) -> Files:
     """Render what asks the release for the services' images; nothing if the stack names them."""
     if not (image := release(plan)):
         return ()
+    services = SERVICES[plan.balancer]
     unit = {"release": image, "pull_secret": pull_secret(bootstrap=bootstrap), "on_node": not bootstrap}
     return (
-        _script("common/okd-images.sh.j2", services=SERVICES),
-        _unit("common/okd-images.service.j2", services=SERVICES, **unit),
+        _script("common/okd-images.sh.j2", services=services),
+        _unit("common/okd-images.service.j2", services=services, **unit),
     )
 
 
@@ -131,7 +144,6 @@ def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: b
     unit = {"vips": vips, "on_node": not bootstrap, "release": release(plan)}
     start = command(plan, KEEPALIVED, bootstrap=bootstrap)
     return (
-        _script("common/okd-get-vip-subnet-cidr.sh"),
         _script("common/okd-keepalived.sh.j2"),
         _unit("common/okd-keepalived.service.j2", command=start, **unit),
         _dispatcher("common/okd-keepalived.j2", vips=vips),
@@ -157,6 +169,7 @@ def _balancer(plan: Intent) -> Files:
 def _dns(plan: Intent, *, bootstrap: bool) -> Files:
     """Render CoreDNS, and the files that make it the machine's own resolver."""
     records = {IPV4: "A", IPV6: "AAAA"}
+    ours = plan.balancer is Balancer.OURS
     values = {
         "domain": plan.domain,
         "api_vips": plan.api.addresses,
@@ -166,14 +179,16 @@ def _dns(plan: Intent, *, bootstrap: bool) -> Files:
     }
     unit = {
         "command": command(plan, COREDNS, bootstrap=bootstrap),
-        "vip": plan.api.address,
+        # The site's balancer may be elsewhere; the machine's own address is looked for in the machine network.
+        "vip": plan.api.address if ours else plan.api.networks[0].network_address,
         "domain": plan.domain,
         "on_node": not bootstrap,
         "release": release(plan),
     }
     return (
         _file(f"{CONF}/Corefile", "common/Corefile.j2", Reader.COREDNS, **values),
-        _script("common/okd-coredns.sh.j2", vips=plan.api.addresses),
+        _script("common/okd-coredns.sh.j2", vips=plan.api.addresses if ours else ()),
+        _script("common/okd-get-vip-subnet-cidr.sh"),
         _script("common/okd-resolver.sh.j2"),
         _unit("common/okd-coredns.service.j2", **unit),
         _tmpfiles("common/okd-resolver-link.conf"),
@@ -206,14 +221,18 @@ def _node_ip(plan: Intent) -> RenderedFile:
 
 
 def _network(plan: Intent, server: Server) -> Files:
-    """Render the server's keyfiles: those of its `networkConfig`, and one for DHCP unless they ask the VIP first."""
-    keyfiles = asking_the_vip_first(plan, server)
+    """Render the server's keyfiles: those of its `networkConfig`, and one for DHCP unless they ask the VIP first.
+
+    The site's balancer answers no DNS: then the one for DHCP is for servers without `networkConfig`, and names none.
+    """
+    ours = plan.balancer is Balancer.OURS
+    keyfiles = asking_the_vip_first(plan, server) if ours else server.keyfiles
     own = tuple(
         RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret) for each in keyfiles
     )
-    if keyfiles != server.keyfiles:
+    if keyfiles != server.keyfiles or (own and not ours):
         return own
-    vips: dict[int, Address] = {vip.version: vip for vip in plan.api.addresses}
+    vips: dict[int, Address] = {vip.version: vip for vip in plan.api.addresses if ours}
     families = [(section, vips.get(version)) for version, section in SECTIONS.items()]
     values = {"mac": server.boot_mac, "families": families, "dns_priority": DNS_PRIORITY}
     name = "okd-machine-network.nmconnection"

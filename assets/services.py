@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from assets import contract
 from cluster.plan import Intent
+from cluster.values.balancer import Balancer
 
 CONTINUED = " \\\n    "
 
@@ -56,7 +57,8 @@ COREDNS = Service(
     (f"--volume={contract.CONF}:{contract.CONF}:ro", f"--volume={contract.RUN}:{contract.RUN}:ro"),
 )
 
-SERVICES = (KEEPALIVED, HAPROXY, COREDNS)
+SERVICES = {Balancer.OURS: (KEEPALIVED, HAPROXY, COREDNS), Balancer.SITE: (COREDNS,)}
+"""The services that machines run, by who balances."""
 
 PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"
 """Paths of the pull secret, to which the payload writes it."""

@@ -85,6 +85,11 @@ def compact(config: dict[str, Any]) -> None:
     del bare(config)["hosts"][3:]
 
 
+def balancer(config: dict[str, Any]) -> None:
+    """Have the site balance, elsewhere, API and Ingress by one address, as OKD's document shows it."""
+    bare(config).update(loadBalancer={"type": "UserManaged"}, apiVIPs=["10.20.0.100"], ingressVIPs=["10.20.0.100"])
+
+
 def _three(names: Mapping[str, Any]) -> dict[str, Any]:
     return {name: names[name] for name in plans.HOSTS[:3]}
 
@@ -101,10 +106,14 @@ VARIANTS = {
     "compact": Variant(
         compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
     ),
+    "balancer": Variant(balancer),
     "images": Variant(options={"images": IMAGES}),
     "host": Variant(options={"runtime": "host", "images": {}}),
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
+
+WITH_VIPS = [name for name in VARIANTS if name != "balancer"]
+"""Those whose machines hold the VIPs."""
 
 
 def intent(name: str, **options: Any) -> Intent:

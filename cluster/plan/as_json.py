@@ -4,14 +4,15 @@ from dataclasses import asdict
 from typing import Any
 
 from cluster.plan.model import ApiVip, IngressVip, Intent, PlannedHost
+from cluster.values.balancer import Balancer
 
 
 def plan_json(plan: Intent) -> dict[str, Any]:
     """Return the plan as plain values for `json.dumps`, without secrets. Values that are not known yet are null."""
     return {
         "cluster": {"name": plan.name, "base_domain": plan.base_domain, "domain": plan.domain},
-        "api": {**_vip(plan.api), "policy": plan.api.policy},
-        "ingress": _vip(plan.ingress),
+        "balancer": plan.balancer.value,
+        **_vips(plan),
         "hosts": [_host(host) for host in plan.hosts],
         "spares": [host.name for host in plan.spares],
         "provisioning": plan.provisioning.model_dump(mode="json", exclude_none=True),
@@ -21,6 +22,12 @@ def plan_json(plan: Intent) -> dict[str, Any]:
             "addresses": _texts(plan.bootstrap.addresses) or None,
         },
     }
+
+
+def _vips(plan: Intent) -> dict[str, Any]:
+    if plan.balancer is Balancer.SITE:
+        return {"api": {"vips": _texts(plan.api.addresses)}, "ingress": {"vips": _texts(plan.ingress.addresses)}}
+    return {"api": {**_vip(plan.api), "policy": plan.api.policy}, "ingress": _vip(plan.ingress)}
 
 
 def _vip(vip: ApiVip | IngressVip) -> dict[str, Any]:

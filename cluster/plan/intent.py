@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, BareMetal, Host, RootDeviceHints
+from cluster.install_config.rules.vips import user_managed
 from cluster.options import Placement
 from cluster.plan.model import (
     ApiVip,
@@ -20,6 +21,7 @@ from cluster.plan.model import (
 from cluster.plan.static_addresses import static_addresses
 from cluster.topology import topology_of
 from cluster.values.address import Address, Network, in_any, networks, parse_address
+from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import parse_virtual_media_url
 from cluster.values.mac import parse_mac
 from cluster.values.role import Role
@@ -40,6 +42,7 @@ def intent_of(config: InstallConfig) -> Intent:
         name=name,
         base_domain=base_domain,
         machine_networks=machine_networks,
+        balancer=Balancer.SITE if user_managed(config) else Balancer.OURS,
         api=ApiVip(
             addresses=api,
             networks=_homes(api, machine_networks),
@@ -98,7 +101,13 @@ def _addresses(texts: tuple[str, ...]) -> tuple[Address, ...]:
 
 
 def _homes(vips: tuple[Address, ...], machine_networks: tuple[Network, ...]) -> tuple[Network, ...]:
-    return tuple(next(network for network in machine_networks if in_any(vip, [network])) for vip in vips)
+    """Return the machine network of each address; the first of its family for one that is elsewhere."""
+
+    def home(vip: Address) -> Network:
+        family = [network for network in machine_networks if network.version == vip.version]
+        return next((network for network in family if in_any(vip, [network])), family[0])
+
+    return tuple(map(home, vips))
 
 
 def _provisioning(bare: BareMetal, domain: str) -> Provisioning:

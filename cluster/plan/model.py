@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, SecretStr
 from cluster.install_config.platform import RootDeviceHints
 from cluster.options import BmcOptions, Images, Options, Runtime, Transport
 from cluster.values.address import Address, Network
+from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.role import Role
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
@@ -25,7 +26,10 @@ class Vip(Planned):
     addresses: tuple[Address, ...]
     """One or two addresses; the cluster's primary family first."""
     networks: tuple[Network, ...]
-    """The machine network of each address. A machine holds the address on its interface in that network."""
+    """The machine network of each address. A machine holds the address on its interface in that network.
+
+    For an address of the site's balancer that is elsewhere, the first machine network of its family.
+    """
     router_id: int
     """virtual_router_id, 1-255."""
     transport: Transport
@@ -158,6 +162,8 @@ class Intent(Planned):
     name: str
     base_domain: str
     machine_networks: tuple[Network, ...]
+    balancer: Balancer
+    """If it is the site's, the VIPs are its addresses; no machine claims them, and their VRRP identity is unused."""
     api: ApiVip
     ingress: IngressVip
     provisioning: Provisioning
@@ -183,7 +189,9 @@ class Intent(Planned):
     def dns_records(self) -> dict[str, tuple[Address, ...]]:
         """The addresses that the site's DNS must answer, by name."""
         api, ingress = self.api.addresses, self.ingress.addresses
-        return {f"api.{self.domain}": api, f"*.apps.{self.domain}": ingress}
+        # With a balancer of ours, a server's first boot asks the API VIP itself for api-int.
+        names = ("api",) if self.balancer is Balancer.OURS else ("api", "api-int")
+        return {**{f"{name}.{self.domain}": api for name in names}, f"*.apps.{self.domain}": ingress}
 
     @property
     def servers(self) -> tuple[Server, ...]:
@@ -211,11 +219,13 @@ class Intent(Planned):
 
     @property
     def ingress_role(self) -> Role:
-        """The role whose servers hold the Ingress VIP."""
+        """The role whose servers run the routers of Ingress, and hold its VIP."""
         return Role.COMPUTE if self.compute else Role.CONTROL_PLANE
 
     def vips_of(self, role: Role) -> tuple[Vip, ...]:
         """Return the VIPs that a role's servers claim."""
+        if self.balancer is Balancer.SITE:
+            return ()
         vips: dict[Role, tuple[Vip, ...]] = {Role.CONTROL_PLANE: (self.api,), Role.COMPUTE: ()}
         return (*vips[role], self.ingress) if role is self.ingress_role else vips[role]
 

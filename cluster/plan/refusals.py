@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import DISABLED, Host, RootDeviceHints
-from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED, user_managed
 from cluster.known_options import LOGINS
 from cluster.options import Images, Options, Phase
 from cluster.plan.intent import roles
 from cluster.plan.model import BootstrapHost, Intent, Server
-from cluster.values.address import IPV4, parse_address
+from cluster.values.address import IPV4, networks, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
 from cluster.values.role import Role
 from providers.base.errors import Fault
@@ -92,9 +91,19 @@ def _networks(config: InstallConfig) -> Iterator[Fault]:
     mode = config.baremetal.provisioning_network
     if mode != DISABLED:
         yield Fault(f"{BARE}.provisioningNetwork", f"{mode}: hosts boot from virtual media only", f"write {DISABLED}")
-    if user_managed(config):
-        what = f"{USER_MANAGED}: this program brings the load balancer"
-        yield Fault(f"{BARE}.loadBalancer.type", what, f"write {DEFAULT_BALANCER}")
+    yield from _homeless(config)
+
+
+def _homeless(config: InstallConfig) -> Iterator[Fault]:
+    """Yield the addresses of the site's balancer of whose family no machine has an address."""
+    families = {each.version for each in networks([each.cidr for each in config.networking.machine_network])}
+    vips = {"apiVIPs": config.baremetal.api_vips, "ingressVIPs": config.baremetal.ingress_vips}
+    for key, texts in vips.items():
+        for index, text in enumerate(texts):
+            address = parse_address(text)
+            if address and address.version not in families:
+                what = f"{text}: no machine network is of IPv{address.version}"
+                yield Fault(f"{BARE}.{key}[{index}]", what, "remove it, or add such a network to machineNetwork")
 
 
 def _pools(config: InstallConfig) -> Iterator[Fault]:

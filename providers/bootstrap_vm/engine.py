@@ -68,7 +68,7 @@ class BootstrapVmEngine:
         found = self._own(vm)
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (Pulumi 3.259).
         if found and found.running and vm.mac in surroundings.vip_macs() and (node := surroundings.answering_node()):
-            what = f"it holds the API VIP, and {node} of the control plane answers already"
+            what = f"it holds the {vm.claim}, and {node} of the control plane answers already"
             fix = "run `pulumi up` without --continue-on-error, or `pulumi destroy`"
             raise HypervisorError(what, where=vm.name, fix=fix)
         if found:
@@ -111,7 +111,7 @@ class BootstrapVmEngine:
         if others := surroundings.vip_macs() - {vm.mac}:
             what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
-            raise HypervisorError(what, where=f"API VIP {surroundings.vip}", fix=fix)
+            raise HypervisorError(what, where=f"{vm.claim} {surroundings.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:
         self.report("making its volumes")

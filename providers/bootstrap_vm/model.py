@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from assets.file import Files
 from assets.ignition import composed_sha256, own_config
+from cluster.values.balancer import Balancer
 from providers.base.spec import Outs, Spec
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ class BootstrapVmSpec(Spec):
     memory_mib: int
     vcpus: int
     emulated: bool
+    balancer: Balancer = Balancer.OURS
     vip: str
+    """The address that only this VM may have before the handoff: the API VIP; its own where the site balances."""
     nodes: tuple[str, ...]
     """Addresses of the control plane; the VM may be rebuilt while none of them answers."""
     stack: str
@@ -83,7 +86,8 @@ class BootstrapVmSpec(Spec):
             memory_mib=options.bootstrap.memory_mib,
             vcpus=options.bootstrap.vcpus,
             emulated=options.bootstrap.emulated,
-            vip=str(plan.api.address),
+            balancer=plan.balancer,
+            vip=str(plan.api.address if plan.balancer is Balancer.OURS else plan.bootstrap.address),
             nodes=tuple(str(server.address) for server in plan.control_plane),
             stack=stack,
             payload_sha256=options.payload.bootstrap,
@@ -91,6 +95,11 @@ class BootstrapVmSpec(Spec):
             ours=SecretStr(ours),
             deadline_s=options.handoff.shutdown_s,
         )
+
+    @property
+    def claim(self) -> str:
+        """What `vip` is, for messages."""
+        return "API VIP" if self.balancer is Balancer.OURS else "address of the bootstrap VM"
 
     @property
     def build(self) -> str:

@@ -1,9 +1,14 @@
-"""Judges the network before a VIP is claimed or moved: who answers it, who advertises its VRID, and what DNS says."""
+"""Judges the network before a VIP is claimed or moved: who answers it, who advertises its VRID, and what DNS says.
+
+With a balancer of the site, whether its addresses answer, and what DNS says.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
 
+from assets.contract import API_PORT, CONFIG_PORT
 from cluster.options import Phase, Severity
+from cluster.values.balancer import Balancer
 from cluster.values.vrrp import free_router_ids
 from providers.base.errors import Fault, SegmentError
 from providers.base.verdict import Caution, Note, Unseen, Verdict
@@ -15,13 +20,31 @@ BELOW_APPS = "preflight.apps"
 """A name without a record of its own: only a wildcard record answers it."""
 SUGGESTED = 3
 RECORD = {4: "A", 6: "AAAA"}
+API_PORTS, INGRESS_PORTS = (API_PORT, CONFIG_PORT), (443, 80)
+"""Ports of the site's balancer (openshift-docs, modules/nw-osp-configuring-external-load-balancer.adoc)."""
 
 
 def judge(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Verdict:
     """Probe and judge everything, even after a finding."""
     claims = (spec.api, spec.ingress)
+    if spec.balancer is Balancer.SITE:
+        return Verdict((*_balancer(spec, probe), *_names(spec, probe)))
     notes = [note for claim in claims for vip in claim.vips for note in _vip(spec, claim, vip, probe)]
     return Verdict((*notes, *_router_ids(spec, claims, probe), *_names(spec, probe)))
+
+
+def _balancer(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
+    """Yield a fault per port that no host accepts or refuses; no backend runs yet, so a refusal proves nothing."""
+    for claim, ports in ((spec.api, API_PORTS), (spec.ingress, INGRESS_PORTS)):
+        for vip in claim.vips:
+            for port in ports:
+                if problem := probe.connect_problem(vip, port):
+                    yield _note(
+                        spec.severity.vip,
+                        f"{claim.what} {vip}",
+                        f"no host answers on TCP port {port} ({problem}), wanted the site's balancer",
+                        f"have the balancer listen on {port} there, and let this machine reach it",
+                    )
 
 
 def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkProbe) -> Iterator[Note]:
@@ -95,8 +118,10 @@ def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int])
 
 
 def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
-    # Not api-int: the machines ask the API VIP for it first (assets/keyfiles.py), and nobody else uses it.
-    names = (("api", "api", spec.api), (BELOW_APPS, "*.apps", spec.ingress))
+    # Not api-int: the machines ask the API VIP for it first (assets/keyfiles.py), and nobody else uses it. But the
+    # site's balancer answers no DNS, and a server's first boot needs api-int.
+    internal = (("api-int", "api-int", spec.api),) if spec.balancer is Balancer.SITE else ()
+    names = (("api", "api", spec.api), *internal, (BELOW_APPS, "*.apps", spec.ingress))
     for name, record, claim in names:
         for vip in claim.vips:
             version = ip_address(vip).version

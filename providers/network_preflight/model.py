@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol, Self
 
 from cluster.options import NetworkFindings, Phase
+from cluster.values.balancer import Balancer
 from providers.base.spec import Model, Spec
 from wires.segment.vrrp import Advert
 
@@ -47,6 +48,8 @@ class NetworkPreflightSpec(Spec):
     phase: Phase
     domain: str
     """Domain of the cluster."""
+    balancer: Balancer = Balancer.OURS
+    """If it is the site's, the VIPs are its addresses; no machine holds them."""
     api: VipClaim
     ingress: VipClaim
     severity: NetworkFindings
@@ -58,6 +61,7 @@ class NetworkPreflightSpec(Spec):
         return cls(
             phase=plan.options.phase,
             domain=plan.domain,
+            balancer=plan.balancer,
             api=VipClaim.of("API VIP", "api", plan.api, first, (plan.bootstrap.mac,)),
             ingress=VipClaim.of("Ingress VIP", "ingress", plan.ingress, plan.of(plan.ingress_role)),
             severity=plan.options.network_preflight,
@@ -73,6 +77,10 @@ class NetworkProbe(Protocol):
         Raises:
             SegmentError: This machine cannot probe its segment.
         """
+        ...
+
+    def connect_problem(self, address: str, port: int) -> str | None:
+        """Return why no host answers a TCP connection, or None: it was accepted or refused."""
         ...
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:

@@ -12,6 +12,8 @@ from wires.segment.vrrp import Advert
 LISTEN_S = 4.0
 """Time for four adverts at VRRP's default of one per second; a backup waits about as long before it takes over."""
 QUESTIONS = 3
+CONNECT_S = 4.0
+"""Linux sends a lost SYN again after 1 s and 3 s."""
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
@@ -25,6 +27,16 @@ class LocalNetworkProbe:
         """See `NetworkProbe`; asks several times, as RFC 5227 does, because a lost answer would hide a machine."""
         interface = interface_to(address)
         return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
+
+    def connect_problem(self, address: str, port: int) -> str | None:
+        """See `NetworkProbe`."""
+        try:
+            socket.create_connection((address, port), CONNECT_S).close()
+        except (ConnectionRefusedError, ConnectionResetError):
+            return None
+        except OSError as error:
+            return str(error)
+        return None
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
         """See `NetworkProbe`."""

@@ -142,16 +142,15 @@ def _texts(folders: Folders, reader: Reader) -> dict[str, bytes]:
 
 
 def _linted(reader: Reader, folders: Folders) -> ReaderVerdict:
+    own = [(folder, file) for folder, files in folders.items() for file in files if file.reader is reader]
     judged, refusals = 0, list[Fault]()
-    for folder, files in folders.items():
-        for file in files:
-            if file.reader is reader:
-                try:
-                    judged += lint(file)
-                except AssetError as error:
-                    judged += 1
-                    refusals.append(Fault(f"{folder}{error.fault.where}", error.fault.what, error.fault.fix))
-    not_run = "" if judged else "not installed"
+    for folder, file in own:
+        try:
+            judged += lint(file)
+        except AssetError as error:
+            judged += 1
+            refusals.append(Fault(f"{folder}{error.fault.where}", error.fault.what, error.fault.fix))
+    not_run = "" if judged or not own else "not installed"
     if not_run and shutil.which(reader, path=PATH):
         not_run = "no interface of this machine can do multicast"
     return ReaderVerdict(reader, judged, tuple(refusals), not_run)

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from assets.contract import API_PORT, CONFIG_PORT
+from cluster.values.balancer import Balancer
 from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
 from wires.segment.holder import Seen, holder_of
 
 NOBODY, NO_ONE_MACHINE = "nobody", "no one machine"
 """Names in place of a holder: no machine answers the VIPs; several machines or a stranger do."""
+CONTROL_PLANE = "control plane"
+"""Name in place of a holder: with a balancer of the site, all nodes are behind it."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,7 @@ class Checks:
 
     def control_plane_ready(self) -> str | None:
         """`min_ready` nodes answer /readyz on 6443, one serves 22623, one known machine answers the VIPs."""
-        unready = [f"{name} ({at})" for name, at in self.spec.nodes.items() if self.probe.problem(at)]
-        ready = len(self.spec.nodes) - len(unready)
-        if ready < self.spec.min_ready:
-            wanted = f"{ready} of the wanted {self.spec.min_ready} are ready"
-            return f"{' and '.join(unready)} without answer to /readyz on 6443; {wanted}"
-        if not any(self.probe.serves_config(address) for address in self.spec.nodes.values()):
-            return "no node of the control plane serves 22623"
-        return self._held_by([self.spec.bootstrap_name, *self.spec.nodes])
+        return self._unready() or self._held_by([self.spec.bootstrap_name, *self.spec.nodes])
 
     def control_plane_holds(self) -> str | None:
         """One control-plane node answers the VIPs."""
@@ -56,19 +53,86 @@ class Checks:
 
     def payload_complete(self) -> str | None:
         """As in *soak*; with a kubeconfig in the payload, OKD also reports that its bootstrap is complete."""
-        missing = self.control_plane_serves()
-        return self.signal(self.spec.vips[0]) if self.signal and not missing else missing
+        return self.control_plane_serves() or self._incomplete()
 
     def bootstrap_holds(self) -> str | None:
         """The bootstrap alone answers the VIPs."""
         return self._held_by([self.spec.bootstrap_name])
 
+    def balancer_leads(self) -> str | None:
+        """API and config server answer through the balancer."""
+        behind = self._behind()
+        self.note(behind)
+        missing = self._not_through()
+        if missing and behind == self.spec.bootstrap_name:
+            return f"{missing}; {behind} ({self.spec.bootstrap_address}) itself is ready"
+        return missing
+
+    def balancer_leads_to_one_of_ours(self) -> str | None:
+        """API and config server answer through the balancer; the bootstrap itself or, after it, a node is ready."""
+        ours = (self.spec.bootstrap_address, *self.spec.nodes.values())
+        if (missing := self.balancer_leads()) or any(self.probe.problem(each) is None for each in ours):
+            return missing
+        name, at = self.spec.bootstrap_name, self.spec.bootstrap_address
+        return f"the API answers through the balancer, but neither {name} ({at}) nor a node is ready itself"
+
+    def balancer_leads_from_ready(self) -> str | None:
+        """`min_ready` nodes answer /readyz on 6443, one serves 22623, both answer through the balancer."""
+        return self._unready() or self.balancer_leads()
+
+    def bootstrap_not_needed(self) -> str | None:
+        """API and config server answer through the balancer, and the bootstrap accepts no connection for either."""
+        self.note(self._behind())
+        name, at = self.spec.bootstrap_name, self.spec.bootstrap_address
+        if ports := [port for port in (API_PORT, CONFIG_PORT) if self.probe.accepts(at, port)]:
+            seen = " and ".join(map(str, ports))
+            return f"{name} ({at}) still accepts connections on {seen}, so the balancer may lead to it"
+        missing = self._not_through()
+        return f"{missing}; {name} serves no longer: does the balancer still lead to it?" if missing else None
+
+    def bootstrap_not_needed_and_complete(self) -> str | None:
+        """As in *soak*; with a kubeconfig in the payload, OKD also reports that its bootstrap is complete."""
+        return self.bootstrap_not_needed() or self._incomplete()
+
     def census(self) -> tuple[Seen, str | None]:
-        """Return the MACs that answer each VIP, and the one machine of the cluster that answers all, or None."""
+        """Return the MACs that answer each VIP, and the one machine of the cluster that answers all, or None.
+
+        With a balancer of the site, no MACs, and who serves behind it.
+        """
+        if self.spec.balancer is Balancer.SITE:
+            return (), self._behind()
         seen = self.probe.vip_macs()
         holder = self._holder(seen)
         self.note(holder or (NO_ONE_MACHINE if any(seen) else NOBODY))
         return seen, holder
+
+    def _unready(self) -> str | None:
+        unready = [f"{name} ({at})" for name, at in self.spec.nodes.items() if self.probe.problem(at)]
+        ready = len(self.spec.nodes) - len(unready)
+        if ready < self.spec.min_ready:
+            wanted = f"{ready} of the wanted {self.spec.min_ready} are ready"
+            return f"{' and '.join(unready)} without answer to /readyz on 6443; {wanted}"
+        if not any(self.probe.serves_config(address) for address in self.spec.nodes.values()):
+            return "no node of the control plane serves 22623"
+        return None
+
+    def _incomplete(self) -> str | None:
+        return self.signal(self.spec.vips[0]) if self.signal else None
+
+    def _behind(self) -> str:
+        """Return who serves behind the balancer: the bootstrap, as long as its own API is ready; then the nodes."""
+        if self.probe.problem(self.spec.bootstrap_address) is None:
+            return self.spec.bootstrap_name
+        return NOBODY if self.probe.problem(self.spec.vips[0]) else CONTROL_PLANE
+
+    def _not_through(self) -> str | None:
+        """Return what does not answer through the balancer."""
+        for vip in self.spec.vips:
+            if problem := self.probe.problem(vip):
+                return f"the API is not ready through {vip} ({problem})"
+            if not self.probe.serves_config(vip):
+                return f"no config server answers through {vip} on {CONFIG_PORT}"
+        return None
 
     def _holder(self, seen: Seen) -> str | None:
         return holder_in(self.spec, seen, self.probe.macs_of)

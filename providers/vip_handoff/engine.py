@@ -1,4 +1,4 @@
-"""Runs the handoff of the API VIPs, from state to state, by the table in states.py."""
+"""Runs the handoff of the API VIPs, from state to state, by a table in states.py."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -20,7 +20,7 @@ from providers.vip_handoff.model import (
     VipHandoffOuts,
     VipHandoffSpec,
 )
-from providers.vip_handoff.states import ENDS, TABLE, Row, State, was_released
+from providers.vip_handoff.states import ENDS, TABLES, Row, State, was_released
 
 POLL_S = 0.5
 HEARTBEAT_S = 5.0
@@ -110,7 +110,7 @@ class HandoffEngine:
         with ExitStack() as measuring:
             while True:
                 self._begin(state)
-                row = TABLE.get(state)
+                row = TABLES[self.spec.balancer].get(state)
                 if row is None:
                     break
                 if not row.measured:
@@ -202,7 +202,7 @@ class HandoffEngine:
         macs = sorted(frozenset[str]().union(*seen))
         return VipHandoffOuts(
             holder=holder,
-            mac=macs[0] if holder else None,
+            mac=macs[0] if holder and macs else None,
             macs=macs,
             completion=self._completion(),
             timeline=self.timeline,

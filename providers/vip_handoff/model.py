@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from cluster.options import Phase
+from cluster.values.balancer import Balancer
 from providers.base.spec import Outs, Spec
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ class VipHandoffSpec(Spec):
 
     phase: Phase
     import_production: bool = False
+    balancer: Balancer = Balancer.OURS
     vips: tuple[str, ...]
-    """One, or one of each family; they move together."""
+    """One, or one of each family; they move together. With a balancer of the site, its addresses."""
     domain: str
     bootstrap_name: str
     bootstrap_mac: str
+    bootstrap_address: str = ""
+    """Empty in a state of an earlier release."""
     nodes: dict[str, str]
     """Address of each control-plane node, by name."""
     min_ready: int
@@ -44,10 +48,12 @@ class VipHandoffSpec(Spec):
         return cls(
             phase=options.phase,
             import_production=options.import_production,
+            balancer=plan.balancer,
             vips=tuple(map(str, plan.api.addresses)),
             domain=plan.domain,
             bootstrap_name=plan.bootstrap.name,
             bootstrap_mac=plan.bootstrap.mac,
+            bootstrap_address=str(plan.bootstrap.address),
             nodes={server.name: str(server.address) for server in plan.control_plane},
             min_ready=options.handoff.min_ready or len(plan.control_plane),
             libvirt_uri=plan.libvirt_uri,
@@ -63,14 +69,18 @@ class VipHandoffSpec(Spec):
     @property
     def where(self) -> str:
         """Place of a fault, for messages."""
-        return f"API VIP {' and '.join(self.vips)}"
+        what = "API VIP" if self.balancer is Balancer.OURS else "the site's balancer"
+        return f"{what} {' and '.join(self.vips)}"
 
 
 class VipHandoffOuts(Outs):
     """The holder of the API VIPs, and the last move: the outputs that describe it are empty before it."""
 
     holder: str | None = None
-    """Name of the one machine that answers all VIPs; None if a refresh saw none, several, or a stranger."""
+    """Name of the one machine that answers all VIPs; None if a refresh saw none, several, or a stranger.
+
+    With a balancer of the site, who serves behind it: the bootstrap VM or `control plane`.
+    """
     mac: str | None = None
     """MAC of the holder."""
     macs: list[str] = []
@@ -118,6 +128,10 @@ class ClusterProbe(Protocol):
 
     def serves_config(self, address: str) -> bool:
         """Whether a config server answers behind an address."""
+        ...
+
+    def accepts(self, address: str, port: int) -> bool:
+        """Whether a connection to a port is accepted, whatever happens on it."""
         ...
 
 

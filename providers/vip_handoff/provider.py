@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from functools import partial
 
+from assets.contract import API_PORT
 from cluster.options import Phase
+from cluster.values.balancer import Balancer
 from payload.kubeconfig import api_ca, read_kubeconfig
 from payload.reading import read_payload
 from providers.base.clock import SYSTEM_CLOCK
@@ -17,6 +19,7 @@ from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.okd import Okd
 from providers.vip_handoff.world import LibvirtGuest, LocalClusterProbe, measuring
 from wires.api.api import Api
+from wires.api.https import connect_problem
 from wires.api.kubernetes import KubeApi
 from wires.segment.neighbours import macs_at, unproven
 
@@ -41,6 +44,10 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
     def _read(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> VipHandoffOuts:
         # A refresh probes only the segment, and so needs no payload.
         warn = warnings(spec.urn)
+        if spec.balancer is Balancer.SITE:
+            for problem in filter(None, (connect_problem(vip, API_PORT) for vip in spec.vips)):
+                warn(f"{spec.where}: does not accept connections on {API_PORT} now ({problem})")
+            return outs
         try:
             seen = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)
             holder = holder_in(spec, seen, macs_at)
@@ -56,7 +63,8 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
 
 
 def _reached(old: Phase, outs: VipHandoffOuts, spec: VipHandoffSpec) -> VipHandoffOuts:
-    if unseen := unproven():
+    # The site's balancer is asked over TCP alone.
+    if unseen := unproven() if spec.balancer is Balancer.OURS else None:
         warnings(spec.urn)(unseen)
     with held(spec.where):
         reached = _engine(spec).reach(old, outs)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assets.contract import HELD, RELEASED, Word
+from cluster.values.balancer import Balancer
 from providers.base.errors import HandoffUnsafeError, OkdBaremetalError
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import BootstrapGuest, VipHandoffSpec
@@ -200,3 +201,44 @@ TABLE = {
         fix="look at keepalived on the bootstrap",
     ),
 }
+
+BACKENDS = "look at the balancer's health checks and backends"
+SITE = {
+    State.PROVE: Row(
+        check=Checks.balancer_leads_to_one_of_ours,
+        within=BOOTSTRAP,
+        success=State.DONE,
+        fix=f"look at the bootstrap VM's console and address, and {BACKENDS}: the bootstrap VM must be one of them",
+    ),
+    State.CONFIRM: Row(
+        check=Checks.balancer_leads,
+        within=DEADLINE,
+        success=State.DONE,
+        fix=f"{BACKENDS}: the control plane must be among them",
+    ),
+    State.GATE: Row(
+        check=Checks.balancer_leads_from_ready,
+        steady=STABLE,
+        within=DEADLINE,
+        success=State.AWAIT,
+        fix="see why it is not ready, then run `pulumi up` again",
+    ),
+    State.AWAIT: Row(
+        check=Checks.bootstrap_not_needed_and_complete,
+        within=DEADLINE,
+        success=State.SOAK,
+        fix="see what `openshift-install wait-for bootstrap-complete` reports, then run `pulumi up` again",
+    ),
+    State.SOAK: Row(
+        check=Checks.bootstrap_not_needed,
+        steady=SOAK,
+        within=SOAK_LIMIT,
+        success=State.LET_GO,
+        measured=True,
+        fix=f"{BACKENDS}: none may lead to a machine that does not serve; then run `pulumi up` again",
+    ),
+    State.LET_GO: Row(does=_let_go, success=State.DONE, failure=State.LEFT),
+}
+"""With a balancer of the site, nothing is asked of anybody: it leaves the bootstrap by its own health checks."""
+
+TABLES = {Balancer.OURS: TABLE, Balancer.SITE: SITE}

@@ -40,6 +40,10 @@ class LocalClusterProbe:
         """See `ClusterProbe`."""
         return self.api.serves_config(address)
 
+    def accepts(self, address: str, port: int) -> bool:
+        """See `ClusterProbe`."""
+        return connect_problem(address, port) is None
+
 
 @dataclass(frozen=True)
 class LibvirtGuest:

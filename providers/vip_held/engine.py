@@ -3,12 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cluster.values.balancer import Balancer
 from providers.base.clock import Clock
 from providers.base.errors import VipError
 from providers.base.progress import Report
 from wires.segment.holder import holder_of
 
 POLL_S = 0.5
+THE_SITES = "the site's balancer"
+"""Name in place of a holder."""
+FIX = {
+    Balancer.OURS: "look at the routers and keepalived there",
+    Balancer.SITE: f"look at the routers, and at the backends of {THE_SITES} on 443",
+}
 
 
 @dataclass(frozen=True)
@@ -23,9 +30,12 @@ class VipHeldEngine:
     """Returns why no router serves at an address; None if one does."""
     clock: Clock
     report: Report
+    balancer: Balancer = Balancer.OURS
 
     def holder(self) -> tuple[str | None, list[str]]:
         """Return the one machine that holds the VIP, or None, and every MAC that answers it."""
+        if self.balancer is Balancer.SITE:
+            return THE_SITES, []
         macs = self.macs_of(self.vip)
         return holder_of([macs], self.nodes, self.macs_of), sorted(macs)
 
@@ -47,8 +57,8 @@ class VipHeldEngine:
             if not holder:
                 seen = f"answered by {' and '.join(macs) or 'nobody'}, wanted exactly one of {', '.join(self.nodes)}"
             if self.clock.now() >= until:
-                fix = "look at the routers and keepalived there"
-                raise VipError(f"{seen}, after {deadline_s:g} s", where=f"VIP {self.vip}", fix=fix)
+                what = f"{seen}, after {deadline_s:g} s"
+                raise VipError(what, where=f"VIP {self.vip}", fix=FIX[self.balancer])
             if seen != reported:
                 self.report(f"{seen}; {until - self.clock.now():.0f} s left")
                 reported = seen

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Self
 
 from cluster.values.address import Address
+from cluster.values.balancer import Balancer
 from providers.base.spec import Outs, Spec
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 class VipHeldSpec(Spec):
     """A VIP, and the machines that may hold it."""
 
+    balancer: Balancer = Balancer.OURS
+    """If it is the site's, the VIP is its address, and no machine of the cluster holds it."""
     vip: str
     nodes: dict[str, str]
     """Address of each machine that may hold it, by name."""
@@ -22,6 +25,7 @@ class VipHeldSpec(Spec):
         """Build the spec of an Ingress VIP of a plan."""
         holders = plan.of(plan.ingress_role)
         return cls(
+            balancer=plan.balancer,
             vip=str(vip),
             nodes={server.name: str(server.address_of(vip.version)) for server in holders},
             deadline_s=plan.options.deadlines.ingress_s,

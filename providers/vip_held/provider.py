@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from cluster.values.balancer import Balancer
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
 from providers.base.errors import OkdBaremetalError
@@ -25,6 +26,10 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
 
     def _read(self, spec: VipHeldSpec, outs: VipHeldOuts) -> VipHeldOuts:
         warn = warnings(spec.urn)
+        if spec.balancer is Balancer.SITE:
+            if closed := handshake_problem(spec.vip, ROUTER_PORT):
+                warn(f"VIP {spec.vip}: no router serves there now ({closed})")
+            return outs
         try:
             holder, macs = _engine(spec).holder()
         except OkdBaremetalError as error:
@@ -37,7 +42,8 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
 
 
 def _proven(spec: VipHeldSpec) -> VipHeldOuts:
-    if unseen := unproven():
+    # The site's balancer is asked over TCP alone.
+    if unseen := unproven() if spec.balancer is Balancer.OURS else None:
         warnings(spec.urn)(unseen)
     holder, macs = _engine(spec).prove(deadline_s=spec.deadline_s)
     return VipHeldOuts(holder=holder, macs=macs, unproven=unseen)
@@ -45,4 +51,4 @@ def _proven(spec: VipHeldSpec) -> VipHeldOuts:
 
 def _engine(spec: VipHeldSpec) -> VipHeldEngine:
     router = partial(handshake_problem, port=ROUTER_PORT)
-    return VipHeldEngine(spec.vip, spec.nodes, macs_at, router, SYSTEM_CLOCK, row(spec.urn))
+    return VipHeldEngine(spec.vip, spec.nodes, macs_at, router, SYSTEM_CLOCK, row(spec.urn), spec.balancer)

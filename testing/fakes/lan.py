@@ -5,10 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from assets.contract import API_PORT, CONFIG_PORT
 from providers.base.errors import HypervisorError, SegmentError
 from providers.vip_handoff.model import VipHandoffSpec
 from testing.fakes.clock import FakeClock
 
+BOOTSTRAP_ADDRESS = "192.0.2.20"
 VIP, VIP6 = "192.0.2.5", "2001:db8::5"
 BOOTSTRAP = "52:54:00:00:00:10"
 NODES = {"master-0": "192.0.2.21", "master-1": "192.0.2.22", "master-2": "192.0.2.23"}
@@ -22,6 +24,7 @@ PROPS: dict[str, Any] = {
     "domain": "okd.lab.test",
     "bootstrap_name": "okd-bootstrap",
     "bootstrap_mac": BOOTSTRAP,
+    "bootstrap_address": BOOTSTRAP_ADDRESS,
     "nodes": NODES,
     "min_ready": 3.0,
     "libvirt_uri": "test:///default",
@@ -54,6 +57,8 @@ class FakeLan:
         second_macs: As `macs`, for a second VIP; empty if there is none.
         moves_s: Seconds from `release` until a node answers the VIP.
         backs_s: Seconds from `hold` until the bootstrap answers the VIP.
+        ends_s: The second from which the bootstrap itself accepts no connections.
+        config_ends_s: The same for its config server alone.
         completes_s: The second from which the payload reports that its bootstrap may end.
         silent_s: The second from which the channel is dead.
         blind_s: The second from which the segment cannot be probed.
@@ -69,6 +74,8 @@ class FakeLan:
     outages: list[tuple[str, float, float]] = field(default_factory=list)
     moves_s: float = 4
     backs_s: float = 2
+    ends_s: float = 40
+    config_ends_s: float = 40
     completes_s: float = 0
     silent_s: float = NEVER
     blind_s: float = NEVER
@@ -99,7 +106,13 @@ class FakeLan:
     def macs_of(self, address: str) -> frozenset[str]:
         return frozenset({MACS[address]} if address in MACS else ())
 
+    def accepts(self, address: str, port: int) -> bool:
+        assert address == BOOTSTRAP_ADDRESS
+        return self.second < {API_PORT: self.ends_s, CONFIG_PORT: self.config_ends_s}[port]
+
     def problem(self, address: str) -> str | None:
+        if address == BOOTSTRAP_ADDRESS and not self.accepts(address, API_PORT):
+            return "ConnectionRefusedError"
         return None if self._answers(address) else "status 500"
 
     def serves_config(self, address: str) -> bool:

@@ -95,10 +95,12 @@ class LiveHandoff:
         plan, vips = self.cluster.plan, tuple(map(str, self.cluster.vips))
         spec = VipHandoffSpec(
             phase=Phase.PRODUCTION,
+            balancer=plan.balancer,
             vips=vips,
             domain=DOMAIN,
             bootstrap_name=plan.bootstrap.name,
             bootstrap_mac=self.cluster.bootstrap_mac,
+            bootstrap_address=str(plan.bootstrap.address),
             nodes={server.name: str(server.address) for server in plan.control_plane},
             min_ready=len(plan.control_plane),
             libvirt_uri="not used: this class is the guest",

@@ -43,6 +43,41 @@ def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) 
     assert not any(name.startswith("okd-compute") for name in production.resources)
 
 
+def test_behind_a_balancer_of_the_site_the_graph_is_the_same_with_other_parts(declared: Run) -> None:
+    bootstrap = declared("balancer")
+    production = declared("balancer", bootstrap, phase="production")
+    assert (bootstrap.refused, production.refused) == ([], [])
+    for phase, graph in (("bootstrap", bootstrap), ("production", production)):
+        usual = declared("rehearsal", phase=phase)
+        assert graph.resources.keys() < usual.resources.keys()
+        gone = {name.rpartition("-")[2] for name in usual.resources.keys() - graph.resources.keys()}
+        assert gone <= {"keepalived", "keepalived.conf", "keepalived.service", "keepalived.sh", "haproxy.cfg"} | {
+            *("haproxy.nft", "haproxy.service", "check.sh", "router.sh", "api.sh"),
+            *("channel.conf", "channel.service", "channel.sh"),
+        }
+        for name, each in graph.resources.items():
+            assert graph.after(each) == usual.after(usual.resources[name]) & graph.resources.keys(), name
+
+
+def test_behind_a_balancer_of_the_site_everything_is_proven_by_its_address(declared: Run) -> None:
+    bootstrap = declared("balancer")
+    production = declared("balancer", bootstrap, phase="production")
+    handoff, held = production.one("VipHandoff").inputs, production.one("VipHeld").inputs
+    assert (handoff["balancer"], handoff["vips"]) == ("site", ["10.20.0.100"])
+    assert handoff["bootstrap_address"] == "192.168.111.20"
+    assert (held["balancer"], held["vip"]) == ("site", "10.20.0.100")
+    seen = production.one("NetworkPreflight").inputs
+    assert (seen["balancer"], seen["api"]["vips"], seen["ingress"]["vips"]) == (
+        "site",
+        ["10.20.0.100"],
+        ["10.20.0.100"],
+    )
+    vm = bootstrap.one("BootstrapVm").inputs
+    assert (vm["balancer"], vm["vip"]) == ("site", "192.168.111.20")
+    assert {each.inputs["unicast"] for each in production.of("HostProvisioning")} == {False}
+    assert {each.inputs["api_vip"] for each in production.of("HostProvisioning")} == {"10.20.0.100"}
+
+
 def test_a_dual_stack_cluster_proves_both_ingress_vips_and_probes_both_families(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

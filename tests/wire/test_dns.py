@@ -1,5 +1,6 @@
 """The rendered Corefile, served by real CoreDNS and queried over UDP; and each machine as its own resolver."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +51,8 @@ def resolver(plan: Intent, role: Role | None, folder: Path) -> Iterator[Machine]
             (made.folder / "etc/resolv.conf").write_text(f"search site.test\nnameserver {next(site.hosts())}\n")
             made.run("okd-coredns.sh", "5")
             made.start("coredns", COREDNS, "-conf", "/etc/okd-baremetal/Corefile")
-            made.run("okd-resolver.sh", str(plan.api.address), plan.domain)
+            unit = next(file.text for file in files if file.name == "okd-coredns.service")
+            made.run(*re.findall(r"^ExecStartPost=(.*)$", unit, re.M)[0].split())
             until("CoreDNS up", lambda: "CoreDNS-" in made.log("coredns"))
             try:
                 yield made
@@ -86,6 +88,20 @@ def test_coredns_answers_the_clusters_names_and_forwards_the_rest(
                 assert asked(str(own), "no.such.test", "A")[0] == "NXDOMAIN"
             first = made.run("getent", "ahosts", "api-int").split()[0]
             assert first in {str(vip) for vip in plan.api.addresses}
+            assert "www.site.test" in made.run("getent", "ahosts", "www")
+
+    in_own_network(scenario)
+
+
+@pytest.mark.parametrize("role", [None, *Role], ids=["bootstrap", *Role])
+def test_coredns_answers_the_address_of_a_balancer_of_the_site(role: Role | None, tmp_path: Path) -> None:
+    plan = clusters.plan("balancer")
+
+    def scenario() -> None:
+        with resolver(plan, role, tmp_path) as made:
+            for host in ("api", "api-int", "console-openshift-console.apps"):
+                assert asked(str(made.addresses[0]), f"{host}.okd.lab.test", "A") == ("NOERROR", {"10.20.0.100"})
+            assert made.run("getent", "ahosts", "api-int").split()[0] == "10.20.0.100"
             assert "www.site.test" in made.run("getent", "ahosts", "www")
 
     in_own_network(scenario)

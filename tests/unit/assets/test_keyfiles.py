@@ -197,7 +197,17 @@ def test_whatever_its_network_config_every_server_asks_the_vip_first(
     assert [rank for first, rank in ranks.items() if rank <= 10 and first != "192.168.111.5"] == []
 
 
-@pytest.mark.parametrize("name", clusters.VARIANTS)
+def test_with_a_balancer_of_the_site_no_keyfile_names_a_dns_server_of_ours() -> None:
+    intent = clusters.intent("balancer")
+    (own,) = keyfiles(intent, nmstate(ethernet("eth0", "192.168.111.21/24"), dns=(SITE,)))
+    assert own.name == "eth0.nmconnection"
+    assert "10.20.0.100" not in own.text
+    (asking,) = (file for file in render_server(intent, intent.compute[0]) if file.reader is Reader.KEYFILE)
+    profile = profiles([asking])[OWN]
+    assert profile["ipv4"] == profile["ipv6"] == {"method": "auto"}
+
+
+@pytest.mark.parametrize("name", clusters.WITH_VIPS)
 def test_every_server_has_the_vip_of_each_family_in_its_boot_iso(name: str) -> None:
     intent = clusters.intent(name)
     for server in intent.servers:

@@ -43,6 +43,8 @@ MACHINES = {
         "fd2e::5",
         "fd2e::/64 lan0 fd2e::21",
     ),
+    "the-address-of-a-network": (BOTH_FAMILIES, "192.0.2.0", "192.0.2.0/24 lan0 192.0.2.21"),
+    "the-address-of-a-network-ipv6": (BOTH_FAMILIES, "fd2e::", "fd2e::/64 lan0 fd2e::21"),
     "another-network-around-it": (
         f"{LINKS} ip address add 192.0.2.21/24 dev lan0; ip address add 192.0.9.21/16 dev wan0",
         "192.0.2.5",

@@ -76,7 +76,7 @@ def test_keyfiles_have_mode_0600_and_those_with_a_password_are_secret() -> None:
     assert [(file.name, file.mode, file.secret) for file in second] == [("eno1.nmconnection", 0o600, False)]
 
 
-@pytest.mark.parametrize("name", clusters.VARIANTS)
+@pytest.mark.parametrize("name", clusters.WITH_VIPS)
 def test_a_vip_brings_no_route_along_and_is_known_for_a_vip(name: str) -> None:
     """By its label, or for IPv6 by its length, okd-get-vip-subnet-cidr.sh knows it from a machine's own address."""
     intent = clusters.intent(name)
@@ -87,6 +87,14 @@ def test_a_vip_brings_no_route_along_and_is_known_for_a_vip(name: str) -> None:
     texts = [file.text for file in everything(intent) if file.reader is Reader.KEEPALIVED]
     found = {line for text in texts for line in re.findall(r"virtual_ipaddress \{\n +(.*)\n", text)}
     assert found == wanted
+
+
+def test_with_a_balancer_of_the_site_no_machine_claims_or_balances_a_vip() -> None:
+    files = everything(clusters.intent("balancer"))
+    assert {file.reader for file in files} & {Reader.KEEPALIVED, Reader.HAPROXY, Reader.NFT} == set()
+    assert {file.name for file in files if "10.20.0.100" in file.text} == {"Corefile"}
+    units = {file.name for file in files if file.reader is Reader.SYSTEMD}
+    assert units == {"okd-coredns.service", "okd-images.service"}
 
 
 HOSTS_OWN = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}

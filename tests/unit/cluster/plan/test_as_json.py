@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from cluster.plan import ClusterPlan, plan_json
-from testing import plans
+from testing import clusters, plans
 from testing.install_configs import SECRETS, bare, host
 from testing.plan_files import Files
 
@@ -24,6 +24,7 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
     hosts = found.pop("hosts")
     assert found == {
         "cluster": {"name": "okd", "base_domain": "lab.test", "domain": "okd.lab.test"},
+        "balancer": "ours",
         "api": {
             "vips": ["192.168.111.5"],
             "vrid": 67,
@@ -96,3 +97,17 @@ def test_the_json_holds_no_secret(files: Files) -> None:
     assert "hunter2" in plan.servers[0].keyfiles[0].text
     text = json.dumps(plan_json(plan))
     assert not any(each in text for each in (*SECRETS, *secret.values(), "admin"))
+
+
+def test_with_a_balancer_of_the_site_nothing_is_said_of_vrrp() -> None:
+    found = plan_json(clusters.intent("balancer"))
+    assert {key: found[key] for key in ("balancer", "api", "ingress", "dns_records")} == {
+        "balancer": "site",
+        "api": {"vips": ["10.20.0.100"]},
+        "ingress": {"vips": ["10.20.0.100"]},
+        "dns_records": {
+            "api.okd.lab.test": ["10.20.0.100"],
+            "api-int.okd.lab.test": ["10.20.0.100"],
+            "*.apps.okd.lab.test": ["10.20.0.100"],
+        },
+    }

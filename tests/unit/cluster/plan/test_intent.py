@@ -7,10 +7,11 @@ import pytest
 import yaml
 
 from cluster.install_config import read
-from cluster.plan import Intent
+from cluster.plan import Intent, Role
 from cluster.plan.intent import intent_of
+from cluster.values.balancer import Balancer
 from cluster.values.vrrp import API, INGRESS
-from testing import plans
+from testing import clusters, plans
 from testing.install_configs import Change, bare, host
 from testing.plan_files import Files, as_it_is
 
@@ -33,6 +34,14 @@ def test_a_vip_knows_its_network_and_its_vrrp_identity() -> None:
     assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
     assert (intent.api.router_id, intent.ingress.router_id) == (67, 162)
     assert (intent.api.priorities, intent.ingress.priorities) == (API["release"], INGRESS)
+
+
+def test_the_network_of_a_balancer_that_is_elsewhere_is_the_first_of_its_family() -> None:
+    intent = clusters.intent("balancer")
+    assert intent.balancer is Balancer.SITE
+    assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
+    assert [intent.vips_of(role) for role in Role] == [(), ()]
+    assert plans.intent().balancer is Balancer.OURS
 
 
 def test_the_dns_records_that_the_site_must_serve() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from testing import plans
+from testing import clusters, plans
 from testing.install_configs import Change, bare, fine, host
 from testing.plan_files import Files
 
@@ -85,12 +85,17 @@ def an_arbiter(config: dict[str, Any]) -> None:
             id="ipmi",
         ),
         pytest.param(
-            lambda c: bare(c).update(loadBalancer={"type": "UserManaged"}),
+            lambda c: bare(c).update(
+                loadBalancer={"type": "UserManaged"},
+                apiVIPs=["192.0.2.5", "2001:db8::5"],
+                ingressVIPs=["2001:db8::5"],
+            ),
             [
-                f"{BARE}.loadBalancer.type: UserManaged: this program brings the load balancer. Fix: "
-                "write OpenShiftManagedDefault"
+                f"{BARE}.{key}: 2001:db8::5: no machine network is of IPv6. Fix: "
+                "remove it, or add such a network to machineNetwork"
+                for key in ("apiVIPs[1]", "ingressVIPs[0]")
             ],
-            id="user-managed",
+            id="a-family-that-no-machine-has",
         ),
         pytest.param(
             lambda c: (c["controlPlane"].update(architecture="arm64"), c["compute"][0].update(architecture="arm64")),
@@ -147,6 +152,7 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
         pytest.param(lambda c: bare(c).update(loadBalancer={"type": "OpenShiftManagedDefault"}), id="balancer"),
         pytest.param(lambda c: c["compute"][0].update(replicas=1), id="more-compute-than-wanted"),
         pytest.param(lambda c: c["controlPlane"].update(replicas=1), id="more-masters-than-wanted"),
+        pytest.param(clusters.balancer, id="balancer-of-the-site"),
         pytest.param(
             lambda c: (c["compute"][0].update(replicas=0), [each.pop("role") for each in bare(c)["hosts"]]),
             id="no-compute",

@@ -8,7 +8,8 @@ import pytest
 
 from providers.base.errors import HypervisorError
 from providers.bootstrap_vm.engine import BootstrapVmEngine, Surroundings
-from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
+from testing import clusters
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import BASE, FakeHypervisor, Overlay
 from wires.libvirt.hypervisor import DomainSpec, Found
@@ -154,6 +155,15 @@ def test_no_vm_is_started_while_another_machine_answers_the_vip(macs: set[str], 
     )
 
 
+def test_where_the_site_balances_the_claim_is_the_vms_own_address() -> None:
+    rig = Rig(frozenset({STRANGER}))
+    assert rig.refuses(spec_with(balancer="site")).startswith(
+        f"address of the bootstrap VM 192.0.2.5: already answered by {STRANGER}, wanted nobody or the bootstrap VM"
+    )
+    spec = BootstrapVmSpec.of(clusters.plan("balancer"), (), VmBase("default", "base.qcow2", "", ""), "o/p", "p")
+    assert (spec.vip, spec.claim) == ("192.168.111.20", "address of the bootstrap VM")
+
+
 def test_the_vms_own_mac_on_the_vip_is_no_stranger() -> None:
     assert Rig(frozenset({SPEC.mac})).has(running=False).ensure() == [f"start {NAME}"]
 
@@ -195,6 +205,7 @@ LEFT_ALONE: dict[str, object] = {
     "name": "other",
     "libvirt_uri": "qemu:///session",
     "base_sha256": "d" * 64,
+    "balancer": "site",
     "vip": "192.0.2.6",
     "nodes": [],
     "stack": "other",

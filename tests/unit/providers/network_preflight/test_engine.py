@@ -33,6 +33,8 @@ class FakeNetwork:
     advertised: Collection[Advert] = ()
     names: Mapping[str, set[str] | OSError] = field(default_factory=dict)
     refusal: SegmentError | None = None
+    silent: Collection[tuple[str, int]] = ()
+    """Addresses and ports at which no host answers."""
     asked: list[str] = field(default_factory=list)
 
     def macs_of(self, address: str) -> frozenset[str]:
@@ -40,6 +42,9 @@ class FakeNetwork:
         if self.refusal:
             raise self.refusal
         return frozenset(self.macs.get(address, {MACS[address]} if address in MACS else ()))
+
+    def connect_problem(self, address: str, port: int) -> str | None:
+        return "timed out" if (address, port) in self.silent else None
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
         if self.refusal:
@@ -49,7 +54,7 @@ class FakeNetwork:
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
         host = name.removesuffix(".okd.lab.test")
-        found = self.names.get(host, NAMES[host])
+        found = self.names[host] if host in self.names else NAMES[host]
         if isinstance(found, OSError):
             raise found
         return frozenset(address for address in found if ip_address(address).version == version)
@@ -211,6 +216,34 @@ def test_a_dual_stack_cluster_needs_both_records() -> None:
     warning, other = seen(FakeNetwork(), spec).warnings
     assert warning.endswith(". Fix: add to the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
     assert other.endswith(". Fix: add to the site's DNS: *.apps.okd.lab.test. IN AAAA fd2e::4")
+
+
+BALANCER = "10.20.0.100"
+SITE = NetworkPreflightSpec.of(clusters.plan("balancer"))
+RIGHT = {name: {BALANCER} for name in ("api", "api-int", "preflight.apps")}
+
+
+def test_a_balancer_of_the_site_is_probed_over_tcp_and_dns_alone() -> None:
+    network = FakeNetwork({BALANCER: {STRANGER}}, [advert()], RIGHT)
+    assert (seen(network, SITE).faults, seen(network, SITE).warnings) == ([], [])
+    assert network.asked == []
+
+
+@pytest.mark.parametrize(("vip", "port"), [("API", 6443), ("API", 22623), ("Ingress", 443), ("Ingress", 80)])
+def test_a_balancer_of_the_site_that_does_not_answer_is_a_fault(vip: str, port: int) -> None:
+    (fault,) = seen(FakeNetwork(names=RIGHT, silent=[(BALANCER, port)]), SITE).faults
+    assert str(fault) == (
+        f"{vip} VIP {BALANCER}: no host answers on TCP port {port} (timed out), wanted the site's balancer. "
+        f"Fix: have the balancer listen on {port} there, and let this machine reach it"
+    )
+
+
+def test_a_balancer_of_the_site_needs_api_int_in_the_sites_dns() -> None:
+    (warning,) = seen(FakeNetwork(names={**RIGHT, "api-int": set()}), SITE).warnings
+    assert warning == (
+        f"api-int.okd.lab.test: the resolver of this machine answers nothing, wanted {BALANCER} alone. "
+        f"Fix: add to the site's DNS: api-int.okd.lab.test. IN A {BALANCER}"
+    )
 
 
 def test_each_fault_can_be_reduced_to_a_warning() -> None:

@@ -113,3 +113,8 @@ def test_missing_readers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     found = verdicts()
     assert {found[reader].not_run for reader in FILES} == {"not installed"}
     assert not any(verdict.refusals for verdict in found.values())
+
+
+def test_a_reader_without_files_is_not_called_missing() -> None:
+    found = {verdict.reader: verdict for verdict in ask_readers(render(clusters.intent("balancer")).folders, {})}
+    assert [found[name].not_run for name in ("keepalived", "haproxy", "nft")] == [""] * 3

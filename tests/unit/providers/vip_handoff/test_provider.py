@@ -173,3 +173,15 @@ def test_one_run_at_a_time_moves_the_vip_from_the_phase_of_the_state(
     monkeypatch.setattr(vip_handoff, "_engine", lambda _: engine)
     act(VipHandoffProvider(), {**PROPS, "phase": "production"})
     assert (engine.came_from, engine.unlocked) == ([before], 0)
+
+
+def test_a_refresh_of_a_balancer_of_the_site_keeps_the_state_and_warns_if_it_is_closed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    state = {**PROPS, **KNOWN, "balancer": "site", "vips": ["127.0.0.1"]}
+    seen = in_own_network(lambda: VipHandoffProvider().read("id", state)).outs or {}
+    assert {name: seen[name] for name in KNOWN} == KNOWN
+    assert (
+        "the site's balancer 127.0.0.1: does not accept connections on 6443 now (ConnectionRefusedError"
+        in capsys.readouterr().err
+    )

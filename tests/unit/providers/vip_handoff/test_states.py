@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from cluster.values.balancer import Balancer
 from providers.base.errors import HandoffUnsafeError
-from providers.vip_handoff.states import ENDS, TABLE, Row, State
+from providers.vip_handoff.states import ENDS, SITE, TABLE, TABLES, Row, State
 from testing.documents import table
-from testing.fakes.lan import NEVER, SPEC, VIP
+from testing.fakes.lan import NEVER, SPEC, VIP, spec_with
 from testing.handoff_rig import FIRST, RELEASED, TAKEN, TOOK_IT, Rig
 
 DOCUMENT = "explanation/handoff.md"
@@ -26,10 +27,11 @@ def success(row: Row) -> str:
     return f"{row.success}; where the control plane holds the VIPs: {held}"
 
 
-def test_the_document_shows_the_table() -> None:
+@pytest.mark.parametrize(("first", "rows"), [("state", TABLE), ("with a balancer of yours", SITE)])
+def test_the_document_shows_the_table(first: str, rows: dict[State, Row]) -> None:
     drawn = [
         {
-            "state": state.value,
+            first: state.value,
             "does": docstring(row.does),
             "checks": docstring(row.check),
             "steady": row.steady.name,
@@ -39,9 +41,9 @@ def test_the_document_shows_the_table() -> None:
             "too late": row.late.value if row.check else "-",
             "measured": "yes" if row.measured else "no",
         }
-        for state, row in TABLE.items()
+        for state, row in rows.items()
     ]
-    assert table(DOCUMENT, "state") == drawn
+    assert table(DOCUMENT, first) == drawn
 
 
 TIMES = {
@@ -67,14 +69,22 @@ def test_the_document_shows_the_ends() -> None:
 def test_each_state_has_a_row_or_is_an_end() -> None:
     assert set(TABLE) | set(ENDS) == set(State)
     assert not set(TABLE) & set(ENDS)
+    assert set(SITE) < set(TABLE)
 
 
-def test_no_row_leads_to_itself_and_each_end_is_reached() -> None:
-    leads = {
-        state: {row.success, row.moved, row.resumed, row.failure, row.late} - {None} for state, row in TABLE.items()
+def leads_of(rows: dict[State, Row]) -> dict[State, set[State | None]]:
+    return {
+        state: {row.success, row.moved, row.resumed, row.failure, row.late} - {None} for state, row in rows.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("rows", "ends"), [(TABLE, set(ENDS)), (SITE, {State.DONE, State.REFUSED, State.LEFT})], ids=["ours", "site"]
+)
+def test_no_row_leads_to_itself_and_each_end_is_reached(rows: dict[State, Row], ends: set[State]) -> None:
+    leads = leads_of(rows)
     assert not [state for state, nexts in leads.items() if state in nexts]
-    assert set(ENDS) <= set().union(*leads.values())
+    assert set().union(*leads.values()) - set(rows) == ends
 
 
 LOST = {"outages": [(VIP, 31, NEVER)]}
@@ -113,19 +123,43 @@ EDGES: dict[tuple[State, str], dict[str, Any]] = {
 }
 
 
-def test_every_edge_of_the_table_has_a_case() -> None:
+CONFIG = f"config {VIP}"
+EDGES_OF_THE_SITES: dict[tuple[State, str], dict[str, Any]] = {
+    (State.PROVE, "success"): {},
+    (State.PROVE, "late"): {"outages": [(CONFIG, 0, NEVER)]},
+    (State.CONFIRM, "success"): {"ends_s": 0},
+    (State.CONFIRM, "late"): {"outages": [(CONFIG, 0, NEVER)]},
+    (State.GATE, "success"): {},
+    (State.GATE, "late"): {"outages": [(FIRST, 0, NEVER)]},
+    (State.AWAIT, "success"): {},
+    (State.AWAIT, "late"): {"ends_s": NEVER},
+    (State.SOAK, "success"): {},
+    (State.SOAK, "late"): {"outages": [(CONFIG, 41, NEVER)]},
+    (State.LET_GO, "success"): {},
+    (State.LET_GO, "failure"): {"stuck": True},
+}
+CASES = {
+    **{(Balancer.OURS, *edge): lan for edge, lan in EDGES.items()},
+    **{(Balancer.SITE, *edge): lan for edge, lan in EDGES_OF_THE_SITES.items()},
+}
+
+
+def test_every_edge_of_the_tables_has_a_case() -> None:
     wanted = set()
-    for state, row in TABLE.items():
-        leads = {"success": True, "moved": row.moved, "resumed": row.resumed, "failure": True, "late": row.check}
-        wanted |= {(state, edge) for edge, there in leads.items() if there}
-    assert set(EDGES) == wanted
+    for balancer, rows in TABLES.items():
+        for state, row in rows.items():
+            # With a balancer of the site, no check raises: each asks over TCP alone.
+            fails = balancer is Balancer.OURS or row.does
+            leads = {"success": True, "moved": row.moved, "resumed": row.resumed, "failure": fails, "late": row.check}
+            wanted |= {(balancer, state, edge) for edge, there in leads.items() if there}
+    assert set(CASES) == wanted
 
 
-@pytest.mark.parametrize(("state", "edge"), EDGES, ids=lambda each: str(each).replace(" ", "-"))
-def test_each_edge_leads_where_the_table_says(state: State, edge: str) -> None:
-    rig = Rig(**EDGES[state, edge])
+@pytest.mark.parametrize(("balancer", "state", "edge"), CASES, ids=lambda each: str(each).replace(" ", "-"))
+def test_each_edge_leads_where_the_table_says(balancer: Balancer, state: State, edge: str) -> None:
+    rig = Rig(spec_with(balancer=balancer), **CASES[balancer, state, edge])
     begin = {State.PROVE: rig.engine.prove_bootstrap, State.CONFIRM: rig.engine.prove_control_plane}
     with suppress(HandoffUnsafeError):
         begin.get(state, rig.engine.move)()
     where = rig.states.index(state)
-    assert rig.states[where + 1] == getattr(TABLE[state], edge)
+    assert rig.states[where + 1] == getattr(TABLES[balancer][state], edge)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cluster.values.balancer import Balancer
 from providers.base.errors import VipError
 from providers.vip_held.engine import VipHeldEngine
 from testing.fakes.clock import FakeClock
@@ -15,10 +16,10 @@ OTHER = frozenset({"mac-of-the-bootstrap"})
 class Rig:
     """An engine with a VIP whose answers change at given seconds."""
 
-    def __init__(self, *macs: tuple[float, frozenset[str]]) -> None:
+    def __init__(self, *macs: tuple[float, frozenset[str]], balancer: Balancer = Balancer.OURS) -> None:
         self.clock, self.lines = FakeClock(0), list[str]()
         self.macs, self.serves_from = macs, 0.0
-        self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.router, self.clock, self.lines.append)
+        self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.router, self.clock, self.lines.append, balancer)
 
     def router(self, address: str) -> str | None:
         assert address == VIP
@@ -84,3 +85,17 @@ def test_a_missing_proof_at_the_deadline_is_one_line(macs: frozenset[str], seen:
 
 def test_a_refresh_names_no_holder_if_two_machines_answer() -> None:
     assert Rig((0, OF["192.0.2.24"] | OTHER)).engine.holder() == (None, ["mac-24", "mac-of-the-bootstrap"])
+
+
+def test_a_balancer_of_the_site_is_only_asked_for_a_router() -> None:
+    rig = Rig(balancer=Balancer.SITE)
+    rig.serves_from = 7
+    assert rig.engine.prove(deadline_s=60) == ("the site's balancer", [])
+    assert rig.clock.now() == 7
+    rig.serves_from = 99
+    with pytest.raises(VipError) as caught:
+        rig.engine.prove(deadline_s=60)
+    assert str(caught.value) == (
+        f"VIP {VIP}: held by the site's balancer, but no router serves there (ConnectionRefusedError), after 60 s. "
+        "Fix: look at the routers, and at the backends of the site's balancer on 443"
+    )

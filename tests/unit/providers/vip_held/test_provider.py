@@ -57,3 +57,14 @@ def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
     assert capsys.readouterr().err.startswith(
         f"ingress: VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface"
     )
+
+
+def test_a_refresh_of_a_balancer_of_the_site_keeps_the_state_and_warns_of_a_missing_router(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    state = {**PROPS, "balancer": "site", "vip": "127.0.0.1", "holder": "the site's balancer", "macs": []}
+    assert in_own_network(lambda: VipHeldProvider().read(VIP, state)).outs == state
+    assert capsys.readouterr().err == (
+        "ingress: VIP 127.0.0.1: no router serves there now "
+        "(ConnectionRefusedError: [Errno 111] Connection refused)\n"
+    )

@@ -1,0 +1,12 @@
+"""Who balances the API and Ingress of a cluster."""
+
+from enum import StrEnum
+
+
+class Balancer(StrEnum):
+    """Who balances the API and Ingress of a cluster."""
+
+    OURS = "ours"
+    """keepalived and haproxy of this program, on the machines."""
+    SITE = "site"
+    """A load balancer of the site: `loadBalancer.type: UserManaged`. Its addresses are the VIPs."""
