@@ -16,6 +16,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
 from wires.api.https import Endpoint
 from wires.redfish.access import BmcAccess, Limits
+from wires.redfish.bmc import UEFI
 from wires.redfish.steps import run_steps
 from wires.redfish.sushy_bmc import SushyBmc
 
@@ -66,6 +67,7 @@ class ServerUnderTest:
     uuid: str = uuid_of(0)
     session: bool = False
     fingerprint: str = ""
+    boot_mode: str = UEFI
     lines: list[str] = field(default_factory=list)
 
     def bmc(self) -> SushyBmc:
@@ -76,6 +78,7 @@ class ServerUnderTest:
             ca=self.fleet.ca,
             fingerprint=self.fingerprint,
             session=self.session,
+            boot_mode=self.boot_mode,
         )
         return SushyBmc(access, SecretStr(options.password), QUICK)
 

@@ -205,5 +205,3 @@ def _server(path: str, server: Host) -> Iterator[Fault]:
     if hints.keys() != {"deviceName"}:
         what = f"{', '.join(hints)}: only" if hints else "missing: only"
         yield Fault(f"{path}.rootDeviceHints", f"{what} deviceName is supported yet", "write that one alone")
-    if server.boot_mode == "UEFISecureBoot":
-        yield Fault(f"{path}.bootMode", "UEFISecureBoot: not switched on by this program yet", "write UEFI")

@@ -7,6 +7,7 @@ from typing import Any
 from providers.base.errors import BmcAuthError, BmcError
 from providers.bmc_host.engine import BmcHostEngine
 from wires.redfish.bmc import Identity, ProbedBmc
+from wires.redfish.boot_mode import judge
 from wires.redfish.identity import usable
 
 
@@ -83,8 +84,16 @@ class Check:
         row.firmware = self._read(None, bmc.bmc_version)
         row.licence = self._read(None, bmc.licence)
         # Last, because a BMC that answers 404 to it would be read anew.
-        row.secure_boot = self._read(None, bmc.secure_boot)
+        row.secure_boot = self._read(None, self._secure_boot)
+        try:
+            judge(bmc)
+        except BmcError as error:
+            self._stop(row, error)
         return row
+
+    def _secure_boot(self) -> str:
+        seen = self.bmc.secure_boot()
+        return seen.word if seen else ""
 
     def _identify(self, row: Row) -> None:
         seen = self.bmc.identity()

@@ -7,6 +7,7 @@ from providers.base.errors import BmcError, BmcIdentityError
 from providers.base.progress import Report
 from providers.bmc_host.model import AsFound
 from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
+from wires.redfish.boot_mode import BootMode, judge
 from wires.redfish.identity import is_shared, named, same, usable
 from wires.redfish.masking import shown
 from wires.redfish.steps import Steps, Waits, run_steps
@@ -63,7 +64,7 @@ class BmcHostEngine:
         Only for a host without a record: one that runs is switched off without asking its operating system.
         """
         identity = self.identify()
-        found = self._find()
+        found = self.judged(self._find())
         self.report(f"identified: {named(identity)}")
         run_steps(self._off(self._steps()), self.clock)
         self.report("off, without media")
@@ -73,7 +74,18 @@ class BmcHostEngine:
         """Identify the host and record it as found, changing nothing: it runs a cluster whose state was lost."""
         identity = self.identify()
         self.report(f"identified: {named(identity)}; left as it is")
-        return identity, self._find()
+        return identity, self.judged(self._find())
+
+    def judged(self, found: AsFound) -> AsFound:
+        """Return `found` with Secure Boot as it is now, if the host wants that and it has not been recorded yet.
+
+        Raises:
+            BmcError: The host cannot boot as it has to; nothing was changed.
+        """
+        (now,) = run_steps(self._steps().value("how the host can boot", lambda: (judge(self.bmc),)), self.clock)
+        if now is None or found.secure_boot:
+            return found
+        return found.model_copy(update={"secure_boot": now.word})
 
     def observe(self) -> tuple[Identity, AsFound]:
         """Identify a spare and record it as found, changing nothing. It needs a name to consent to, not a consent."""
@@ -98,12 +110,15 @@ class BmcHostEngine:
         return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
 
     def release(self, found: AsFound) -> None:
-        """Leave the host Off, without media, with its boot override as found. Media that were found stay out."""
+        """Leave the host Off, without media, and all else as found. Media that were found stay out."""
         self.identify()
         steps = self._steps()
         run_steps(self._off(steps), self.clock)
-        run_steps(steps.override_as_found(found.override.target, found.override.enabled), self.clock)
-        self.report("off, boot override as found")
+        was = found.override
+        run_steps(steps.override_as_found(was.target, was.enabled, was.mode), self.clock)
+        waiting = run_steps(BootMode(steps).as_found(was.mode, found.secure_boot), self.clock)
+        later = f"; from the next power-on, as found: {', '.join(waiting)}" if waiting else ""
+        self.report(f"off, boot override as found{later}")
 
     def _off(self, steps: Steps) -> Waits:
         """Switch off, then eject: an eject under a running live system breaks it."""

@@ -46,11 +46,13 @@ class BmcHostSpec(Spec):
 
 
 class AsFound(Outs):
-    """The boot override and media of a server before this program changed anything."""
+    """The boot override, media and Secure Boot of a server before this program changed anything."""
 
     override: BootOverride = BootOverride()
     media: str = ""
     """Image in its virtual CD drives, without the digest of a boot ISO; empty if none."""
+    secure_boot: str = ""
+    """Secure Boot, `on` or `off`. Empty: it was not read, because the host does not want it."""
 
 
 class BmcHostOuts(Outs):

@@ -54,6 +54,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = replace(engine, recorded=None).take_over()
             else:
                 identity, found = engine.identify(), outs.found
+                if new.bmc.boot_mode != old.bmc.boot_mode:
+                    found = engine.judged(found)
             return _outs(engine, identity, found)
 
     def _read(self, spec: BmcHostSpec, outs: BmcHostOuts) -> BmcHostOuts | None:

@@ -25,7 +25,7 @@ class BmcHost(BaremetalResource, module="baremetal", name="BmcHost"):
     bmc_version: pulumi.Output[str]
     """Firmware version of the BMC."""
     found: pulumi.Output[dict[str, Any]]
-    """As found before anything was changed: `override: {target, enabled, mode}` and `media`."""
+    """As found before anything was changed: `override: {target, enabled, mode}`, `media` and `secure_boot`."""
 
     def __init__(
         self, name: str, spec: BmcHostSpec, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]

@@ -26,6 +26,7 @@ from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
 from providers.base.progress import Report
 from wires.redfish.bmc import CD, HDD, BmcClient, Power
+from wires.redfish.boot_mode import BootMode, Proof
 from wires.redfish.masking import shown
 from wires.redfish.steps import Steps, Waits
 
@@ -175,6 +176,7 @@ class Installation:
         yield from steps.no_media()
         yield from self._insert(steps, url)
         yield (yield from steps.value("the kind of BMC", lambda: self.world.bmc.settle_s))
+        yield from BootMode(steps, self._enter).set_up()
         # The last On of a killed run may take effect only now; it must not count as this run's.
         yield from steps.power(Power.OFF)
         yield from steps.override(CD)
@@ -221,13 +223,15 @@ class Installation:
         yield from steps.ensure("power On", has_started, switch_on)
 
     def _is_done(self, url: str) -> Callable[[], bool]:
-        started = self.world.clock.now()
+        started, proof = self.world.clock.now(), Proof(self.world.bmc, self.world.clock)
 
         def is_done() -> bool:
             if self.world.media.sent(url) == 0 and self.world.clock.now() - started >= UNREAD_S:
                 seen = self.world.bmc.boot_override()
                 raise self._never_fetched(url, UNREAD_S, f"its boot override reads {seen.target} {seen.enabled}")
-            return self.world.bmc.power() is Power.OFF
+            is_off = self.world.bmc.power() is Power.OFF
+            proof.look(last=is_off)
+            return is_off
 
         return is_done
 

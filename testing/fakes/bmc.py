@@ -4,10 +4,11 @@ An installer that loses its ISO never ends, as a live system does not that reads
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import BootOverride, Identity, Power
+from wires.redfish.bmc import BootOverride, Identity, Power, SecureBoot
 
 UUID = "c0ffee00-0000-4000-8000-000000000001"
 
@@ -19,6 +20,9 @@ class FakeBmc:
     Args:
         sticky: Whether `Once` remains set, as in sushy-tools; otherwise the next power-on clears it.
         change_s: Seconds until a power request takes effect.
+        wanted_mode: How the host has to boot.
+        secure: Its Secure Boot; None if it has none.
+        by_job: Whether a change of boot mode or Secure Boot waits for the next power-on, as on iDRAC.
         fault: Called with the name of each request before it takes effect; may raise.
         lost: Called after each write has taken effect; may raise.
     """
@@ -38,6 +42,10 @@ class FakeBmc:
     machine: Identity = field(default_factory=lambda: Identity(UUID, "SN-1", "R650", "Dell", "1.2"))
     settle_s: float = 0
     boot_mode: str = ""
+    wanted_mode: str = "UEFI"
+    modes: tuple[str, ...] = ()
+    secure: SecureBoot | None = None
+    by_job: bool = False
     url: str = "https://bmc/redfish/v1/Systems/1"
     requests: int = 0
     writes: list[str] = field(default_factory=list)
@@ -49,6 +57,7 @@ class FakeBmc:
     closed: int = 0
     _events: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _up_at: float | None = None
+    _job: Callable[[], None] | None = None
 
     def identity(self) -> Identity:
         self._request("identity")
@@ -69,6 +78,14 @@ class FakeBmc:
     def pending_override(self) -> None:
         """Nothing waits: an override is in effect at once."""
 
+    def boot_modes(self) -> tuple[str, ...]:
+        self._request("boot_modes")
+        return self.modes
+
+    def secure_boot(self) -> SecureBoot | None:
+        self._request("secure_boot")
+        return self.secure
+
     def media(self) -> str | None:
         self._request("media")
         return self.image
@@ -87,10 +104,22 @@ class FakeBmc:
         self.image = None
         self._written("eject")
 
-    def set_override(self, target: str, enabled: str) -> None:
+    def set_override(self, target: str, enabled: str, mode: str = "") -> None:
         self._request("set_override")
         self.override = BootOverride(target, "Continuous" if self.sticky else enabled, self.override.mode)
         self._written(f"override {target} {enabled}")
+
+    def set_boot_mode(self, mode: str) -> None:
+        self._request("set_boot_mode")
+        self._job = partial(self._become, mode)
+        self._run_job(at_once=not self.by_job)
+        self._written(f"mode {mode}")
+
+    def set_secure_boot(self, *, enabled: bool) -> None:
+        self._request("set_secure_boot")
+        self._job = partial(self._secure, enabled=enabled)
+        self._run_job(at_once=not self.by_job)
+        self._written(f"secure boot {enabled}")
 
     def request_power(self, want: Power) -> None:
         self._request("request_power")
@@ -143,14 +172,30 @@ class FakeBmc:
         if self.state is Power.ON:
             return
         self.state = Power.ON
+        self._run_job(at_once=True)
+        if self.secure:
+            self.secure = replace(self.secure, current="Enabled" if self.secure.enabled else "Disabled")
+        setup = self.override.target == "BiosSetup"
         from_cd = self.override.target == "Cd" and self.override.enabled != "Disabled" and self.image is not None
         if not self.sticky:
             self.override = BootOverride("None", "Disabled", self.override.mode)
-        self.booted_from = self.image if from_cd else "disk"
+        self.booted_from = self.image if from_cd else "setup" if setup else "disk"
         if from_cd:
             self._events.append((self.clock.now() + self.install_s, self._installed))
-        elif self.disk:
+        elif self.disk and not setup:
             self._up_at = self.clock.now() + self.boot_s
+
+    def _run_job(self, *, at_once: bool) -> None:
+        if at_once and self._job:
+            self._job()
+            self._job = None
+
+    def _become(self, mode: str) -> None:
+        self.override = replace(self.override, mode=mode)
+
+    def _secure(self, *, enabled: bool) -> None:
+        assert self.secure, "a BMC without Secure Boot has nothing to write"
+        self.secure = replace(self.secure, enabled=enabled)
 
     def _installed(self) -> None:
         self.disk, self.installs = self.booted_from, self.installs + 1

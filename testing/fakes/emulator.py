@@ -109,6 +109,7 @@ class Emulator:
             emulator.app.vmedia.eject_image(uuid, "Cd")
             self.guest.systems.set_boot_image(uuid, "Cd")
             self.guest.systems.set_boot_device(uuid, "Hdd")
+            self.guest.systems.set_secure_boot(uuid, False)
             self.guest.systems.set_power_state(uuid, "On")
         self.guest.disks.clear()
         self.guest.installs.clear()
@@ -140,9 +141,10 @@ class Emulator:
             yield server.port
 
     def writes_to(self, uuid: str, since: int = 0) -> list[str]:
-        """Return the writes to one server after the first `since` of all writes: each the action's name, or Boot."""
+        """Return the writes to one server after the first `since` of all: the action's name, Boot or SecureBoot."""
         mine = [line for line in self.writes[since:] if uuid in line]
-        return [line.rsplit(".", 1)[-1] if "Actions" in line else "Boot" for line in mine]
+        paths = {f"PATCH /redfish/v1/Systems/{uuid}": "Boot"}
+        return [paths.get(line, line.replace("/", ".").rsplit(".", 1)[-1]) for line in mine]
 
 
 @contextmanager

@@ -99,6 +99,27 @@ def test_a_server_is_installed_through_the_capture_of_sushy_tools(tmp_path: Path
         assert it.is_installed()
 
 
+def test_a_host_boots_with_secure_boot_and_is_left_as_found(project: Project, bmc: Emulator) -> None:
+    uuid, first, roles = NAMES["okd-master-0"], len(bmc.writes), project.site["roles"]
+    host = project.site["hosts"]["okd-master-0"]
+    project.site |= {"hosts": {"okd-master-0": host}, "roles": {}}
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert project.outputs("okd-master-0")["found"]["secure_boot"] == ""
+
+    host["trust"] = {"boot_mode": "UEFISecureBoot"}
+    project.site["roles"] = roles
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert project.outputs("okd-master-0")["found"]["secure_boot"] == "off"
+    assert bmc.writes_to(uuid, first) == [*INSTALLED[:2], "SecureBoot", *INSTALLED[2:]]
+    assert bmc.guest.systems.get_secure_boot(uuid)
+    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
+
+    project.pulumi("destroy", "--yes", "--skip-preview")
+    assert bmc.writes_to(uuid, first)[-1] == "SecureBoot"
+    assert not bmc.guest.systems.get_secure_boot(uuid)
+
+
 def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:
     """Return the names of the inputs and outputs of a resource that are stored as ciphertext."""
     return {

@@ -30,7 +30,7 @@ class BmcAccess(Model):
     session: bool = False
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
     boot_mode: str = UEFI
-    """The server's boot mode in Redfish's word, UEFI or Legacy, for a BMC that must be sent it with each override."""
+    """How the server has to boot: UEFI, Legacy or UEFISecureBoot."""
 
     @classmethod
     def of(cls, options: "BmcOptions", host: "PlannedHost", *, ca: str) -> Self:
@@ -43,7 +43,7 @@ class BmcAccess(Model):
             fingerprint=trust.sha256 if trust else "",
             verify=host.bmc.verify_tls or trust is not None,
             session=login is not None and login.session,
-            boot_mode=LEGACY if host.boot_mode == "legacy" else UEFI,
+            boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
         )
 
 

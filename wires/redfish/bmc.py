@@ -30,12 +30,23 @@ class Identity:
         return bool(word) and word in {self.uuid.lower(), self.serial.lower()}
 
 
-CD, HDD, ONCE = "Cd", "Hdd", "Once"
-"""Redfish's words for two boot targets, and for an override of one boot only."""
+CD, HDD, SETUP, ONCE = "Cd", "Hdd", "BiosSetup", "Once"
+"""Redfish's words for three boot targets, and for an override of one boot only."""
 UEFI, LEGACY = "UEFI", "Legacy"
 """Redfish's words for the boot modes."""
+SECURE_BOOT = "UEFISecureBoot"
+"""The install-config's word for UEFI with Secure Boot, for which Redfish has a resource of its own."""
+ON, OFF = "on", "off"
+"""This program's words for Secure Boot."""
+ENABLED = "Enabled"
+"""Redfish's word for a Secure Boot that is in force."""
 SPELLINGS = {CD: (CD, "UsbCd")}
 """Equivalent boot targets, best first: Supermicro's virtual CD is a UsbCd."""
+
+
+def mode_of(wanted: str) -> str:
+    """Return Redfish's word for the boot mode of a host, whether with Secure Boot or without."""
+    return LEGACY if wanted == LEGACY else UEFI
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,23 @@ class BootOverride:
     target: str = ""
     enabled: str = ""
     mode: str = ""
+
+
+@dataclass(frozen=True)
+class SecureBoot:
+    """Redfish's SecureBoot{Enable,CurrentBoot,Mode}."""
+
+    enabled: bool | None = None
+    """Whether the next boot is to be a secure one. None: unreported."""
+    current: str = ""
+    """Whether the last boot was one: Enabled or Disabled. Empty: unreported."""
+    keys: str = ""
+    """The state of the keys: UserMode, DeployedMode, SetupMode or AuditMode. Empty: unreported."""
+
+    @property
+    def word(self) -> str:
+        """`on` or `off`, from the next boot. Empty: unreported."""
+        return "" if self.enabled is None else ON if self.enabled else OFF
 
 
 @dataclass(frozen=True)
@@ -78,6 +106,11 @@ class BmcClient(Protocol):
         ...
 
     @property
+    def wanted_mode(self) -> str:
+        """How the host has to boot: UEFI, Legacy or UEFISecureBoot."""
+        ...
+
+    @property
     def boot_mode(self) -> str:
         """The boot mode that each boot override is sent with. Empty: it is sent without."""
         ...
@@ -102,6 +135,14 @@ class BmcClient(Protocol):
         """Read the boot override that waits for the next reset. None: this BMC keeps none waiting."""
         ...
 
+    def boot_modes(self) -> tuple[str, ...]:
+        """Read the boot modes that the BMC allows. Empty if unreported."""
+        ...
+
+    def secure_boot(self) -> SecureBoot | None:
+        """Read Secure Boot. None: the BMC has no such resource."""
+        ...
+
     def media(self) -> str | None:
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
         ...
@@ -114,8 +155,16 @@ class BmcClient(Protocol):
         """Empty all virtual CD drives. The answer does not prove success: read afterwards."""
         ...
 
-    def set_override(self, target: str, enabled: str) -> None:
-        """Set the boot override, with `boot_mode`."""
+    def set_override(self, target: str, enabled: str, mode: str = "") -> None:
+        """Set the boot override, on a BMC that must be sent one with `mode`, else with the host's."""
+        ...
+
+    def set_boot_mode(self, mode: str) -> None:
+        """Request a boot mode, alone."""
+        ...
+
+    def set_secure_boot(self, *, enabled: bool) -> None:
+        """Request that Secure Boot be on or off from the next boot."""
         ...
 
     def request_power(self, want: Power) -> None:
@@ -156,10 +205,6 @@ class ProbedBmc(BmcClient, Protocol):
 
     def override_mode(self) -> str:
         """Return the mode of the boot override, as last read. Empty if unreported."""
-        ...
-
-    def secure_boot(self) -> str:
-        """Read whether Secure Boot is on. Empty if unreported."""
         ...
 
     def licence(self) -> str:

@@ -56,6 +56,7 @@ _NAMES = {
     Rule.WORD: (
         *("BootSourceOverrideEnabled", "BootSourceOverrideMode", "BootSourceOverrideTarget"),
         *("BootSourceOverrideTarget@Redfish.AllowableValues", "ResetType@Redfish.AllowableValues", "AllowableValues"),
+        *("BootSourceOverrideMode@Redfish.AllowableValues", "SecureBootCurrentBoot", "SecureBootMode"),
         *("ConnectedVia", "MediaTypes", "PowerState", "SystemType", FIRST_BOOT, BOOT_ONCE),
     ),
     Rule.TEXT: ("LicenseString", "Manufacturer", "Model", "Product", "Vendor"),

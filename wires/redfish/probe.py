@@ -72,14 +72,6 @@ class BmcProbe(SushyBmc):
         boot = self._known().boot
         return str(boot.mode.value) if boot and boot.mode else ""
 
-    def secure_boot(self) -> str:
-        """Read whether Secure Boot is on. Empty if unreported."""
-        with self._our_errors("read Secure Boot"):
-            if "SecureBoot" not in self._known().json:
-                return ""
-            enabled = self._known().secure_boot.enabled
-            return "" if enabled is None else "on" if enabled else "off"
-
     def licence(self) -> str:
         """Return the licence that the BMC's Manager names, as iLO does. Empty if none is readable."""
         with self._our_errors("read the licence"):

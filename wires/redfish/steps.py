@@ -183,7 +183,7 @@ class Steps:
 
         yield from self._override(f"boot override {target}", fits, target, enabled)
 
-    def override_as_found(self, target: str, enabled: str) -> Waits:
+    def override_as_found(self, target: str, enabled: str, mode: str = "") -> Waits:
         """Restore a boot override. If the BMC reported none, disable it."""
         target, enabled = (target, enabled) if target and enabled else ("None", "Disabled")
 
@@ -191,9 +191,11 @@ class Steps:
             disabled = enabled == "Disabled" and seen.enabled == "Disabled"
             return disabled or seen.target == target
 
-        yield from self._override(f"boot override {target} as found", fits, target, enabled)
+        yield from self._override(f"boot override {target} as found", fits, target, enabled, mode)
 
-    def _override(self, what: str, fits: Callable[[BootOverride], bool], target: str, enabled: str) -> Waits:
+    def _override(
+        self, what: str, fits: Callable[[BootOverride], bool], target: str, enabled: str, mode: str = ""
+    ) -> Waits:
         """Set the boot override. What waits for the next reset counts, too, but by itself only once it was accepted.
 
         A BMC may keep there what an earlier boot has used up.
@@ -214,7 +216,7 @@ class Steps:
 
         def ask() -> None:
             nonlocal accepted_at
-            bmc.set_override(target, enabled)
+            bmc.set_override(target, enabled, mode)
             accepted_at = clock.now()
 
         yield from self.ensure(what, is_so, ask)

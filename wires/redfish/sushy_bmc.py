@@ -13,7 +13,7 @@ from sushy.resources.system.system import System, SystemCollection
 from cluster.values.bmc_url import parse_virtual_media_url
 from providers.base.errors import BmcError, BmcTransientError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
-from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power
+from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
 from wires.redfish.connector import BmcConnector
 from wires.redfish.drives import DiscDrives, reread
 from wires.redfish.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
@@ -43,7 +43,7 @@ class SushyBmc:
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_virtual_media_url(access.address)
-        self._path, self._mode = url.system_id, access.boot_mode
+        self._path, self.wanted_mode = url.system_id, access.boot_mode
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
@@ -70,7 +70,7 @@ class SushyBmc:
         """The boot mode that each boot override is sent with. Empty: it is sent without."""
         # OpenBMC has no such property, and refuses a change of it, also in a server of Supermicro's.
         is_there = MODE in (self._known().json.get("Boot") or {})
-        return self._mode if is_there and self._boot_quirks.sends_mode else ""
+        return mode_of(self.wanted_mode) if is_there and self._boot_quirks.sends_mode else ""
 
     def identity(self) -> Identity:
         """Read the identity of the machine."""
@@ -106,16 +106,28 @@ class SushyBmc:
 
     def pending_override(self) -> BootOverride | None:
         """Read the boot override that waits for the next reset, in @Redfish.Settings. None: nothing can wait."""
-        settings = self._known().json.get("@Redfish.Settings") or {}
-        path = settings.get("SettingsObject", {}).get("@odata.id")
-        if not path:
-            return None
         with self._our_errors("read the pending boot override"):
-            boot = self._http.get(path).json().get("Boot") or {}
+            boot = self._pending_boot()
             seen = BootOverride(
                 *(boot.get(f"BootSourceOverride{word}") or "" for word in ("Target", "Enabled", "Mode"))
             )
             return seen if seen.target else None
+
+    def boot_modes(self) -> tuple[str, ...]:
+        """Read the boot modes that the BMC allows. Empty if unreported."""
+        with self._our_errors("read the boot modes"):
+            boot = self._pending_boot() | (self._known().json.get("Boot") or {})
+            return tuple(boot.get(f"{MODE}@Redfish.AllowableValues") or ())
+
+    def secure_boot(self) -> SecureBoot | None:
+        """Read Secure Boot. None: the BMC has no such resource."""
+        with self._our_errors("read Secure Boot"):
+            path = (self._known().json.get("SecureBoot") or {}).get("@odata.id")
+            if not path:
+                return None
+            seen = self._http.get(path).json()
+            words = (seen.get(f"SecureBoot{word}") or "" for word in ("CurrentBoot", "Mode"))
+            return SecureBoot(seen.get("SecureBootEnable"), *words)
 
     def media(self) -> str | None:
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
@@ -142,8 +154,8 @@ class SushyBmc:
         with self._our_errors("eject the virtual CD"):
             discs.eject()
 
-    def set_override(self, target: str, enabled: str) -> None:
-        """Set the boot override, with the boot mode only where it must be: on iDRAC, it would be a BIOS job."""
+    def set_override(self, target: str, enabled: str, mode: str = "") -> None:
+        """Set the boot override, with a boot mode only where it must be: on iDRAC, it would be a BIOS job."""
         with self._our_errors(f"set the boot override to {target}"):
             system = self._known()
             if self._quirks.boots_by_attributes:
@@ -154,12 +166,25 @@ class SushyBmc:
                 if attributes.choose_virtual_cd:
                     attributes.write(self._http, NOTHING)
             wanted = tuple(map(sushy.BootSource, SPELLINGS.get(target, (target,))))
-            offered, mode = system.get_allowed_system_boot_source_values(), self.boot_mode
+            offered, sent = (
+                system.get_allowed_system_boot_source_values(),
+                self.boot_mode and (mode or self.boot_mode),
+            )
             system.set_system_boot_options(
                 target=self._first(wanted, offered, "boot override"),
                 enabled=sushy.BootSourceOverrideEnabled(enabled),
-                mode=sushy.BootSourceOverrideMode(mode) if mode else None,
+                mode=sushy.BootSourceOverrideMode(sent) if sent else None,
             )
+
+    def set_boot_mode(self, mode: str) -> None:
+        """Request a boot mode, alone, as ironic does."""
+        with self._our_errors(f"set the boot mode to {mode}"):
+            self._known().set_system_boot_options(mode=sushy.BootSourceOverrideMode(mode))
+
+    def set_secure_boot(self, *, enabled: bool) -> None:
+        """Request that Secure Boot be on or off from the next boot."""
+        with self._our_errors(f"switch Secure Boot {'on' if enabled else 'off'}"):
+            self._known().secure_boot.set_enabled(enabled)
 
     def request_power(self, want: Power) -> None:
         """Request On, or Off without a shutdown of the operating system."""
@@ -196,6 +221,12 @@ class SushyBmc:
     def _known(self) -> Any:
         """Return the system as last read."""
         return self._seen if self._seen is not None else self._system()
+
+    def _pending_boot(self) -> dict[str, Any]:
+        """Read Boot in @Redfish.Settings. Empty if there is none."""
+        settings = self._known().json.get("@Redfish.Settings") or {}
+        path = settings.get("SettingsObject", {}).get("@odata.id")
+        return (self._http.get(path).json().get("Boot") or {}) if path else {}
 
     def _only_system(self) -> str:
         """Return the path of the BMC's only system, for an address that names none."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from testing.fakes.fleet import writes
 from testing.fakes.fleet.http import Answer, Request
 from testing.fakes.fleet.machine import FIRST_BOOT, MODE, Drive, Machine
+from testing.fakes.fleet.parts import Firmware, Slot
 from testing.fakes.fleet.tree import Document
 from testing.fakes.fleet.unusable import EVERY
-from testing.fakes.fleet.vendors import GENERIC, Slot, Vendor
+from testing.fakes.fleet.vendors import GENERIC, Vendor
 from testing.fakes.fleet.writes import Routes
 
 INSERT, EJECT = "#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia"
@@ -28,6 +29,7 @@ def vendor_of(name: str) -> Vendor:
     if name in EVERY:
         return EVERY[name]
     resources, system, boot, drives = _resources(name), _system(name), _boot(name), dict(_drives(name))
+    secure = dict(_bodies(name)).get(_secure_boot(name)) or {}
     return Vendor(
         name,
         manufacturer="",
@@ -45,6 +47,7 @@ def vendor_of(name: str) -> Vendor:
         targets=tuple(boot.get(TARGETS) or GENERIC.targets),
         attributes=next((path for path, body in _bodies(name) if FIRST_BOOT in (body.get("Attributes") or {})), ""),
         boot_mode=boot.get(MODE, ""),
+        firmware=Firmware(keys=secure.get("SecureBootMode") or "", has_switch="SecureBootEnable" in secure),
         capture=name,
     )
 
@@ -54,6 +57,8 @@ def resume(machine: Machine) -> None:
     file = machine.vendor.capture
     machine.power = _resources(file)[_system(file)]["body"].get("PowerState", "Off")
     machine.boot |= {word: value for word, value in _boot(file).items() if word in machine.boot}
+    secure = dict(_bodies(file)).get(_secure_boot(file)) or {}
+    machine.secure_boot |= {word: value for word, value in secure.items() if word in machine.secure_boot}
     for body in dict(_drives(file)).values():
         drive, inserted = machine.drives[body["Id"]], body.get("Inserted")
         drive.image = body.get("Image") or ""
@@ -71,6 +76,7 @@ def routes(vendor: Vendor) -> Routes:
     reset = (_resources(file)[_system(file)]["body"].get("Actions") or {}).get("#ComputerSystem.Reset") or {}
     found[f"POST {reset.get('target')}"] = writes.reset
     found[f"PATCH {vendor.attributes}"] = writes.patch_attributes
+    found[f"PATCH {_secure_boot(file)}"] = writes.patch_secure_boot
     for path, body in _drives(file):
         for action, target in _targets(body).items():
             found[f"POST {target}"] = partial(writes.insert if action == INSERT else writes.eject, body["Id"])
@@ -96,6 +102,8 @@ def _show(path: str, machine: Machine, body: Document) -> None:
         _replace(body, {"PowerState": machine.power})
     if path in (_system(file), _settings(file)):
         _replace(body.get("Boot") or {}, machine.boot)
+    if path == _secure_boot(file):
+        _replace(body, machine.secure_boot)
     _replace(body.get("Attributes") or {}, machine.attributes)
     if path in dict(_drives(file)):
         _show_drive(machine.drives[body["Id"]], body)
@@ -156,6 +164,11 @@ def _settings(file: str) -> str:
     """The path of @Redfish.Settings; empty if the system has none."""
     settings = dict(_bodies(file))[_system(file)].get("@Redfish.Settings") or {}
     return str(settings.get("SettingsObject", {}).get("@odata.id", ""))
+
+
+def _secure_boot(file: str) -> str:
+    """The path of Secure Boot; empty if the system has none."""
+    return str((dict(_bodies(file))[_system(file)].get("SecureBoot") or {}).get("@odata.id", ""))
 
 
 def _boot(file: str) -> Document:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from testing.fakes.fleet.http import Answer, Connection, Request
-from testing.fakes.fleet.vendors import Refusal
+from testing.fakes.fleet.parts import Refusal
 from testing.fakes.fleet.writes import refuse
 
 if TYPE_CHECKING:

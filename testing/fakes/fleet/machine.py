@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from testing.fakes.fleet.vendors import Slot, Vendor
+from testing.fakes.fleet.parts import Slot
+from testing.fakes.fleet.vendors import Vendor
 
 OFF_TYPES = ("ForceOff", "GracefulShutdown")
 FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
@@ -61,7 +62,7 @@ class Figures:
     """URLs that were inserted through the BMC."""
     ejects: int = 0
     booted: list[str] = field(default_factory=list)
-    """At each power-on: URL of the image, `disk`, or `nothing`."""
+    """At each power-on: URL of the image, `setup` (the firmware's own), `disk`, or `nothing`."""
     installs: int = 0
     fetched: int = 0
     """Bytes read of media."""
@@ -105,6 +106,8 @@ class State:
     target: str = "None"
     enabled: str = "Disabled"
     sessions: int = 0
+    secure: bool = False
+    """Whether Secure Boot is on, from the next boot."""
 
 
 @dataclass
@@ -150,6 +153,13 @@ class Machine:
         self.written = dict(self.boot)
         """The boot override as last written, even after a boot has used it up."""
         self._pending: dict[str, str | None] = {}
+        self.secure_boot: dict[str, Any] = {
+            "SecureBootEnable": False,
+            "SecureBootCurrentBoot": "Disabled",
+            "SecureBootMode": vendor.firmware.keys,
+        }
+        self.jobs: list[Callable[[], None]] = []
+        """Changes of the mode and of Secure Boot that wait for the next power-on."""
         self.attributes = {FIRST_BOOT: "Normal", BOOT_ONCE: "Disabled"}
         self.drives = {slot.name: Drive(slot) for slot in vendor.slots}
         self.media_enabled = vendor.media_enabled
@@ -159,6 +169,8 @@ class Machine:
         """Shows the override and boots the disk."""
         self.keeps_once = False
         """Once is not used up by a boot."""
+        self.insecure = False
+        """Its firmware enforces no signature, whatever its setting."""
         self.version = 0
         """Of its resources: changed by each write, and their ETag."""
         self.sessions: dict[str, str] = {}
@@ -217,26 +229,40 @@ class Machine:
         if not self.vendor.boot_pending:
             self._apply_boot()
 
+    def later(self, change: Callable[[], None]) -> None:
+        """Make a change of the firmware's settings, now or at the next power-on."""
+        self.jobs.append(change)
+        if not self.vendor.firmware.by_jobs:
+            self._run_jobs()
+
+    def _run_jobs(self) -> None:
+        while self.jobs:
+            self.jobs.pop(0)()
+
     def state(self) -> State:
         """How it is now; that is no request."""
         self._settle()
         loaded = (drive.image for drive in self.drives.values() if drive.inserted)
         boot = str(self.boot["BootSourceOverrideTarget"]), str(self.boot["BootSourceOverrideEnabled"])
-        return State(self.power, next(loaded, ""), self.disk, self.running, *boot, len(self.sessions))
+        secure = bool(self.secure_boot["SecureBootEnable"])
+        return State(self.power, next(loaded, ""), self.disk, self.running, *boot, len(self.sessions), secure)
 
     def change(self, **state: Any) -> None:
         """Have it so at once.
 
         Args:
-            state: `image` (empty: nothing is inserted), `images` by drive, `target` and `enabled` of the override, or
-                any of `power`, `disk`, `running`, `ignores_once`, `keeps_once`, `session_limit`.
+            state: `image` (empty: nothing is inserted), `images` by drive, `target`, `enabled` and `mode` of the
+                override, `secure` (Secure Boot is on), or any of `power`, `disk`, `running`, `ignores_once`,
+                `keeps_once`, `insecure`, `session_limit`.
         """
         images = state.pop("images", {})
         if "image" in state:
             images[self.disc_drive().slot.name] = state.pop("image")
         for name, image in images.items():
             self.drives[name].image, self.drives[name].inserted = image, bool(image)
-        for name in ("target", "enabled"):
+        if "secure" in state:
+            self.secure_boot["SecureBootEnable"] = state.pop("secure")
+        for name in ("target", "enabled", "mode"):
             if name in state:
                 self.boot[f"BootSourceOverride{name.title()}"] = state.pop(name)
         for name, value in state.items():
@@ -294,11 +320,17 @@ class Machine:
     def _on(self) -> None:
         self.power, self._changed_at = "On", self._now()
         self._apply_boot()
+        self._run_jobs()
+        secure = self.secure_boot["SecureBootEnable"] and self.boot.get(MODE) != "Legacy" and not self.insecure
+        self.secure_boot["SecureBootCurrentBoot"] = "Enabled" if secure else "Disabled"
+        into_setup = self.boot["BootSourceOverrideTarget"] == "BiosSetup"
         image = self._overriding_image()
         if image:
             self.figures.booted.append(image)
             self.fetching = asyncio.ensure_future(self._fetch(self, image))
             self.fetching.add_done_callback(lambda fetched: self._fetched(fetched, image))
+        elif into_setup:
+            self.figures.booted.append("setup")
         elif self.disk:
             self.figures.booted.append("disk")
             self._then(self.boot_s, self._ready)

@@ -8,7 +8,8 @@ from functools import cache, partial
 from testing.fakes.fleet import captured, tree, writes
 from testing.fakes.fleet.http import Answer, Request
 from testing.fakes.fleet.machine import Machine
-from testing.fakes.fleet.vendors import Refusal, Vendor
+from testing.fakes.fleet.parts import Refusal
+from testing.fakes.fleet.vendors import Vendor
 from testing.fakes.fleet.writes import DONE, MISSING, Routes, asked_of, refuse
 
 NOT_LOGGED_IN = Refusal(401, "Base.1.8.NoValidSession")
@@ -112,6 +113,9 @@ def _routes(vendor: Vendor) -> Routes:
     if vendor.attributes:
         path = f"{vendor.manager_path}/{vendor.attributes}"
         routes |= {f"GET {path}": partial(_read, tree.attributes), f"PATCH {path}": writes.patch_attributes}
+    if vendor.firmware.keys:
+        path = f"{vendor.system_path}/SecureBoot"
+        routes |= {f"GET {path}": partial(_read, tree.secure_boot), f"PATCH {path}": writes.patch_secure_boot}
     if not vendor.media_enabled:
         routes[f"POST {vendor.enable_path}"] = writes.enable_media
     for slot in vendor.slots:

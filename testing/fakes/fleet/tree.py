@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from testing.fakes.fleet.machine import RESET_TYPES, Drive, Machine, serial_of, uuid_of
+from testing.fakes.fleet.machine import MODE, RESET_TYPES, Drive, Machine, serial_of, uuid_of
 from testing.fakes.fleet.vendors import Vendor
 
 ROOT = "/redfish/v1"
@@ -65,7 +65,9 @@ def other(path: str, kind: str) -> Document:
 def boot(machine: Machine) -> Document:
     """The boot override, where it is written."""
     shown = machine.written if machine.vendor.boot_pending else machine.boot
-    return {**shown, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
+    modes = machine.vendor.firmware.modes
+    allowed = {f"{MODE}@Redfish.AllowableValues": modes} if modes else {}
+    return {**shown, **allowed, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
 
 
 def system(machine: Machine) -> Document:
@@ -93,6 +95,8 @@ def system(machine: Machine) -> Document:
     )
     if not vendor.boots:
         del document["Boot"]
+    if vendor.firmware.keys:
+        document["SecureBoot"] = link(f"{path}/SecureBoot")
     if vendor.boot_in_settings:
         document["@Redfish.Settings"] = {
             "@odata.type": "#Settings.v1_3_0.Settings",
@@ -107,6 +111,16 @@ def settings(machine: Machine) -> Document:
     return resource(
         f"{machine.vendor.system_path}/Settings", "ComputerSystem.v1_13_0.ComputerSystem", Boot=boot(machine)
     )
+
+
+def secure_boot(machine: Machine) -> Document:
+    """Secure Boot."""
+    document = resource(
+        f"{machine.vendor.system_path}/SecureBoot", "SecureBoot.v1_1_0.SecureBoot", **machine.secure_boot
+    )
+    if not machine.vendor.firmware.has_switch:
+        del document["SecureBootEnable"]
+    return document
 
 
 def manager(machine: Machine) -> Document:

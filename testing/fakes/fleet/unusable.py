@@ -5,7 +5,8 @@ Their shapes are those of captured trees, or of reports from the field where the
 
 from dataclasses import replace
 
-from testing.fakes.fleet.vendors import GB300, GENERIC, SUPERMICRO, VENDORS, Slot
+from testing.fakes.fleet.parts import Slot
+from testing.fakes.fleet.vendors import GB300, GENERIC, SUPERMICRO, VENDORS
 
 # D5: it accepts images over https alone.
 GB300_HTTPS = replace(GB300, name="gb300_https", media_schemes=("https",))

@@ -6,37 +6,8 @@ requests or in seconds, as in the fleet's pace.
 
 from dataclasses import dataclass, replace
 
-DISC = ("CD", "DVD")
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The answer with which a BMC refuses a request."""
-
-    status: int
-    message_id: str
-    says: str = ""
-    """Its Message; empty for one made of the id."""
-    args: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One virtual drive.
-
-    Args:
-        types: Its MediaTypes; empty if it reports none.
-        action: Whether it advertises InsertMedia and EjectMedia.
-        own_action: Name of the vendor's own action that mounts an image in it; empty if it has none.
-        refuses: Status that answers every insert; 0 if it accepts media.
-    """
-
-    name: str
-    types: tuple[str, ...] = DISC
-    action: bool = True
-    own_action: str = ""
-    refuses: int = 0
-
+from testing.fakes.fleet import parts
+from testing.fakes.fleet.parts import DISC, Firmware, Refusal, Slot
 
 FLOPPY = Slot("Floppy", ("Floppy", "USBStick"))
 
@@ -75,6 +46,7 @@ class Vendor:
         boot_falls_back: A change of Boot without a mode stores Legacy, which boots no image made for UEFI.
         boot_whole: A change of Boot must send target, enabled and mode at once.
         boot_busy: How long after a power-on a change of Boot is refused.
+        firmware: How the boot mode and Secure Boot are set.
         needs_etag: Status that answers a PATCH without If-Match; 0: none.
         on_busy: How long after a power-off `On` is refused.
         unlicensed: Answer to a request for which a licence is missing.
@@ -105,7 +77,7 @@ class Vendor:
     media_refused: tuple[str, ...] = ()
     media_schemes: tuple[str, ...] = ("http", "https")
     image_as: str = "url"
-    insert_full: Refusal = Refusal(409, "Base.1.8.ResourceInUse")
+    insert_full: Refusal = parts.IN_USE
     eject_empty: Refusal | None = None
     eject_needs_body: bool = False
     eject_takes: int = 0
@@ -121,9 +93,10 @@ class Vendor:
     boot_falls_back: bool = False
     boot_whole: bool = False
     boot_busy: int = 0
+    firmware: Firmware = parts.UNKNOWN
     needs_etag: int = 0
     on_busy: int = 0
-    unlicensed: Refusal = Refusal(403, "Base.1.8.LicenseNotPassed")
+    unlicensed: Refusal = parts.UNLICENSED
     terse: bool = False
     capture: str = ""
 
@@ -152,7 +125,13 @@ class Vendor:
 GENERIC = Vendor("generic", "Contoso", "3500", "Contoso BMC", "1.45.455b66-rev4", "P79 v1.45", (FLOPPY, Slot("Cd")))
 
 # "where VirtualMedia lives": newer firmware has it on the System.
-GENERIC_SYSTEM = replace(GENERIC, name="generic_system", media_on="Systems")
+GENERIC_SYSTEM = replace(
+    GENERIC,
+    name="generic_system",
+    media_on="Systems",
+    firmware=parts.STANDARD,
+    targets=(*GENERIC.targets, "BiosSetup"),
+)
 
 # D1: it reports its image by the file name alone.
 GENERIC_NAME = replace(GENERIC, name="generic_name", image_as="name")
@@ -172,6 +151,7 @@ DELL = Vendor(
     insert_full=Refusal(400, "IDRAC.2.8.VRM0012"),
     eject_empty=Refusal(400, "IDRAC.2.8.VRM0009"),
     eject_takes=2,
+    firmware=parts.JOBS,
 )
 
 # "boot override | Dell iDRAC8, iDRAC9 < 6.00" (Cd is the physical drive). A captured R650 with 5.10 links what has
@@ -207,6 +187,7 @@ DELL10 = Vendor(
     eject_empty=DELL.eject_empty,
     eject_takes=2,
     on_busy=3,
+    firmware=parts.JOBS,
 )
 
 # R750 with 7.10: two like drives on the System. D9: with images in both, the first boots.
@@ -237,6 +218,7 @@ HPE = Vendor(
     boot_busy=3,
     unlicensed=Refusal(403, "iLO.2.14.LicenseKeyRequired", args=("iLO Advanced",)),
     terse=True,
+    firmware=parts.FIXED,
 )
 
 # "boot override | Supermicro X11/X12" (UsbCd), "eject | Supermicro" (Image stays), "payload | Supermicro X11/X12";
@@ -261,6 +243,7 @@ SUPERMICRO = Vendor(
         ("DCMS",),
     ),
     boot_falls_back=True,
+    firmware=parts.KEYS,
 )
 
 # D11: it advertises EjectMedia while a drive is full alone, and still names the image that was ejected.
@@ -270,6 +253,7 @@ SUPERMICRO_X13 = replace(
     model="SYS-821GE-TNHR",
     bmc_version="01.01.01",
     eject_when_full=True,
+    firmware=parts.NO_KEYS,
 )
 
 # A captured GB300 and GB200: OpenBMC, Boot in Settings alone, and no mode. NVIDIA's documentation of BlueField:
@@ -289,6 +273,7 @@ GB300 = Vendor(
     boot_mode="",
     boot_in_settings=True,
     boot_pending=True,
+    firmware=parts.NO_SWITCH,
 )
 
 # "slot choice | Lenovo XCC".
@@ -303,6 +288,7 @@ LENOVO = Vendor(
         *(Slot(name, refuses=400) for name in ("RDOC1", "RDOC2", "Remote1", "Remote2", "Remote3", "Remote4")),
         Slot("EXT1"),
     ),
+    firmware=parts.KEYS,
 )
 
 # "method | Lenovo ThinkSystem (SD530, SR630 v2)".
@@ -337,6 +323,7 @@ AMI = Vendor(
     image_as="twice",
     boot_whole=True,
     needs_etag=428,
+    firmware=parts.KEYS,
 )
 
 # D6: a CD without MediaTypes, and another name and place of the action that enables remote media.
@@ -349,6 +336,7 @@ GIGABYTE = replace(
     enable_action="VirtualMedia.EnableRMedia",
     enable_on="Systems",
     image_as="url",
+    firmware=parts.NO_KEYS,
 )
 
 # A captured DGX H100: AMI's service root, another maker, two systems, a mode that is null, Boot in Settings alone.
@@ -368,6 +356,7 @@ DGX = Vendor(
     other_managers=("HGX_BMC_0",),
     media_enabled=False,
     boot_mode=None,
+    firmware=parts.UEFI_ALONE,
     boot_in_settings=True,
     boot_pending=True,
     boot_whole=True,

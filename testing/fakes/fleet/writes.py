@@ -1,12 +1,13 @@
 """The effect of writes on a machine."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from testing.fakes.fleet import tree
 from testing.fakes.fleet.http import Answer, Request
-from testing.fakes.fleet.machine import OFF_TYPES, RESET_TYPES, Drive, Machine
-from testing.fakes.fleet.vendors import Refusal
+from testing.fakes.fleet.machine import MODE, OFF_TYPES, RESET_TYPES, Drive, Machine
+from testing.fakes.fleet.parts import Refusal
 
 Handler = Callable[[Machine, Request], Answer]
 Routes = dict[str, Handler]
@@ -23,6 +24,8 @@ CHANGED = Refusal(412, "Base.1.8.PreconditionFailed")
 READ_ONLY = Refusal(400, "Base.1.8.PropertyNotWritable")
 INCOMPLETE = Refusal(400, "Base.1.8.PropertyMissing")
 IN_POST = Refusal(400, "iLO.2.14.UnableToModifyDuringSystemPOST")
+COMMITTED = Refusal(400, "IDRAC.2.14.SYS011")
+IN_LEGACY = Refusal(400, "Base.1.8.PropertyValueConflict")
 ALREADY = Refusal(409, "Base.1.8.ActionParameterValueConflict")
 
 
@@ -64,9 +67,39 @@ def patch_boot(machine: Machine, request: Request) -> Answer:
         return refuse(WRONG_VALUE)
     if machine.power == "On" and machine.since_change() <= vendor.boot_busy:
         return refuse(IN_POST)
+    return _boot(machine, changes)
+
+
+def _boot(machine: Machine, changes: dict[str, str | None]) -> Answer:
+    another_mode = changes.get(MODE, machine.boot.get(MODE)) != machine.boot.get(MODE)
+    if another_mode and machine.vendor.firmware.fixed_mode:
+        return refuse(READ_ONLY, MODE)
+    if another_mode and machine.vendor.firmware.by_jobs:
+        return _firmware(machine, partial(machine.write_boot, changes))
     machine.write_boot(changes)
     machine.version += 1
     return DONE
+
+
+def _firmware(machine: Machine, change: Callable[[], None]) -> Answer:
+    """Change what the firmware, and not the BMC, keeps."""
+    if machine.jobs:
+        return refuse(COMMITTED)
+    machine.later(change)
+    machine.version += 1
+    return DONE
+
+
+def patch_secure_boot(machine: Machine, request: Request) -> Answer:
+    """Switch Secure Boot on or off, from the next boot."""
+    changes = asked_of(request) or {}
+    if wrong := _outdated(machine, request):
+        return wrong
+    if set(changes) != {"SecureBootEnable"} or not machine.vendor.firmware.has_switch:
+        return refuse(READ_ONLY)
+    if changes["SecureBootEnable"] and machine.boot.get(MODE) == "Legacy":
+        return refuse(IN_LEGACY)
+    return _firmware(machine, partial(machine.secure_boot.update, changes))
 
 
 def patch_attributes(machine: Machine, request: Request) -> Answer:

@@ -99,6 +99,25 @@ def test_every_vendor_is_checked_with_at_most_20_requests_that_change_nothing(tm
         assert site.fleet.total().sessions == 0
 
 
+def test_every_vendor_is_asked_for_secure_boot_with_at_most_20_requests(tmp_path: Path) -> None:
+    with site_of(tmp_path, hosts=len(VENDORS), vendors=tuple(VENDORS)) as site:
+        config = yaml.safe_load((tmp_path / FILE).read_text())
+        for host in config["platform"]["baremetal"]["hosts"]:
+            host["bootMode"] = "UEFISecureBoot"
+        (tmp_path / FILE).write_text(yaml.safe_dump(config))
+        site.options(consent=site.consents())
+        done = site.check("--json")
+        rows = dict(zip(VENDORS, json.loads(done.stdout), strict=True))
+        assert done.returncode == 2
+        assert [name for name, row in rows.items() if row["stops"]] == [
+            *("generic", "generic_name", "supermicro_x13", "lenovo_patch", "gigabyte", "openbmc", "gb300")
+        ]
+        assert (rows["dell"]["secure_boot"], rows["gb300"]["secure_boot"]) == ("off", "")
+        for index, name in enumerate(VENDORS):
+            assert 0 < site.fleet.figures(index).requests.total() <= MOST_REQUESTS, name
+            assert site.fleet.figures(index).writes == []
+
+
 def test_a_table_for_people_has_a_row_per_host_and_the_pins(site: Site) -> None:
     done = site.check()
     lines = done.stdout.splitlines()

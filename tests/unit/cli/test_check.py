@@ -114,6 +114,7 @@ SHAPES: dict[str, set[str]] = {
     "static-addresses": set(),
     "subnets": set(),
     "three-node": set(),
+    "user-managed-load-balancer": set(),
     "additional-parameters": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
     "arbiter": {"arbiter", f"{BARE}.hosts.role"},
     "dual-stack": {f"{BARE}.apiVIPs", f"{BARE}.ingressVIPs"},
@@ -132,10 +133,9 @@ SHAPES: dict[str, set[str]] = {
     },
     "provisioning-network": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
     "root-device-hints": {f"{BARE}.hosts.rootDeviceHints"},
-    "secure-boot": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address", f"{BARE}.hosts.bootMode"},
+    "secure-boot": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
     "two-node-fencing": {"controlPlane.fencing"},
     "unmanaged-provisioning-network": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
-    "user-managed-load-balancer": {f"{BARE}.loadBalancer.type"},
 }
 """The shapes of OKD's own documents, all valid, and the fields that keep this release from installing them."""
 

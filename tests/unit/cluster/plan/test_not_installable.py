@@ -80,12 +80,6 @@ def test_a_spare_host_is_not_installed() -> None:
             ],
             id="more-hints",
         ),
-        pytest.param(
-            lambda c: host(c, 3).update(bootMode="UEFISecureBoot"),
-            {},
-            [f"{BARE}.hosts[3].bootMode: UEFISecureBoot: not switched on by this program yet. Fix: write UEFI"],
-            id="secure-boot",
-        ),
     ],
 )
 def test_a_setting_that_cannot_be_installed_is_refused(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -28,15 +29,17 @@ def fleet() -> Iterator[Fleet]:
 
 
 @contextmanager
-def engine_of(fleet: Fleet, consent: str = "", password: str = "") -> Iterator[tuple[BmcProbe, BmcHostEngine]]:
-    access = BmcAccess(address=fleet.address(0), username=fleet.options.username)
+def engine_of(
+    fleet: Fleet, consent: str = "", password: str = "", boot_mode: str = "UEFI"
+) -> Iterator[tuple[BmcProbe, BmcHostEngine]]:
+    access = BmcAccess(address=fleet.address(0), username=fleet.options.username, boot_mode=boot_mode)
     bmc = BmcProbe(access, SecretStr(password or fleet.options.password))
     yield bmc, BmcHostEngine(bmc, FakeClock(), print, "h0", consent, 0)
     bmc.close()
 
 
-def row_of(fleet: Fleet, consent: str | None = None, password: str = "") -> Row:
-    with engine_of(fleet, consent or "", password) as (bmc, engine):
+def row_of(fleet: Fleet, consent: str | None = None, password: str = "", boot_mode: str = "UEFI") -> Row:
+    with engine_of(fleet, consent or "", password, boot_mode) as (bmc, engine):
         return Check(bmc, engine, consent is not None).row()
 
 
@@ -79,13 +82,15 @@ def test_ten_drives_at_system_and_manager_take_at_most_20_requests() -> None:
                 insert = {"#VirtualMedia.InsertMedia": {"target": f"{media}/{name}/Actions/VirtualMedia.InsertMedia"}}
                 drive = {"Id": name, "Name": name, "MediaTypes": ["CD"], "Inserted": False, "Actions": insert}
                 fleet.fault(Fault(f"GET .*{owner}/VirtualMedia/{name}$", "status", status=200, body=drive))
+            secure = {"SecureBootEnable": False, "SecureBootMode": "UserMode"}
+            fleet.fault(Fault(f"GET .*{owner}/SecureBoot$", "status", status=200, body=secure))
         address = f"redfish-virtualmedia+{fleet.base(0)}"
-        access = BmcAccess(address=address, username=fleet.options.username, session=True)
+        access = BmcAccess(address=address, username=fleet.options.username, session=True, boot_mode="UEFISecureBoot")
         bmc = BmcProbe(access, SecretStr(fleet.options.password))
         row = Check(bmc, BmcHostEngine(bmc, FakeClock(), print, "h0", "", 0), has_stack=False).row()
         bmc.close()
         assert (row.path, row.virtual_cd) == (f"{root}/Systems/1", f"{root}/Systems/1/VirtualMedia/EXT1")
-        assert row.stops == []
+        assert (row.stops, row.secure_boot) == ([], "off")
         assert 15 < fleet.figures().requests.total() <= 20
 
 
@@ -140,6 +145,32 @@ def test_what_up_does_not_need_stops_nothing(fleet: Fleet) -> None:
     fleet.fault(Fault("GET .*SecureBoot", "status", status=500))
     row = row_of(fleet)
     assert (row.stops, row.secure_boot) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("seen", "shown", "stops"),
+    [
+        ({"SecureBootEnable": True, "SecureBootMode": "UserMode"}, "on", []),
+        ({"SecureBootEnable": False, "SecureBootMode": "UserMode"}, "off", []),
+        ({"SecureBootEnable": False, "SecureBootMode": "SetupMode"}, "off", ["SecureBootMode reads SetupMode"]),
+        ({}, "", ["the BMC does not report SecureBootEnable"]),
+        (None, "", ["the BMC has no Secure Boot"]),
+    ],
+    ids=["on", "off", "no-keys", "unreported", "none"],
+)
+def test_secure_boot_stops_up_where_the_host_wants_it_and_cannot_have_it(
+    fleet: Fleet, seen: dict[str, Any] | None, shown: str, stops: list[str]
+) -> None:
+    path = "/redfish/v1/Systems/1/SecureBoot"
+    if seen is not None:
+        fleet.fault(Fault(SYSTEM, "says", says={"SecureBoot": {"@odata.id": path}}))
+        fleet.fault(Fault(f"GET {path}$", "status", status=200, body=seen))
+    row = row_of(fleet)
+    assert (row.stops, row.secure_boot) == ([], shown)
+    row = row_of(fleet, boot_mode="UEFISecureBoot")
+    assert row.secure_boot == shown
+    assert len(row.stops) == len(stops)
+    assert all(stop in row.stops[0] for stop in stops)
 
 
 @pytest.mark.parametrize(

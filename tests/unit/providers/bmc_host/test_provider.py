@@ -37,7 +37,7 @@ DEAD: dict[str, Any] = {
     "urn": "urn:pulumi:test::okd::BmcHost::m0",
     "deadline_s": 0.0,
 }
-AS_FOUND = {"override": {"target": "Hdd", "enabled": "", "mode": ""}, "media": ""}
+AS_FOUND = {"override": {"target": "Hdd", "enabled": "", "mode": ""}, "media": "", "secure_boot": ""}
 RECORDED = {
     **DEAD,
     **{"uuid": "u", "serial": "SN-1", "model": "R650", "manufacturer": "Dell", "bios_version": "1.2"},
@@ -214,7 +214,7 @@ class TestAnswering:
         fleet.change(power="On", image="http://192.0.2.1/x.iso", target="Pxe", enabled="Continuous")
         created = BmcHostProvider().create(props)
         override = {"target": "Pxe", "enabled": "Continuous", "mode": "UEFI"}
-        found = {"override": override, "media": "http://192.0.2.1/x.iso"}
+        found = {"override": override, "media": "http://192.0.2.1/x.iso", "secure_boot": ""}
         assert (created.id, created.outs) == (uuid_of(0), {**props, **machine, "found": found})
         assert (fleet.state().power, fleet.state().image) == ("Off", "")
 
@@ -274,6 +274,18 @@ class TestAnswering:
         assert outs == {**state, "consent": uuid_of(0)}
         assert fleet.figures().writes == []
 
+    @pytest.mark.parametrize(("recorded", "kept"), [("", "off"), ("on", "on")], ids=["not-yet", "already"])
+    def test_a_host_that_wants_secure_boot_now_has_it_recorded_before_it_is_changed(
+        self, props: dict[str, Any], machine: dict[str, Any], recorded: str, kept: str
+    ) -> None:
+        with running(Options(tls=False, vendors=("generic_system",))) as fleet:
+            before = {**props, "bmc": {**props["bmc"], "address": fleet.address(0)}}
+            state = {**before, **machine, "found": {**AS_FOUND, "secure_boot": recorded}}
+            after = {**before, "bmc": {**before["bmc"], "boot_mode": "UEFISecureBoot"}}
+            outs = BmcHostProvider().update("u", state, after).outs or {}
+            assert (outs["found"]["secure_boot"], fleet.figures().writes) == (kept, [])
+            assert BmcHostProvider().update("u", state, before).outs == state
+
     def test_a_new_consent_takes_over_another_machine(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -282,7 +294,8 @@ class TestAnswering:
         fleet.change(power="On")
         outs = BmcHostProvider().update("u", state, props).outs or {}
         assert {name: outs[name] for name in machine} == machine
-        assert outs["found"] == {"override": {"target": "None", "enabled": "Disabled", "mode": "UEFI"}, "media": ""}
+        override = {"target": "None", "enabled": "Disabled", "mode": "UEFI"}
+        assert outs["found"] == {"override": override, "media": "", "secure_boot": ""}
         assert fleet.state().power == "Off"
         replaced = (
             f"replaces Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is. Fix: switch that server off"

@@ -8,6 +8,7 @@ from providers.base.errors import BmcTransientError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from tests.unit.providers.host_provisioning.rig import FROM_DISK, INSERTED, NAME, Rig
+from wires.redfish.bmc import SecureBoot
 
 ON_FROM_CD, ON_FROM_DISK = 2, 5  # among the writes
 
@@ -28,6 +29,29 @@ def test_after_a_kill_between_any_two_steps_the_next_run_converges(sticky: bool)
         assert rig.bmc.installs == 1 or not on_disk, "a booted disk is never installed again"
         if on_disk:
             assert rig.bmc.writes == before
+
+
+@pytest.mark.parametrize("by_job", [True, False], ids=["by-a-job", "at-once"])
+def test_after_a_kill_at_any_time_a_disk_boots_with_secure_boot_or_not_at_all(by_job: bool) -> None:
+    def fresh() -> Rig:
+        off = SecureBoot(enabled=False, current="Disabled", keys="UserMode")
+        return Rig(FakeBmc(FakeClock(), wanted_mode="UEFISecureBoot", secure=off, by_job=by_job, sticky=False))
+
+    total = sum(1 for _ in iterate(fresh()))
+    for steps in range(total + 1):
+        rig = fresh()
+        killed = rig.installation().run()
+        for seconds in islice(killed, steps):
+            rig.clock.sleep(seconds)
+        killed.close()
+        assert rig.bmc.booted_from != "disk" or is_secure(rig), steps
+        rig.run()
+        assert rig.is_installed(), steps
+        assert is_secure(rig), steps
+
+
+def is_secure(rig: Rig) -> bool:
+    return rig.bmc.secure is not None and rig.bmc.secure.current == "Enabled"
 
 
 @pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])

@@ -65,7 +65,7 @@ def test_a_pinned_certificate_is_verified_despite_disabled_verification(
     assert BmcAccess.of(plan.options, lax, ca="").verify is verify
 
 
-@pytest.mark.parametrize(("given", "word"), [("UEFI", "UEFI"), ("legacy", "Legacy")])
+@pytest.mark.parametrize(("given", "word"), [("UEFI", "UEFI"), ("legacy", "Legacy"), ("UEFISecureBoot",) * 2])
 def test_the_boot_mode_is_that_of_the_host(given: str, word: str) -> None:
     plan = plans.plan()
     server = plan.servers[0].model_copy(update={"boot_mode": given})

@@ -65,6 +65,14 @@ def test_supermicro_gets_the_mode_of_its_host(it: OneBmc) -> None:
 
 
 @pytest.mark.parametrize("it", ["supermicro"], indirect=True)
+@pytest.mark.parametrize(("found", "sent"), [("Legacy", "Legacy"), ("", "UEFI")])
+def test_an_override_is_restored_with_the_mode_as_found(it: OneBmc, found: str, sent: str) -> None:
+    to = steps(it)
+    run_steps(to.override_as_found("Pxe", "Continuous", found), to.clock)
+    assert it.bodies[-1]["Boot"]["BootSourceOverrideMode"] == sent
+
+
+@pytest.mark.parametrize("it", ["supermicro"], indirect=True)
 def test_an_override_of_another_mode_is_not_the_one_that_is_wanted(it: OneBmc) -> None:
     it.client().set_override("Cd", "Once")
     to = steps(it)

@@ -234,12 +234,13 @@ def test_a_link_to_another_server_is_not_followed(it: OneBmc) -> None:
 def test_pending_settings_and_what_describes_an_action_are_captured(it: OneBmc) -> None:
     info = "/redfish/v1/Systems/System_0/ResetActionInfo"
     reset = {"#ComputerSystem.Reset": {"target": "/redfish/v1/x", "@Redfish.ActionInfo": info}}
-    it.says("GET .*/System_0$", Actions=reset, SecureBoot={"@odata.id": "/redfish/v1/Systems/System_0/SecureBoot"})
+    it.says("GET .*/System_0$", Actions=reset)
     it.answers(f"GET {info}$", body={"Parameters": [{"Name": "ResetType", "AllowableValues": ["On"], "Note": "x"}]})
-    it.answers("GET .*/SecureBoot$", body={"SecureBootEnable": True, "SecureBootCurrentBoot": "Enabled"})
+    shown = {"SecureBootEnable": True, "SecureBootCurrentBoot": "Enabled", "SecureBootMode": "DeployedMode"}
+    it.answers("GET .*/SecureBoot$", body={**shown, "SecureBootDatabases": {"@odata.id": "/redfish/v1/x"}})
     resources = tree_of(it.fleet)["resources"]
     assert resources["/redfish/v1/Systems/System_0/Settings"]["body"]["Boot"]["BootSourceOverrideTarget"] == "None"
-    assert resources["/redfish/v1/Systems/System_0/SecureBoot"]["body"] == {"SecureBootEnable": True}
+    assert resources["/redfish/v1/Systems/System_0/SecureBoot"]["body"] == shown
     assert resources[info]["body"] == {"Parameters": [{"Name": "ResetType", "AllowableValues": ["On"]}]}
 
 

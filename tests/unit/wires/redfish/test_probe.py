@@ -64,21 +64,6 @@ def test_a_bmc_whose_targets_boot_no_virtual_cd_is_found(it: OneBmc) -> None:
 
 
 @pytest.mark.parametrize(
-    ("enabled", "shown"), [({"SecureBootEnable": True}, "on"), ({"SecureBootEnable": False}, "off"), ({}, "")]
-)
-def test_secure_boot_is_read_where_it_is_linked(it: OneBmc, enabled: dict[str, bool], shown: str) -> None:
-    path = f"{SYSTEM}/SecureBoot"
-    it.says(f"GET {SYSTEM}$", SecureBoot={"@odata.id": path})
-    it.answers(f"GET {path}$", body={"@odata.id": path, "Id": "SecureBoot", **enabled})
-    assert probe(it).secure_boot() == shown
-
-
-def test_secure_boot_that_is_not_linked_takes_no_request(it: OneBmc) -> None:
-    assert probe(it).secure_boot() == ""
-    assert it.lines == [f"GET {SYSTEM}"]
-
-
-@pytest.mark.parametrize(
     ("oem", "licence"),
     [
         ({"Hpe": {"License": {"LicenseString": "iLO Advanced", "LicenseKey": "CANARY"}}}, "iLO Advanced"),

@@ -1,0 +1,81 @@
+"""What a vendor's row is made of: refusals, drives, and the firmware of the server."""
+
+from dataclasses import dataclass
+
+DISC = ("CD", "DVD")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The answer with which a BMC refuses a request."""
+
+    status: int
+    message_id: str
+    says: str = ""
+    """Its Message; empty for one made of the id."""
+    args: tuple[str, ...] = ()
+
+
+IN_USE = Refusal(409, "Base.1.8.ResourceInUse")
+UNLICENSED = Refusal(403, "Base.1.8.LicenseNotPassed")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One virtual drive.
+
+    Args:
+        types: Its MediaTypes; empty if it reports none.
+        action: Whether it advertises InsertMedia and EjectMedia.
+        own_action: Name of the vendor's own action that mounts an image in it; empty if it has none.
+        refuses: Status that answers every insert; 0 if it accepts media.
+    """
+
+    name: str
+    types: tuple[str, ...] = DISC
+    action: bool = True
+    own_action: str = ""
+    refuses: int = 0
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """How the boot mode and Secure Boot of a server are set.
+
+    Args:
+        modes: Allowed values of the boot mode; empty if the BMC does not tell them.
+        fixed_mode: Whether the boot mode is read-only.
+        keys: State of the keys of Secure Boot as found; empty if the BMC has no Secure Boot.
+        has_switch: Whether SecureBootEnable is there.
+        by_jobs: A change is made by a job at the next power-on, and until then another one is refused.
+    """
+
+    modes: tuple[str, ...] = ()
+    fixed_mode: bool = False
+    keys: str = ""
+    has_switch: bool = True
+    by_jobs: bool = False
+
+
+UNKNOWN = Firmware()
+
+# DSP0268.
+STANDARD = Firmware(keys="DeployedMode")
+
+# A captured R750. ironic's management.py: a job, for both; bmclib PR 471: SYS011 until it has run.
+JOBS = Firmware(keys="DeployedMode", by_jobs=True)
+
+# Captured DL325 and XL675d. openshift-docs PR 107591: the mode is read-only.
+FIXED = Firmware(keys="UserMode", fixed_mode=True)
+
+# Captured SR670 (Lenovo); a Supermicro and an AMI with keys are taken to be alike.
+KEYS = Firmware(keys="UserMode")
+
+# Captured SYS-821GE and H262.
+NO_KEYS = Firmware(keys="SetupMode")
+
+# A captured DGX H100.
+UEFI_ALONE = Firmware(keys="UserMode", modes=("UEFI",))
+
+# libredfish PR 111: Secure Boot of Supermicro's GB300.
+NO_SWITCH = Firmware(keys="SetupMode", has_switch=False)
