@@ -18,6 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Self
 
+from boot_media.disk import Hints, disk_script
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from providers.base.errors import BootMediaError
 from providers.base.memory import in_memory, path_of
@@ -102,7 +103,7 @@ class IsoMaker:
             self._power_off = _private(folder, "poweroff.sh", POWER_OFF)
             self._offset, length = self._embed_area()
             self._free = os.pread(self._work.fileno(), length, self._offset)
-            self._patches(TRIAL, {}, "/dev/null")
+            self._patches(TRIAL, {}, disk_script({}, ""))
             self._compare()
             self._undo = undo.pop_all()
 
@@ -116,36 +117,37 @@ class IsoMaker:
         """Delete the copy."""
         self._undo.close()
 
-    def make(self, *, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> Iso:
-        """Return a host's boot ISO, which installs to `root_device` with `ignition`, then powers the host off.
+    def make(self, *, ignition: bytes, keyfiles: Mapping[str, str], hints: Hints, verdict_url: str) -> Iso:
+        """Return a host's boot ISO: it chooses the disk, installs to it with `ignition`, then powers the host off.
 
         Args:
             ignition: Config that the installed system applies on its first boot. A secret, never written to a disk.
             keyfiles: NetworkManager's, text by file name, for the live and the installed system. Secrets, on disk
                 only while the tool runs, because it takes their names from files.
-            root_device: The disk to wipe, as `/dev/…`.
+            hints: What the disk to wipe must have.
+            verdict_url: URL to which the host sends the disk that it chose, or why it refuses; empty for none.
 
         Raises:
             BootMediaError: The tool fails.
         """
         with self._lock:
-            patches = self._patches(ignition, keyfiles, root_device)
+            patches = self._patches(ignition, keyfiles, disk_script(hints, verdict_url))
         digest = hashlib.sha256(self._sha256.encode())
         for offset, content in patches:
             digest.update(f"\n{offset} {len(content)}\n".encode() + content)
         return Iso(self._base, self._size, patches, digest.hexdigest())
 
-    def _patches(self, ignition: bytes, keyfiles: Mapping[str, str], root_device: str) -> tuple[Patch, ...]:
+    def _patches(self, ignition: bytes, keyfiles: Mapping[str, str], choose_disk: str) -> tuple[Patch, ...]:
         # Few system calls: with many hosts, each call waits for the threads that talk to BMCs.
-        command: list[str | Path] = ["customize", "--dest-device", root_device, "--post-install", self._power_off]
         try:
             with ExitStack() as undo:
                 config = undo.enter_context(in_memory(ignition))
-                command += ["--dest-ignition", path_of(config)]
-                if keyfiles:
-                    folder = undo.enter_context(tempfile.TemporaryDirectory(dir=self._power_off.parent))
-                    for name, text in keyfiles.items():
-                        command += ["--network-keyfile", _private(folder, name, text)]
+                folder = undo.enter_context(tempfile.TemporaryDirectory(dir=self._power_off.parent))
+                # The unit that runs the first script has the name of its file.
+                command: list[str | Path] = ["customize", "--pre-install", _private(folder, "disk.sh", choose_disk)]
+                command += ["--post-install", self._power_off, "--dest-ignition", path_of(config)]
+                for name, text in keyfiles.items():
+                    command += ["--network-keyfile", _private(folder, name, text)]
                 self._run("iso", *command, open_files=[config])
             after = os.pread(self._work.fileno(), len(self._free), self._offset)
         finally:

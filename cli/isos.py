@@ -75,7 +75,8 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
             iso = maker.make(
                 ignition=compose(payload[server.role.pool], own_config(rendered.of(server))),
                 keyfiles=keyfiles_in(rendered.servers[server.name]),
-                root_device=server.root_device_hints.device_name,
+                hints=server.root_device_hints.given,
+                verdict_url="",
             )
             target = out / iso.place(server.name)
             try:

@@ -76,6 +76,7 @@ class Cluster(Component):
             "phase": args.plan.options.phase.value,
             "api_vip_holder": handoff.holder,
             "handoff": handoff.summary(),
+            "disks": pulumi.Output.all(*(each.disks for each in self.installed)).apply(_joined),
             "approved_certificates": pulumi.Output.all(*(each.approved for each in self.installed)).apply(_joined),
         }
         if args.plan.options.phase is Phase.PRODUCTION:
@@ -176,6 +177,6 @@ class Cluster(Component):
         return pulumi.ResourceOptions(parent=self, depends_on=[*resources])
 
 
-def _joined(approved: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
-    """Return the approved certificate requests of all hosts, by host."""
-    return {host: found for each in approved for host, found in (each or {}).items()}
+def _joined(by_role: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+    """Return an output of both roles, by host."""
+    return {host: found for each in by_role for host, found in (each or {}).items()}

@@ -56,6 +56,9 @@ class ServedMedia:
     def digest(self, host: str) -> str:
         return self.iso.sha256
 
+    def verdict(self, host: str) -> str:
+        return ""
+
 
 @dataclass
 class ServerUnderTest:

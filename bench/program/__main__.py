@@ -15,6 +15,8 @@ from providers.host_provisioning.model import HostProvisioningSpec, HostSpec, Ma
 from providers.host_provisioning.resource import HostProvisioning
 from wires.redfish.access import BmcAccess
 
+DISK = {"deviceName": "/dev/vda"}
+
 
 def urn(kind: str, name: str) -> str:
     """URN of a resource without a parent."""
@@ -49,7 +51,7 @@ HostProvisioning(
     HostProvisioningSpec(
         role=Role.CONTROL_PLANE,
         hosts={
-            name: HostSpec(bmc=access(host, ca=""), address=host["address"], root_device="/dev/vda")
+            name: HostSpec(bmc=access(host, ca=""), address=host["address"], root_device=DISK)
             for name, host in hosts.items()
         },
         identities={name: MachineId(uuid=host["uuid"]) for name, host in hosts.items()},

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field, StrictBool, StrictInt
 
-from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text
+from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text, as_text
 
 MANAGED, UNMANAGED, DISABLED = PROVISIONING_MODES = ("Managed", "Unmanaged", "Disabled")
 """The values of `provisioningNetwork`."""
@@ -32,6 +32,12 @@ class RootDeviceHints(Section):
     wwn_with_extension: Text = ""
     wwn_vendor_extension: Text = ""
     rotational: StrictBool | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The hints that are given, as text, by their names in the file."""
+        given = self.model_dump(by_alias=True, exclude_defaults=True)
+        return {name: str(as_text(value)) for name, value in given.items()}
 
 
 class Host(Section):

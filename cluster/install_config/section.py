@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from providers.base.spec import Model
 
 
-def _as_text(value: Any) -> Any:
+def as_text(value: Any) -> Any:
     """Return a plain number or boolean as text, as the installer's YAML reader does for a field of text."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -18,8 +18,8 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-Text = Annotated[str, BeforeValidator(_as_text)]
-Secret = Annotated[SecretStr, BeforeValidator(_as_text)]
+Text = Annotated[str, BeforeValidator(as_text)]
+Secret = Annotated[SecretStr, BeforeValidator(as_text)]
 EMPTY = SecretStr("")
 OLD: dict[str, Any] = {"deprecated": True}
 """Mark of an old spelling in the JSON schema; see `old_spellings`."""

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cluster.install_config import InstallConfig, Reading
-from cluster.install_config.platform import DISABLED, Host, RootDeviceHints
+from cluster.install_config.platform import DISABLED
 from cluster.known_options import LOGINS
 from cluster.options import Images, Options, Phase
-from cluster.plan.intent import roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import IPV4, networks, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
@@ -77,9 +76,6 @@ def not_installable(config: InstallConfig) -> Iterator[Fault]:
         if any(value.version != IPV4 for value in values):
             what = f"{', '.join(map(str, values))}: only IPv4 has been installed from end to end so far"
             yield Fault(path, what, "write one of IPv4, or render the files only, with `okd-baremetal render`")
-    for index, (host, role) in enumerate(zip(config.baremetal.hosts or (), roles(config), strict=True)):
-        if role is not None:
-            yield from _server(f"{BARE}.hosts[{index}]", host)
 
 
 def option_of(machine: Server | BootstrapHost) -> str:
@@ -198,10 +194,3 @@ def _quorum(intent: Intent, options: Options) -> Iterator[Fault]:
     if wanted is not None and not least <= wanted <= members:
         what = f"{wanted}: a majority of the {members} control-plane hosts is wanted"
         yield Fault("handoff.min_ready", what, f"write {least} to {members}")
-
-
-def _server(path: str, server: Host) -> Iterator[Fault]:
-    hints = (server.root_device_hints or RootDeviceHints()).model_dump(by_alias=True, exclude_defaults=True)
-    if hints.keys() != {"deviceName"}:
-        what = f"{', '.join(hints)}: only" if hints else "missing: only"
-        yield Fault(f"{path}.rootDeviceHints", f"{what} deviceName is supported yet", "write that one alone")

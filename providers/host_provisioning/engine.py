@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from boot_media.disk import CHOSEN, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
@@ -55,6 +56,10 @@ class BootIsos(Protocol):
 
     def digest(self, host: str) -> str:
         """Return the SHA-256 of the ISO that was published for `host`."""
+        ...
+
+    def verdict(self, host: str) -> str:
+        """Return what the live system of `host` says of its disk, see `boot_media.disk`; empty if nothing yet."""
         ...
 
 
@@ -97,7 +102,7 @@ class World:
 
 @dataclass
 class Installation:
-    """The installation of one host. After `run` has ended, `iso_sha256` and `seconds` describe it."""
+    """The installation of one host. After `run` has ended, `iso_sha256`, `disk` and `seconds` describe it."""
 
     host: Target
     world: World
@@ -106,6 +111,8 @@ class Installation:
     """Seconds between two lines of progress."""
     iso_sha256: str = ADOPTED
     """Digest of the boot ISO; empty if the host was adopted."""
+    disk: str = ""
+    """The disk that the live system chose; empty if the host was adopted, or could not send it."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Seconds spent in each step, rounded to 0.1."""
     _step: str = "BMC"
@@ -189,6 +196,23 @@ class Installation:
         self._url = url
         yield from steps.wait_until(what, self._is_done(url), within_s=math.inf)
         self._url = ""
+        word, text = self._verdict()
+        if word == REFUSED:
+            yield from self._stop(steps, text)
+        self.disk = text if word == CHOSEN else ""
+
+    def _verdict(self) -> tuple[str, str]:
+        """Return the first word and the rest of what the live system says of its disk."""
+        word, _, text = self.world.media.verdict(self.host.name).partition(" ")
+        return word, text
+
+    def _stop(self, steps: Steps, why: str) -> Waits:
+        """Switch a live system off that found no disk to install to, and say why."""
+        self._enter("stopping the installer, which found no disk")
+        yield from steps.power(Power.OFF)
+        yield from steps.no_media()
+        fix = "correct the host's rootDeviceHints, or its disks, then run `pulumi up` again"
+        raise ProvisioningError(f"nothing was wiped: {why}", where=self.world.bmc.url, fix=fix)
 
     def _insert(self, steps: Steps, url: str) -> Waits:
         try:
@@ -229,6 +253,8 @@ class Installation:
             if self.world.media.sent(url) == 0 and self.world.clock.now() - started >= UNREAD_S:
                 seen = self.world.bmc.boot_override()
                 raise self._never_fetched(url, UNREAD_S, f"its boot override reads {seen.target} {seen.enabled}")
+            if self._verdict()[0] == REFUSED:
+                return True
             is_off = self.world.bmc.power() is Power.OFF
             proof.look(last=is_off)
             return is_off

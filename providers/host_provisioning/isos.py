@@ -1,5 +1,6 @@
 """Makes the boot ISOs of a role's hosts, each when its host needs it."""
 
+import hashlib
 import os
 import threading
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Protocol, Self
 
 from assets.ignition import compose
 from boot_media.base_image import ISO_URL, ensure_base
+from boot_media.disk import Hints
 from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from payload.reading import read_payload
@@ -23,7 +25,7 @@ class Recipe:
     Args:
         ours: This program's part of each host's Ignition config, by host; secret.
         keyfiles: Text by file name, by host, for hosts with a `networkConfig`; secret.
-        devices: Root device by host.
+        hints: The `rootDeviceHints` by host.
     """
 
     stack: str
@@ -33,7 +35,7 @@ class Recipe:
     base_url: str
     ours: Mapping[str, str] = field(repr=False)
     keyfiles: Mapping[str, Mapping[str, str]] = field(repr=False)
-    devices: Mapping[str, str]
+    hints: Mapping[str, Hints]
 
     @cached_property
     def payload(self) -> bytes:
@@ -56,6 +58,14 @@ class ImageServer(Protocol):
         """Return who has read how much of the ISO at `url`; empty if nobody has, or if unknown."""
         ...
 
+    def open_box(self, secret: str) -> str:
+        """Take one text from whoever knows the secret; return the URL to send it to, or nothing if that is none."""
+        ...
+
+    def text_in(self, box: str) -> str:
+        """Return the text that was last sent to the URL of a box, as one line; empty if none was."""
+        ...
+
 
 HOSTS_PER_MAKER, MAKERS = 100, 4
 """Each maker copies the base ISO, which pays off only for many hosts."""
@@ -71,11 +81,13 @@ class IsoMedia:
     _makers: list[IsoMaker] = field(default_factory=list)
     _orders: dict[str, Future[str]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
+    _boxes: dict[str, str] = field(default_factory=dict)
+    """URL of each host's box for its verdict."""
     _own: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
         # The tool takes 60 ms per host. It has its own threads, so that calls to BMCs do not queue behind it.
-        makers = min(MAKERS, os.cpu_count() or 1, 1 + len(self.recipe.devices) // HOSTS_PER_MAKER)
+        makers = min(MAKERS, os.cpu_count() or 1, 1 + len(self.recipe.hints) // HOSTS_PER_MAKER)
         self._makers_pool = ThreadPoolExecutor(makers)
         self._first = threading.Lock()
 
@@ -100,10 +112,14 @@ class IsoMedia:
 
     def _make(self, host: str) -> str:
         recipe = self.recipe
+        ignition = compose(recipe.payload, recipe.ours[host])
+        # The ISO has the URL in it, so that cannot have the ISO's digest in it.
+        self._boxes[host] = self.server.open_box(hashlib.sha256(f"{host} ".encode() + ignition).hexdigest())
         made = self._maker().make(
-            ignition=compose(recipe.payload, recipe.ours[host]),
+            ignition=ignition,
             keyfiles=recipe.keyfiles.get(host, {}),
-            root_device=recipe.devices[host],
+            hints=recipe.hints[host],
+            verdict_url=self._boxes[host],
         )
         self._digests[host] = made.sha256
         return self.server.publish(host, made)
@@ -131,3 +147,7 @@ class IsoMedia:
     def digest(self, host: str) -> str:
         """Return the SHA-256 of the ISO that was published for `host`."""
         return self._digests[host]
+
+    def verdict(self, host: str) -> str:
+        """Return what the live system of `host` says of its disk; empty if nothing yet."""
+        return self.server.text_in(self._boxes[host])

@@ -1,5 +1,8 @@
 """HTTP server for boot ISOs: serves base plus patches, supports Range, counts the bytes sent to each reader.
 
+It also has a box per host, which takes the verdict of its live system. Anybody could write there who has the ISO, so
+each keeps one text, and no more than its length.
+
 Each reader has a thread. Even for 1000 readers, the threads cost little beside sending the ISOs.
 """
 
@@ -15,6 +18,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, Self
 
+from boot_media.disk import LONGEST_VERDICT
 from boot_media.iso import Iso
 from providers.base.errors import ProvisioningError
 
@@ -78,6 +82,7 @@ class MediaServer:
         self.address, self.port = address, port
         self._published: dict[str, Iso] = {}
         self._sent = defaultdict[str, Counter[str]](Counter)
+        self._boxes: dict[str, str] = {}
         self._lock = threading.Lock()
         self._server: _HttpServer | None = None
 
@@ -95,10 +100,33 @@ class MediaServer:
         """
         path = f"/{iso.place(host)}"
         with self._lock:
-            if self._server is None:
-                self._server = self._listen()
             self._published[path] = iso
-        return f"http://{self.address}:{self.port}{path}"
+            return self._url(path)
+
+    def open_box(self, secret: str) -> str:
+        """Take one text from whoever knows the secret, and return the URL to send it to.
+
+        Raises:
+            ProvisioningError: The server cannot listen on the address or port.
+        """
+        path = f"/{secret}"
+        with self._lock:
+            self._boxes[path] = ""
+            return self._url(path)
+
+    def text_in(self, box: str) -> str:
+        """Return the text that was last sent to the URL of a box, as one line; empty if none was."""
+        with self._lock:
+            return self._boxes[_path(box)]
+
+    def put(self, path: str, content: bytes) -> bool:
+        """Put a text into the box at `path`, in place of an earlier one; return whether there is such a box."""
+        text = "".join(each if each.isprintable() else " " for each in content.decode("ascii", "backslashreplace"))
+        with self._lock:
+            if path not in self._boxes:
+                return False
+            self._boxes[path] = " ".join(text.split())
+            return True
 
     def sent(self, url: str) -> int:
         """Return the bytes sent of the ISO at `url`, without headers; repeated bytes count again."""
@@ -131,6 +159,12 @@ class MediaServer:
         """Add `sent` bytes to those that `reader` was sent of `path`."""
         with self._lock:
             self._sent[path][reader] += sent
+
+    def _url(self, path: str) -> str:
+        """Return the URL of a path; the server listens from now on."""
+        if self._server is None:
+            self._server = self._listen()
+        return f"http://{self.address}:{self.port}{path}"
 
     def _listen(self) -> "_HttpServer":
         where = f"media server {self.address}:{self.port}"
@@ -176,19 +210,29 @@ class _Handler(BaseHTTPRequestHandler):
         """Send the headers that a GET would."""
         self._answer(with_body=False)
 
+    def do_POST(self) -> None:
+        """Take the text of a box."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LONGEST_VERDICT:
+            self.close_connection = True  # its body is still to come
+            self._answer_empty(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return
+        taken = self.server.media.put(self.path, self.rfile.read(int(length)))
+        self._answer_empty(HTTPStatus.OK if taken else HTTPStatus.NOT_FOUND)
+
     def log_message(self, *args: Any) -> None:
         """Log nothing: standard error is the operator's screen, and the path is as good as a password."""
 
     def _answer(self, *, with_body: bool) -> None:
         iso = self.server.media.find(self.path)
         if iso is None:
-            self._refuse(HTTPStatus.NOT_FOUND)
+            self._answer_empty(HTTPStatus.NOT_FOUND)
             return
         etag = f'"{iso.sha256}"'
         asked = self.headers.get("Range") if self.headers.get("If-Range", etag) == etag else None
         span = span_of(asked, iso.size)
         if span is None:
-            self._refuse(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{iso.size}")
+            self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{iso.size}")
             return
         partial = _range(asked) is not None
         self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
@@ -222,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.media.count(self.path, self.client_address[0], sent)
             at += sent
 
-    def _refuse(self, status: HTTPStatus, content_range: str = "") -> None:
+    def _answer_empty(self, status: HTTPStatus, content_range: str = "") -> None:
         self.send_response(status)
         if content_range:
             self.send_header("Content-Range", content_range)

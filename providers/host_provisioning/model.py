@@ -1,8 +1,8 @@
 """Inputs and outputs of `HostProvisioning`."""
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import SecretStr
+from pydantic import BeforeValidator, SecretStr
 
 from assets.ignition import composed_sha256, keyfiles_in, own_config
 from cluster.values.role import Role
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from cluster.plan import ClusterPlan, Server
 
 
+def _as_hints(value: Any) -> Any:
+    """Read the state of a release that knew no hint but `deviceName`."""
+    return {"deviceName": value} if isinstance(value, str) else value
+
+
 class HostSpec(Model):
     """One host to install."""
 
@@ -25,8 +30,8 @@ class HostSpec(Model):
     """Address at which the installed system answers."""
     addresses: tuple[str, ...] = ()
     """All its addresses in the plan; its serving certificate is for no other ones."""
-    root_device: str
-    """Disk that the installation wipes, as `/dev/…`."""
+    root_device: Annotated[dict[str, str], BeforeValidator(_as_hints)]
+    """What the disk that the installation wipes must have: the given `rootDeviceHints`, as text."""
 
 
 class MachineId(Model):
@@ -136,7 +141,7 @@ def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:
         bmc=BmcAccess.of(plan.options, server, ca=""),
         address=str(server.address),
         addresses=tuple(map(str, server.addresses)),
-        root_device=server.root_device_hints.device_name,
+        root_device=server.root_device_hints.given,
     )
 
 
@@ -165,6 +170,8 @@ class HostProvisioningOuts(Outs):
     """The installation of one role's hosts; each output is by host."""
 
     installed: dict[str, InstallationRecord] = {}
+    disks: dict[str, str] = {}
+    """The disk that the host chose, by its hints; a host is missing that was adopted, or could not send it."""
     steps: dict[str, dict[str, float]] = {}
     """Seconds spent in each step."""
     requests: dict[str, int] = {}

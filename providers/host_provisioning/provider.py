@@ -77,6 +77,7 @@ def _provision(
     installed = records.still_installed(outs.installed, spec)
     anew = {name: who for name, who in again.items() if name in installed}
     pending = [name for name in spec.hosts if name in anew or name not in installed]
+    disks = {name: disk for name, disk in outs.disks.items() if name in installed}
     steps = {name: seconds for name, seconds in outs.steps.items() if name in installed}
     requests = {name: count for name, count in outs.requests.items() if name in installed}
     approved = {name: found for name, found in outs.approved.items() if name in installed}
@@ -94,9 +95,10 @@ def _provision(
         for name, way in ways.items():
             uuid = spec.identity_of(name).own
             installed[name] = InstallationRecord(uuid=uuid, iso_sha256=way.iso_sha256, at=at)
-            steps[name], requests[name] = way.seconds, way.world.bmc.requests
+            disks[name], steps[name], requests[name] = way.disk, way.seconds, way.world.bmc.requests
         approved |= joining.approved if joining else {}
-    return HostProvisioningOuts(installed=installed, steps=steps, requests=requests, approved=approved)
+    shown = {name: disk for name, disk in disks.items() if disk}
+    return HostProvisioningOuts(installed=installed, disks=shown, steps=steps, requests=requests, approved=approved)
 
 
 def _image_server(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
@@ -117,7 +119,7 @@ def _recipe(spec: HostProvisioningSpec) -> Recipe:
         base_url=spec.base_iso_url,
         ours={name: text.get_secret_value() for name, text in spec.ours.items()},
         keyfiles=opened,
-        devices={name: host.root_device for name, host in spec.hosts.items()},
+        hints={name: host.root_device for name, host in spec.hosts.items()},
     )
 
 

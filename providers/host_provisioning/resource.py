@@ -14,6 +14,8 @@ class HostProvisioning(BaremetalResource, module="baremetal", name="HostProvisio
 
     installed: pulumi.Output[dict[str, dict[str, str]]]
     """By host: `uuid`, `iso_sha256` (empty if found installed and adopted) and `at`, in UTC."""
+    disks: pulumi.Output[dict[str, str]]
+    """By host: the disk that its live system chose."""
     steps: pulumi.Output[dict[str, dict[str, Any]]]
     """By host: seconds spent in each step."""
     requests: pulumi.Output[dict[str, int]]

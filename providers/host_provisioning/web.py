@@ -50,6 +50,14 @@ class WebServer:
         """Return an empty line: the readers of this server are unknown."""
         return ""
 
+    def open_box(self, secret: str) -> str:
+        """Return nothing: this server takes no text."""
+        return ""
+
+    def text_in(self, box: str) -> str:
+        """Return nothing, for the same reason."""
+        return ""
+
 
 def _length(url: str) -> str | None:
     """Return the Content-Length that the server answers to a HEAD."""

@@ -13,6 +13,8 @@ class FakeMedia:
     read: dict[str, int] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
 
+    says: str = ""
+    """The verdict of the host's live system."""
     makes: int = 1
     """Number of calls that answer that the ISO is not made yet."""
 
@@ -34,6 +36,9 @@ class FakeMedia:
 
     def digest(self, host: str) -> str:
         return self.revision
+
+    def verdict(self, host: str) -> str:
+        return self.says
 
     def fetch(self, url: str) -> None:
         """Read the ISO, as a BMC that downloads it at the insert."""

@@ -313,7 +313,7 @@ def test_hosts_are_protected_in_production_unless_destroyable(
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
-    always = {"api", "phase", "api_vip_holder", "handoff", "approved_certificates"}
+    always = {"api", "phase", "api_vip_holder", "handoff", "disks", "approved_certificates"}
     assert bootstrap.exports.keys() == always
     assert production.exports.keys() == always | {"console", "kubeconfig", "next"}
     for phase, graph in (("bootstrap", bootstrap), ("production", production)):

@@ -7,7 +7,7 @@ import pulumi
 import pytest
 import yaml
 
-from testing import plans
+from testing import clusters, plans
 from testing.checkout import ROOT
 from testing.install_configs import Change, bare
 from tests.program.graph import run
@@ -121,8 +121,11 @@ def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[s
             id="good-and-unsupported",
         ),
         pytest.param(
-            lambda c: bare(c)["hosts"][0].pop("rootDeviceHints"),
-            [f"{FILE}: platform.baremetal.hosts[0].rootDeviceHints: missing: only deviceName is supported yet"],
+            clusters.dual_stack,
+            [
+                f"{FILE}: platform.baremetal.apiVIPs: 192.168.111.5, fd2e::5: only IPv4 has been installed",
+                f"{FILE}: platform.baremetal.ingressVIPs: 192.168.111.4, fd2e::4: only IPv4 has been installed",
+            ],
             id="good-and-not-installed-yet",
         ),
         pytest.param(

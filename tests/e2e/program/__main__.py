@@ -13,6 +13,8 @@ from providers.host_provisioning.model import HostProvisioningSpec, HostSpec
 from providers.host_provisioning.resource import HostProvisioning
 from wires.redfish.access import BmcAccess
 
+DISK = {"deviceName": "/dev/vda"}
+
 
 def urn(kind: str, name: str) -> str:
     """Return the URN of a resource without a parent, so that its progress appears in its own row."""
@@ -56,7 +58,7 @@ for role, wanted in site["roles"].items():
         HostProvisioningSpec(
             role=role,
             hosts={
-                name: HostSpec(bmc=access(host, ca=""), address=host["address"], root_device="/dev/vda")
+                name: HostSpec(bmc=access(host, ca=""), address=host["address"], root_device=DISK)
                 for name, host in mine.items()
             },
             passwords={name: host["password"] for name, host in mine.items()},

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from boot_media.disk import Hints, disk_script
 from boot_media.iso import POWER_OFF, Iso, IsoMaker, names_boot_iso
 from boot_media.tools import find_coreos_installer
 from providers.base.errors import BootMediaError
@@ -20,6 +21,8 @@ CONFIG = b'{"ignition":{"version":"3.2.0"}}'
 BIG = b'{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a","contents":{"source":"data:;base64,%s"}}]}}'
 KEYFILES = {"eth0.nmconnection": "[connection]\nid=eth0\n", "eth1.nmconnection": "[connection]\nid=eth1\n"}
 AREA = 256 * 1024
+DISK = {"deviceName": "/dev/vda"}
+URL = "http://192.0.2.1:8080/box"
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +52,10 @@ def made(
     *,
     ignition: bytes = CONFIG,
     keyfiles: Mapping[str, str] | None = None,
-    root_device: str = "/dev/vda",
+    hints: Hints = DISK,
+    url: str = URL,
 ) -> Iso:
-    return maker.make(ignition=ignition, keyfiles=keyfiles or {}, root_device=root_device)
+    return maker.make(ignition=ignition, keyfiles=keyfiles or {}, hints=hints, verdict_url=url)
 
 
 def whole(iso: Iso) -> bytes:
@@ -63,7 +67,8 @@ def whole(iso: Iso) -> bytes:
 
 def written_by_the_tool(base: Path, tool: Path, folder: Path, ignition: bytes, keyfiles: Mapping[str, str]) -> bytes:
     """Return the ISO that `coreos-installer iso customize` makes of an untouched base."""
-    files = {"dest.ign": ignition, "poweroff.sh": POWER_OFF.encode()}
+    scripts = {"poweroff.sh": POWER_OFF.encode(), "disk.sh": disk_script(DISK, URL).encode()}
+    files = {"dest.ign": ignition, **scripts}
     for name, content in (files | {name: text.encode() for name, text in keyfiles.items()}).items():
         (folder / name).write_bytes(content)
     command: list[str | Path] = [
@@ -72,8 +77,8 @@ def written_by_the_tool(base: Path, tool: Path, folder: Path, ignition: bytes, k
         "customize",
         "--dest-ignition",
         folder / "dest.ign",
-        "--dest-device",
-        "/dev/vda",
+        "--pre-install",
+        folder / "disk.sh",
     ]
     command += ["--post-install", folder / "poweroff.sh"]
     command += [word for name in keyfiles for word in ("--network-keyfile", folder / name)]
@@ -106,12 +111,13 @@ def test_the_digest_depends_on_the_content_alone(maker: IsoMaker) -> None:
     first = made(maker, keyfiles=KEYFILES).sha256
     assert first == made(maker, keyfiles=dict(reversed(KEYFILES.items()))).sha256
     others = (
-        made(maker, keyfiles=KEYFILES, root_device="/dev/vdb"),
+        made(maker, keyfiles=KEYFILES, hints={"deviceName": "/dev/vdb"}),
+        made(maker, keyfiles=KEYFILES, url=""),
         made(maker, keyfiles=KEYFILES, ignition=b'{"ignition":{"version":"3.3.0"}}'),
         made(maker),
         made(maker, keyfiles={**KEYFILES, "eth1.nmconnection": "[connection]\nid=other\n"}),
     )
-    assert len({first, *(other.sha256 for other in others)}) == 5
+    assert len({first, *(other.sha256 for other in others)}) == 6
 
 
 @pytest.mark.parametrize(
@@ -142,10 +148,10 @@ def test_a_finished_host_turns_off_without_waiting_for_the_script_that_asks_for_
 
 
 def test_each_of_several_threads_gets_its_own_iso(base: Path, maker: IsoMaker) -> None:
-    devices = [f"/dev/vd{letter}" for letter in "abcdefgh"]
-    alone = [made(maker, root_device=device).sha256 for device in devices]
-    with ThreadPoolExecutor(len(devices)) as pool:
-        assert [*pool.map(lambda device: made(maker, root_device=device).sha256, devices)] == alone
+    hints = [{"deviceName": f"/dev/vd{letter}"} for letter in "abcdefgh"]
+    alone = [made(maker, hints=each).sha256 for each in hints]
+    with ThreadPoolExecutor(len(hints)) as pool:
+        assert [*pool.map(lambda each: made(maker, hints=each).sha256, hints)] == alone
 
 
 def test_nothing_is_left_on_disk(

@@ -11,10 +11,11 @@ import yaml
 
 from assets.ignition import keyfiles_in, own_config
 from assets.render import render_role, render_server
+from boot_media.iso import Iso
 from boot_media.tools import find_coreos_installer
 from cluster.plan import ClusterPlan, Server
 from providers.host_provisioning.isos import IsoMedia, Recipe
-from providers.host_provisioning.media import MediaServer
+from providers.host_provisioning.web import WebServer
 from testing import plans
 from testing.command_line import run
 from testing.live_iso import live_iso
@@ -58,6 +59,16 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
+class Uploaded(WebServer):
+    """A web server that has every ISO."""
+
+    def __init__(self) -> None:
+        super().__init__("http://192.0.2.7/isos", "prod")
+
+    def publish(self, host: str, iso: Iso) -> str:
+        return f"{self.url}/{iso.place(host)}"
+
+
 def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
     """Return the place where `up` looks for a host's ISO."""
     own, pool = render_server(plan, server), server.role.pool
@@ -69,9 +80,9 @@ def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
         base_url="",
         ours={server.name: own_config([*render_role(plan, server.role), *own])},
         keyfiles={server.name: keyfiles_in(own)},
-        devices={server.name: server.root_device_hints.device_name},
+        hints={server.name: server.root_device_hints.given},
     )
-    with MediaServer("127.0.0.1", 0) as media, IsoMedia(media, recipe, print) as made:
+    with IsoMedia(Uploaded(), recipe, print) as made:
         while made.publish(server.name) is None:
             pass
         return project.out / made.digest(server.name) / f"{server.name}.iso"

@@ -9,7 +9,7 @@ from cluster.install_config import read
 from cluster.plan.refusals import not_installable
 from providers.base.errors import Fault
 from testing import clusters, plans
-from testing.install_configs import Change, bare, host
+from testing.install_configs import Change, host
 from testing.plan_files import Files
 
 BARE = "platform.baremetal"
@@ -17,13 +17,6 @@ ONLY = (
     "only IPv4 has been installed from end to end so far. "
     "Fix: write one of IPv4, or render the files only, with `okd-baremetal render`"
 )
-
-
-def only_the_spare_host_has_no_hint(config: dict[str, Any]) -> None:
-    config["compute"][0].update(replicas=1)
-    for each in bare(config)["hosts"]:
-        del each["role"]
-    del host(config, 4)["rootDeviceHints"]
 
 
 def refusals(change: Change) -> list[Fault]:
@@ -40,8 +33,17 @@ def test_every_choice_of_a_stack_can_be_installed(name: str) -> None:
     assert refusals(clusters.VARIANTS[name].change) == []
 
 
-def test_a_spare_host_is_not_installed() -> None:
-    assert refusals(only_the_spare_host_has_no_hint) == []
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda c: host(c, 1).pop("rootDeviceHints"), id="no-hint"),
+        pytest.param(lambda c: host(c, 1)["rootDeviceHints"].update(vendor="ATA", rotational=False), id="several"),
+        pytest.param(lambda c: host(c, 1).update(rootDeviceHints={"wwnVendorExtension": "0x1"}), id="another"),
+        pytest.param(lambda c: host(c, 1).update(bootMode="UEFISecureBoot"), id="secure-boot"),
+    ],
+)
+def test_any_disk_and_boot_mode_can_be_installed(change: Change) -> None:
+    assert refusals(change) == []
 
 
 @pytest.mark.parametrize(
@@ -61,24 +63,6 @@ def test_a_spare_host_is_not_installed() -> None:
             clusters.VARIANTS["ipv6"].options,
             [f"{BARE}.apiVIPs: fd2e::5: {ONLY}", f"{BARE}.ingressVIPs: fd2e::4: {ONLY}"],
             id="ipv6",
-        ),
-        pytest.param(
-            lambda c: host(c, 1).pop("rootDeviceHints"),
-            {},
-            [
-                f"{BARE}.hosts[1].rootDeviceHints: missing: only deviceName is supported yet. "
-                "Fix: write that one alone"
-            ],
-            id="no-hint",
-        ),
-        pytest.param(
-            lambda c: host(c, 1)["rootDeviceHints"].update(vendor="ATA", rotational=False),
-            {},
-            [
-                f"{BARE}.hosts[1].rootDeviceHints: deviceName, vendor, rotational: "
-                "only deviceName is supported yet. Fix: write that one alone"
-            ],
-            id="more-hints",
         ),
     ],
 )

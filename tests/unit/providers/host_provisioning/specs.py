@@ -15,7 +15,7 @@ def host(name: str, **bmc: Any) -> dict[str, Any]:
         "bmc": {"address": address, "username": "admin", **bmc},
         "address": "192.0.2.31",
         "addresses": ["192.0.2.31"],
-        "root_device": "/dev/sda",
+        "root_device": {"deviceName": "/dev/sda"},
     }
 
 
@@ -51,6 +51,7 @@ def record(uuid: str, iso_sha256: str = "ab") -> dict[str, str]:
 INSTALLED: dict[str, Any] = {
     **ROLE,
     "installed": {name: record(name) for name in ("w0", "w1")},
+    "disks": {"w0": "deviceName: /dev/sda"},
     "steps": {"w0": {"media": 1.0}},
     "requests": {"w0": 9.0},
     "approved": {},

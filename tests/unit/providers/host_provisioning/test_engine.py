@@ -336,3 +336,52 @@ def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:
         caught.value
     )
     assert "booting from disk: no answer yet; " in rig.lines[-1]
+
+
+CHOSEN = "chosen deviceName: /dev/sda, model: X"
+REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks seen: deviceName: /dev/sda, hctl: 0:0:0:0"
+
+
+@pytest.mark.parametrize(
+    ("says", "disk"),
+    [
+        pytest.param(CHOSEN, "deviceName: /dev/sda, model: X", id="chosen"),
+        pytest.param("", "", id="not-reached"),
+        pytest.param("refusedly chosen", "", id="another-word"),
+    ],
+)
+def test_the_disk_that_the_live_system_chose_is_kept(says: str, disk: str) -> None:
+    rig = Rig()
+    rig.media.says = says
+    assert rig.run().disk == disk
+    assert rig.is_installed()
+
+
+def test_a_live_system_that_finds_no_disk_is_stopped_at_once_and_its_words_are_the_error() -> None:
+    rig = Rig()
+
+    def refuse(write: str) -> None:
+        if write == "On":
+            rig.bmc.install_s, rig.media.says = DEADLINE_S, REFUSED
+
+    rig.bmc.lost, before = refuse, rig.clock.now()
+    with pytest.raises(ProvisioningError) as caught:
+        rig.run()
+    assert str(caught.value) == (
+        "https://bmc/redfish/v1/Systems/1: nothing was wiped: no disk fits hctl: 0:0:0:1. "
+        "Disks seen: deviceName: /dev/sda, hctl: 0:0:0:0. "
+        "Fix: correct the host's rootDeviceHints, or its disks, then run `pulumi up` again"
+    )
+    assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
+    assert rig.clock.now() < before + 120
+    assert rig.bmc.installs == 0
+
+
+def test_a_refusing_system_that_somebody_switched_off_is_not_taken_for_an_installed_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = Rig()
+    monkeypatch.setattr(rig.media, "verdict", lambda _: REFUSED if rig.bmc.installs else "")
+    with pytest.raises(ProvisioningError, match="nothing was wiped"):
+        rig.run()
+    assert "override Hdd Once" not in rig.bmc.writes

@@ -1,9 +1,13 @@
 """A host's boot ISO, from the inputs to the URL that its BMC fetches."""
 
+import gzip
 import hashlib
+import json
 import os
+import re
 import subprocess
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +48,7 @@ def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
         base_url="",
         ours=dict.fromkeys(HOSTS, "{}"),
         keyfiles={"w0": {"eth0.nmconnection": KEYFILE}, "w1": {"eth1.nmconnection": KEYFILE}},
-        devices=dict.fromkeys(HOSTS, "/dev/vda"),
+        hints={host: {"deviceName": "/dev/vda"} for host in HOSTS},
     )
 
 
@@ -55,17 +59,65 @@ def published(media: IsoMedia, host: str) -> str:
     return url
 
 
-def test_a_web_server_has_the_iso_that_the_media_server_would_serve(recipe: Recipe) -> None:
-    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+class WithoutBoxes(MediaServer):
+    """Serves ISOs as a site's own web server does, which takes nothing from the hosts."""
+
+    def open_box(self, secret: str) -> str:
+        return ""
+
+
+def test_a_web_server_has_the_iso_that_a_server_without_boxes_would_serve(recipe: Recipe) -> None:
+    with WithoutBoxes("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
         urls = {host: published(media, host) for host in HOSTS}
         with IsoMedia(WebServer(f"http://127.0.0.1:{server.port}", "test"), recipe, print) as elsewhere:
             assert {host: published(elsewhere, host) for host in HOSTS} == urls
+            assert {elsewhere.verdict(host) for host in HOSTS} == {""}
         assert [elsewhere.sent(url) for url in urls.values()] == [None] * len(HOSTS)
+
+
+SCRIPT = r"url=(http://127\.0\.0\.1:\d+/[0-9a-f]{64})\n"
+
+
+def script_in(iso: Path) -> str:
+    """Return the script that chooses the disk, as the live system finds it."""
+    shown = subprocess.run(["coreos-installer", "iso", "ignition", "show", iso], check=True, capture_output=True)
+    files = {each["path"]: each["contents"] for each in json.loads(shown.stdout)["storage"]["files"]}
+    contents = files["/usr/local/bin/pre-install-disk.sh"]
+    with urllib.request.urlopen(contents["source"]) as answer:  # noqa: S310  (a data URL)
+        content: bytes = answer.read()
+    return (gzip.decompress(content) if contents.get("compression") == "gzip" else content).decode()
+
+
+def test_each_host_has_its_own_hints_and_its_own_box_for_its_verdict(recipe: Recipe, tmp_path: Path) -> None:
+    boxes = {}
+    recipe = replace(recipe, hints={host: {"serialNumber": f"its {host}"} for host in HOSTS})
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        for host in HOSTS:
+            iso = tmp_path / f"{host}.iso"
+            with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310
+                iso.write_bytes(answer.read())
+            script = script_in(iso)
+            assert f"declare -A wanted=([serialNumber]='its {host}')\n" in script
+            boxes[host] = re.search(SCRIPT, script)[1]  # type: ignore[index]
+        assert len(set(boxes.values())) == len(HOSTS)
+        assert {media.verdict(host) for host in HOSTS} == {""}
+        urllib.request.urlopen(boxes["w1"], b"chosen deviceName: /dev/sda").close()  # noqa: S310
+        assert [media.verdict(host) for host in HOSTS] == ["", "chosen deviceName: /dev/sda", ""]
+
+
+def test_a_box_cannot_be_guessed_without_the_host_s_config(recipe: Recipe) -> None:
+    found = set()
+    for ours in ("{}", '{"ignition":{"version":"3.2.0"},"storage":{}}'):
+        changed = replace(recipe, ours=dict.fromkeys(HOSTS, ours))
+        with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, changed, print) as media:
+            published(media, "w0")
+            found.add(media._boxes["w0"].rpartition("/")[2])
+    assert len(found) == 2
 
 
 def test_several_makers_make_the_same_isos_as_one(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
     def made() -> dict[str, str]:
-        with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        with WithoutBoxes("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
             return {host: published(media, host).partition(str(server.port))[2] for host in HOSTS}
 
     by_one = made()
@@ -87,7 +139,7 @@ def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
     lines: list[str] = []
     found = {}
     with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, lines.append) as media:
-        for host in recipe.devices:
+        for host in recipe.hints:
             iso = tmp_path / f"{host}.iso"
             with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310
                 iso.write_bytes(answer.read())

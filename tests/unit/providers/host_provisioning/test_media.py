@@ -17,6 +17,7 @@ from providers.base.errors import ProvisioningError
 from providers.host_provisioning import media
 from providers.host_provisioning.media import MediaServer, Span, pieces, span_of
 from providers.host_provisioning.rollout import allow_open_files
+from testing.live_disks import Device, run_script
 
 SIZE = 10_000_000
 DIGEST = "ab" * 32
@@ -231,6 +232,61 @@ def test_a_client_that_goes_away_leaves_the_server_serving(server: MediaServer, 
     rude.request("GET", parts.path)
     rude.sock.close()
     assert ask(url)[1] == content
+
+
+def post(url: str, body: bytes, **headers: str) -> int:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection.request("POST", parts.path, body, headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_box_keeps_the_last_text_as_one_printable_line(server: MediaServer) -> None:
+    box, other = server.open_box("cd" * 32), server.open_box("ef" * 32)
+    assert server.text_in(box) == ""
+    assert post(box, b"refused earlier") == 200
+    assert post(box, b" chosen\n/dev/sda\x1b[31m \xc3\xa4\0\r\n") == 200
+    assert server.text_in(box) == r"chosen /dev/sda [31m \xc3\xa4"
+    assert server.text_in(other) == ""
+
+
+def test_only_a_box_takes_a_text_and_only_a_short_one(server: MediaServer, iso: Iso) -> None:
+    box, url = server.open_box("cd" * 32), server.publish("h0", iso)
+    assert post(box, b"x" * 16_000) == 200
+    assert post(box, b"y" * 16_001) == 413
+    assert server.text_in(box) == "x" * 16_000
+    assert post(url, b"chosen") == 404
+    assert post(box.replace("cd", "ce"), b"chosen") == 404
+    assert ask(box)[0].status == 404, "nobody reads it"
+
+
+@pytest.mark.parametrize("length", ["", "-1", "x", "1e3", str(10**30)])
+def test_a_text_without_its_length_is_refused(server: MediaServer, length: str) -> None:
+    assert post(server.open_box("cd" * 32), b"", **{"Content-Length": length}) == 413
+
+
+def test_the_script_of_a_boot_iso_finds_its_box(server: MediaServer, tmp_path: Path) -> None:
+    box = server.open_box("cd" * 32)
+    disk = Device((8, 0), "sda", 2**40, hctl="0:0:0:0")
+    for number, (hints, text) in enumerate(
+        (
+            (
+                {"hctl": "0:0:0:0"},
+                "chosen deviceName: /dev/sda, minSizeGigabytes: 1024, rotational: false, hctl: 0:0:0:0",
+            ),
+            (
+                {"hctl": "0:0:0:1"},
+                "refused no disk fits hctl: 0:0:0:1. Disks seen: "
+                "deviceName: /dev/sda, minSizeGigabytes: 1024, rotational: false, hctl: 0:0:0:0",
+            ),
+        )
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        run_script(folder, (disk,), hints, url=box)
+        assert server.text_in(box) == text
 
 
 def test_nothing_listens_before_the_first_iso(iso: Iso) -> None:

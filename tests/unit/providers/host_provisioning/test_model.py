@@ -47,7 +47,7 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     (server, _) = plan.compute
     first = made.hosts[WORKERS[0]]
     assert first.bmc == BmcAccess.of(plan.options, server, ca=""), "the common CA is stored once, and not per host"
-    assert (first.address, first.root_device) == (str(server.address), "/dev/vda")
+    assert (first.address, first.root_device) == (str(server.address), {"deviceName": "/dev/vda"})
     assert first.addresses == tuple(map(str, server.addresses))
     assert made.passwords[WORKERS[0]].get_secret_value() == "rehearsal-only"
     assert json.loads(made.ours[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}

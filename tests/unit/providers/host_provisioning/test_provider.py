@@ -184,6 +184,14 @@ class TestCreate:
         )
         assert rollouts.targets == [Target("w0", "w0", "192.0.2.31"), Target("w1", "w1", "192.0.2.31")]
 
+    def test_the_disk_that_a_host_chose_is_an_output_and_kept(self, rollouts: Rollouts) -> None:
+        disks = {"w0": "deviceName: /dev/sda"}
+        rollouts.then = lambda: setattr(rollouts.ways["w0"], "disk", disks["w0"])
+        outs = HostProvisioningProvider().create(ROLE).outs or {}
+        assert outs["disks"] == disks
+        assert updated(outs)["disks"] == disks
+        assert updated({**outs, "disks": {**disks, "gone": "x"}})["disks"] == disks
+
     def test_the_rendered_ignition_and_the_keyfiles_are_no_outputs(self, rollouts: Rollouts) -> None:
         ours = {"w0": "canary-1", "w1": "canary-1"}
         secrets = {"ours": ours, "keyfiles": {"w0": {"eth0.nmconnection": "canary-2"}}}
@@ -262,7 +270,7 @@ class TestCreate:
     ) -> None:
         inputs = {"base_iso_url": "https://mirror/live.iso", "deadline_s": 7200.0, **place}
         own = {"ours": {"w0": "first", "w1": "second"}, "keyfiles": {"w1": {"eth0.nmconnection": "its network"}}}
-        hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": "/dev/sdb"}}
+        hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": {"rotational": "false"}}}
         HostProvisioningProvider().create({**ROLE, **inputs, **own, "hosts": hosts})
         for way in rollouts.ways.values():
             media = way.world.media
@@ -276,7 +284,7 @@ class TestCreate:
                 base_url="https://mirror/live.iso",
                 ours={"w0": "first", "w1": "second"},
                 keyfiles={"w1": {"eth0.nmconnection": "its network"}},
-                devices={"w0": "/dev/sda", "w1": "/dev/sdb"},
+                hints={"w0": {"deviceName": "/dev/sda"}, "w1": {"rotational": "false"}},
             )
             assert way.deadline_s == 7200
 

@@ -1,0 +1,137 @@
+"""The script that chooses a disk, run by bash on block devices that lsblk and udevadm only claim to see."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from boot_media.disk import Hints, disk_script
+
+SETTINGS = "/etc/coreos/installer.d"
+URL = "http://192.0.2.1:8080/box"
+FIELDS = "MAJ:MIN,KNAME,TYPE,SIZE,ROTA,MODEL,VENDOR,SERIAL,WWN,HCTL"
+PROGRAMS = {
+    "lsblk": f"""[[ "$*" == "--all --bytes --pairs --output {FIELDS}" ]] || exit 1
+        echo >>looks; number=$(wc -l <looks)
+        [[ ! -e lsblk.$number ]] || mv lsblk.$number lsblk.out; cat lsblk.out""",
+    "udevadm": """case "$1 $2" in settle*) exit 1 ;; "info --query=property") cat "udev/${3#--name=/dev/}" ;; esac""",
+    "readlink": """[[ "$1 $2" == "-e --" ]] && cat "links/${3//\\//!}" 2>/dev/null""",
+    "curl": """[[ $* == *" http://192.0.2.1:8080/box" ]] || exit 3
+        while [[ $1 != --data-binary ]]; do shift; done
+        echo >>calls; number=$(wc -l <calls); ((number > $(<deaf))) && printf %s "$2" >told""",
+    "sleep": "echo $1 >>slept",
+}
+
+
+@dataclass(frozen=True)
+class Device:
+    """A block device, as lsblk and udevadm describe it."""
+
+    number: tuple[int, int]
+    kname: str
+    size: int
+    kind: str = "disk"
+    rotational: bool = False
+    model: str = ""
+    vendor: str = ""
+    serial: str = ""
+    wwn: str = ""
+    hctl: str = ""
+    udev: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Its device node."""
+        return f"/dev/{self.kname}"
+
+    @property
+    def line(self) -> str:
+        """The line of lsblk, in which it writes as hex what a shell would not take as it is."""
+        number = ":".join(map(str, self.number))
+        values = [number, self.kname, self.kind, str(self.size), str(int(self.rotational))]
+        values += [self.model, self.vendor, self.serial, self.wwn, self.hctl]
+        names = FIELDS.split(",")
+        return " ".join(f'{name}="{_quoted(value)}"' for name, value in zip(names, values, strict=True)) + "\n"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a run."""
+
+    code: int
+    console: str
+    settings: str
+    """What coreos-installer reads; empty if nothing."""
+    told: str
+    """What reached the provisioner; empty if nothing."""
+    calls: int
+    """Attempts to reach it."""
+    slept: tuple[str, ...]
+    """The pauses, in seconds."""
+
+
+def run_script(
+    folder: Path,
+    devices: Sequence[Device],
+    hints: Hints,
+    *,
+    url: str = URL,
+    links: Mapping[str, str] | None = None,
+    late: Mapping[int, Sequence[Device]] | None = None,
+    deaf: int = 0,
+    looks: int = 10,
+) -> Run:
+    """Run the script once.
+
+    Args:
+        folder: An empty one.
+        devices: What lsblk lists, in its order.
+        hints: Those of the host.
+        url: The box for the verdict. Another one than the default is sent to by the real curl.
+        links: Device node by link.
+        late: What lsblk lists instead, from that look on.
+        deaf: Number of attempts that do not reach the provisioner.
+        looks: Looks before the script refuses.
+    """
+    for name in ("bin", "udev", "links", "installer.d"):
+        (folder / name).mkdir()
+    for name, text in PROGRAMS.items():
+        if name == "curl" and url != URL:
+            continue
+        (folder / "bin" / name).write_text(f"#!/bin/bash\n{text}\n")
+        (folder / "bin" / name).chmod(0o755)
+    (folder / "deaf").write_text(f"{deaf}\n")
+    (folder / "lsblk.out").write_text("".join(device.line for device in devices))
+    for look, found in (late or {}).items():
+        (folder / f"lsblk.{look}").write_text("".join(device.line for device in found))
+    for device in [*devices, *(each for found in (late or {}).values() for each in found)]:
+        properties = "".join(f"{key}={value}\n" for key, value in device.udev.items())
+        (folder / "udev" / device.kname).write_text(f"DEVNAME={device.path}\n{properties}SUBSYSTEM=block\n")
+        (folder / "links" / device.path.replace("/", "!")).write_text(device.path)
+    for link, target in (links or {}).items():
+        (folder / "links" / link.replace("/", "!")).write_text(target)
+    script = disk_script(hints, url)
+    for wanted in (SETTINGS, "{1..10}"):
+        assert script.count(wanted) == 1
+    script = script.replace(SETTINGS, str(folder / "installer.d")).replace("{1..10}", f"{{1..{looks}}}")
+    (folder / "disk.sh").write_text(script)
+    environment = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin"}
+    done = subprocess.run(  # returns once what the script left in the background has ended, too
+        ["bash", "disk.sh"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    settings = {path.name: path.read_text() for path in (folder / "installer.d").iterdir()}
+    assert settings.keys() <= {"9000-disk.yaml"}
+    lines = {name: _read(folder / name).splitlines() for name in ("calls", "slept")}
+    told = _read(folder / "told")
+    return Run(
+        done.returncode, done.stdout, "".join(settings.values()), told, len(lines["calls"]), (*lines["slept"],)
+    )
+
+
+def _read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def _quoted(value: str) -> str:
+    return "".join(f"\\x{ord(each):02x}" if each in '"\\`$' or not each.isprintable() else each for each in value)
