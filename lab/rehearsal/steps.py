@@ -151,7 +151,8 @@ class Rehearsal:
             self._handoff()
             self.proofs.control_plane_holds_the_vip()
             self.proofs.ingress_vip_is_held()
-            self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
+            if self.plan.compute:
+                self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
             self._own_addresses()
             self.proofs.bootstrap_left_etcd()
             self._written()

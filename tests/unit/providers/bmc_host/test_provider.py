@@ -247,7 +247,8 @@ class TestAnswering:
         before = {**machine, "uuid": UUID, "serial": "SN-1", "found": AS_FOUND}
         outs = act(BmcHostProvider(), {**spare, **before}).outs
         override = {"target": "Pxe", "enabled": "Continuous", "mode": "UEFI"}
-        assert outs == {**spare, **machine, "found": {"override": override, "media": "http://192.0.2.1/x.iso"}}
+        found = {"override": override, "media": "http://192.0.2.1/x.iso", "secure_boot": ""}
+        assert outs == {**spare, **machine, "found": found}
         assert fleet.figures().writes == []
         assert "changed by someone else" not in capsys.readouterr().err
 
