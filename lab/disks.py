@@ -5,7 +5,7 @@ QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rat
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ _GIB = 4
 _SMALLER_GIB = 2
 _LONGEST = {"vendor": 8, "model": 16}
 """Characters of these two in SCSI's INQUIRY."""
+_SHARED = ("vendor", "model", "rotational", "minSizeGigabytes")
+"""The hints that several disks of a server may fit; each other names one disk."""
 _NOT_EMULATED = ("wwnWithExtension", "wwnVendorExtension")
 
 
@@ -39,11 +41,18 @@ class Disk:
     target: int
     lun: int = 0
     gib: int = _GIB
-    vendor: str = "OTHER"
-    model: str = "NOT-WANTED"
+    vendor: str = ""
+    model: str = ""
     serial: str = ""
     wwn: str = ""
-    rotational: bool = True
+    rotational: bool = False
+
+    @property
+    def sign(self) -> str:
+        """What the server's verdict on its disks says of this one alone."""
+        if self.bus == "virtio":
+            return f"deviceName: /dev/vd{ascii_lowercase[self.target]},"
+        return f"hctl: 0:0:{self.target}:{self.lun}"
 
 
 def emulated(hints: Hints) -> tuple[dict[str, Any], list[str]]:
@@ -90,8 +99,16 @@ def disks_of(hints: Hints) -> tuple[Disk, ...]:
         wwn=str(hints.get("wwn", "5000c500000000ff")).removeprefix("0x"),
         rotational=bool(hints.get("rotational", False)),
     )
-    others = (each for each in range(max(target, 1) + 2) if each != target)
-    return tuple(sorted([wanted, *(_other(wanted, each) for each in others)], key=lambda disk: disk.target))
+    places = [each for each in range(max(target + 1, len(hints)) + 1) if each != target]
+    # A disk that differs in nothing that the hints ask for would be as good as the wanted one.
+    by = [each for each in _SHARED if each in hints] if hints.keys() <= {*_SHARED} and hints else _SHARED
+    others = [_other(wanted, by[number % len(by)], each) for number, each in enumerate(places)]
+    return tuple(sorted([wanted, *others], key=lambda disk: disk.target))
+
+
+def wanted_of(hints: Hints) -> Disk:
+    """Return the disk that the hints choose."""
+    return next(disk for disk in disks_of(hints) if disk.wanted)
 
 
 def _place(hints: Hints, device: str) -> tuple[int, int]:
@@ -106,14 +123,16 @@ def _place(hints: Hints, device: str) -> tuple[int, int]:
     return (1, 0) if hints else (0, 0)
 
 
-def _other(wanted: Disk, target: int) -> Disk:
-    """Return a disk that no hint chooses: it is smaller, and differs in each property."""
-    return Disk(
-        wanted=False,
-        bus="scsi",
-        target=target,
-        gib=_SMALLER_GIB,
-        serial=f"OTHER-{target}",
-        wwn=f"5000c5000000000{target}",
-        rotational=not wanted.rotational,
+def _other(wanted: Disk, hint: str, target: int) -> Disk:
+    """Return a disk that differs from the wanted one in what one hint is about, and in its number, name and place."""
+    same = replace(
+        wanted, wanted=False, target=target, lun=0, serial=f"OTHER-{target}", wwn=f"5000c5000000000{target}"
     )
+    match hint:
+        case "vendor":
+            return replace(same, vendor="OTHER")
+        case "model":
+            return replace(same, model="NOT-WANTED")
+        case "rotational":
+            return replace(same, rotational=not wanted.rotational)
+    return replace(same, gib=min(wanted.gib - 1, _SMALLER_GIB))

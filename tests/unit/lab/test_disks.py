@@ -4,14 +4,9 @@ from typing import Any
 
 import pytest
 
-from lab.disks import Disk, disks_of, emulated
+from lab.disks import disks_of, emulated, wanted_of
 
 BY_PATH = "/dev/disk/by-path/pci-0000:00:0a.0-scsi-0:0:1:0"
-
-
-def wanted(hints: dict[str, Any]) -> Disk:
-    (found,) = (disk for disk in disks_of(hints) if disk.wanted)
-    return found
 
 
 @pytest.mark.parametrize("letter", ["a", "b", "d"])
@@ -25,31 +20,56 @@ def test_a_disk_has_the_wanted_name_by_its_place_and_is_not_alone(bus: str, name
     assert [disk.target for disk in disks] == list(range(len(disks)))
 
 
-def test_each_property_is_that_of_the_hints_and_of_no_other_disk() -> None:
-    hints = {
-        "vendor": "ACME",
-        "model": "Fast 9000",
-        "serialNumber": "S-1",
-        "wwn": "0x5000c500aabbccdd",
-        "minSizeGigabytes": 40,
-        "rotational": True,
-        "hctl": "0:0:3:2",
-    }
-    first, *rest = sorted(disks_of(hints), key=lambda disk: not disk.wanted)
-    seen = (first.vendor, first.model, first.serial, first.wwn, first.gib, first.rotational, first.target, first.lun)
+def test_the_wanted_disk_has_what_the_hints_ask_for() -> None:
+    found = wanted_of(
+        {
+            "vendor": "ACME",
+            "model": "Fast 9000",
+            "serialNumber": "S-1",
+            "wwn": "0x5000c500aabbccdd",
+            "minSizeGigabytes": 40,
+            "rotational": True,
+            "hctl": "0:0:3:2",
+        }
+    )
+    seen = (found.vendor, found.model, found.serial, found.wwn, found.gib, found.rotational, found.target, found.lun)
     assert seen == ("ACME", "Fast 9000", "S-1", "5000c500aabbccdd", 40, True, 3, 2)
-    for other in rest:
-        assert other.gib < 40
-        assert not other.rotational
-        pairs = [(first.vendor, other.vendor), (first.model, other.model), (first.serial, other.serial)]
-        assert all(one not in another for one, another in pairs)
-        assert other.wwn != first.wwn
-        assert other.target != first.target
 
 
-def test_without_hints_the_first_disk_is_the_one_that_is_large_enough() -> None:
+@pytest.mark.parametrize(
+    "hints",
+    [
+        {"vendor": "ATA"},
+        {"model": "MZ7", "rotational": False},
+        {"vendor": "ATA", "model": "MZ7", "rotational": True, "minSizeGigabytes": 9},
+        {"serialNumber": "S-1"},
+        {"wwn": "5000c500aabbccdd", "vendor": "ATA"},
+        {"hctl": "0:0:4:1"},
+    ],
+)
+def test_each_other_disk_differs_in_one_of_them_alone(hints: dict[str, Any]) -> None:
+    right = wanted_of(hints)
+    others = [disk for disk in disks_of(hints) if not disk.wanted]
+    assert len(others) >= len(hints)
+    for disk in others:
+        differs = {
+            "vendor": disk.vendor != right.vendor,
+            "model": disk.model != right.model,
+            "rotational": disk.rotational != right.rotational,
+            "minSizeGigabytes": disk.gib < right.gib,
+            "serialNumber": disk.serial != right.serial,
+            "wwn": disk.wwn != right.wwn,
+            "hctl": (disk.target, disk.lun) != (right.target, right.lun),
+        }
+        assert any(differs[name] for name in hints)
+        assert sum(differs[name] for name in ("vendor", "model", "rotational", "minSizeGigabytes")) == 1
+
+
+def test_without_hints_the_first_disk_is_the_wanted_one() -> None:
     disks = disks_of({})
-    assert [(disk.wanted, disk.gib) for disk in disks] == [(True, 4), (False, 2), (False, 2)]
+    assert [disk.wanted for disk in disks].index(True) == 0
+    assert disks[0].gib == 4
+    assert len(disks) > 1
 
 
 @pytest.mark.parametrize(
@@ -80,4 +100,5 @@ def test_what_a_twin_cannot_have_is_replaced_and_said(
 def test_hints_that_a_twin_can_have_stay() -> None:
     hints = {"deviceName": BY_PATH, "minSizeGigabytes": 9, "rotational": False, "wwn": "0x5000c500aabbccdd"}
     assert emulated(hints) == (hints, [])
-    assert (wanted(hints).target, wanted(hints).lun) == (1, 0)
+    assert wanted_of(hints).sign == "hctl: 0:0:1:0"
+    assert wanted_of({"deviceName": "/dev/vdb"}).sign == "deviceName: /dev/vdb,"
