@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
+import yaml
+
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
@@ -42,8 +44,9 @@ class Faults:
 
     def run(self) -> None:
         """Cause all faults, in the order in which they can happen."""
+        self.stack.configure(handoff={"shutdown_s": SHUTDOWN_S})
+        self._no_disk_fits()
         with self.report.step("pulumi up, phase bootstrap"):
-            self.stack.configure(handoff={"shutdown_s": SHUTDOWN_S})
             self.stack.run("up", "--yes", "--skip-preview")
         writer = Writer(self.proofs.store())
         writer.start()
@@ -55,6 +58,24 @@ class Faults:
         self._a_worker_fails()
         self._goes_through()
         self._written(writer)
+
+    def _no_disk_fits(self) -> None:
+        """Ask for a disk that one server does not have: it is not installed, and all other servers are."""
+        path = self.stack.project / "stacks" / self.stack.name / "install-config.yaml"
+        right = path.read_text()
+        config = yaml.safe_load(right)
+        host = config["platform"]["baremetal"]["hosts"][0]
+        host["rootDeviceHints"] = {"serialNumber": "NOT-THERE"}
+        with self.report.step("no disk of one server fits its hints"):
+            path.write_text(yaml.safe_dump(config, sort_keys=False))
+            outcome = self.stack.try_run("up", "--yes", "--skip-preview")
+            path.write_text(right)
+            self._failed(outcome, f"{host['name']}: ")
+            for words in (
+                "no disk fits serialNumber: NOT-THERE. Disks seen: deviceName: /dev/vda,",
+                f"1 of {len(self.proofs.plan.control_plane)} control-plane hosts were not installed",
+            ):
+                self.report.prove("the error has", wanted=words, seen=words if words in outcome.text else "")
 
     def _killed_at_the_gate(self) -> None:
         with self.report.step("kill -9 of the CLI at the gate"):

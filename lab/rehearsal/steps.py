@@ -8,6 +8,7 @@ from assets.render import render
 from cli import chart
 from cluster.plan import ClusterPlan
 from lab import site
+from lab.disks import wanted_of
 from lab.inventory import STACK, Site
 from lab.paths import DNS
 from lab.rehearsal.kube import Operator
@@ -153,6 +154,7 @@ class Rehearsal:
             self.proofs.ingress_vip_is_held()
             if self.plan.compute:
                 self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
+            self._disks()
             self._own_addresses()
             self.proofs.bootstrap_left_etcd()
             self._written()
@@ -163,6 +165,17 @@ class Rehearsal:
         self.report.measure(
             "memory of the VMs of production, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
         )
+
+    def _disks(self) -> None:
+        """Prove that each server was installed to the disk that its hints choose."""
+        chosen, good = self.stack.outputs()["disks"], []
+        for server in self.plan.servers:
+            wanted = wanted_of(server.root_device_hints.model_dump(by_alias=True, exclude_defaults=True))
+            good += [server.name] * (wanted.sign in chosen.get(server.name, ""))
+        names = [server.name for server in self.plan.servers]
+        machine = next(iter(set(names) - set(good)), "")
+        what = "installed to the disk of their hints"
+        self.report.prove(what, wanted=", ".join(names), seen=", ".join(good), machine=machine)
 
     def _own_addresses(self) -> None:
         """Prove that each server without a DHCP reservation has the address of its `networkConfig`."""
