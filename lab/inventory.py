@@ -15,6 +15,7 @@ from cluster.plan import Intent, load_intent
 from cluster.plan.model import PlannedHost
 from cluster.plan.refusals import not_installable
 from cluster.values.address import IPV4, Address, parse_address
+from cluster.values.balancer import Balancer
 from lab.shell import LabError
 from lab.twin import Twin, make_twin, uuid_of
 from providers.base.errors import ConfigError, Fault, one_line
@@ -121,6 +122,9 @@ def _refuse(faults: Iterator[Fault]) -> None:
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
+    if plan.balancer is Balancer.SITE:
+        what = "UserManaged: the lab has no load balancer of a site"
+        yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse without it")
     for server in plan.servers:
         config = server.network_config or {}
         kinds = {str(each.get("type")) for each in config.get("interfaces", ())} - {"ethernet"}

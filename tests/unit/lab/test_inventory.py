@@ -88,6 +88,14 @@ def test_dhcp_leaves_machines_with_an_address_of_their_own_alone() -> None:
     assert load_site("compact").statics == {"compact-bootstrap", "edge-c"}
 
 
+def test_a_spare_has_a_bmc_and_a_server() -> None:
+    site = load_site("compact")
+    assert [host.name for host in site.plan.spares] == ["edge-d"]
+    assert "edge-d" in site.uuids
+    assert site.bmcs["edge-d"].name == "edge-d-bmc.lab.test"
+    assert site.names[-1] == "edge-d"
+
+
 def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:
     stacks = copy_of("rehearsal", tmp_path)
     (stacks / "Pulumi.rehearsal.yaml").write_text("config: [")
@@ -100,6 +108,12 @@ def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:
     ("old", "new", "why"),
     [
         pytest.param("type: ethernet", "type: infiniband", r"edge-c\.networkConfig: infiniband: the lab's", id="nic"),
+        pytest.param(
+            "    apiVIPs:",
+            "    loadBalancer: {type: UserManaged}\n    apiVIPs:",
+            r"loadBalancer\.type: UserManaged: the lab has no load balancer",
+            id="balancer",
+        ),
         pytest.param("baseDomain: lab.test", "", r"install-config\.yaml: baseDomain: missing", id="refused-file"),
         pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: not valid YAML at line", id="no-yaml"),
     ],
