@@ -1,10 +1,11 @@
 """The disks of a twin's server: the one that its `rootDeviceHints` choose, among others that they do not.
 
-QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rate and a place, as real ones do.
+QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rate and a place, as real ones do. Which of
+them becomes /dev/sda is chance, as with real ones: Linux probes them at the same time.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, Literal
@@ -16,7 +17,7 @@ SCSI_SLOT = 0x0A
 """PCI slot of the SCSI controller, which is the first that the guest finds: H and C of its disks' HCTL are 0."""
 _FIRST_BY_PATH = f"/dev/disk/by-path/pci-0000:00:{SCSI_SLOT:02x}.0-scsi-0:0:1:0"
 _FORMS: dict[str, tuple[str, str | None]] = {
-    "deviceName": ("/dev/[sv]d[a-f]", "/dev/sda"),
+    "deviceName": ("/dev/(vd[a-f]|sda)", "/dev/sda"),
     "hctl": ("0:0:[1-5]:[0-7]", "0:0:1:0"),
     "wwn": ("(0x)?[0-9a-f]{16}", None),
 }
@@ -74,7 +75,7 @@ def _emulated(name: str, given: Any) -> Any:
     if name in _LONGEST:
         return given[: _LONGEST[name]].strip()
     fits, instead = _FORMS.get(name, (".*", None))
-    if name == "deviceName" and given.startswith("/dev/disk/by-path/"):
+    if name == "deviceName" and re.match("/dev/(disk/by-path/|sd[b-z])", given):
         fits, instead = re.escape(_FIRST_BY_PATH), _FIRST_BY_PATH
     return given if re.fullmatch(fits, str(given), re.I) else instead
 
@@ -99,11 +100,20 @@ def disks_of(hints: Hints) -> tuple[Disk, ...]:
         wwn=str(hints.get("wwn", "5000c500000000ff")).removeprefix("0x"),
         rotational=bool(hints.get("rotational", False)),
     )
-    places = [each for each in range(max(target + 1, len(hints)) + 1) if each != target]
-    # A disk that differs in nothing that the hints ask for would be as good as the wanted one.
-    by = [each for each in _SHARED if each in hints] if hints.keys() <= {*_SHARED} and hints else _SHARED
+    by = _distinguishing(hints)
+    places = [each for each in range(max(target + 1, len(hints)) + 1) if each != target] if by else []
     others = [_other(wanted, by[number % len(by)], each) for number, each in enumerate(places)]
     return tuple(sorted([wanted, *others], key=lambda disk: disk.target))
+
+
+def _distinguishing(hints: Hints) -> Sequence[str]:
+    """Return the hints by which another disk is the wrong one; none if no other disk would surely be."""
+    if hints.get("deviceName") == "/dev/sda":
+        return ()
+    if not hints:
+        return ("minSizeGigabytes",)  # the program takes no small one
+    shared = [each for each in _SHARED if each in hints]
+    return shared if hints.keys() == {*shared} else _SHARED
 
 
 def wanted_of(hints: Hints) -> Disk:
@@ -118,9 +128,7 @@ def _place(hints: Hints, device: str) -> tuple[int, int]:
         return target, lun
     if by_path := re.search(r"(\d+):(\d+)$", device):
         return int(by_path[1]), int(by_path[2])
-    if device:
-        return ascii_lowercase.index(device[-1]), 0
-    return (1, 0) if hints else (0, 0)
+    return 1, 0
 
 
 def _other(wanted: Disk, hint: str, target: int) -> Disk:
