@@ -1,7 +1,7 @@
 """The disks of a twin's server: the one that its `rootDeviceHints` choose, among others that they do not.
 
-QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rate and a place, as real ones do. Which of
-them becomes /dev/sda is chance, as with real ones: Linux probes them at the same time.
+QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rate and a place, as real ones do. Which
+of them becomes /dev/sda is chance, as with real ones: Linux probes them at the same time.
 """
 
 import re
