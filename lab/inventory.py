@@ -24,6 +24,10 @@ from testing.checkout import ROOT
 STACKS = ROOT / "stacks"
 STACK = "rehearsal"
 """The stack that is rehearsed if none is named."""
+SERVER_MIB = 1100
+"""Memory of a server: coreos-installer packs a keyfile with xz -9, which needs 674 MiB."""
+BOOTSTRAP_MIB = 400
+"""Memory of the bootstrap VM and its process."""
 _BMC_NETWORK = "172.22.1."
 """Here are the BMCs that the install-config names by host name."""
 
@@ -108,6 +112,24 @@ def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
         host.name: uuid_of(host.name, plan.domain, twin.options["consent"].get(host.name)) for host in plan.hosts
     }
     return Site(twin, plan, uuids, _bmcs(plan.hosts), config, _provisioner(plan, twin))
+
+
+def require_room(site: Site, free_mib: int) -> None:
+    """Refuse a site whose machines need more memory than is free.
+
+    Raises:
+        LabError: It needs more.
+    """
+    servers, room = len(site.plan.servers), free_mib - BOOTSTRAP_MIB
+    if servers * SERVER_MIB > room:
+        what = f"{servers} servers of {SERVER_MIB} MiB each; this machine has {room} MiB for them"
+        raise LabError(f"{what}. Fix: rehearse on a larger machine, or with fewer compute replicas")
+
+
+def free_mib() -> int:
+    """Return the memory of this machine that is free for a site."""
+    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    return int(fields["MemAvailable"].split()[0]) // 1024
 
 
 def _refuse(faults: Iterator[Fault]) -> None:

@@ -19,6 +19,7 @@ from cluster.files import read_text
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
 from cluster.plan.samples import with_samples
+from cluster.plan.static_addresses import static_addresses
 from lab.disks import emulated
 from lab.paths import BASE_VOLUME, LIBVIRT_URI
 
@@ -86,10 +87,14 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     options = read_stack_file(stacks / f"Pulumi.{stack}.yaml")
     intent, made = with_samples(load_intent(path, options))
     config: dict[str, Any] = yaml.safe_load(read_text(path))
+    adapted = _options(intent, options)
     made_up = {each.where: value for each, value in made.items() if each.version}
+    consents = options.get("consent", {})
+    made_up |= {f"consent.{name}": value for name, value in adapted["consent"].items() if not consents.get(name)}
     differences = [f"{option} is missing: the twin has {value}" for option, value in made_up.items()]
-    differences += _adapted(config)
-    return Twin(stack, config, _options(intent, options), tuple(differences))
+    if "url" in options.get("media", {}):
+        differences.append("media.url: the twin's provisioner serves the boot ISOs")
+    return Twin(stack, config, adapted, (*differences, *_adapted(config)))
 
 
 def uuid_of(name: str, domain: str, consent: object) -> str:
@@ -107,11 +112,10 @@ def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
     options["bootstrap"].pop("base_sha256", None)
     options["bootstrap"].pop("pool", None)
     options["bootstrap"]["address"] = [str(address) for address in intent.bootstrap.addresses]
-    own = {server.name for server in intent.servers if server.network_config and not _named(real, server.name)}
     options["node_addresses"] = {
         server.name: [str(address) for address in server.addresses]
         for server in intent.servers
-        if server.name not in own
+        if not static_addresses(server.network_config, server.boot_mac)
     }
     options["consent"] = {
         server.name: uuid_of(server.name, intent.domain, real.get("consent", {}).get(server.name))
@@ -120,10 +124,6 @@ def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
     media = real.get("media", {})
     options["media"] = {"address": media.get("address", MEDIA_ADDRESS), "port": media.get("port", 8080)}
     return {**options, "images": {"release": _NO_RELEASE}, "destroyable": True}
-
-
-def _named(real: Mapping[str, Any], name: str) -> bool:
-    return name in real.get("node_addresses", {})
 
 
 def _adapted(config: dict[str, Any]) -> list[str]:

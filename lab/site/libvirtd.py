@@ -10,7 +10,7 @@ import libvirt
 from boot_media.tools import cache_dir
 from cluster.plan.model import PlannedHost
 from lab.disks import SCSI_SLOT, Disk, disks_of
-from lab.inventory import Site
+from lab.inventory import SERVER_MIB, Site
 from lab.paths import (
     BASE_VOLUME,
     BMC_POOL,
@@ -28,7 +28,6 @@ from lab.site.processes import Daemon
 from lab.templates import render
 
 _DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
-_SERVER_MEMORY_MIB = 1100  # coreos-installer packs a keyfile with xz -9, which needs 674 MiB
 # libvirtd does not start without this user, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
 _QEMU_USER = {
     "passwd": "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n",
@@ -151,4 +150,4 @@ def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
 def _server_xml(server: PlannedHost, uuid: str, disks: list[tuple[Disk, Path]], bridge: str) -> str:
     values = {"server": server, "uuid": uuid, "disks": disks, "scsi_slot": SCSI_SLOT, "bridge": bridge}
     console = CONSOLE / f"{server.name}.log"
-    return render("site/files/server.xml.j2", memory_mib=_SERVER_MEMORY_MIB, console=console, **values)
+    return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, **values)

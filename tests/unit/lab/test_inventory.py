@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.inventory import STACKS, Bmc, load_site
+from lab.inventory import STACKS, Bmc, load_site, require_room
 from lab.shell import LabError
 
 Document = dict[str, Any]
@@ -94,6 +94,14 @@ def test_a_spare_has_a_bmc_and_a_server() -> None:
     assert "edge-d" in site.uuids
     assert site.bmcs["edge-d"].name == "edge-d-bmc.lab.test"
     assert site.names[-1] == "edge-d"
+
+
+def test_a_machine_with_too_little_memory_is_refused() -> None:
+    site = load_site()
+    require_room(site, 5 * 1100 + 400)
+    why = "5 servers of 1100 MiB each; this machine has 5499 MiB for them. Fix: rehearse on a larger machine"
+    with pytest.raises(LabError, match=why):
+        require_room(site, 5 * 1100 + 399)
 
 
 def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:

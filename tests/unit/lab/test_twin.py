@@ -73,5 +73,17 @@ def test_what_the_twin_cannot_stand_in_for_is_said(tmp_path: Path) -> None:
     assert "master-0: bootMode UEFI: the twin boots by BIOS" in differences
 
 
+def test_a_missing_consent_is_made_up_and_said(tmp_path: Path) -> None:
+    twin = a_stack(tmp_path, consent={})
+    seen = twin.options["consent"]["worker-0"]
+    assert f"consent.worker-0 is missing: the twin has {seen}" in twin.differences
+
+
+def test_the_twins_provisioner_serves_the_isos_itself(tmp_path: Path) -> None:
+    twin = a_stack(tmp_path, media={"url": "https://isos.example.com/", "base_iso": {"sha256": "0" * 64}})
+    assert twin.options["media"] == {"address": "172.22.0.1", "port": 8080}
+    assert "media.url: the twin's provisioner serves the boot ISOs" in twin.differences
+
+
 def test_the_twin_starts_in_phase_bootstrap(tmp_path: Path) -> None:
     assert "phase" not in a_stack(tmp_path, phase="production").options
