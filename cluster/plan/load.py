@@ -91,6 +91,8 @@ def judge(
     plain = plain_logins(known.options) if not secret_logins else ()
     found = [*refused, *(fault.within(CONFIG) for fault in (*plain, *known.faults))]
     if config is None:
+        config, _ = _judged(path, None)  # missing logins alone hide no other fault
+    if config is None:
         return Judgement(None, known, found)
     intent, misplaced = place(intent_of(config), known.options, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)

@@ -49,3 +49,11 @@ def test_no_option_raises_another_error(data: st.DataObject) -> None:
     assert done.returncode == (2 if done.stderr else 0), done.stderr
     assert bool(done.stdout) is not bool(done.stderr)
     assert all(": " in line for line in done.stderr.splitlines())
+
+
+def test_missing_logins_hide_no_missing_option() -> None:
+    done = run("plan", "stacks/compact/install-config.yaml", "--stack", "compact")
+    found = [line.partition(". Fix: ")[0] for line in done.stderr.splitlines()]
+    assert done.returncode == 2
+    assert "stacks/compact/install-config.yaml: platform.baremetal.hosts[0].bmc.password: missing" in found
+    assert {"config: payload: Field required", "config: consent.edge-b: missing"} <= {*found}
