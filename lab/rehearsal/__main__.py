@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _rehearse(wanted: Site, way: str) -> int:
     keep = bool(os.environ.get("KEEP"))
-    report = Report(wanted.twin.stack, wanted.twin.differences)
+    report = Report(wanted.twin.stack if way == "whole" else f"{wanted.twin.stack}-{way}", wanted.twin.differences)
     failed = "interrupted"
     for difference in wanted.twin.differences:
         say(f"the twin differs: {difference}")

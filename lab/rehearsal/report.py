@@ -37,7 +37,8 @@ class Proof:
 class Report:
     """Collects the proofs, and prints each."""
 
-    stack: str
+    name: str
+    """Of the stack, and of the faults or the payload if it is not the usual way."""
     differences: Sequence[str] = ()
     """What the twin cannot stand in for, so no proof says anything about it."""
     folder: Path = FOLDER
@@ -86,10 +87,10 @@ class Report:
     def close(self, *, failed: str = "") -> None:
         """Print the tables of proofs and of seconds, and write the same as `index.html` and `index.json`."""
         self._print()
-        folder = self.folder / self.stack
+        folder = self.folder / self.name
         folder.mkdir(parents=True, exist_ok=True)
         found = {
-            "stack": self.stack,
+            "name": self.name,
             "failed": failed,
             "not_proven": list(self.differences),
             "seconds": {title: round(seconds, 1) for title, seconds in self.seconds.items()},
@@ -98,7 +99,7 @@ class Report:
         }
         (folder / "index.json").write_text(json.dumps(found, indent=2) + "\n")
         (folder / "index.html").write_text(render(PAGE, chart=self.chart, **found))
-        say(f"\nreport: {self.folder.name}/{self.stack}/index.html")
+        say(f"\nreport: {self.folder.name}/{self.name}/index.html")
 
     def _print(self) -> None:
         width = max((len(proof.name) for proof in self.proofs), default=0)
