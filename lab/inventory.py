@@ -132,6 +132,15 @@ def free_mib() -> int:
     return int(fields["MemAvailable"].split()[0]) // 1024
 
 
+def interface_of(network_config: Mapping[str, Any]) -> str:
+    """Return the name of a server's one interface: that in its `networkConfig`, else the kernel's own."""
+    return next((str(each["name"]) for each in _interfaces(network_config)), "eth0")
+
+
+def _interfaces(network_config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return network_config.get("interfaces") or []
+
+
 def _refuse(faults: Iterator[Fault]) -> None:
     """Raise all faults, if there are any.
 
@@ -148,10 +157,9 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
         what = "UserManaged: the lab has no load balancer of a site"
         yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse without it")
     for server in plan.servers:
-        config = server.network_config or {}
-        kinds = {str(each.get("type")) for each in config.get("interfaces", ())} - {"ethernet"}
-        if kinds:
-            what = f"{', '.join(sorted(kinds))}: the lab's servers have one Ethernet interface"
+        kinds = [str(each.get("type")) for each in _interfaces(server.network_config or {})]
+        if kinds not in ([], ["ethernet"]):
+            what = f"{', '.join(kinds)}: the lab's servers have one Ethernet interface"
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
 
 

@@ -10,7 +10,7 @@ import libvirt
 from boot_media.tools import cache_dir
 from cluster.plan.model import PlannedHost
 from lab.disks import SCSI_SLOT, Disk, disks_of
-from lab.inventory import SERVER_MIB, Site
+from lab.inventory import SERVER_MIB, Site, interface_of
 from lab.paths import (
     BASE_VOLUME,
     BMC_POOL,
@@ -149,5 +149,6 @@ def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
 
 def _server_xml(server: PlannedHost, uuid: str, disks: list[tuple[Disk, Path]], bridge: str) -> str:
     values = {"server": server, "uuid": uuid, "disks": disks, "scsi_slot": SCSI_SLOT, "bridge": bridge}
+    values["interface"] = interface_of(server.network_config or {})
     console = CONSOLE / f"{server.name}.log"
     return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, **values)

@@ -88,3 +88,13 @@ def test_a_domain_has_the_values_of_its_server(site: Site, index: int) -> None:
     assert domain.findtext("uuid") == site.uuids[server.name]
     assert domain.findtext("memory") == "1100"
     assert [each.get("address") for each in domain.iterfind("devices/interface/mac")] == [server.boot_mac]
+
+
+def test_an_interface_has_the_name_that_its_network_config_has_for_it() -> None:
+    compact = load_site("compact")
+    found = {}
+    for host in compact.plan.hosts:
+        text = libvirtd._server_xml(host, compact.uuids[host.name], [], "br-machines")
+        found[host.name] = ET.fromstring(text).findtext("sysinfo/entry")  # noqa: S314  (our own)
+    assert found["edge-a"] == "52:54:00:20:00:0a eth0\n"
+    assert found["edge-c"] == "52:54:00:20:00:0c eno1\n"
