@@ -100,7 +100,9 @@ class Checks:
         With a balancer of the site, no MACs, and who serves behind it.
         """
         if self.spec.balancer is Balancer.SITE:
-            return (), self._behind()
+            behind = self._behind()
+            # The state before has proven that somebody serves; that one answer since was slow says nothing.
+            return (), CONTROL_PLANE if behind == NOBODY else behind
         seen = self.probe.vip_macs()
         holder = self._holder(seen)
         self.note(holder or (NO_ONE_MACHINE if any(seen) else NOBODY))

@@ -34,6 +34,17 @@ def test_the_vm_ends_when_the_balancer_has_left_it() -> None:
     assert outs.completion == "not asked: no kubeconfig"
 
 
+def test_one_slow_answer_after_the_proof_says_nothing_of_who_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = rig()
+    problem = made.lan.problem
+
+    def slow_at_the_end(address: str) -> str | None:
+        return "timed out" if made.lan.stopped_at and address == VIP else problem(address)
+
+    monkeypatch.setattr(made.lan, "problem", slow_at_the_end)
+    assert made.move().holder == "control plane"
+
+
 def test_the_segment_is_never_probed() -> None:
     assert rig(blind_s=0).move().holder == "control plane"
 
