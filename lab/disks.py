@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, Literal
 
-Hints = Mapping[str, Any]
-"""The `rootDeviceHints` of an install-config, by their names there."""
+from boot_media.disk import Hints
 
 SCSI_SLOT = 0x0A
 """PCI slot of the SCSI controller, which is the first that the guest finds: H and C of its disks' HCTL are 0."""
@@ -56,8 +55,8 @@ class Disk:
         return f"hctl: 0:0:{self.target}:{self.lun}"
 
 
-def emulated(hints: Hints) -> tuple[dict[str, Any], list[str]]:
-    """Return the hints that a twin's server can have in place of these, and what differs, a sentence each."""
+def emulated(hints: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the hints that a twin's server can have in place of a file's, and what differs, a sentence each."""
     found, differences = dict(hints), []
     for name, given in hints.items():
         value = _emulated(name, given)
@@ -82,23 +81,22 @@ def _emulated(name: str, given: Any) -> Any:
 
 def disks_of(hints: Hints) -> tuple[Disk, ...]:
     """Return the disks of a server with these hints, which `emulated` has returned, in the order of their places."""
-    device = str(hints.get("deviceName", ""))
+    device = hints.get("deviceName", "")
     if letter := re.fullmatch("/dev/vd([a-f])", device):
         place = ascii_lowercase.index(letter[1])
         return tuple(Disk(number == place, "virtio", number) for number in range(max(place, 1) + 1))
     target, lun = _place(hints, device)
-    number = hints.get("serialNumber", "WANTED")
     wanted = Disk(
         wanted=True,
         bus="scsi",
         target=target,
         lun=lun,
         gib=max(_GIB, int(hints.get("minSizeGigabytes", 0))),
-        vendor=str(hints.get("vendor", "LAB")),
-        model=str(hints.get("model", "WANTED")),
-        serial=str(number),
-        wwn=str(hints.get("wwn", "5000c500000000ff")).removeprefix("0x"),
-        rotational=bool(hints.get("rotational", False)),
+        vendor=hints.get("vendor", "LAB"),
+        model=hints.get("model", "WANTED"),
+        serial=hints.get("serialNumber", "WANTED"),
+        wwn=hints.get("wwn", "5000c500000000ff").removeprefix("0x"),
+        rotational=hints.get("rotational") == "true",
     )
     by = _distinguishing(hints)
     places = [each for each in range(max(target + 1, len(hints)) + 1) if each != target] if by else []
@@ -124,7 +122,7 @@ def wanted_of(hints: Hints) -> Disk:
 def _place(hints: Hints, device: str) -> tuple[int, int]:
     """Return target and LUN of the wanted disk."""
     if hctl := hints.get("hctl"):
-        _, _, target, lun = map(int, str(hctl).split(":"))
+        _, _, target, lun = map(int, hctl.split(":"))
         return target, lun
     if by_path := re.search(r"(\d+):(\d+)$", device):
         return int(by_path[1]), int(by_path[2])

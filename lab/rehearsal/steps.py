@@ -170,7 +170,7 @@ class Rehearsal:
         """Prove that each server was installed to the disk that its hints choose."""
         chosen, good = self.stack.outputs()["disks"], []
         for server in self.plan.servers:
-            wanted = wanted_of(server.root_device_hints.model_dump(by_alias=True, exclude_defaults=True))
+            wanted = wanted_of(server.root_device_hints.given)
             good += [server.name] * (wanted.sign in chosen.get(server.name, ""))
         names = [server.name for server in self.plan.servers]
         machine = next(iter(set(names) - set(good)), "")

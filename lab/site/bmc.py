@@ -51,23 +51,24 @@ class Listener:
 
 def ensure_bmcs(site: Site, *, restart: bool) -> None:
     """Run emulator and haproxy; `restart` after libvirtd, as the emulator never reconnects (sushy-tools 2.2.0)."""
-    config, wanted = BMC / "sushy-emulator.conf", _config(site)
-    unchanged = config.exists() and config.read_text() == wanted
+    config, front_config = BMC / "sushy-emulator.conf", BMC / "bmc.cfg"
+    wanted = {config: _config(site), front_config: _front(site)}
+    unchanged = all(path.exists() and path.read_text() == text for path, text in wanted.items())
     if daemon.pid and front.pid and unchanged and not restart:
         return
     front.stop()
     daemon.stop()
     _ensure_certificates(site)
     _write_credentials()
-    config.write_text(wanted)
+    for path, text in wanted.items():
+        _write_private(path, text)
     # Not below the pool: libvirt would treat the folders of downloads there as volumes.
     downloads = BMC / "tmp"
     downloads.mkdir(exist_ok=True)
     program = Path(sys.executable).parent / "sushy-emulator"
     daemon.start(program, "--config", config, env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
     daemon.await_ready(lambda: is_listening("tcp", IPv4Address("127.0.0.1"), _PORT), _DEADLINE_S)
-    _write_private(BMC / "bmc.cfg", _front(site))
-    front.start("haproxy", "-db", "-f", BMC / "bmc.cfg")
+    front.start("haproxy", "-db", "-f", front_config)
     bmcs = site.bmcs.values()
     front.await_ready(lambda: all(is_listening("tcp", bmc.address, bmc.port) for bmc in bmcs), _DEADLINE_S)
     wait_until(lambda: _show_servers(site), f"all {len(site.uuids)} servers at their BMCs", _DEADLINE_S)

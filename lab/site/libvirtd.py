@@ -138,9 +138,8 @@ def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
 
     The firmware boots from the first: as a real one, it is told which disk has the system.
     """
-    hints = server.root_device_hints.model_dump(by_alias=True, exclude_defaults=True)
     found = []
-    for number, disk in enumerate(sorted(disks_of(hints), key=lambda disk: not disk.wanted)):
+    for number, disk in enumerate(sorted(disks_of(server.root_device_hints.given), key=lambda disk: not disk.wanted)):
         file = DISKS / f"{server.name}-{number}.qcow2"
         run("qemu-img", "create", "-q", "-f", "qcow2", file, f"{disk.gib}G")
         found.append((disk, file))

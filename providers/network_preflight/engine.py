@@ -38,7 +38,7 @@ def _balancer(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]
     for claim, ports in ((spec.api, API_PORTS), (spec.ingress, INGRESS_PORTS)):
         for vip in claim.vips:
             for port in ports:
-                if problem := probe.connect_problem(vip, port):
+                if problem := probe.unanswered(vip, port):
                     yield _note(
                         spec.severity.vip,
                         f"{claim.what} {vip}",

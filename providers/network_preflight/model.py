@@ -79,7 +79,7 @@ class NetworkProbe(Protocol):
         """
         ...
 
-    def connect_problem(self, address: str, port: int) -> str | None:
+    def unanswered(self, address: str, port: int) -> str | None:
         """Return why no host answers a TCP connection, or None: it was accepted or refused."""
         ...
 

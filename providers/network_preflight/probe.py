@@ -28,7 +28,7 @@ class LocalNetworkProbe:
         interface = interface_to(address)
         return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
 
-    def connect_problem(self, address: str, port: int) -> str | None:
+    def unanswered(self, address: str, port: int) -> str | None:
         """See `NetworkProbe`."""
         try:
             socket.create_connection((address, port), CONNECT_S).close()

@@ -128,6 +128,9 @@ def _answered(guest: BootstrapGuest, word: Word, *wanted: str) -> str:
     return answer
 
 
+NOT_READY = "see why it is not ready, then run `pulumi up` again"
+NOT_COMPLETE = "see what `openshift-install wait-for bootstrap-complete` reports, then run `pulumi up` again"
+
 TABLE = {
     State.PROVE: Row(
         check=Checks.vips_served,
@@ -148,7 +151,7 @@ TABLE = {
         success=State.ASK,
         moved=State.WATCH,
         resumed=State.SOAK,
-        fix="see why it is not ready, then run `pulumi up` again",
+        fix=NOT_READY,
     ),
     State.ASK: Row(does=_ask, success=State.RELEASE),
     State.RELEASE: Row(
@@ -187,7 +190,7 @@ TABLE = {
         success=State.LET_GO,
         failure=State.LEFT,
         late=State.LEFT,
-        fix="see what `openshift-install wait-for bootstrap-complete` reports, then run `pulumi up` again",
+        fix=NOT_COMPLETE,
     ),
     State.LET_GO: Row(does=_let_go, success=State.DONE, failure=State.LEFT),
     State.BACK: Row(
@@ -221,13 +224,13 @@ SITE = {
         steady=STABLE,
         within=DEADLINE,
         success=State.AWAIT,
-        fix="see why it is not ready, then run `pulumi up` again",
+        fix=NOT_READY,
     ),
     State.AWAIT: Row(
         check=Checks.bootstrap_not_needed_and_complete,
         within=DEADLINE,
         success=State.SOAK,
-        fix="see what `openshift-install wait-for bootstrap-complete` reports, then run `pulumi up` again",
+        fix=NOT_COMPLETE,
     ),
     State.SOAK: Row(
         check=Checks.bootstrap_not_needed,

@@ -30,7 +30,7 @@ class Cluster:
     bootstrap_mac: str
     answer_ms: int
     """Time that an API server takes to answer."""
-    bootstrap_keepalived: subprocess.Popen[bytes] = field(init=False)
+    bootstrap_keepalived: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     @property
     def vips(self) -> tuple[Address, ...]:

@@ -31,8 +31,8 @@ def test_the_wanted_disk_has_what_the_hints_ask_for() -> None:
             "model": "Fast 9000",
             "serialNumber": "S-1",
             "wwn": "0x5000c500aabbccdd",
-            "minSizeGigabytes": 40,
-            "rotational": True,
+            "minSizeGigabytes": "40",
+            "rotational": "true",
             "hctl": "0:0:3:2",
         }
     )
@@ -44,14 +44,14 @@ def test_the_wanted_disk_has_what_the_hints_ask_for() -> None:
     "hints",
     [
         {"vendor": "ATA"},
-        {"model": "MZ7", "rotational": False},
-        {"vendor": "ATA", "model": "MZ7", "rotational": True, "minSizeGigabytes": 9},
+        {"model": "MZ7", "rotational": "false"},
+        {"vendor": "ATA", "model": "MZ7", "rotational": "true", "minSizeGigabytes": "9"},
         {"serialNumber": "S-1"},
         {"wwn": "5000c500aabbccdd", "vendor": "ATA"},
         {"hctl": "0:0:4:1"},
     ],
 )
-def test_each_other_disk_differs_in_one_of_them_alone(hints: dict[str, Any]) -> None:
+def test_each_other_disk_differs_in_one_of_them_alone(hints: dict[str, str]) -> None:
     right = wanted_of(hints)
     others = [disk for disk in disks_of(hints) if not disk.wanted]
     assert len(others) >= len(hints)
@@ -103,5 +103,6 @@ def test_what_a_twin_cannot_have_is_replaced_and_said(
 def test_hints_that_a_twin_can_have_stay() -> None:
     hints = {"deviceName": BY_PATH, "minSizeGigabytes": 9, "rotational": False, "wwn": "0x5000c500aabbccdd"}
     assert emulated(hints) == (hints, [])
-    assert wanted_of(hints).sign == "hctl: 0:0:1:0"
+    as_text = {"deviceName": BY_PATH, "minSizeGigabytes": "9", "rotational": "false", "wwn": "0x5000c500aabbccdd"}
+    assert wanted_of(as_text).sign == "hctl: 0:0:1:0"
     assert wanted_of({"deviceName": "/dev/vdb"}).sign == "deviceName: /dev/vdb,"

@@ -43,7 +43,7 @@ class FakeNetwork:
             raise self.refusal
         return frozenset(self.macs.get(address, {MACS[address]} if address in MACS else ()))
 
-    def connect_problem(self, address: str, port: int) -> str | None:
+    def unanswered(self, address: str, port: int) -> str | None:
         return "timed out" if (address, port) in self.silent else None
 
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
