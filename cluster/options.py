@@ -1,7 +1,6 @@
 """This program's options: the stack's config, typed. Pulumi.yaml describes them."""
 
 from enum import StrEnum
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -194,7 +193,7 @@ class BaseIso(Option):
 class MediaOption(Option):
     """The server of the BMCs' virtual media: this program while it works, or a web server of the site."""
 
-    address: IPv4Address | None = None
+    address: IPvAnyAddress | None = None
     port: int = Field(8080, ge=1, le=65535)
     url: str = Field("", pattern=WEB_FOLDER)
     base_iso: BaseIso

@@ -13,7 +13,6 @@ from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.plan import Intent, load_intent
 from cluster.plan.model import PlannedHost
-from cluster.plan.refusals import not_installable
 from cluster.values.address import IPV4, Address, parse_address
 from cluster.values.balancer import Balancer
 from lab.shell import LabError
@@ -105,7 +104,7 @@ def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
             copied = Path(folder) / stack / "install-config.yaml"
             plan = load_intent(copied, twin.options)
             config = read(read_text(copied)).config
-        _refuse(fault.within(str(file)) for fault in (*not_installable(config), *_not_emulated(plan)))
+        _refuse(fault.within(str(file)) for fault in _not_emulated(plan))
     except ConfigError as error:
         raise LabError("; ".join(one_line(str(fault)) for fault in error.faults)) from None
     uuids = {

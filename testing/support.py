@@ -21,7 +21,7 @@ from cluster.install_config.read import mapping
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.plan import Intent, load_intent
 from cluster.plan.model import Provisioning
-from cluster.plan.refusals import not_installable, unsupported
+from cluster.plan.refusals import unsupported
 from cluster.plan.samples import with_samples
 from payload.payload_config import payload_config
 from testing import plans
@@ -71,7 +71,7 @@ def _row(label: str) -> tuple[str, ...]:
     if _is_value(label) and _uses(BASE, label):
         # Nothing changes where the rehearsal has this value: another value shows what the field does.
         planned, rendered = "yes", _rendered_beside(label)
-    return label, "yes", planned, rendered, _twins(label, reading.config) if planned == "yes" else "-", "no"
+    return label, "yes", planned, rendered, _twins(label) if planned == "yes" else "-", "no"
 
 
 def _is_value(label: str) -> bool:
@@ -114,10 +114,8 @@ def _planned(written: str) -> tuple[Intent, object, str]:
     return without, render(intent).folders, payload_config(mapping(written), read(written).config.networking)
 
 
-def _twins(label: str, config: InstallConfig) -> str:
+def _twins(label: str) -> str:
     """Return the stacks of rehearsals that have the field, or the value, of a row."""
-    if any(not_installable(config)):
-        return "no"
     stacks = sorted(path.parent for path in (ROOT / "stacks").glob("*/install-config.yaml"))
     return ", ".join(each.name for each in stacks if each.name != NOT_RUN and _uses(each, label)) or "not yet"
 

@@ -14,7 +14,7 @@ from cluster.options import BmcOptions, Login, Options, Placement
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
 from cluster.plan.placing import CONFIG, place
-from cluster.plan.refusals import BARE, incomplete, not_installable, plain_logins, unsupported
+from cluster.plan.refusals import BARE, incomplete, plain_logins, unsupported
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import dotted, shape_faults
 
@@ -98,7 +98,7 @@ def judge(
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     lacking = [*misplaced, *(fault.within(CONFIG) for fault in incomplete(intent, known.options))]
     found += [fault for fault in lacking if known.counts(fault.where.removeprefix(f"{CONFIG}: "))]
-    found += [*refused, *(fault.within(str(path)) for fault in not_installable(config))]
+    found += refused
     return Judgement(intent, known, found)
 
 

@@ -11,7 +11,7 @@ from cluster.install_config.platform import DISABLED
 from cluster.known_options import LOGINS
 from cluster.options import Images, Options, Phase
 from cluster.plan.model import BootstrapHost, Intent, Server
-from cluster.values.address import IPV4, networks, parse_address
+from cluster.values.address import networks, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
 from cluster.values.role import Role
 from providers.base.errors import Fault
@@ -30,7 +30,7 @@ class Missing(Fault):
 
 def beyond_this_release(reading: Reading) -> list[Fault]:
     """Return each setting of a file that this release cannot install, except where the installer refuses the file."""
-    found = [*unsupported(reading.config), *not_installable(reading.config)]
+    found = unsupported(reading.config)
     refused = {fault.where for fault in reading.faults}
 
     def is_ours(where: str) -> bool:
@@ -66,16 +66,6 @@ def plain_logins(options: Options) -> Iterator[Fault]:
     if options.bmc_credentials:
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
         yield Fault(LOGINS, "in plain text, and would be so in the state as well", fix)
-
-
-def not_installable(config: InstallConfig) -> Iterator[Fault]:
-    """Yield each setting for which files can be rendered, but which has not been installed from end to end yet."""
-    vips = {f"{BARE}.apiVIPs": config.baremetal.api_vips, f"{BARE}.ingressVIPs": config.baremetal.ingress_vips}
-    for path, texts in vips.items():
-        values = [address for address in map(parse_address, texts) if address is not None]
-        if any(value.version != IPV4 for value in values):
-            what = f"{', '.join(map(str, values))}: only IPv4 has been installed from end to end so far"
-            yield Fault(path, what, "write one of IPv4, or render the files only, with `okd-baremetal render`")
 
 
 def option_of(machine: Server | BootstrapHost) -> str:

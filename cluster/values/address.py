@@ -44,6 +44,11 @@ def networks(texts: list[str]) -> list[Network]:
     return [cidr.network for cidr in map(parse_cidr, texts) if cidr is not None]
 
 
+def netloc(address: str, port: int) -> str:
+    """Return `address:port` as a URL has it: an IPv6 address is in brackets, a name or IPv4 address is not."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
 def overlap(one: Network, other: Network) -> bool:
     """Return whether two networks share an address."""
     return one.version == other.version and one.overlaps(other)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from cluster.values.address import parse_address
+from cluster.values.address import netloc, parse_address
 from providers.base.errors import OkdBaremetalError
 
 Transport = Literal["https", "http"]
@@ -111,8 +111,8 @@ class BmcUrl:
 
     @property
     def _authority(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.transport] else f"{host}:{self.port}"
+        authority = netloc(self.host, self.port)
+        return authority.removesuffix(f":{self.port}") if self.port == PORTS[self.transport] else authority
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self._authority}{quote(self.system_id or '')}"

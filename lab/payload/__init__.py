@@ -106,7 +106,7 @@ def _made(site: Site, profile: Profile) -> Payload:
     plan, authority = site.plan, Authority.create("root-ca")
     machines = [plan.bootstrap, *plan.control_plane]
     names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
-    server = authority.issue(names, [machine.address for machine in machines])
+    server = authority.issue(names, [address for machine in machines for address in machine.addresses])
     router = authority.issue([f"*.apps.{plan.domain}"])
 
     common = [*_tls(authority.pem, server), *_etcd_files(plan, profile), script("lab-config-server.sh")]
@@ -234,6 +234,7 @@ def _pem(pair: Pair) -> SecretStr:
 def _etcd_files(plan: Intent, profile: Profile) -> list[File]:
     values = {
         "DOMAIN": plan.domain,
+        "FAMILY": plan.api.address.version,
         "ETCD_PORT": profile.etcd_port,
         "BOOTSTRAP_NAME": plan.bootstrap.name,
         "BOOTSTRAP_ADDRESS": plan.bootstrap.address,

@@ -1,6 +1,6 @@
 """What a payload has in place of its stand-ins when its API is a real Kubernetes, with real kubelets."""
 
-from ipaddress import IPv4Network
+from ipaddress import ip_network
 
 from pydantic import SecretStr
 
@@ -17,7 +17,7 @@ _OBJECTS = ("node-bootstrapper.yaml", "etcds-crd.yaml", "etcd.yaml", "bootstrap.
 
 def kubernetes(site: Site) -> Profile:
     """Return a profile with new CAs."""
-    services = IPv4Network(site.config.networking.service_network[0])
+    services = ip_network(site.config.networking.service_network[0])
     tls = make_tls(site.plan.domain, services)
     api = (
         *(_pem(f"{TLS}/{name}", content) for name, content in tls.files.items()),

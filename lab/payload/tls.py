@@ -2,12 +2,13 @@
 
 import base64
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 
 import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from cluster.values.address import Network
 from testing.certificates import Authority, Pair
 
 TLS = "/opt/openshift/tls"
@@ -37,7 +38,7 @@ class ClusterTls:
         return self.files[_CLIENT_CAS]
 
 
-def make_tls(domain: str, services: IPv4Network) -> ClusterTls:
+def make_tls(domain: str, services: Network) -> ClusterTls:
     """Make new CAs, and what they sign. The keys of all CAs but `kubelet-signer` are forgotten."""
     local, service, balanced = servers = [
         Authority.create(f"kube-apiserver-{name}-signer") for name in ("localhost", "service-network", "lb")

@@ -14,6 +14,7 @@ import dns.query
 import dns.rdatatype
 
 from cluster.plan import ClusterPlan, Server
+from cluster.plan.model import Vip
 from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.kube import Kube, Operator
@@ -70,10 +71,11 @@ class Proofs:
         return seen
 
     def bootstrap_holds_the_vip(self) -> None:
-        """Prove phase bootstrap: only the VM's MAC answers the VIP, with API, config server and names behind it."""
-        bootstrap, vip = self.plan.bootstrap, str(self.plan.api.address)
-        self._holder("API VIP is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
-        self._serves(vip, bootstrap.name)
+        """Prove phase bootstrap: only the VM's MAC answers each VIP, with API, config server and names behind."""
+        bootstrap = self.plan.bootstrap
+        for vip in _texts(self.plan.api):
+            self._holder(f"API VIP {vip} is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
+            self._serves(vip, bootstrap.name)
         self._names(str(bootstrap.address), bootstrap.name)
 
     def seconds_until_the_bootstrap_answers(self, deadline_s: float = 60) -> float:
@@ -88,18 +90,21 @@ class Proofs:
         self._members("etcd members started", wanted)
 
     def control_plane_holds_the_vip(self) -> None:
-        """Prove production: one control-plane node answers the VIP, with API, config server and names behind it."""
-        vip = str(self.plan.api.address)
-        self._holder("API VIP is answered by one control-plane node", vip, _macs(self.plan.control_plane))
-        self._serves(vip, self.plan.control_plane[0].name)
-        node = self.plan.control_plane[0]
+        """Prove production: one control-plane node answers each VIP, with API, config server and names behind."""
+        node, holders = self.plan.control_plane[0], list[frozenset[str]]()
+        for vip in _texts(self.plan.api):
+            what = f"API VIP {vip} is answered by one control-plane node"
+            holders.append(self._holder(what, vip, _macs(self.plan.control_plane)))
+            self._serves(vip, node.name)
+        self.report.prove("nodes that hold the API VIPs", wanted=1, seen=len(frozenset[str]().union(*holders)))
         self._names(str(node.address), node.name)
 
     def ingress_vip_is_held(self) -> None:
-        """Prove production: one node of the role that has Ingress answers its VIP, with a router behind it."""
-        vip, role = str(self.plan.ingress.address), self.plan.ingress_role
-        self._holder(f"Ingress VIP is answered by one {role} node", vip, _macs(self.plan.of(role)))
-        self.report.prove("router behind the Ingress VIP", wanted=OK, seen=self._router_status())
+        """Prove production: one node of the role that has Ingress answers each VIP, with a router behind it."""
+        role = self.plan.ingress_role
+        for vip in _texts(self.plan.ingress):
+            self._holder(f"Ingress VIP {vip} is answered by one {role} node", vip, _macs(self.plan.of(role)))
+            self.report.prove("router behind the Ingress VIP", wanted=OK, seen=self._router_status(vip))
 
     def bootstrap_left_etcd(self) -> None:
         """Prove production: only the control plane's nodes are members of etcd."""
@@ -107,16 +112,18 @@ class Proofs:
         self._members("etcd members after the bootstrap left", wanted)
 
     def first_boots(self, path: str, servers: tuple[Server, ...], console: Callable[[], list[str]]) -> None:
-        """Prove that every server of a role fetched its config through the API VIP."""
-        vip = str(self.plan.api.address)
-        wanted = {str(server.address) for server in servers}
+        """Prove that every server of a role fetched its config through an API VIP."""
+        names = {str(address): server.name for server in servers for address in server.addresses}
+        ends = tuple(f" to {vip}" for vip in _texts(self.plan.api))
 
-        def fetched() -> set[str]:
-            lines = [line for line in console() if f" {path} from " in line and line.rstrip().endswith(f" to {vip}")]
-            return {line.partition(" from ")[2].split()[0] for line in lines} & wanted
+        def fetched() -> list[str]:
+            lines = [line for line in console() if f" {path} from " in line and line.rstrip().endswith(ends)]
+            clients = {line.partition(" from ")[2].split()[0] for line in lines}
+            return sorted({name for address, name in names.items() if address in clients})
 
+        wanted = sorted(server.name for server in servers)
         seen = self._settle(fetched, lambda found: found == wanted, 10)
-        self.report.prove(f"fetched {path} through the API VIP", wanted=sorted(wanted), seen=sorted(seen))
+        self.report.prove(f"fetched {path} through the API VIP", wanted=wanted, seen=seen)
 
     def the_sites_dns_lacks_api_int(self, dns_server: str) -> None:
         """Prove that the site's DNS serves this cluster, but not the name by which servers fetched their config."""
@@ -125,12 +132,14 @@ class Proofs:
 
     def still_answers(self) -> None:
         """Prove that API and Ingress answer without the provisioner."""
-        vip = str(self.plan.api.address)
-        seen = self._settle(lambda: self._api_status(vip), OK.__eq__, 10)
-        self.report.prove("API without the provisioner", wanted=OK, seen=seen)
-        self.report.prove("Ingress without the provisioner", wanted=OK, seen=self._router_status())
+        for vip in _texts(self.plan.api):
+            seen = self._settle(partial(self._api_status, vip), OK.__eq__, 10)
+            self.report.prove("API without the provisioner", wanted=OK, seen=seen)
+        for vip in _texts(self.plan.ingress):
+            self.report.prove("Ingress without the provisioner", wanted=OK, seen=self._router_status(vip))
 
-    def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> None:
+    def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> frozenset[str]:
+        """Prove that one of these machines answers an address, and return its MAC."""
         # No answer for a moment only means that a machine is busy; a second MAC fails at once.
         seen = self._settle(lambda: answering_macs(address), bool, 10)
         good = len(seen) == 1 and seen <= macs
@@ -138,11 +147,12 @@ class Proofs:
         self.report.prove(
             what, wanted=wanted, seen=" and ".join(sorted(seen)) or "nobody", holds=good, machine=machine
         )
+        return seen
 
     def _serves(self, address: str, machine: str) -> None:
         for port, ask in ((6443, self._api_status), (22623, self._config_server_status)):
             seen = self._settle(partial(ask, address), OK.__eq__, 10)
-            self.report.prove(f"{port} answers on the API VIP", wanted=OK, seen=seen, machine=machine)
+            self.report.prove(f"{port} answers on the API VIP {address}", wanted=OK, seen=seen, machine=machine)
 
     def _api_status(self, address: str) -> int:
         ca_pem = self.operator.ca_pem if self.operator else self.ca_pem
@@ -155,12 +165,12 @@ class Proofs:
     def _names(self, server: str, machine: str) -> None:
         domain = self.plan.domain
         wanted = {
-            f"api.{domain}": self.plan.api.address,
-            f"api-int.{domain}": self.plan.api.address,
-            f"console.apps.{domain}": self.plan.ingress.address,
-            **{f"{each.name}.{domain}": each.address for each in self.plan.servers},
+            f"api.{domain}": self.plan.api.addresses,
+            f"api-int.{domain}": self.plan.api.addresses,
+            f"console.apps.{domain}": self.plan.ingress.addresses,
+            **{f"{each.name}.{domain}": each.addresses for each in self.plan.servers},
         }
-        good = sum(_resolve(server, name) == [str(address)] for name, address in wanted.items())
+        good = sum(_resolve(server, name) == set(map(str, addresses)) for name, addresses in wanted.items())
         what = f"names answered by CoreDNS on {machine}"
         self.report.prove(
             what, wanted=f"{len(wanted)} of {len(wanted)}", seen=f"{good} of {len(wanted)}", machine=machine
@@ -180,8 +190,8 @@ class Proofs:
         machine = next(iter(set(wanted) - set(seen)), "")
         self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
 
-    def _router_status(self) -> int:
-        return status(f"http://console.apps.{self.plan.domain}/", str(self.plan.ingress.address))
+    def _router_status(self, vip: str) -> int:
+        return status(f"http://console.apps.{self.plan.domain}/", vip)
 
     @staticmethod
     def _settle(measure: Callable[[], Seen], is_it: Callable[[Seen], bool], deadline_s: float) -> Seen:
@@ -195,9 +205,17 @@ def _macs(servers: tuple[Server, ...]) -> set[str]:
     return {server.boot_mac for server in servers}
 
 
-def _resolve(server: str, name: str) -> list[str]:
-    try:
-        answer, _ = dns.query.udp_with_fallback(dns.message.make_query(name, "A"), server, timeout=10)
-    except (OSError, dns.exception.DNSException):
-        return []
-    return [str(item) for record in answer.answer for item in record if item.rdtype == dns.rdatatype.A]
+def _texts(vip: Vip) -> list[str]:
+    return [str(address) for address in vip.addresses]
+
+
+def _resolve(server: str, name: str) -> set[str]:
+    """Return all addresses of a name, of both families; none if the server does not answer."""
+    found = set[str]()
+    for kind in (dns.rdatatype.A, dns.rdatatype.AAAA):
+        try:
+            answer, _ = dns.query.udp_with_fallback(dns.message.make_query(name, kind), server, timeout=10)
+        except (OSError, dns.exception.DNSException):
+            return set()
+        found |= {str(item) for record in answer.answer for item in record if item.rdtype == kind}
+    return found

@@ -1,4 +1,4 @@
-"""Probes of an address with `arping`, `ip` and `curl`.
+"""Probes of an address with `arping`, `ndisc6`, `ip` and `curl`.
 
 The proofs do not use the program's own probes, since a wrong probe would deceive the program and its proof alike.
 """
@@ -7,16 +7,16 @@ import json
 import re
 import subprocess
 import tempfile
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from cluster.values.address import IPV4
 from lab.shell import LabError, run
 
 ANSWER_S = 9
 """Time for connect, TLS and answer: emulated machines on busy cores take seconds for each."""
 _PORTS = {"http": 80, "https": 443}
-_REPLY = re.compile(r"reply from \S+ \[([0-9A-Fa-f:]{17})\]")
-_ANSWERED, _UNANSWERED = 0, 1
-"""Exit statuses of arping that are not errors."""
+_MAC = re.compile(r"\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b")
 
 
 def interface_to(address: str) -> str:
@@ -32,18 +32,31 @@ def interface_to(address: str) -> str:
 
 
 def answering_macs(address: str, wait_s: float = 1) -> frozenset[str]:
-    """Return the MACs that answer for an IPv4 address within `wait_s` seconds; several if several machines have it.
+    """Return the MACs that answer for an address within `wait_s` seconds; several if several machines have it.
 
     Raises:
-        LabError: arping failed.
+        LabError: arping or ndisc6 failed.
     """
+    ask = _arping if ip_address(address).version == IPV4 else _ndisc6
+    command, unanswered = ask(address, wait_s)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, unanswered):
+        raise LabError(f"`{' '.join(command)}` ended with status {done.returncode}: {done.stderr.strip()}")
+    return frozenset(mac.lower() for mac in _MAC.findall(done.stdout))
+
+
+def _arping(address: str, wait_s: float) -> tuple[list[str], int]:
+    """Return the command, and its exit status if nobody answers."""
     # -b: without it, arping asks only the first machine that replies. It prints every reply, and ends by a signal.
     patience = ("timeout", "--preserve-status", "--signal=INT", f"{wait_s:g}")
-    command = [*patience, "arping", "-b", "-I", interface_to(address), address]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (_ANSWERED, _UNANSWERED):
-        raise LabError(f"`{' '.join(command)}` ended with status {done.returncode}: {done.stderr.strip()}")
-    return frozenset(mac.lower() for mac in _REPLY.findall(done.stdout))
+    return [*patience, "arping", "-b", "-I", interface_to(address), address], 1
+
+
+def _ndisc6(address: str, wait_s: float) -> tuple[list[str], int]:
+    """Return the command, and its exit status if nobody answers."""
+    patience = ("-r", "1", "-w", f"{wait_s * 1000:.0f}")
+    # -m: without it, ndisc6 ends at the first machine that replies. Of its long options it refuses two together.
+    return ["ndisc6", "-q", "-m", *patience, address, interface_to(address)], 2
 
 
 def status(url: str, address: str, ca_pem: str = "") -> int:
@@ -53,7 +66,8 @@ def status(url: str, address: str, ca_pem: str = "") -> int:
         LabError: curl is not installed.
     """
     parts = urlsplit(url)
-    place = f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}:{address}"
+    host = f"[{address}]" if ":" in address else address
+    place = f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}:{host}"
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as ca:
         ca.write(ca_pem)
         ca.flush()

@@ -183,10 +183,11 @@ class Rehearsal:
         for server in self.plan.servers:
             if server.name not in self.wanted.statics:
                 continue
+            words = (server.boot_mac, *map(str, server.addresses))
             name, lines = server.name, self.provisioner.console(server.name)
-            shown = any(f"has {server.address}/" in line for line in lines)
+            shown = all(any(f" {each}/" in line for line in lines) for each in server.addresses)
             self.report.prove(f"address of {name} by its networkConfig", wanted=True, seen=shown, machine=name)
-            self.report.prove(f"lease of DHCP for {name}", wanted=False, seen=server.boot_mac in leases)
+            self.report.prove(f"lease of DHCP for {name}", wanted=False, seen=any(word in leases for word in words))
 
     def nothing_changes(self) -> None:
         """Prove that a second `up`, a refresh, and one more byte in each role's files touch no server."""

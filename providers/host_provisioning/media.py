@@ -20,7 +20,9 @@ from typing import IO, Any, Self
 
 from boot_media.disk import LONGEST_VERDICT
 from boot_media.iso import Iso
+from cluster.values.address import netloc
 from providers.base.errors import ProvisioningError
+from wires.segment.netlink import family_of
 
 CHUNK = 1024 * 1024  # bytes per system call
 IDLE_S = 120  # a BMC that reads nothing for this long has gone
@@ -164,10 +166,10 @@ class MediaServer:
         """Return the URL of a path; the server listens from now on."""
         if self._server is None:
             self._server = self._listen()
-        return f"http://{self.address}:{self.port}{path}"
+        return f"http://{netloc(self.address, self.port)}{path}"
 
     def _listen(self) -> "_HttpServer":
-        where = f"media server {self.address}:{self.port}"
+        where = f"media server {netloc(self.address, self.port)}"
         try:
             server = _HttpServer((self.address, self.port), self)
         except OSError as error:
@@ -188,6 +190,7 @@ class _HttpServer(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], media: MediaServer) -> None:
         self.media = media
+        self.address_family = family_of(address[0])
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

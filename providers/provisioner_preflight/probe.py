@@ -22,6 +22,7 @@ from providers.base.progress import Report
 from providers.provisioner_preflight.model import Bridge, Tool
 from wires.libvirt.facts import host_facts
 from wires.libvirt.hypervisor import HostFacts
+from wires.segment.netlink import family_of
 
 IFF_UP = 0x1
 TOOL_S = 10
@@ -124,7 +125,7 @@ class LocalProbe:
 
     def listen(self, address: str, port: int) -> None:
         """See `ProvisionerProbe`."""
-        socket.create_server((address, port)).close()
+        socket.create_server((address, port), family=family_of(address)).close()
 
     def _has_link(self, interface: str) -> bool:
         try:

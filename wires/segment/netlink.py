@@ -16,7 +16,7 @@ ATTRIBUTE = struct.Struct("=HH")
 NLM_F_REQUEST, NLMSG_ERROR = 1, 2
 
 
-def family_of(address: str) -> int:
+def family_of(address: str) -> socket.AddressFamily:
     """Return AF_INET or AF_INET6."""
     return socket.AF_INET if ip_address(address).version == IPV4 else socket.AF_INET6
 

@@ -1,23 +1,29 @@
 # etcd's JSON gateway in plain shell, sourced by the other lab-etcd*.sh. A member is one line of JSON. It uses neither jq
 # nor Python, which the guests do not have.
 # shellcheck shell=bash
-# DOMAIN ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S SERVICE_NETWORK
+# DOMAIN FAMILY ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S SERVICE_NETWORK
 # shellcheck source=/dev/null
 source /etc/lab/etcd.env
 
 # shellcheck disable=SC2034  # used by the scripts that source this file
 API=api-int.${DOMAIN}
-# Without DHCP, the name is what the site's DNS calls the address, with its domain.
+# A bootstrap may have no name, or one that DHCP or the site's DNS gave it.
 # shellcheck disable=SC2034
-NODE=${HOSTNAME%%.*}
+if [[ -s /etc/hostname ]]; then NODE=$(</etc/hostname); else NODE=$BOOTSTRAP_NAME; fi
 
 say() {
     echo "okd-lab: etcd: $*"
 }
 
-# This node's own address. A VIP, which the node may hold, is the one with prefix length 32.
+# This node's own address of the cluster's primary family. A VIP, which the node may hold, has a label or is deprecated.
 own_address() {
-    ip -4 -o address show scope global | awk '$4 !~ "/32$" { sub("/.*", "", $4); print $4; exit }'
+    ip "-${FAMILY}" -o address show scope global -deprecated |
+        awk '!/ vip\\/ { sub("/.*", "", $4); print $4; exit }'
+}
+
+# As a URL has it.
+host_of() { # ADDRESS
+    if [[ $1 == *:* ]]; then echo "[$1]"; else echo "$1"; fi
 }
 
 # Only a voter answers: a learner refuses. Prints the answer; fails if that is an error.

@@ -25,7 +25,7 @@ until all=$(members localhost) && ! bootstrap=$(member_with "\"name\":\"${BOOTST
     if [[ $status == *"\"leader\":\"$id\""* ]]; then
         # Without its leader, the API would fail for an election: 10 s with the times of lab-etcd.sh.
         own=$(member_with "\"name\":\"${NODE}\"" <<<"$all" | field ID)
-        post "$BOOTSTRAP_ADDRESS" maintenance/transfer-leadership "{\"targetID\": \"$own\"}" >/dev/null || true
+        post "$(host_of "$BOOTSTRAP_ADDRESS")" maintenance/transfer-leadership "{\"targetID\": \"$own\"}" >/dev/null || true
     else
         say "all nodes vote: removing the bootstrap's member"
         post localhost cluster/member/remove "{\"ID\": \"$id\"}" >/dev/null || true

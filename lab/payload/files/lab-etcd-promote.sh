@@ -8,7 +8,7 @@ address=$(own_address)
 await_own_etcd
 while sleep 2; do
     all=$(members "$API") || continue
-    mine=$(member_with "\"http://${address:?no address yet}:2380\"" <<<"$all") || continue
+    mine=$(member_with "\"http://$(host_of "${address:?no address yet}"):2380\"" <<<"$all") || continue
     is_learner "$mine" || break
     # etcd refuses until the learner has started and is in sync with the leader.
     post "$API" cluster/member/promote "{\"ID\": \"$(field ID <<<"$mine")\"}" >/dev/null || true

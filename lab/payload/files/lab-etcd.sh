@@ -9,7 +9,8 @@ source /usr/local/bin/lab-etcd-api.sh
 mode=${1:?new or join}
 data=/var/lib/lab-etcd
 address=$(own_address)
-peer=http://${address:?no address yet}:2380
+host=$(host_of "${address:?no address yet}")
+peer=http://${host}:2380
 
 # Prints name=URL of all members, including this one; fails if the caller must retry.
 join() {
@@ -45,7 +46,7 @@ say "starting ${NODE} at ${address} with ${cluster}"
 # here: a member that joins is a learner first, and lab-etcd-retire.sh has checks of its own.
 exec etcd --name "$NODE" --data-dir "$data" --log-level error \
     --heartbeat-interval 500 --election-timeout 5000 --strict-reconfig-check=false \
-    --listen-client-urls "https://0.0.0.0:${ETCD_PORT}" --advertise-client-urls "https://${address}:${ETCD_PORT}" \
+    --listen-client-urls "https://[::]:${ETCD_PORT}" --advertise-client-urls "https://${host}:${ETCD_PORT}" \
     --cert-file /etc/lab/server.crt --key-file /etc/lab/server.key \
     --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" \
     --initial-cluster "$cluster" --initial-cluster-state "$state"

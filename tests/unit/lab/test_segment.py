@@ -14,7 +14,7 @@ from testing.namespaces import in_own_network, ip, needs_root, neighbour
 
 T = TypeVar("T")
 ONE, OTHER = "52:54:00:00:00:31", "52:54:00:00:00:32"
-VIP = "192.0.2.5"
+VIP, VIP6 = "192.0.2.5", "2001:db8::5"
 
 
 def with_holders(ask: Callable[[], T], *macs: str) -> T:
@@ -23,19 +23,21 @@ def with_holders(ask: Callable[[], T], *macs: str) -> T:
     def inside() -> T:
         ip("link add lan type bridge")
         ip("address add 192.0.2.1/24 dev lan")
+        ip("address add 2001:db8::1/64 dev lan nodad")
         ip("link set lan up")
         with ExitStack() as machines:
             for number, mac in enumerate(macs):
-                machines.enter_context(neighbour("lan", f"port{number}", mac, f"192.0.2.3{number}/24", f"{VIP}/32"))
+                machines.enter_context(neighbour("lan", f"port{number}", mac, f"192.0.2.3{number}/24", f"{VIP}/32", f"{VIP6}/128"))
             return ask()
 
     return in_own_network(inside)
 
 
 @needs_root
+@pytest.mark.parametrize("vip", [VIP, VIP6])
 @pytest.mark.parametrize("macs", [(), (ONE,), (ONE, OTHER)], ids=["nobody", "one", "two"])
-def test_every_machine_that_answers_is_seen(macs: tuple[str, ...]) -> None:
-    assert with_holders(lambda: answering_macs(VIP, wait_s=0.5), *macs) == set(macs)
+def test_every_machine_that_answers_is_seen(macs: tuple[str, ...], vip: str) -> None:
+    assert with_holders(lambda: answering_macs(vip, wait_s=0.5), *macs) == set(macs)
 
 
 @needs_root

@@ -220,14 +220,10 @@ def test_each_machine_needs_an_address_of_each_family(files: Files) -> None:
     lines = files.refused_plan(
         clusters.dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"])
     )
-    *missing, api, ingress = lines
-    assert missing == [
+    assert lines == [
         f"config: {option}: no IPv6 address. Fix: name the one that DHCP reserves for 52:54:00:11:10:{last}"
         for option, last in (
             *((f"node_addresses.{name}", last) for last, name in enumerate(plans.HOSTS[1:], 16)),
             ("bootstrap.address", 14),
         )
     ]
-    only = "only IPv4 has been installed from end to end so far"
-    assert api.startswith(f"FILE: platform.baremetal.apiVIPs: 192.168.111.5, fd2e::5: {only}")
-    assert ingress.startswith(f"FILE: platform.baremetal.ingressVIPs: 192.168.111.4, fd2e::4: {only}")

@@ -289,6 +289,14 @@ def test_the_script_of_a_boot_iso_finds_its_box(server: MediaServer, tmp_path: P
         assert server.text_in(box) == text
 
 
+def test_an_ipv6_address_is_in_brackets_in_the_url(iso: Iso, content: bytes) -> None:
+    with MediaServer("::1", 0) as server:
+        url = server.publish("h0", iso)
+        assert url.startswith(f"http://[::1]:{server.port}/")
+        assert ask(url, reader="::1")[1] == content
+        assert server.progress(url) == "::1 has read 10 of 10 MB"
+
+
 def test_nothing_listens_before_the_first_iso(iso: Iso) -> None:
     with MediaServer("127.0.0.1", 0) as server:
         assert server.port == 0
