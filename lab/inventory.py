@@ -4,19 +4,17 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Interface, ip_address
-from itertools import count
+from ipaddress import ip_address, ip_interface
 from pathlib import Path
 from typing import Any
 
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.plan import Intent, load_intent
-from cluster.plan.model import PlannedHost
-from cluster.values.address import IPV4, Address, parse_address
+from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
 from lab.shell import LabError
-from lab.twin import Twin, make_twin, uuid_of
+from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
 from providers.base.errors import ConfigError, Fault, one_line
 from testing.checkout import ROOT
 
@@ -27,8 +25,6 @@ SERVER_MIB = 1100
 """Memory of a server: coreos-installer packs a keyfile with xz -9, which needs 674 MiB."""
 BOOTSTRAP_MIB = 400
 """Memory of the bootstrap VM and its process."""
-_BMC_NETWORK = "172.22.1."
-"""Here are the BMCs that the install-config names by host name."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +58,8 @@ class Site:
     """By host."""
     config: InstallConfig
     """The twin's install-config with its defaults."""
-    provisioner: IPv4Interface
-    """The provisioner's address on the machine network."""
+    provisioners: tuple[Interface, ...]
+    """The provisioner's address on the machine network of each family; the cluster's primary family first."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +79,7 @@ class Site:
         named = {address for server in self.plan.servers for address in _services(server.network_config or {})}
         if static := self.plan.bootstrap.static:
             named |= {static.gateway, static.dns}
-        return tuple(sorted(named - {self.provisioner.ip}, key=str))
+        return tuple(sorted(named - {each.ip for each in self.provisioners}, key=str))
 
 
 def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
@@ -110,7 +106,7 @@ def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
     uuids = {
         host.name: uuid_of(host.name, plan.domain, twin.options["consent"].get(host.name)) for host in plan.hosts
     }
-    return Site(twin, plan, uuids, _bmcs(plan.hosts), config, _provisioner(plan, twin))
+    return Site(twin, plan, uuids, _bmcs(plan), config, _provisioners(plan, twin))
 
 
 def require_room(site: Site, free_mib: int) -> None:
@@ -162,28 +158,35 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
 
 
-def _bmcs(hosts: tuple[PlannedHost, ...]) -> dict[str, Bmc]:
+def _bmcs(plan: Intent) -> dict[str, Bmc]:
     """Return where each host's BMC listens; a host name gets an address of the lab."""
-    free = count(1)
+    free: Iterator[Address] = BMC_NETWORKS[family_of_named_bmcs(plan)].hosts()
     named: dict[str, Address] = {}
     found = {}
-    for host in hosts:
+    for host in plan.hosts:
         url = host.bmc.url
         if (address := parse_address(url.host)) is None:
-            address = named.setdefault(url.host, ip_address(f"{_BMC_NETWORK}{next(free)}"))
+            address = named[url.host] = named.get(url.host) or next(free)
         system = (url.system_id or "").rsplit("/", 1)[-1] or None
         found[host.name] = Bmc(url.host, address, url.port, url.transport == "https", system)
     return found
 
 
-def _provisioner(plan: Intent, twin: Twin) -> IPv4Interface:
-    """Return the address of `media.address` if it is on the machine network, else the network's first free one."""
-    network = next(network for network in plan.machine_networks if network.version == IPV4)
-    media = IPv4Address(twin.options["media"]["address"])
+def _provisioners(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
+    """Return the provisioner's address on a network of each family: that of the API VIP, if it has one."""
+    media = ip_address(twin.options["media"]["address"])
     taken = {address for machine in (plan.bootstrap, *plan.servers) for address in machine.addresses}
     taken |= {*plan.api.addresses, *plan.ingress.addresses}
-    own = media if media in network else next(each for each in network.hosts() if each not in taken)
-    return IPv4Interface(f"{own}/{network.prefixlen}")
+
+    def on(network: Network) -> Interface:
+        """Return the address of `media.address` if it is on this network, else the network's first free one."""
+        own = media if media in network else next(each for each in network.hosts() if each not in taken)
+        return ip_interface(f"{own}/{network.prefixlen}")
+
+    homes = dict[int, Network]()
+    for network in (*plan.api.networks, *plan.machine_networks):
+        homes.setdefault(network.version, network)
+    return tuple(map(on, homes.values()))
 
 
 def _services(network_config: Mapping[str, Any]) -> Iterator[Address]:

@@ -10,6 +10,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,20 @@ from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
 from cluster.plan.samples import with_samples
 from cluster.plan.static_addresses import static_addresses
+from cluster.values.address import IPV4, IPV6, Network, parse_address
 from lab.disks import emulated
 from lab.paths import BASE_VOLUME, LIBVIRT_URI
 
 REGISTRY = "registry.lab.test"
 """The name from which the machines pull, outside of the cluster's domain."""
 USERNAME, PASSWORD = "admin", "twin-only"
-MEDIA_ADDRESS = "172.22.0.1"
-"""The provisioner's address on the BMCs' network, if the stack names none."""
+BMC_NETWORKS: dict[int, Network] = {
+    IPV4: ip_network("172.22.1.0/24"),
+    IPV6: ip_network("fd00:172:22:1::/64"),
+}
+"""By family: here are the BMCs that the install-config names by host name."""
+_MEDIA_ADDRESSES = {IPV4: "172.22.0.1", IPV6: "fd00:172:22::1"}
+"""By family of the BMCs: the provisioner's address on their network, if the stack names none."""
 _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}})
 _NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
 # Of a real site alone: each would keep the program from the lab's machines, or weaken what the twin proves.
@@ -105,6 +112,18 @@ def uuid_of(name: str, domain: str, consent: object) -> str:
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.{domain}"))
 
 
+def family_of_named_bmcs(intent: Intent) -> int:
+    """Return the family of the BMCs that the file names by host name: IPv4, unless the machines have none of it."""
+    return IPV4 if any(each.version == IPV4 for each in intent.machine_networks) else IPV6
+
+
+def _family_of_bmcs(intent: Intent) -> int:
+    """Return the family of the BMCs: IPv4, unless none of them has such an address."""
+    known = (parse_address(host.bmc.url.host) for host in intent.hosts)
+    families = {address.version if address else family_of_named_bmcs(intent) for address in known}
+    return IPV6 if families == {IPV6} else IPV4
+
+
 def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: copy.deepcopy(value) for name, value in real.items() if name not in _DROPPED}
     for name, values in _LAB_OPTIONS.items():
@@ -122,7 +141,8 @@ def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
         for server in intent.servers
     }
     media = real.get("media", {})
-    options["media"] = {"address": media.get("address", MEDIA_ADDRESS), "port": media.get("port", 8080)}
+    address = media.get("address", _MEDIA_ADDRESSES[_family_of_bmcs(intent)])
+    options["media"] = {"address": address, "port": media.get("port", 8080)}
     return {**options, "images": {"release": _NO_RELEASE}, "destroyable": True}
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from boot_media.keyfiles import keyfiles_of
 from cluster.options import Options
 from cluster.plan import ClusterPlan, Intent, load_intent
@@ -114,6 +116,16 @@ VARIANTS = {
 
 WITH_VIPS = [name for name in VARIANTS if name != "balancer"]
 """Those whose machines hold the VIPs."""
+
+
+def as_stack(name: str, folder: Path) -> Path:
+    """Write one of `VARIANTS` as a stack of its name, and return the folder of stacks."""
+    (folder / name).mkdir()
+    Files(folder / name).write(VARIANTS[name].change)
+    options = plans.options(**VARIANTS[name].options)
+    config = {f"{plans.PROJECT}:{option}": value for option, value in options.items()}
+    (folder / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump({"config": config}))
+    return folder
 
 
 def intent(name: str, **options: Any) -> Intent:

@@ -103,7 +103,7 @@ class Rehearsal:
                 self.proofs.bootstrap_holds_the_vip()
                 self.proofs.control_plane_joined()
             self.proofs.first_boots("/config/master", nodes, self._config_servers_console)
-            self.proofs.the_sites_dns_lacks_api_int(str(self.wanted.provisioner.ip))
+            self.proofs.the_sites_dns_lacks_api_int(str(self.wanted.provisioners[0].ip))
             if not self.operator:
                 self.writer.start()
 

@@ -15,7 +15,7 @@ from cluster.values.address import Address
 from lab.inventory import Bmc, Site
 from lab.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.shell import LabError, run
-from lab.site.network import is_listening
+from lab.site.network import is_listening, socket_of
 from lab.site.processes import Daemon, wait_until
 from lab.templates import render
 from lab.twin import PASSWORD, USERNAME
@@ -47,6 +47,11 @@ class Listener:
     port: int
     tls: bool
     servers: tuple[tuple[str, Bmc], ...]
+
+    @property
+    def socket(self) -> str:
+        """The two as haproxy writes them."""
+        return socket_of(self.address, self.port)
 
 
 def ensure_bmcs(site: Site, *, restart: bool) -> None:

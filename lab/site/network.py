@@ -2,9 +2,9 @@
 
 import contextlib
 from collections.abc import Sequence
-from ipaddress import ip_interface
+from ipaddress import ip_address, ip_interface
 
-from cluster.values.address import Address
+from cluster.values.address import IPV6, Address, Interface, parse_address
 from lab.inventory import Site
 from lab.paths import DNS, NAMESPACE, RESOLV_CONF
 from lab.shell import LabError, run
@@ -13,6 +13,8 @@ from lab.templates import render
 from lab.twin import REGISTRY
 
 BMC_BRIDGE = "bmc"
+_LINK_LOCAL = ip_interface("fe80::1/64")
+"""Of each bridge: what the machines know as their router, and may name as such."""
 _DNS_DEADLINE_S = 10.0
 _ROUNDS = 3
 
@@ -27,12 +29,13 @@ def ensure_network(site: Site) -> None:
             run("ip", "netns", "delete", NAMESPACE)
         run("ip", "netns", "add", NAMESPACE)
     _ip("link", "set", "lo", "up")
-    _ensure_bridge(site.plan.bootstrap.bridge, [str(site.provisioner), *map(str, site.services)])
-    media = site.twin.options["media"]["address"]
-    bmcs = {str(bmc.address) for bmc in site.bmcs.values()}
-    _ensure_bridge(BMC_BRIDGE, sorted({media, *bmcs} - {str(site.provisioner.ip)}))
+    _ensure_bridge(site.plan.bootstrap.bridge, [*site.provisioners, *map(ip_interface, site.services)])
+    media = ip_address(site.twin.options["media"]["address"])
+    bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {each.ip for each in site.provisioners}
+    _ensure_bridge(BMC_BRIDGE, [ip_interface(address) for address in sorted(bmcs, key=str)])
     RESOLV_CONF.parent.mkdir(parents=True, exist_ok=True)
-    RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\nnameserver {site.provisioner.ip}\n")
+    servers = "".join(f"nameserver {each.ip}\n" for each in site.provisioners)
+    RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\n{servers}")
 
 
 def namespace_exists() -> bool:
@@ -69,32 +72,40 @@ def ensure_dnsmasq(site: Site) -> None:
     config.write_text(wanted)
     run("dnsmasq", "--test", f"--conf-file={config}")
     dnsmasq.start("dnsmasq", "--keep-in-foreground", "--log-facility=-", f"--conf-file={config}")
-    dnsmasq.await_ready(lambda: is_listening("udp", site.provisioner.ip, 53), _DNS_DEADLINE_S)
+    own = [each.ip for each in site.provisioners]
+    dnsmasq.await_ready(lambda: all(is_listening("udp", each, 53) for each in own), _DNS_DEADLINE_S)
+
+
+def socket_of(address: Address, port: int) -> str:
+    """Return `address:port` as configs and tools write it, IPv6 in brackets."""
+    return f"[{address}]:{port}" if address.version == IPV6 else f"{address}:{port}"
 
 
 def is_listening(protocol: str, address: Address, port: int) -> bool:
     """Whether a socket of the namespace is bound to exactly this address and port."""
     sockets = run("ip", "netns", "exec", NAMESPACE, "ss", "-Hln", f"--{protocol}", "sport", "=", f":{port}")
-    return f" {address}:{port} " in sockets
+    return f" {socket_of(address, port)} " in sockets
 
 
 def _dnsmasq_conf(site: Site) -> str:
     plan = site.plan
     machines = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
-    bmcs = sorted({(bmc.name, bmc.address) for bmc in site.bmcs.values() if bmc.name != str(bmc.address)})
+    bmcs = sorted({(bmc.name, bmc.address) for bmc in site.bmcs.values() if parse_address(bmc.name) is None})
     values = {"site": site, "plan": plan, "machines": machines, "bmcs": bmcs, "registry": REGISTRY, "state": DNS}
     return render("site/files/dnsmasq.conf.j2", **values)
 
 
-def _ensure_bridge(name: str, addresses: Sequence[str]) -> None:
-    """Make a bridge with these addresses; one without a prefix length is alone in its network."""
+def _ensure_bridge(name: str, addresses: Sequence[Interface]) -> None:
+    """Make a bridge with these addresses and a link-local one, usable at once, since it has no other machine yet."""
     try:
         _ip("link", "show", name)
     except LabError:
         # Ports forward at once, and no querier is needed for VRRP's multicast.
         _ip("link", "add", name, "type", "bridge", "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0")
-    for address in addresses:
-        _ip("address", "replace", str(ip_interface(address)), "dev", name)
+        # The kernel would add one only when the first machine is there, and then test it for a second.
+        _ip("link", "set", "dev", name, "addrgenmode", "none")
+    for address in (_LINK_LOCAL, *(each for each in addresses if each.ip != _LINK_LOCAL.ip)):
+        _ip("address", "replace", str(address), "dev", name, *(["nodad"] if address.version == IPV6 else []))
     _ip("link", "set", name, "up")
 
 

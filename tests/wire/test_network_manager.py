@@ -1,32 +1,21 @@
 """The rendered keyfiles, applied by a real NetworkManager beside a DHCP server and router of the site."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from assets.file import Reader
 from assets.render import render_server
-from providers.rendered_asset.readers import lay_out
 from testing import clusters
 from testing.namespaces import needs_root, run_on_a_machine
+from testing.network_manager import NETWORK_MANAGER, NO_UDEV, lay_out_keyfiles
 
-# NetworkManager takes a machine whose /sys cannot be written for one without udev, as a network namespace is.
-MACHINE = """
-    mount -t sysfs -o ro sysfs /sys; mount -t tmpfs tmpfs /var/lib/NetworkManager
+SITE = """
+    SITE=site
     ip link add {interface} address {mac} type veth peer name site
     ip link set site up; ip address add 192.168.111.1/24 dev site; ip address add fd2e::1/64 dev site nodad
     dnsmasq --conf-file=/dev/null --user=root --interface=site --bind-interfaces --no-resolv --no-hosts --pid-file= \
         --dhcp-leasefile=/run/leases --no-ping --dhcp-range=192.168.111.21,192.168.111.25 --enable-ra \
         --dhcp-range=fd2e::,ra-only --dhcp-option=option6:dns-server,[fd2e::1]
-    mkdir /run/dbus; dbus-daemon --system --fork --nopidfile
-    echo '[keyfile]
-unmanaged-devices=interface-name:site
-[main]
-no-auto-default=*
-rc-manager=unmanaged' >/run/nm.conf
-    NetworkManager --config=/run/nm.conf --config-dir=/none --system-config-dir=/none --pid-file=/run/nm.pid
-    until [[ $(grep -c nameserver /run/NetworkManager/resolv.conf) -ge {servers} ]]; do sleep 0.05; done
     """
 
 
@@ -45,14 +34,12 @@ rc-manager=unmanaged' >/run/nm.conf
 def test_the_first_dns_server_of_a_server_is_the_api_vip(
     name: str, interface: str, servers: list[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "etc").mkdir()
     intent = clusters.intent(name)
     server = intent.servers[1]
-    for users in ("passwd", "group"):  # those of D-Bus and dnsmasq
-        shutil.copy(f"/etc/{users}", tmp_path / "etc")
-    lay_out(tmp_path, (file for file in render_server(intent, server) if file.reader is Reader.KEYFILE))
-    script = MACHINE.format(interface=interface, mac=server.boot_mac, servers=len(servers))
-    run = run_on_a_machine(script, tmp_path)
+    lay_out_keyfiles(tmp_path, render_server(intent, server))
+    site = SITE.format(interface=interface, mac=server.boot_mac)
+    known = f"$(grep -c nameserver /run/NetworkManager/resolv.conf) -ge {len(servers)}"
+    run = run_on_a_machine(f"{NO_UDEV}{site}{NETWORK_MANAGER}until [[ {known} ]]; do sleep 0.05; done", tmp_path)
     assert run.returncode == 0, run.stderr
     lines = (tmp_path / "run/NetworkManager/resolv.conf").read_text().splitlines()
     assert [line.removeprefix("nameserver ") for line in lines if line.startswith("nameserver ")] == servers

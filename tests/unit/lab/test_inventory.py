@@ -8,6 +8,7 @@ import yaml
 
 from lab.inventory import STACKS, Bmc, load_site, require_room
 from lab.shell import LabError
+from testing.clusters import as_stack
 
 Document = dict[str, Any]
 
@@ -38,7 +39,7 @@ def test_the_site_is_read_from_the_rehearsals_stack() -> None:
     ]
     control_plane = [server.name for server in site.plan.control_plane]
     assert control_plane == ["okd-master-0", "okd-master-1", "okd-master-2"]
-    assert str(site.provisioner) == "192.168.111.1/24"
+    assert [str(each) for each in site.provisioners] == ["192.168.111.1/24"]
     assert site.statics == frozenset()
     assert site.config.ssh_key.startswith("ssh-ed25519 AAAA")
 
@@ -74,7 +75,29 @@ def test_the_provisioner_takes_the_media_address_if_it_is_on_the_machine_network
     document = changed(path)
     document["config"]["okd-baremetal:media"]["address"] = "192.0.2.77"
     path.write_text(yaml.safe_dump(document))
-    assert str(load_site("example", tmp_path).provisioner) == "192.0.2.77/24"
+    assert [str(each) for each in load_site("example", tmp_path).provisioners] == ["192.0.2.77/24"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "own"), [("dual-stack", ["192.168.111.1/24", "fd2e::99/64"]), ("ipv6", ["fd2e::99/64"])]
+)
+def test_the_provisioner_has_an_address_of_each_family_the_primary_first(
+    tmp_path: Path, kind: str, own: list[str]
+) -> None:
+    path = as_stack(kind, tmp_path) / f"Pulumi.{kind}.yaml"
+    document = changed(path)
+    document["config"]["okd-baremetal:media"]["address"] = "fd2e::99"
+    path.write_text(yaml.safe_dump(document))
+    assert [str(each) for each in load_site(kind, tmp_path).provisioners] == own
+
+
+@pytest.mark.parametrize(("kind", "address"), [("dual-stack", "172.22.1.1"), ("ipv6", "fd00:172:22:1::1")])
+def test_a_named_bmc_has_no_ipv4_only_where_no_machine_has(tmp_path: Path, kind: str, address: str) -> None:
+    path = as_stack(kind, tmp_path) / kind / "install-config.yaml"
+    document = changed(path)
+    document["platform"]["baremetal"]["hosts"][0]["bmc"]["address"] = "redfish-virtualmedia://bmc-a.lab.test"
+    path.write_text(yaml.safe_dump(document))
+    assert str(load_site(kind, tmp_path).bmcs["okd-master-0"].address) == address
 
 
 def test_the_provisioner_has_the_gateways_and_dns_servers_that_are_named(tmp_path: Path) -> None:

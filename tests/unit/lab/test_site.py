@@ -1,6 +1,7 @@
 """The lab's site, made from the plan: DHCP and DNS, the BMC's servers, their domains."""
 
 import xml.etree.ElementTree as ET
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from lab.disks import disks_of
 from lab.inventory import Site, load_site
 from lab.site import bmc, libvirtd, network
+from testing.clusters import as_stack
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,38 @@ def test_a_machine_with_an_address_of_its_own_gets_none_by_dhcp_and_a_named_bmc_
     ]
     assert "host-record=edge-a-bmc.lab.test,172.22.1.1" in lines
     assert "interface=br-machines" in lines
+
+
+def test_in_a_dual_stack_each_family_has_names_reservations_and_a_router(tmp_path: Path) -> None:
+    lines = network._dnsmasq_conf(load_site("dual-stack", as_stack("dual-stack", tmp_path))).splitlines()
+    assert [line for line in lines if line.startswith(("host-record=", "address="))][:8] == [
+        "host-record=registry.lab.test,192.168.111.1",
+        "host-record=registry.lab.test,fd2e::1",
+        "host-record=api.okd.lab.test,192.168.111.5",
+        "host-record=api.okd.lab.test,fd2e::5",
+        "address=/apps.okd.lab.test/192.168.111.4",
+        "address=/apps.okd.lab.test/fd2e::4",
+        "host-record=okd-bootstrap.okd.lab.test,192.168.111.20",
+        "host-record=okd-bootstrap.okd.lab.test,fd2e::20",
+    ]
+    assert [line for line in lines if line.startswith(("dhcp-range=", "enable-ra", "dhcp-option="))] == [
+        "dhcp-range=192.168.111.0,static,255.255.255.0,infinite",
+        "enable-ra",
+        "dhcp-range=fd2e::,static,64,infinite",
+        "dhcp-option=option6:dns-server,[fd2e::1]",
+    ]
+    assert "dhcp-host=52:54:00:11:10:15,okd-master-0,192.168.111.21,[fd2e::21],infinite" in lines
+
+
+def test_a_cluster_without_ipv4_has_no_dhcp_of_it(tmp_path: Path) -> None:
+    lines = network._dnsmasq_conf(load_site("ipv6", as_stack("ipv6", tmp_path))).splitlines()
+    assert [line for line in lines if line.startswith("dhcp-range=")] == ["dhcp-range=fd2e::,static,64,infinite"]
+    assert "dhcp-host=52:54:00:11:10:15,okd-master-0,[fd2e::21],infinite" in lines
+
+
+def test_a_socket_has_ipv6_in_brackets() -> None:
+    assert network.socket_of(ip_address("fd00::21"), 443) == "[fd00::21]:443"
+    assert network.socket_of(ip_address("192.0.2.1"), 443) == "192.0.2.1:443"
 
 
 def test_the_bmc_lists_only_the_servers(site: Site) -> None:

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from lab.inventory import STACKS
 from lab.twin import Twin, make_twin
+from testing.clusters import as_stack
 
 SECRETS = ("hunter2", "c2VjcmV0")
 
@@ -83,6 +85,24 @@ def test_the_twins_provisioner_serves_the_isos_itself(tmp_path: Path) -> None:
     twin = a_stack(tmp_path, media={"url": "https://isos.example.com/", "base_iso": {"sha256": "0" * 64}})
     assert twin.options["media"] == {"address": "172.22.0.1", "port": 8080}
     assert "media.url: the twin's provisioner serves the boot ISOs" in twin.differences
+
+
+@pytest.mark.parametrize(
+    ("bmcs", "address"),
+    [(["[fd00::21]"] * 5, "fd00:172:22::1"), (["[fd00::21]", *["bmc.lab.test"] * 4], "172.22.0.1")],
+    ids=["ipv6-alone", "names-beside-ipv4-machines"],
+)
+def test_bmcs_that_have_ipv6_alone_get_the_media_by_it(tmp_path: Path, bmcs: list[str], address: str) -> None:
+    path = as_stack("rehearsal", tmp_path) / "rehearsal" / "install-config.yaml"
+    config = yaml.safe_load(path.read_text())
+    for number, (host, bmc) in enumerate(zip(config["platform"]["baremetal"]["hosts"], bmcs, strict=True)):
+        host["bmc"]["address"] = f"redfish-virtualmedia://{bmc}/redfish/v1/Systems/{number}"
+    path.write_text(yaml.safe_dump(config))
+    stack = tmp_path / "Pulumi.rehearsal.yaml"
+    options = yaml.safe_load(stack.read_text())
+    options["config"]["okd-baremetal:media"] = {"url": "https://isos.example.com/"}
+    stack.write_text(yaml.safe_dump(options))
+    assert make_twin("rehearsal", tmp_path).options["media"]["address"] == address
 
 
 def test_the_twin_starts_in_phase_bootstrap(tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""The DHCP and router of the lab's site, as a real NetworkManager sees them that has the program's keyfiles."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assets.render import render_server
+from lab.inventory import load_site
+from lab.site import network
+from testing.clusters import as_stack
+from testing.namespaces import needs_root, run_on_a_machine
+from testing.network_manager import NETWORK_MANAGER, NO_UDEV, lay_out_keyfiles
+
+SITE = """
+    SITE={bridge}
+    ip link add ens3 address {mac} type veth peer name $SITE
+    ip link set $SITE addrgenmode none
+    for each in fe80::1/64 {own}; do ip address add $each dev $SITE $([[ $each != *:* ]] || echo nodad); done
+    ip link set $SITE up
+    dnsmasq --conf-file=/run/dnsmasq.conf --log-facility=/run/dnsmasq.log
+    """
+ADDRESSED = """
+    until ip -json address show ens3 scope global >/run/addresses; ip -json -6 route show default >/run/routes
+        [[ $(grep -o '"local"' /run/addresses | wc -l) -ge {count} && $(</run/routes) == *gateway* ]]
+    do sleep 0.05; done
+    """
+IGNORED = """
+    ip link set ens3 up
+    until ip -6 address show ens3 scope link -tentative | grep -q fe80; do sleep 0.05; done
+    for family in -4 -6; do dhclient $family -1 -sf /bin/true -lf /run/lease$family -pf /run/pid$family ens3 & done
+    until grep -q 'DHCPDISCOVER.* ignored' /run/dnsmasq.log && grep -q 'DHCPSOLICIT.* ignored' /run/dnsmasq.log
+    do sleep 0.05; done
+    """
+
+
+def a_site(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write the config of dnsmasq for a twin into `folder`, and return the lines that start its site."""
+    monkeypatch.setattr(network, "DNS", Path("/run"))
+    (folder / "stacks").mkdir()
+    (folder / "run").mkdir()
+    site = load_site(kind, as_stack(kind, folder / "stacks"))
+    server = site.plan.servers[1]
+    lay_out_keyfiles(folder, render_server(site.plan, server))
+    (folder / "run/dnsmasq.conf").write_text(network._dnsmasq_conf(site))
+    own = " ".join(map(str, site.provisioners))
+    return SITE.format(bridge=site.plan.bootstrap.bridge, mac=server.boot_mac, own=own)
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("kind", "addresses"), [("dual-stack", ["192.168.111.22", "fd2e::22"]), ("ipv6", ["fd2e::22"])]
+)
+def test_a_server_has_the_plans_addresses_alone_and_a_router(
+    kind: str, addresses: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = a_site(kind, tmp_path, monkeypatch)
+    run = run_on_a_machine(f"{NO_UDEV}{site}{NETWORK_MANAGER}{ADDRESSED.format(count=len(addresses))}", tmp_path)
+    assert run.returncode == 0, run.stderr
+    (seen,) = json.loads((tmp_path / "run/addresses").read_text())
+    assert sorted(each["local"] for each in seen["addr_info"] if each) == addresses
+    assert [each["gateway"] for each in json.loads((tmp_path / "run/routes").read_text())] == ["fe80::1"]
+    assert "nameserver fd2e::1\n" in (tmp_path / "run/NetworkManager/resolv.conf").read_text()
+
+
+@needs_root
+def test_a_server_with_addresses_of_its_own_gets_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = a_site("dual-stack", tmp_path, monkeypatch)
+    config = tmp_path / "run/dnsmasq.conf"
+    lines = config.read_text().splitlines(keepends=True)
+    # As the template has it for a server of `Site.statics`.
+    mine = [
+        f"dhcp-host={line.split('=')[1].split(',')[0]},ignore\n" if line.startswith("dhcp-host=") else line
+        for line in lines
+    ]
+    config.write_text("".join(mine))
+    run = run_on_a_machine(f"{site}{IGNORED}", tmp_path)
+    assert run.returncode == 0, run.stderr
