@@ -13,6 +13,7 @@ from cluster.install_config import InstallConfig, read
 from cluster.plan import Intent, load_intent
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
+from lab.nics import not_emulated
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
 from providers.base.errors import ConfigError, Fault, one_line
@@ -127,15 +128,6 @@ def free_mib() -> int:
     return int(fields["MemAvailable"].split()[0]) // 1024
 
 
-def interface_of(network_config: Mapping[str, Any]) -> str:
-    """Return the name of a server's one interface: that in its `networkConfig`, else the kernel's own."""
-    return next((str(each["name"]) for each in _interfaces(network_config)), "eth0")
-
-
-def _interfaces(network_config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return network_config.get("interfaces") or []
-
-
 def _refuse(faults: Iterator[Fault]) -> None:
     """Raise all faults, if there are any.
 
@@ -152,9 +144,8 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
         what = "UserManaged: the lab has no load balancer of a site"
         yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse without it")
     for server in plan.servers:
-        kinds = [str(each.get("type")) for each in _interfaces(server.network_config or {})]
-        if kinds not in ([], ["ethernet"]):
-            what = f"{', '.join(kinds)}: the lab's servers have one Ethernet interface"
+        if found := not_emulated(server.network_config):
+            what = f"{', '.join(found)}: the lab's servers have Ethernet interfaces, with bonds and VLANs on them"
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
 
 

@@ -10,7 +10,8 @@ import libvirt
 from boot_media.tools import cache_dir
 from cluster.plan.model import PlannedHost
 from lab.disks import SCSI_SLOT, Disk, disks_of
-from lab.inventory import SERVER_MIB, Site, interface_of
+from lab.inventory import SERVER_MIB, Site
+from lab.nics import nics_of
 from lab.paths import (
     BASE_VOLUME,
     BMC_POOL,
@@ -24,6 +25,7 @@ from lab.paths import (
     POOL_NAME,
 )
 from lab.shell import LabError, run
+from lab.site.network import bridge_of
 from lab.site.processes import Daemon
 from lab.templates import render
 
@@ -70,7 +72,7 @@ def ensure_servers(site: Site) -> None:
         for host in site.plan.hosts:
             if host.name not in known:
                 disks = _made(host)
-                libvirtd.defineXML(_server_xml(host, site.uuids[host.name], disks, site.plan.bootstrap.bridge))
+                libvirtd.defineXML(_server_xml(host, site.uuids[host.name], disks, bridge_of(site, host)))
 
 
 def power_states() -> dict[str, str]:
@@ -148,6 +150,6 @@ def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
 
 def _server_xml(server: PlannedHost, uuid: str, disks: list[tuple[Disk, Path]], bridge: str) -> str:
     values = {"server": server, "uuid": uuid, "disks": disks, "scsi_slot": SCSI_SLOT, "bridge": bridge}
-    values["interface"] = interface_of(server.network_config or {})
+    values["nics"] = nics_of(server)
     console = CONSOLE / f"{server.name}.log"
     return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, **values)

@@ -1,20 +1,23 @@
-"""The site's network: an isolated namespace, two bridges, DHCP and DNS."""
+"""The site's network: an isolated namespace, bridges for machines, BMCs and VLANs, DHCP, router and DNS."""
 
 import contextlib
+import hashlib
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_interface
 
+from cluster.plan.model import PlannedHost
 from cluster.values.address import IPV6, Address, Interface, parse_address
 from lab.inventory import Site
+from lab.nics import vlan_of
 from lab.paths import DNS, NAMESPACE, RESOLV_CONF
 from lab.shell import LabError, run
 from lab.site.processes import Daemon, ancestors, end_process
 from lab.templates import render
 from lab.twin import REGISTRY
 
-BMC_BRIDGE = "bmc"
+BMC_BRIDGE, TRUNK = "bmc", "trunk"
 _LINK_LOCAL = ip_interface("fe80::1/64")
-"""Of each bridge: what the machines know as their router, and may name as such."""
+"""The provisioner's on the machine network: what the machines know as their router, and may name as such."""
 _DNS_DEADLINE_S = 10.0
 _ROUNDS = 3
 
@@ -29,7 +32,10 @@ def ensure_network(site: Site) -> None:
             run("ip", "netns", "delete", NAMESPACE)
         run("ip", "netns", "add", NAMESPACE)
     _ip("link", "set", "lo", "up")
-    _ensure_bridge(site.plan.bootstrap.bridge, [*site.provisioners, *map(ip_interface, site.services)])
+    machines = site.plan.bootstrap.bridge
+    services = [ip_interface(each) for each in site.services if each != _LINK_LOCAL.ip]
+    _ensure_bridge(machines, [_LINK_LOCAL, *site.provisioners, *services])
+    _ensure_trunk(machines, sorted({vlan for host in site.plan.hosts if (vlan := vlan_of(host)) is not None}))
     media = ip_address(site.twin.options["media"]["address"])
     bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {each.ip for each in site.provisioners}
     _ensure_bridge(BMC_BRIDGE, [ip_interface(address) for address in sorted(bmcs, key=str)])
@@ -38,13 +44,14 @@ def ensure_network(site: Site) -> None:
     RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\n{servers}")
 
 
+def bridge_of(site: Site, host: PlannedHost) -> str:
+    """Return the bridge that a host's network cards are on."""
+    return site.plan.bootstrap.bridge if vlan_of(host) is None else TRUNK
+
+
 def namespace_exists() -> bool:
     """Whether the namespace exists and is usable."""
-    try:
-        _ip("link", "show", "lo")
-    except LabError:
-        return False
-    return True
+    return _exists("lo")
 
 
 def remove_network() -> None:
@@ -95,18 +102,40 @@ def _dnsmasq_conf(site: Site) -> str:
     return render("site/files/dnsmasq.conf.j2", **values)
 
 
+def _ensure_trunk(machines: str, vlans: Sequence[int]) -> None:
+    """Make the bridge from which only frames with one of these tags come to the machines' own, and lose it there."""
+    if not vlans:
+        return
+    _ensure_bridge(TRUNK, [])
+    for vlan in vlans:
+        port = f"{TRUNK}.{vlan}"
+        if not _exists(port):
+            _ip("link", "add", port, "link", TRUNK, "type", "vlan", "id", str(vlan))
+            _ip("link", "set", "dev", port, "addrgenmode", "none")
+        _ip("link", "set", port, "master", machines, "up")
+
+
 def _ensure_bridge(name: str, addresses: Sequence[Interface]) -> None:
-    """Make a bridge with these addresses and a link-local one, usable at once, since it has no other machine yet."""
-    try:
-        _ip("link", "show", name)
-    except LabError:
+    """Make a bridge with these addresses, usable at once: no other machine can have them yet."""
+    if not _exists(name):
+        # A bridge without a MAC of its own takes that of a port, and another one when that server is switched off.
+        mac = f"02:00:{hashlib.sha256(name.encode()).digest()[:4].hex(':')}"
         # Ports forward at once, and no querier is needed for VRRP's multicast.
-        _ip("link", "add", name, "type", "bridge", "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0")
-        # The kernel would add one only when the first machine is there, and then test it for a second.
+        options = ("type", "bridge", "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0")
+        _ip("link", "add", "name", name, "address", mac, *options)
+        # The kernel would add a link-local one only when the first machine is there, and then test it for a second.
         _ip("link", "set", "dev", name, "addrgenmode", "none")
-    for address in (_LINK_LOCAL, *(each for each in addresses if each.ip != _LINK_LOCAL.ip)):
+    for address in addresses:
         _ip("address", "replace", str(address), "dev", name, *(["nodad"] if address.version == IPV6 else []))
     _ip("link", "set", name, "up")
+
+
+def _exists(interface: str) -> bool:
+    try:
+        _ip("link", "show", interface)
+    except LabError:
+        return False
+    return True
 
 
 def _ip(*words: str) -> str:

@@ -27,7 +27,8 @@ def with_holders(ask: Callable[[], T], *macs: str) -> T:
         ip("link set lan up")
         with ExitStack() as machines:
             for number, mac in enumerate(macs):
-                machines.enter_context(neighbour("lan", f"port{number}", mac, f"192.0.2.3{number}/24", f"{VIP}/32", f"{VIP6}/128"))
+                addresses = (f"192.0.2.3{number}/24", f"{VIP}/32", f"{VIP6}/128")
+                machines.enter_context(neighbour("lan", f"port{number}", mac, *addresses))
             return ask()
 
     return in_own_network(inside)

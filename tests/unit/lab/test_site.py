@@ -122,6 +122,7 @@ def test_a_domain_has_the_values_of_its_server(site: Site, index: int) -> None:
     assert domain.findtext("uuid") == site.uuids[server.name]
     assert domain.findtext("memory") == "1100"
     assert [each.get("address") for each in domain.iterfind("devices/interface/mac")] == [server.boot_mac]
+    assert [each.get("bridge") for each in domain.iterfind("devices/interface/source")] == ["baremetal"]
 
 
 def test_an_interface_has_the_name_that_its_network_config_has_for_it() -> None:
@@ -132,3 +133,17 @@ def test_an_interface_has_the_name_that_its_network_config_has_for_it() -> None:
         found[host.name] = ET.fromstring(text).findtext("sysinfo/entry")  # noqa: S314  (our own)
     assert found["edge-a"] == "52:54:00:20:00:0a eth0\n"
     assert found["edge-c"] == "52:54:00:20:00:0c eno1\n"
+
+
+def test_a_server_with_a_bond_has_a_card_for_each_port_and_is_on_the_trunk_if_its_address_is_on_a_vlan(
+    site: Site,
+) -> None:
+    bond = {"name": "bond0", "type": "bond", "link-aggregation": {"mode": "802.3ad", "port": ["eno1", "eno2"]}}
+    dhcp = {"enabled": True, "dhcp": True}
+    vlan = {"name": "bond0.120", "type": "vlan", "vlan": {"base-iface": "bond0", "id": 120}, "ipv4": dhcp}
+    server = site.plan.servers[0].model_copy(update={"network_config": {"interfaces": [bond, vlan]}})
+    bridge = network.bridge_of(site, server)
+    domain = ET.fromstring(libvirtd._server_xml(server, site.uuids[server.name], [], bridge))  # noqa: S314  (our own)
+    macs = [each.get("address") for each in domain.iterfind("devices/interface/mac")]
+    assert domain.findtext("sysinfo/entry") == f"{macs[0]} eno1\n{macs[1]} eno2\n"
+    assert [each.get("bridge") for each in domain.iterfind("devices/interface/source")] == ["trunk", "trunk"]
