@@ -55,6 +55,12 @@ class Disk:
         return f"hctl: 0:0:{self.target}:{self.lun}"
 
 
+_BESIDE_VIRTIO = Disk(
+    wanted=False, bus="scsi", target=0, vendor="LAB", model="NOT-WANTED", serial="OTHER-0", wwn="5000c50000000000"
+)
+"""The virtual CD drive is one of SCSI if a disk is (sushy-tools 2.2.0), else of SATA, which the guest cannot read."""
+
+
 def emulated(hints: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the hints that a twin's server can have in place of a file's, and what differs, a sentence each."""
     found, differences = dict(hints), []
@@ -84,7 +90,7 @@ def disks_of(hints: Hints) -> tuple[Disk, ...]:
     device = hints.get("deviceName", "")
     if letter := re.fullmatch("/dev/vd([a-f])", device):
         place = ascii_lowercase.index(letter[1])
-        return tuple(Disk(number == place, "virtio", number) for number in range(max(place, 1) + 1))
+        return (*(Disk(number == place, "virtio", number) for number in range(place + 1)), _BESIDE_VIRTIO)
     target, lun = _place(hints, device)
     wanted = Disk(
         wanted=True,

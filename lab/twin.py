@@ -167,16 +167,11 @@ def _adapted(config: dict[str, Any]) -> list[str]:
 
 
 def _adapted_host(host: dict[str, Any]) -> list[str]:
-    found = []
     host["bmc"] = {"address": host["bmc"]["address"], "username": USERNAME, "password": PASSWORD}
-    if (mode := host.get("bootMode", "UEFI")) != "legacy":
-        found.append(f"{host['name']}: bootMode {mode}: the twin boots by BIOS")
-    host["bootMode"] = "legacy"
     hints, replaced = emulated(host.pop("rootDeviceHints", None) or {})
-    found += [f"{host['name']}: rootDeviceHints.{each}" for each in replaced]
     if hints:
         host["rootDeviceHints"] = hints
-    return found
+    return [f"{host['name']}: rootDeviceHints.{each}" for each in replaced]
 
 
 def _yaml(document: Mapping[str, Any]) -> str:

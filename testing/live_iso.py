@@ -8,6 +8,7 @@ names; xorriso writes them in lower case, which coreos-installer does not find.
 import json
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,22 +19,22 @@ _KARGS_PAD = "#"
 _FEATURES = {"installer-config": True, "installer-config-directives": {"console": True}, "live-initrd-network": True}
 
 
-def write_areas(tree: Path, boot_menu: str, text: str, kargs: str) -> None:
-    """Write these three files, the embed area and the boot menu into the tree of an ISO.
+def write_areas(tree: Path, menus: Mapping[str, str], kargs: str) -> None:
+    """Write these three files, the embed area and the boot menus into the tree of an ISO.
 
     Args:
         tree: The ISO's files.
-        boot_menu: Path of the boot menu, below `tree`.
-        text: The boot menu, with @KARGS@ for the area of kernel arguments.
+        menus: By its path below `tree`, the boot menu of each firmware, with @KARGS@ for the area of arguments.
         kargs: The kernel arguments.
     """
-    before, after = text.split("@KARGS@")
-    area = f"{kargs}\n".ljust(_KARGS_AREA_BYTES, _KARGS_PAD)
-    place = {"path": boot_menu, "offset": len(before.encode()), "pad": _KARGS_PAD, "end": "\n"}
-    _write(tree / boot_menu, (before + area + after).encode())
+    area, places = f"{kargs}\n".ljust(_KARGS_AREA_BYTES, _KARGS_PAD), []
+    for path, text in menus.items():
+        before, after = text.split("@KARGS@")
+        places.append({"path": path, "offset": len(before.encode()), "pad": _KARGS_PAD, "end": "\n"})
+        _write(tree / path, (before + area + after).encode())
     _write(tree / "images" / "ignition.img", bytes(_IGNITION_AREA_BYTES))
     _write_json(tree / "coreos" / "igninfo.json", {"file": "images/ignition.img"})
-    _write_json(tree / "coreos" / "kargs.json", {"default": kargs, "files": [place], "size": _KARGS_AREA_BYTES})
+    _write_json(tree / "coreos" / "kargs.json", {"default": kargs, "files": places, "size": _KARGS_AREA_BYTES})
     _write_json(tree / "coreos" / "features.json", _FEATURES)
 
 
@@ -42,7 +43,8 @@ def live_iso() -> bytes:
     """Return an ISO of 1 MiB with nothing but these areas."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
-        write_areas(tree, "isolinux/isolinux.cfg", "append @KARGS@\n", "coreos.liveiso=test")
+        menus = {"isolinux/isolinux.cfg": "append @KARGS@\n", "EFI/test/grub.cfg": "linux @KARGS@\n"}
+        write_areas(tree, menus, "coreos.liveiso=test")
         command = ["genisoimage", "-quiet", "-V", "okd-test-live", "-rational-rock", folder]
         return subprocess.run(command, check=True, capture_output=True).stdout.ljust(1 << 20, b"\0")
 

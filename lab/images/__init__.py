@@ -12,6 +12,7 @@ from lab.binaries import GUEST_PROGRAMS
 from lab.cache import locked, prune, scratch
 from lab.images.containers import RELEASE
 from lab.images.disk import DiskParts, build_disk, partition_ranges
+from lab.images.esp import build_esp
 from lab.images.initrd import build_initrd
 from lab.images.iso import Osmet, build_iso
 from lab.images.osmet import write_osmet
@@ -68,7 +69,7 @@ def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
     with scratch(beside=target) as work, ThreadPoolExecutor(2) as pool:
         rootfs = pool.submit(build_squashfs, parts, work)
         initrd = pool.submit(build_initrd, parts.kernel, work)
-        disk_parts = DiskParts(parts.kernel, initrd.result(), rootfs.result())
+        disk_parts = DiskParts(parts.kernel, initrd.result(), rootfs.result(), build_esp(work))
         report(f"images: building the disk and the live ISO, {time.monotonic() - start:.0f} s spent")
         done = work / "done"
         done.mkdir()
@@ -83,8 +84,8 @@ def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
 
 def _build_iso(parts: DiskParts, work: Path, done: Path) -> None:
     disk, file = build_disk(parts, "metal", work), work / "lab.osmet"
-    ranges = partition_ranges(disk, ("boot", "usr"))
-    objects = write_osmet(disk, ranges, [parts.kernel.image, parts.initrd, parts.rootfs], file)
+    ranges = partition_ranges(disk, ("EFI-SYSTEM", "boot", "usr"))
+    objects = write_osmet(disk, ranges, [parts.esp, parts.kernel.image, parts.initrd, parts.rootfs], file)
     iso = build_iso(parts, Osmet(file, objects), work).rename(done / "live.iso")
     with iso.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()

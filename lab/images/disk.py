@@ -1,4 +1,4 @@
-"""Build the disk of an installed guest, without mounting: GRUB, a boot partition, the squashfs, room for the overlay.
+"""Build the disk of an installed guest, without mounting: loaders, boot partition, squashfs, room for the overlay.
 
 coreos-installer requires a GPT, and one filesystem labelled `boot` with `ignition.firstboot` and loader entries.
 """
@@ -9,6 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.images.esp import ESP_MIB
 from lab.images.parts import GUEST, Kernel
 from lab.shell import run
 
@@ -30,7 +31,8 @@ _GRUB_CORE_MODULES = [
 # The modules that `insmod linux` in grub.cfg loads.
 _GRUB_DISK_MODULES = ["linux", "relocator", "video", "video_fb", "vbe", "mmap", "boot", "priority_queue"]
 _GRUB_FIRST_SECTOR = _MIB_SECTORS
-_BOOT_FIRST_SECTOR = 2 * _MIB_SECTORS
+_ESP_FIRST_SECTOR = 2 * _MIB_SECTORS
+_BOOT_FIRST_SECTOR = _ESP_FIRST_SECTOR + ESP_MIB * _MIB_SECTORS
 _BOOT_MIB = 28  # the initrd twice: coreos-installer copies it to append a keyfile; 24 is too small for that
 _BIOS_BOOT_TYPE = "21686148-6449-6E6F-744E-656564454649"
 # Offsets of the next sector to load: in GRUB's boot sector (GRUB_BOOT_MACHINE_KERNEL_SECTOR), and in the first sector
@@ -47,12 +49,14 @@ class DiskParts:
     kernel: Kernel
     initrd: Path
     rootfs: Path
+    esp: Path
 
 
 def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
     """Write `work`/PLATFORM.raw, whose first boot runs Ignition for that platform.
 
-    Its partitions: 1 GRUB, 2 boot, 3 the unchanged squashfs, 4 an empty one that the first boot grows and formats.
+    Its partitions: 1 GRUB for BIOS, 2 the loaders for UEFI, 3 boot, 4 the unchanged squashfs, 5 an empty one that the
+    first boot grows and formats.
     """
     disk = work / f"{platform}.raw"
     boot = _boot_filesystem(parts, platform, work)
@@ -64,6 +68,7 @@ def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
     layout = [
         "label: gpt",
         f"start={_GRUB_FIRST_SECTOR}, size={_MIB_SECTORS}, type={_BIOS_BOOT_TYPE}, name=BIOS-BOOT",
+        f"start={_ESP_FIRST_SECTOR}, size={ESP_MIB * _MIB_SECTORS}, type=uefi, name=EFI-SYSTEM",
         f"start={_BOOT_FIRST_SECTOR}, size={_BOOT_MIB * _MIB_SECTORS}, type=linux, name=boot",
         f"start={rootfs_start}, size={rootfs_sectors}, type=linux, name=usr",
         f"start={root_start}, size={_MIB_SECTORS}, type=linux, name=root",
@@ -71,6 +76,7 @@ def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
     run("sfdisk", "--quiet", disk, stdin="\n".join(layout) + "\n")
     with disk.open("r+b") as image:
         _write_grub(image.fileno(), work / f"grub-{platform}.img")
+        os.pwrite(image.fileno(), parts.esp.read_bytes(), _ESP_FIRST_SECTOR * SECTOR)
         os.pwrite(image.fileno(), boot.read_bytes(), _BOOT_FIRST_SECTOR * SECTOR)
         os.pwrite(image.fileno(), parts.rootfs.read_bytes(), rootfs_start * SECTOR)
     boot.unlink()
@@ -101,7 +107,7 @@ def _boot_filesystem(parts: DiskParts, platform: str, work: Path) -> Path:
 
 def _write_grub(disk: int, core_file: Path) -> None:
     """Write GRUB's boot sector and core image, each with a pointer to the sector that it loads next."""
-    run("grub-mkimage", "-O", "i386-pc", "-p", "(,gpt2)/grub2", "-o", core_file, *_GRUB_CORE_MODULES)
+    run("grub-mkimage", "-O", "i386-pc", "-p", "(,gpt3)/grub2", "-o", core_file, *_GRUB_CORE_MODULES)
     core = _with_pointer(core_file.read_bytes(), _CORE_BLOCKLIST_POINTER, _GRUB_FIRST_SECTOR + 1)
     sector = _with_pointer((_GRUB / "boot.img").read_bytes(), _BOOT_SECTOR_POINTER, _GRUB_FIRST_SECTOR)
     os.pwrite(disk, sector[:_BOOT_CODE_BYTES], 0)

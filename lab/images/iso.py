@@ -1,4 +1,4 @@
-"""Build the live ISO of the lab's machines, which boots, and installs the disk image that it carries."""
+"""Build the live ISO of the lab's machines, which boots by BIOS and UEFI, and installs the disk that it carries."""
 
 import os
 import shutil
@@ -11,7 +11,11 @@ from lab.shell import run
 from testing.live_iso import write_areas
 
 _ISOLINUX_FILES = (Path("/usr/lib/ISOLINUX/isolinux.bin"), Path("/usr/lib/syslinux/modules/bios/ldlinux.c32"))
-_BOOT_OPTIONS = ["-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"]
+_MENUS = {"isolinux/isolinux.cfg": "isolinux.cfg", "EFI/debian/grub.cfg": "grub.cfg"}
+"""The boot menu of BIOS, and that of UEFI where Debian's signed GRUB looks for it, by its place in the ISO."""
+_ESP = "images/efiboot.img"
+_BIOS_BOOT = ("-b", "isolinux/isolinux.bin", "-c", "isolinux/boot.cat", "-boot-load-size", "4", "-boot-info-table")
+_BOOT_OPTIONS = (*_BIOS_BOOT, "-no-emul-boot", "-eltorito-alt-boot", "-e", _ESP, "-no-emul-boot")
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,14 @@ def build_iso(parts: DiskParts, osmet: Osmet, work: Path) -> Path:
     shutil.copy(parts.kernel.image, pxeboot / "vmlinuz")
     for file, name in ((parts.initrd, "initrd.img"), (parts.rootfs, "rootfs.img")):
         os.link(file, pxeboot / name)
+    os.link(parts.esp, tree / _ESP)
     os.link(osmet.file, tree / "images" / "lab.osmet")
     names = {parts.kernel.image: "vmlinuz", parts.initrd: "initrd.img", parts.rootfs: "rootfs.img"}
-    listed = "".join(f"{path} {names[file]}\n" for path, file in osmet.objects.items())
+    places = {file: f"images/pxeboot/{name}" for file, name in names.items()} | {parts.esp: _ESP}
+    listed = "".join(f"{path} {places[file]}\n" for path, file in osmet.objects.items())
     (tree / "images" / "objects").write_text(listed)
     _write_boot_files(tree)
-    boot = ("-b", "isolinux/isolinux.bin", "-c", "isolinux/boot.cat", *_BOOT_OPTIONS)
-    run("genisoimage", "-quiet", "-V", "okd-lab-live", "-rational-rock", *boot, "-o", iso, tree)
+    run("genisoimage", "-quiet", "-V", "okd-lab-live", "-rational-rock", *_BOOT_OPTIONS, "-o", iso, tree)
     shutil.rmtree(tree)
     return iso
 
@@ -47,5 +52,5 @@ def _write_boot_files(tree: Path) -> None:
     isolinux.mkdir()
     for file in _ISOLINUX_FILES:
         shutil.copy(file, isolinux)
-    menu, kargs = GUEST / "iso" / "isolinux.cfg", GUEST / "iso" / "kargs.txt"
-    write_areas(tree, "isolinux/isolinux.cfg", menu.read_text(), kargs.read_text().strip())
+    menus = {place: (GUEST / "iso" / name).read_text() for place, name in _MENUS.items()}
+    write_areas(tree, menus, (GUEST / "iso" / "kargs.txt").read_text().strip())

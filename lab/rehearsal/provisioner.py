@@ -21,8 +21,8 @@ from lab.site.console import console_log
 from lab.twin import PASSWORD, USERNAME
 
 CLONE_NEWNET = 0x40000000
-Settings = tuple[str, str | None]
-"""Boot override target, and the image in the virtual CD drive."""
+Settings = tuple[str, str, bool, str | None]
+"""Boot override target, boot mode, Secure Boot, and the image in the virtual CD drive."""
 
 
 @contextmanager
@@ -101,8 +101,11 @@ class Provisioner:
         site.up(self._site, self._images, say)
 
     def _settings(self, server: Server) -> Settings:
-        system, media = self._get(server), self._get(server, "/VirtualMedia/Cd")
-        return system["Boot"]["BootSourceOverrideTarget"], media["Image"] or None
+        boot, media = self._get(server)["Boot"], self._get(server, "/VirtualMedia/Cd")
+        target, mode = (boot[f"BootSourceOverride{word}"] for word in ("Target", "Mode"))
+        # The emulator answers 501 to a question about Secure Boot in another mode (sushy-tools 2.2.0).
+        secure = mode == "UEFI" and self._get(server, "/SecureBoot")["SecureBootEnable"]
+        return target, mode, secure, media["Image"] or None
 
     def _get(self, server: Server, below: str = "") -> dict[str, Any]:
         login = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()

@@ -30,6 +30,7 @@ EXPECTED_PREVIEW = {
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: what becomes of its resources in phase production."""
+BOOTED_BY = " s: booted by "
 ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
 
 
@@ -155,6 +156,7 @@ class Rehearsal:
             if self.plan.compute:
                 self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
             self._disks()
+            self._firmware()
             self._own_addresses()
             self.proofs.bootstrap_left_etcd()
             self._written()
@@ -176,6 +178,20 @@ class Rehearsal:
         machine = next(iter(set(names) - set(good)), "")
         what = "installed to the disk of their hints"
         self.report.prove(what, wanted=", ".join(names), seen=", ".join(good), machine=machine)
+
+    def _firmware(self) -> None:
+        """Prove that each server booted its ISO and its disk by the firmware of its bootMode, as its guest says."""
+        wanted = {server.name: server.boot_mode for server in self.plan.servers}
+        seen = {name: self._booted_by(name) for name in wanted}
+        machine = next((name for name in wanted if seen[name] != wanted[name]), "")
+        what = "boot mode of ISO and disk, as their guests see it"
+        self.report.prove(what, wanted=_listed(wanted), seen=_listed(seen), machine=machine)
+
+    def _booted_by(self, name: str) -> str:
+        """Return the one boot mode of all boots of a server, of which there are at least two; else what was seen."""
+        lines = [line for line in self.provisioner.console(name) if BOOTED_BY in line]
+        modes = [line.rpartition(BOOTED_BY)[2].strip() for line in lines]
+        return modes[0] if len(modes) > 1 and len({*modes}) == 1 else " then ".join(modes) + " alone"
 
     def _own_addresses(self) -> None:
         """Prove that each server without a DHCP reservation has the address of its `networkConfig`."""
@@ -238,7 +254,7 @@ class Rehearsal:
             good = sum(settings[name] == as_found for name, as_found in self.found.items())
             total = len(self.found)
             self.report.prove(
-                "boot override and media as found", wanted=f"{total} of {total}", seen=f"{good} of {total}"
+                "boot override, boot mode and media as found", wanted=f"{total} of {total}", seen=f"{good} of {total}"
             )
             self.report.prove("resources in the stack", wanted=0, seen=self.stack.resources())
             left = self.provisioner.volumes() - self.volumes
@@ -284,6 +300,10 @@ class Rehearsal:
         name = self.plan.bootstrap.name
         traces = {each for each in self.provisioner.domains() | self.provisioner.volumes() if each.startswith(name)}
         self.report.prove("traces of the bootstrap VM in libvirt", wanted="none", seen=", ".join(traces) or "none")
+
+
+def _listed(modes: dict[str, str]) -> str:
+    return ", ".join(f"{name} {mode}" for name, mode in modes.items())
 
 
 def _tally(changes: dict[str, str]) -> str:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import bcrypt
 
-from cluster.values.address import Address
+from cluster.values.address import Address, netloc
+from lab import firmware
 from lab.inventory import Bmc, Site
 from lab.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.shell import LabError, run
-from lab.site.network import is_listening, socket_of
+from lab.site.network import is_listening
 from lab.site.processes import Daemon, wait_until
 from lab.templates import render
 from lab.twin import PASSWORD, USERNAME
@@ -51,7 +52,7 @@ class Listener:
     @property
     def socket(self) -> str:
         """The two as haproxy writes them."""
-        return socket_of(self.address, self.port)
+        return netloc(str(self.address), self.port)
 
 
 def ensure_bmcs(site: Site, *, restart: bool) -> None:
@@ -110,7 +111,7 @@ def listeners(site: Site) -> list[Listener]:
 
 def _config(site: Site) -> str:
     values = {"bmc": BMC, "port": _PORT, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
-    return render("site/files/sushy-emulator.conf.j2", site=site, **values)
+    return render("site/files/sushy-emulator.conf.j2", site=site, firmware=firmware, **values)
 
 
 def _front(site: Site) -> str:

@@ -9,6 +9,7 @@ import libvirt
 
 from boot_media.tools import cache_dir
 from cluster.plan.model import PlannedHost
+from lab import firmware
 from lab.disks import SCSI_SLOT, Disk, disks_of
 from lab.inventory import SERVER_MIB, Site
 from lab.nics import nics_of
@@ -152,4 +153,4 @@ def _server_xml(server: PlannedHost, uuid: str, disks: list[tuple[Disk, Path]], 
     values = {"server": server, "uuid": uuid, "disks": disks, "scsi_slot": SCSI_SLOT, "bridge": bridge}
     values["nics"] = nics_of(server)
     console = CONSOLE / f"{server.name}.log"
-    return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, **values)
+    return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, firmware=firmware, **values)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ipaddress import ip_address, ip_interface
 
 from cluster.plan.model import PlannedHost
-from cluster.values.address import IPV6, Address, Interface, parse_address
+from cluster.values.address import IPV6, Address, Interface, netloc, parse_address
 from lab.inventory import Site
 from lab.nics import vlan_of
 from lab.paths import DNS, NAMESPACE, RESOLV_CONF
@@ -83,15 +83,10 @@ def ensure_dnsmasq(site: Site) -> None:
     dnsmasq.await_ready(lambda: all(is_listening("udp", each, 53) for each in own), _DNS_DEADLINE_S)
 
 
-def socket_of(address: Address, port: int) -> str:
-    """Return `address:port` as configs and tools write it, IPv6 in brackets."""
-    return f"[{address}]:{port}" if address.version == IPV6 else f"{address}:{port}"
-
-
 def is_listening(protocol: str, address: Address, port: int) -> bool:
     """Whether a socket of the namespace is bound to exactly this address and port."""
     sockets = run("ip", "netns", "exec", NAMESPACE, "ss", "-Hln", f"--{protocol}", "sport", "=", f":{port}")
-    return f" {socket_of(address, port)} " in sockets
+    return f" {netloc(str(address), port)} " in sockets
 
 
 def _dnsmasq_conf(site: Site) -> str:

@@ -1,7 +1,6 @@
 """The lab's site, made from the plan: DHCP and DNS, the BMC's servers, their domains."""
 
 import xml.etree.ElementTree as ET
-from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -78,11 +77,6 @@ def test_a_cluster_without_ipv4_has_no_dhcp_of_it(tmp_path: Path) -> None:
     lines = network._dnsmasq_conf(load_site("ipv6", as_stack("ipv6", tmp_path))).splitlines()
     assert [line for line in lines if line.startswith("dhcp-range=")] == ["dhcp-range=fd2e::,static,64,infinite"]
     assert "dhcp-host=52:54:00:11:10:15,okd-master-0,[fd2e::21],infinite" in lines
-
-
-def test_a_socket_has_ipv6_in_brackets() -> None:
-    assert network.socket_of(ip_address("fd00::21"), 443) == "[fd00::21]:443"
-    assert network.socket_of(ip_address("192.0.2.1"), 443) == "192.0.2.1:443"
 
 
 def test_the_bmc_lists_only_the_servers(site: Site) -> None:

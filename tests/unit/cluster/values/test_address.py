@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.values.address import in_any, networks, overlap, parse_address, parse_cidr
+from cluster.values.address import in_any, netloc, networks, overlap, parse_address, parse_cidr
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,9 @@ def test_a_printed_address_or_network_is_read_back(address: object, data: st.Dat
     assert read is not None
     prefix = data.draw(st.integers(0, read.max_prefixlen))
     assert str(parse_cidr(f"{read}/{prefix}")) == f"{read}/{prefix}"
+
+
+def test_a_url_has_ipv6_in_brackets() -> None:
+    assert netloc("fd00::21", 443) == "[fd00::21]:443"
+    assert netloc("192.0.2.1", 443) == "192.0.2.1:443"
+    assert netloc("bmc.lab.test", 8000) == "bmc.lab.test:8000"
