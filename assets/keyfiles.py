@@ -5,6 +5,7 @@ its boot ISO name DNS servers; no Ignition config can. CoreDNS of the machine th
 """
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_interface
 
 from cluster.plan import Intent, Server
@@ -16,6 +17,23 @@ SECTIONS = {IPV4: "ipv4", IPV6: "ipv6"}
 DNS_PRIORITY = 10
 """The lowest number comes first: nmstate 2.2 writes 40 and 50, and NetworkManager's default is 100. A negative number
 would drop the DNS servers of all other connections."""
+_ASKING = ("auto", "dhcp")
+
+_BY_MAC = {"dhcp-duid": "ll", "dhcp-iaid": "mac"}
+"""A DHCPv6 server knows the machine by its MAC, as one of IPv4 does with CoreOS's own settings. NetworkManager's default
+follows from the machine id: another one in the live system, in the initramfs and in the installed system, so that only the
+first of them would get the address that is reserved."""
+
+
+def by_dhcp() -> dict[str, dict[str, str]]:
+    """Return the settings that ask DHCP and routers for the addresses of both families, by section."""
+    return {"ipv4": {"method": "auto"}, "ipv6": {"method": "auto", **_BY_MAC}}
+
+
+def known_by_its_mac(keyfile: Keyfile) -> Keyfile:
+    """Return the keyfile, in which DHCPv6 knows the machine by its MAC, unless it says otherwise."""
+    settings = _settings(keyfile, IPV6)
+    return _with(keyfile, IPV6, _BY_MAC | settings) if settings.get("method") in _ASKING else keyfile
 
 
 def asking_the_vip_first(plan: Intent, server: Server) -> tuple[Keyfile, ...]:
@@ -27,29 +45,34 @@ def asking_the_vip_first(plan: Intent, server: Server) -> tuple[Keyfile, ...]:
     keyfiles = server.keyfiles
     for vip in plan.api.addresses:
         static = {each.name for each in keyfiles if _holds_an_address(plan, each, vip)}
-        asking = {each.name for each in keyfiles if _settings(each, vip).get("method") in ("auto", "dhcp")}
+        asking = {each.name for each in keyfiles if _settings(each, vip.version).get("method") in _ASKING}
         keyfiles = tuple(_with_dns(each, vip) if each.name in (static or asking) else each for each in keyfiles)
     return keyfiles
 
 
 def _holds_an_address(plan: Intent, keyfile: Keyfile, vip: Address) -> bool:
     """Return whether it sets an address of the VIP's family in a machine network."""
-    values = [value for key, value in _settings(keyfile, vip).items() if re.fullmatch(r"address\d+", key)]
+    values = [value for key, value in _settings(keyfile, vip.version).items() if re.fullmatch(r"address\d+", key)]
     return any(in_any(ip_interface(value).ip, list(plan.machine_networks)) for value in values)
 
 
 def _with_dns(keyfile: Keyfile, vip: Address) -> Keyfile:
-    old = _settings(keyfile, vip)
+    old = _settings(keyfile, vip.version)
     new = old | {"dns": f"{vip};{old.get('dns', '')}", "dns-priority": str(DNS_PRIORITY)}
-    section = f"[{SECTIONS[vip.version]}]\n" + "".join(f"{key}={value}\n" for key, value in new.items())
-    return keyfile.model_copy(update={"text": _section(vip).sub(lambda _: section, keyfile.text)})
+    return _with(keyfile, vip.version, new)
 
 
-def _settings(keyfile: Keyfile, vip: Address) -> dict[str, str]:
-    """Return the settings of the VIP's family."""
-    found = _section(vip).search(keyfile.text)
+def _with(keyfile: Keyfile, version: int, settings: Mapping[str, str]) -> Keyfile:
+    """Return the keyfile with these settings of a family in place of its own."""
+    section = f"[{SECTIONS[version]}]\n" + "".join(f"{key}={value}\n" for key, value in settings.items())
+    return keyfile.model_copy(update={"text": _section(version).sub(lambda _: section, keyfile.text)})
+
+
+def _settings(keyfile: Keyfile, version: int) -> dict[str, str]:
+    """Return the settings of a family."""
+    found = _section(version).search(keyfile.text)
     return dict(line.split("=", 1) for line in found[1].splitlines()) if found else {}
 
 
-def _section(vip: Address) -> re.Pattern[str]:
-    return re.compile(rf"^\[{SECTIONS[vip.version]}\]\n((?:[^\[\n].*\n)*)", re.M)
+def _section(version: int) -> re.Pattern[str]:
+    return re.compile(rf"^\[{SECTIONS[version]}\]\n((?:[^\[\n].*\n)*)", re.M)

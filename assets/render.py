@@ -8,7 +8,7 @@ from assets import contract, keepalived
 from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, TMPFILES, UNITS
 from assets.file import Files, Folders, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
-from assets.keyfiles import DNS_PRIORITY, SECTIONS, asking_the_vip_first
+from assets.keyfiles import DNS_PRIORITY, SECTIONS, asking_the_vip_first, by_dhcp, known_by_its_mac
 from assets.services import COREDNS, HAPROXY, KEEPALIVED, SERVICES, command, pull_secret, release
 from assets.templates import templates_in
 from cluster.plan import Intent, Role, Server
@@ -67,7 +67,7 @@ def render_bootstrap(plan: Intent) -> Files:
         *_dns(plan, bootstrap=True),
         *_chrony(plan),
         _dhclient(plan),
-        *_static_address(plan),
+        *_external(plan),
     )
 
 
@@ -228,24 +228,30 @@ def _network(plan: Intent, server: Server) -> Files:
     ours = plan.balancer is Balancer.OURS
     keyfiles = asking_the_vip_first(plan, server) if ours else server.keyfiles
     own = tuple(
-        RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret) for each in keyfiles
+        RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret)
+        for each in map(known_by_its_mac, keyfiles)
     )
     if keyfiles != server.keyfiles or (own and not ours):
         return own
-    vips: dict[int, Address] = {vip.version: vip for vip in plan.api.addresses if ours}
-    families = [(section, vips.get(version)) for version, section in SECTIONS.items()]
-    values = {"mac": server.boot_mac, "families": families, "dns_priority": DNS_PRIORITY}
+    sections = by_dhcp()
+    for vip in plan.api.addresses if ours else ():
+        sections[SECTIONS[vip.version]] |= {"dns": f"{vip};", "dns-priority": str(DNS_PRIORITY)}
     name = "okd-machine-network.nmconnection"
+    values = {"mac": server.boot_mac, "sections": sections, "ours": ours}
     return (*own, _file(f"{CONNECTIONS}/{name}", f"common/{name}.j2", Reader.KEYFILE, **values))
 
 
-def _static_address(plan: Intent) -> Files:
-    static = plan.bootstrap.static
-    if static is None:
+def _external(plan: Intent) -> Files:
+    """Render the bootstrap VM's keyfile; nothing where CoreOS asks DHCP for an IPv4 address."""
+    static, sections = plan.bootstrap.static, by_dhcp()
+    if static is None and all(address.version == IPV4 for address in plan.bootstrap.addresses):
         return ()
-    families = ("ipv4", "ipv6") if static.address.version == IPV4 else ("ipv6", "ipv4")
-    values = {"static": static, "mac": plan.bootstrap.mac, "family": families[0], "other_family": families[1]}
+    if static:
+        address = f"{static.address}/{static.prefix},{static.gateway}"
+        manual = {"method": "manual", "address1": address, "dns": f"{static.dns};"}
+        sections[SECTIONS[static.address.version]] = manual
     name = "okd-external.nmconnection"
+    values = {"mac": plan.bootstrap.mac, "sections": sections, "static": static}
     return (_file(f"{CONNECTIONS}/{name}", f"bootstrap/{name}.j2", Reader.KEYFILE, **values),)
 
 

@@ -1,4 +1,4 @@
-"""Build the EFI system partition that the live ISO and an installed disk share, its loaders signed for Secure Boot."""
+"""Build the EFI system partition that live ISO and installed disk share. Its loaders are signed for Secure Boot."""
 
 import shutil
 from pathlib import Path

@@ -16,6 +16,7 @@ from testing import clusters
 
 OWN = "okd-machine-network.nmconnection"
 SITE = "192.168.111.1"
+BY_MAC = {"dhcp-duid": "ll", "dhcp-iaid": "mac"}
 Document = dict[str, Any]
 Profiles = dict[str, dict[str, dict[str, str]]]
 
@@ -93,7 +94,8 @@ def test_a_host_without_a_network_config_has_a_keyfile_by_its_mac(name: str, dns
         )
         asked = {section: (profile[section]["dns"], profile[section]["dns-priority"]) for section in dns}
         assert asked == dns
-        assert all(profile[section] == {} for section in {"ipv4", "ipv6"} - dns.keys())
+        left = {section: {k: v for k, v in profile[section].items() if k in BY_MAC} for section in ("ipv4", "ipv6")}
+    assert left == {"ipv4": {}, "ipv6": BY_MAC}
 
 
 STORAGE = ethernet("eth1", "10.9.9.9/24")
@@ -153,6 +155,22 @@ def test_the_vip_comes_before_the_servers_of_the_other_family() -> None:
     assert first_servers(found) == {("eth0", "ipv4"): ("192.168.111.5", "10"), ("eth0", "ipv6"): ("fd2e::1", "40")}
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        pytest.param({}, BY_MAC, id="by-its-mac"),
+        pytest.param({"dhcp-duid": "uuid"}, {"dhcp-duid": "uuid", "dhcp-iaid": "mac"}, id="unless-it-says-otherwise"),
+    ],
+)
+def test_dhcpv6_knows_a_server_in_each_of_its_systems(given: dict[str, str], wanted: dict[str, str]) -> None:
+    document = nmstate(dhcp("eth0"), STORAGE)
+    document["interfaces"][0]["ipv6"] |= given
+    found = profiles(keyfiles(rehearsal(), document))
+    asking, static = found["eth0.nmconnection"]["ipv6"], found["eth1.nmconnection"]["ipv6"]
+    assert {name: value for name, value in asking.items() if name in BY_MAC} == wanted
+    assert not BY_MAC.keys() & static.keys()
+
+
 def test_a_network_config_that_does_not_reach_the_machine_network_gets_the_keyfile_by_mac() -> None:
     files = keyfiles(rehearsal(), nmstate(STORAGE))
     assert [file.name for file in files] == ["eth1.nmconnection", OWN]
@@ -204,7 +222,8 @@ def test_with_a_balancer_of_the_site_no_keyfile_names_a_dns_server_of_ours() -> 
     assert "10.20.0.100" not in own.text
     (asking,) = (file for file in render_server(intent, intent.compute[0]) if file.reader is Reader.KEYFILE)
     profile = profiles([asking])[OWN]
-    assert profile["ipv4"] == profile["ipv6"] == {"method": "auto"}
+    assert profile["ipv4"] == {"method": "auto"}
+    assert profile["ipv6"] == {"method": "auto", **BY_MAC}
 
 
 @pytest.mark.parametrize("name", clusters.WITH_VIPS)

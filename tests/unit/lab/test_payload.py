@@ -225,6 +225,7 @@ def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
     text = content(files(stand_in.role_master)["/etc/lab/etcd.env"]["contents"]).decode()
     assert text.splitlines() == [
         "DOMAIN=okd.lab.test",
+        "FAMILY=4",
         "ETCD_PORT=6443",
         "BOOTSTRAP_NAME=okd-bootstrap",
         "BOOTSTRAP_ADDRESS=192.168.111.20",
