@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import ip_address, ip_interface
 
 from cluster.plan.model import PlannedHost
@@ -12,6 +13,7 @@ from lab.nics import vlan_of
 from lab.paths import DNS, NAMESPACE, RESOLV_CONF
 from lab.shell import LabError, run
 from lab.site.processes import Daemon, ancestors, end_process
+from lab.site.vlan import tag
 from lab.templates import render
 from lab.twin import REGISTRY
 
@@ -102,12 +104,15 @@ def _ensure_trunk(machines: str, vlans: Sequence[int]) -> None:
     if not vlans:
         return
     _ensure_bridge(TRUNK, [])
+    _ip("link", "set", "dev", TRUNK, "arp", "off")  # it would answer for the provisioner without a tag
     for vlan in vlans:
-        port = f"{TRUNK}.{vlan}"
+        port, peer = f"{TRUNK}.{vlan}", f"to-{TRUNK}.{vlan}"
         if not _exists(port):
-            _ip("link", "add", port, "link", TRUNK, "type", "vlan", "id", str(vlan))
-            _ip("link", "set", "dev", port, "addrgenmode", "none")
-        _ip("link", "set", port, "master", machines, "up")
+            _ip("link", "add", port, "type", "veth", "peer", "name", peer)
+        tag(port, vlan, partial(run, "tc", "-n", NAMESPACE))
+        for end, bridge in ((port, machines), (peer, TRUNK)):
+            _ip("link", "set", "dev", end, "addrgenmode", "none")
+            _ip("link", "set", "dev", end, "master", bridge, "up")
 
 
 def _ensure_bridge(name: str, addresses: Sequence[Interface]) -> None:
