@@ -18,11 +18,10 @@ DNS_PRIORITY = 10
 """The lowest number comes first: nmstate 2.2 writes 40 and 50, and NetworkManager's default is 100. A negative number
 would drop the DNS servers of all other connections."""
 _ASKING = ("auto", "dhcp")
-
 _BY_MAC = {"dhcp-duid": "ll", "dhcp-iaid": "mac"}
-"""A DHCPv6 server knows the machine by its MAC, as one of IPv4 does with CoreOS's own settings. NetworkManager's default
-follows from the machine id: another one in the live system, in the initramfs and in the installed system, so that only the
-first of them would get the address that is reserved."""
+"""A DHCPv6 server knows the machine by its MAC, as CoreOS has it for IPv4. By default, NetworkManager shows the id of
+the machine. That is another one in the live system, in the initramfs and in the installed system: so only the first
+would get the address that is reserved."""
 
 
 def by_dhcp() -> dict[str, dict[str, str]]:

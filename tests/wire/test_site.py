@@ -20,6 +20,7 @@ SITE = """
     ip link set $SITE up
     dnsmasq --conf-file=/run/dnsmasq.conf --log-facility=/run/dnsmasq.log
     """
+MAC = "52:54:00:11:10:16"
 ADDRESSED = """
     until ip -json address show ens3 scope global >/run/addresses; ip -json -6 route show default >/run/routes
         [[ $(grep -o '"local"' /run/addresses | wc -l) -ge {count} && $(</run/routes) == *gateway* ]]
@@ -61,6 +62,8 @@ def test_a_server_has_the_plans_addresses_alone_and_a_router(
     assert sorted(each["local"] for each in seen["addr_info"] if each) == addresses
     assert [each["gateway"] for each in json.loads((tmp_path / "run/routes").read_text())] == ["fe80::1"]
     assert "nameserver fd2e::1\n" in (tmp_path / "run/NetworkManager/resolv.conf").read_text()
+    # By a DUID of its MAC, so that the reservation holds in each of a server's systems.
+    assert f" 00:03:00:01:{MAC}\n" in (tmp_path / "run/leases").read_text()
 
 
 @needs_root
