@@ -3,6 +3,7 @@
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_interface
 from pathlib import Path
@@ -94,32 +95,50 @@ def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
         LabError: One of the files is missing or wrong, or has what this lab cannot emulate.
     """
     file = stacks / stack / "install-config.yaml"
-    try:
+    with _as_lab_errors():
         twin = make_twin(stack, stacks)
-        with tempfile.TemporaryDirectory() as folder:
-            twin.write(Path(folder))
-            copied = Path(folder) / stack / "install-config.yaml"
-            plan = load_intent(copied, twin.options)
-            config = read(read_text(copied)).config
-        _refuse(fault.within(str(file)) for fault in _not_emulated(plan))
-    except ConfigError as error:
-        raise LabError("; ".join(one_line(str(fault)) for fault in error.faults)) from None
+        site = _site(twin)
+        _refuse(fault.within(str(file)) for fault in _not_emulated(site.plan))
+    return site
+
+
+def fitting(site: Site, free_mib: int) -> Site:
+    """Return the site if its machines have room in so much memory, else with as much compute as has.
+
+    Raises:
+        LabError: The control plane has no room, or no server of compute beside it.
+    """
+    control_plane, compute = len(site.plan.control_plane), len(site.plan.compute)
+    room = free_mib - BOOTSTRAP_MIB
+    if (control_plane + min(1, compute)) * SERVER_MIB > room:
+        what = f"{control_plane + min(1, compute)} servers at least, of {SERVER_MIB} MiB each"
+        raise LabError(f"{what}; this machine has {room} MiB for them. Fix: rehearse on a larger machine")
+    fits = room // SERVER_MIB - control_plane
+    if compute <= fits:
+        return site
+    with _as_lab_errors():
+        return _site(site.twin.with_compute(fits))
+
+
+def _site(twin: Twin) -> Site:
+    with tempfile.TemporaryDirectory() as folder:
+        twin.write(Path(folder))
+        file = Path(folder) / twin.stack / "install-config.yaml"
+        plan = load_intent(file, twin.options)
+        config = read(read_text(file)).config
     uuids = {
         host.name: uuid_of(host.name, plan.domain, twin.options["consent"].get(host.name)) for host in plan.hosts
     }
     return Site(twin, plan, uuids, _bmcs(plan), config, _provisioners(plan, twin))
 
 
-def require_room(site: Site, free_mib: int) -> None:
-    """Refuse a site whose machines need more memory than is free.
-
-    Raises:
-        LabError: It needs more.
-    """
-    servers, room = len(site.plan.servers), free_mib - BOOTSTRAP_MIB
-    if servers * SERVER_MIB > room:
-        what = f"{servers} servers of {SERVER_MIB} MiB each; this machine has {room} MiB for them"
-        raise LabError(f"{what}. Fix: rehearse on a larger machine, or with fewer compute replicas")
+@contextmanager
+def _as_lab_errors() -> Iterator[None]:
+    """Raise the faults of a stack's files as one line."""
+    try:
+        yield
+    except ConfigError as error:
+        raise LabError("; ".join(one_line(str(fault)) for fault in error.faults)) from None
 
 
 def free_mib() -> int:

@@ -9,7 +9,7 @@ import copy
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,13 @@ class Twin:
         (stacks / self.stack).mkdir(parents=True, exist_ok=True)
         (stacks / self.stack / "install-config.yaml").write_text(_yaml(self.install_config))
         (stacks / f"Pulumi.{self.stack}.yaml").write_text(_yaml({"config": config}))
+
+    def with_compute(self, count: int) -> "Twin":
+        """Return the twin with so many servers of compute; those that it has more are spares."""
+        pool, *_ = self.install_config.get("compute") or [{"name": "worker"}]
+        config = {**self.install_config, "compute": [{**pool, "replicas": count}]}
+        what = f"compute.replicas: the twin has {count}, this machine has memory for no more"
+        return replace(self, install_config=config, differences=(*self.differences, what))
 
 
 def make_twin(stack: str, stacks: Path) -> Twin:

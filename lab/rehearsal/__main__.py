@@ -19,7 +19,7 @@ from cluster.plan import ClusterPlan, load_plan
 from lab import site
 from lab.binaries import GUEST_PROGRAMS, KUBERNETES
 from lab.images import Images, ensure_images
-from lab.inventory import STACK, Site, free_mib, load_site, require_room
+from lab.inventory import STACK, Site, fitting, free_mib, load_site
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
 from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
@@ -39,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         wanted = load_site(options.stack)
+        site.down(say)  # its machines' memory is free then
+        wanted = fitting(wanted, free_mib())
     except LabError as error:
         say(f"FAILED: {error}")
         return 2
@@ -85,8 +87,6 @@ def _lab_up(report: Report, wanted: Site, programs: Sequence[str]) -> Images:
     with report.step("images"):
         images = ensure_images(say, programs)
     with report.step("lab up"):
-        site.down(say)
-        require_room(wanted, free_mib())
         site.up(wanted, images, say)
         status = site.status()
         off, servers = sum(power == "Off" for power in status.power.values()), len(wanted.plan.hosts)

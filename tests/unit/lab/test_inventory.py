@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.inventory import STACKS, Bmc, load_site, require_room
+from lab.inventory import STACKS, Bmc, fitting, load_site
 from lab.shell import LabError
 from testing.clusters import as_stack
 
@@ -119,12 +119,27 @@ def test_a_spare_has_a_bmc_and_a_server() -> None:
     assert site.names[-1] == "edge-d"
 
 
-def test_a_machine_with_too_little_memory_is_refused() -> None:
+def test_a_site_that_fits_stays_as_it_is() -> None:
     site = load_site()
-    require_room(site, 5 * 1100 + 400)
-    why = "5 servers of 1100 MiB each; this machine has 5499 MiB for them. Fix: rehearse on a larger machine"
+    assert fitting(site, 5 * 1100 + 400) is site
+    compact = load_site("compact")
+    assert fitting(compact, 3 * 1100 + 400) is compact
+
+
+def test_a_machine_with_less_memory_gets_less_compute_and_the_rest_are_spares() -> None:
+    site = fitting(load_site(), 5 * 1100 + 399)
+    assert [server.name for server in site.plan.servers][3:] == ["okd-worker-0"]
+    assert [host.name for host in site.plan.spares] == ["okd-worker-1"]
+    assert site.twin.differences[-1] == "compute.replicas: the twin has 1, this machine has memory for no more"
+
+
+@pytest.mark.parametrize(("stack", "least"), [("rehearsal", 4), ("compact", 3)])
+def test_a_control_plane_is_never_smaller(stack: str, least: int) -> None:
+    why = (
+        f"{least} servers at least, of 1100 MiB each; this machine has {least * 1100 - 1} MiB for them. Fix"
+    )
     with pytest.raises(LabError, match=why):
-        require_room(site, 5 * 1100 + 399)
+        fitting(load_site(stack), least * 1100 + 399)
 
 
 def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:
