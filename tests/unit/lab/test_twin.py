@@ -70,9 +70,16 @@ def test_missing_addresses_are_made_up_and_said(tmp_path: Path) -> None:
     assert "node_addresses.worker-0 is missing: the twin has 192.0.2.1" in twin.differences
 
 
+def test_each_server_boots_as_its_install_config_says() -> None:
+    twin = make_twin("compact", STACKS)
+    hosts = twin.install_config["platform"]["baremetal"]["hosts"]
+    assert [host.get("bootMode") for host in hosts] == ["legacy", None, "UEFISecureBoot", "legacy"]
+    assert "bootMode" not in "".join(twin.differences)
+
+
 def test_what_the_twin_cannot_stand_in_for_is_said(tmp_path: Path) -> None:
     differences = a_stack(tmp_path).differences
-    assert "master-0: bootMode UEFI: the twin boots by BIOS" in differences
+    assert "worker-0: rootDeviceHints.deviceName /dev/nvme0n1: the twin has /dev/sda" in differences
 
 
 def test_a_missing_consent_is_made_up_and_said(tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+"""The firmware of a twin's servers, as the real sushy-tools tells and switches it on libvirt's test driver."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import libvirt
+import pytest
+from sushy_tools.emulator.resources.systems.libvirtdriver import LibvirtDriver
+
+from lab.disks import disks_of
+from lab.inventory import load_site
+from lab.site import bmc, libvirtd
+
+URI = "test:///default"
+
+
+@pytest.fixture
+def system() -> Iterator[tuple[LibvirtDriver, str]]:
+    """Yield the emulator's driver, and the UUID of a server as the lab defines it."""
+    site = load_site("compact")
+    server = site.plan.servers[2]
+    disks = [(disk, Path("/disk")) for disk in disks_of(server.root_device_hints.given)]
+    text = libvirtd._server_xml(server, site.uuids[server.name], disks, "br-machines")
+    settings: dict[str, object] = {}
+    exec(bmc._config(site), settings)  # noqa: S102  (as the emulator reads it)
+    connection = libvirt.open(URI)
+    domain = connection.defineXML(text.replace('type="qemu"', 'type="test"', 1))
+    yield LibvirtDriver.initialize(settings, logging.getLogger("sushy-tools"), URI)(), domain.UUIDString()
+    connection.lookupByUUIDString(domain.UUIDString()).undefine()
+    connection.close()
+
+
+def test_a_server_is_found_with_uefi_and_is_switched_to_each_other_boot_mode_and_back(
+    system: tuple[LibvirtDriver, str],
+) -> None:
+    driver, uuid = system
+    assert (driver.get_boot_mode(uuid), driver.get_secure_boot(uuid)) == ("UEFI", False)
+    driver.set_secure_boot(uuid, True)
+    assert (driver.get_boot_mode(uuid), driver.get_secure_boot(uuid)) == ("UEFI", True)
+    driver.set_secure_boot(uuid, False)
+    driver.set_boot_mode(uuid, "Legacy")
+    assert driver.get_boot_mode(uuid) == "Legacy"
+    driver.set_boot_mode(uuid, "UEFI")
+    assert (driver.get_boot_mode(uuid), driver.get_secure_boot(uuid)) == ("UEFI", False)
