@@ -37,6 +37,9 @@ def ensure_network(site: Site) -> None:
     machines = site.plan.bootstrap.bridge
     services = [ip_interface(each) for each in site.services if each != _LINK_LOCAL.ip]
     _ensure_bridge(machines, [_LINK_LOCAL, *site.provisioners, *services])
+    if any(each.version == IPV6 for each in site.provisioners):
+        # A neighbour that says it is no router loses its place as such, whatever it advertises.
+        _write(f"/proc/sys/net/ipv6/conf/{machines}/forwarding", "1")
     _ensure_trunk(machines, sorted({vlan for host in site.plan.hosts if (vlan := vlan_of(host)) is not None}))
     media = ip_address(site.twin.options["media"]["address"])
     bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {each.ip for each in site.provisioners}
@@ -128,6 +131,10 @@ def _ensure_bridge(name: str, addresses: Sequence[Interface]) -> None:
     for address in addresses:
         _ip("address", "replace", str(address), "dev", name, *(["nodad"] if address.version == IPV6 else []))
     _ip("link", "set", name, "up")
+
+
+def _write(path: str, text: str) -> None:
+    run("ip", "netns", "exec", NAMESPACE, "tee", path, stdin=text)
 
 
 def _exists(interface: str) -> bool:
