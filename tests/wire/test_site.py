@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from assets.render import render_server
-from lab.inventory import load_site
+from cluster.plan import Server
+from lab.inventory import Site, load_site
 from lab.site import network
 from testing.clusters import as_stack
 from testing.namespaces import needs_root, run_on_a_machine
@@ -20,7 +21,6 @@ SITE = """
     ip link set $SITE up
     dnsmasq --conf-file=/run/dnsmasq.conf --log-facility=/run/dnsmasq.log
     """
-MAC = "52:54:00:11:10:16"
 ADDRESSED = """
     until ip -json address show ens3 scope global >/run/addresses; ip -json -6 route show default >/run/routes
         [[ $(grep -o '"local"' /run/addresses | wc -l) -ge {count} && $(</run/routes) == *gateway* ]]
@@ -35,13 +35,10 @@ IGNORED = """
     """
 
 
-def a_site(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def started(site: Site, server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Write the config of dnsmasq for a twin into `folder`, and return the lines that start its site."""
     monkeypatch.setattr(network, "DNS", Path("/run"))
-    (folder / "stacks").mkdir()
     (folder / "run").mkdir()
-    site = load_site(kind, as_stack(kind, folder / "stacks"))
-    server = site.plan.servers[1]
     lay_out_keyfiles(folder, render_server(site.plan, server))
     (folder / "run/dnsmasq.conf").write_text(network._dnsmasq_conf(site))
     own = " ".join(map(str, site.provisioners))
@@ -55,27 +52,23 @@ def a_site(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_server_has_the_plans_addresses_alone_and_a_router(
     kind: str, addresses: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = a_site(kind, tmp_path, monkeypatch)
-    run = run_on_a_machine(f"{NO_UDEV}{site}{NETWORK_MANAGER}{ADDRESSED.format(count=len(addresses))}", tmp_path)
+    (tmp_path / "stacks").mkdir()
+    site = load_site(kind, as_stack(kind, tmp_path / "stacks"))
+    server = site.plan.servers[1]
+    begin = started(site, server, tmp_path, monkeypatch)
+    run = run_on_a_machine(f"{NO_UDEV}{begin}{NETWORK_MANAGER}{ADDRESSED.format(count=len(addresses))}", tmp_path)
     assert run.returncode == 0, run.stderr
     (seen,) = json.loads((tmp_path / "run/addresses").read_text())
     assert sorted(each["local"] for each in seen["addr_info"] if each) == addresses
     assert [each["gateway"] for each in json.loads((tmp_path / "run/routes").read_text())] == ["fe80::1"]
     assert "nameserver fd2e::1\n" in (tmp_path / "run/NetworkManager/resolv.conf").read_text()
     # By a DUID of its MAC, so that the reservation holds in each of a server's systems.
-    assert f" 00:03:00:01:{MAC}\n" in (tmp_path / "run/leases").read_text()
+    assert f" 00:03:00:01:{server.boot_mac}\n" in (tmp_path / "run/leases").read_text()
 
 
 @needs_root
 def test_a_server_with_addresses_of_its_own_gets_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = a_site("dual-stack", tmp_path, monkeypatch)
-    config = tmp_path / "run/dnsmasq.conf"
-    lines = config.read_text().splitlines(keepends=True)
-    # As the template has it for a server of `Site.statics`.
-    mine = [
-        f"dhcp-host={line.split('=')[1].split(',')[0]},ignore\n" if line.startswith("dhcp-host=") else line
-        for line in lines
-    ]
-    config.write_text("".join(mine))
-    run = run_on_a_machine(f"{site}{IGNORED}", tmp_path)
+    site = load_site("dual-stack")
+    (server,) = (each for each in site.plan.servers if each.name in site.statics)
+    run = run_on_a_machine(f"{started(site, server, tmp_path, monkeypatch)}{IGNORED}", tmp_path)
     assert run.returncode == 0, run.stderr

@@ -159,6 +159,7 @@ def test_the_vip_comes_before_the_servers_of_the_other_family() -> None:
     ("given", "wanted"),
     [
         pytest.param({}, BY_MAC, id="by-its-mac"),
+        pytest.param({"autoconf": False}, BY_MAC, id="that-ignores-routers"),
         pytest.param({"dhcp-duid": "uuid"}, {"dhcp-duid": "uuid", "dhcp-iaid": "mac"}, id="unless-it-says-otherwise"),
     ],
 )

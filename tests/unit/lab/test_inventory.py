@@ -135,9 +135,7 @@ def test_a_machine_with_less_memory_gets_less_compute_and_the_rest_are_spares() 
 
 @pytest.mark.parametrize(("stack", "least"), [("rehearsal", 4), ("compact", 3)])
 def test_a_control_plane_is_never_smaller(stack: str, least: int) -> None:
-    why = (
-        f"{least} servers at least, of 1100 MiB each; this machine has {least * 1100 - 1} MiB for them. Fix"
-    )
+    why = f"{least} servers at least, of 1100 MiB each; this machine has {least * 1100 - 1} MiB for them. Fix"
     with pytest.raises(LabError, match=why):
         fitting(load_site(stack), least * 1100 + 399)
 
