@@ -77,8 +77,9 @@ class Site:
 
     @property
     def services(self) -> tuple[Address, ...]:
-        """Gateways and DNS servers that the install-config names: the provisioner has these addresses as well."""
+        """Gateways, DNS and time servers that the install-config names: the provisioner has these addresses too."""
         named = {address for server in self.plan.servers for address in _services(server.network_config or {})}
+        named |= {address for each in self.plan.ntp_servers if (address := parse_address(each))}
         if static := self.plan.bootstrap.static:
             named |= {static.gateway, static.dns}
         return tuple(sorted(named - {each.ip for each in self.provisioners}, key=str))

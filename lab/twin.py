@@ -159,8 +159,6 @@ def _adapted(config: dict[str, Any]) -> list[str]:
     found = []
     if config.pop("proxy", None):
         found.append("proxy: ignored, the twin's machines reach all that they need")
-    if bare.get("additionalNTPServers"):
-        found.append("additionalNTPServers: rendered, but no machine of the twin sets its clock by them")
     for pool in (config.get("controlPlane", {}), *config.get("compute", ())):
         if pool.get("architecture", "amd64") != "amd64":
             found.append(f"{pool.get('name')}.architecture: the twin's machines are amd64")

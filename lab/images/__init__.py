@@ -17,7 +17,7 @@ from lab.images.initrd import build_initrd
 from lab.images.iso import Osmet, build_iso
 from lab.images.osmet import write_osmet
 from lab.images.parts import Parts
-from lab.images.root import build_squashfs
+from lab.images.root import CHRONYD, build_squashfs
 from lab.shell import run
 
 _BASE_VOLUME_SIZE = "2G"  # virtual; etcd alone preallocates 64 MB at a time
@@ -35,12 +35,14 @@ class Images:
     """qcow2 disk of the bootstrap VM (Ignition platform `qemu`). Boot only overlays of it."""
     release: str
     """The release image in the guests, by digest."""
+    chronyd: Path
+    """The guests' chronyd, for the site."""
 
     @classmethod
     def in_folder(cls, folder: Path) -> "Images":
         """Return the images of a finished build."""
         digest, release = ((folder / name).read_text() for name in ("live.iso.sha256", RELEASE))
-        return cls(folder / "live.iso", digest, folder / "base.qcow2", release)
+        return cls(folder / "live.iso", digest, folder / "base.qcow2", release, folder / CHRONYD)
 
 
 def ensure_images(report: Callable[[str], None], programs: Sequence[str] = GUEST_PROGRAMS) -> Images:
@@ -76,7 +78,8 @@ def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
         built = [pool.submit(_build_iso, disk_parts, work, done), pool.submit(_build_volume, disk_parts, work, done)]
         for one in built:
             one.result()
-        (work / RELEASE).rename(done / RELEASE)
+        for name in (RELEASE, CHRONYD):
+            (work / name).rename(done / name)
         done.rename(target)
     prune(target.parent.glob("images-*"), keep=_KEPT_BUILDS)
     report(f"images: built in {time.monotonic() - start:.0f} s")

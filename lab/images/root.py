@@ -9,6 +9,8 @@ from lab.images.containers import add_release
 from lab.images.parts import GUEST, Parts
 from lab.shell import run
 
+CHRONYD = "chronyd"
+"""The guests' chronyd, which is the site's too: its package, installed, would replace this machine's time service."""
 _SUITE = "bookworm"
 # No guest reads these paths. dpkg skips them, which also makes the tar smaller.
 _EXCLUDED = (
@@ -37,13 +39,14 @@ def debian_tar() -> Path:
 
 
 def build_squashfs(parts: Parts, work: Path) -> Path:
-    """Build `work`/rootfs.img from the packages, the guest's files, the programs and the release."""
+    """Build `work`/rootfs.img from packages, the guest's files, programs and release; leave its chronyd beside it."""
     root, image = work / "root", work / "rootfs.img"
     root.mkdir()
     run("tar", "--extract", "--file", debian_tar(), "--directory", root)
     for pattern in words_of(GUEST / "pruned-paths.txt"):
         for path in root.glob(pattern):
             _remove(path)
+    shutil.copy(root / "usr/sbin" / CHRONYD, work)
     _copy_tree(GUEST / "root", root)
     _add_programs(parts, root)
     add_release(root, work)

@@ -25,6 +25,7 @@ from lab.rehearsal.writer import Store
 OK = 200
 API_PORT, ETCD_PORT = 6443, 2379
 POLL_S = 0.25
+_CHOSE = " Selected source "
 Seen = TypeVar("Seen")
 
 
@@ -125,6 +126,21 @@ class Proofs:
         seen = self._settle(fetched, lambda found: found == wanted, 10)
         self.report.prove(f"fetched {path} through the API VIP", wanted=wanted, seen=seen)
 
+    def clocks_follow_the_time_servers(self, console: Callable[[str], list[str]]) -> None:
+        """Prove that each machine's chronyd has chosen a time server of the install-config, if that names any."""
+        servers = self.plan.ntp_servers
+        if not servers:
+            return
+        wanted = [machine.name for machine in (self.plan.bootstrap, *self.plan.servers)]
+
+        def following() -> list[str]:
+            return [name for name in wanted if chosen(console(name)) & {*servers}]
+
+        seen = self._settle(following, wanted.__eq__, 60)
+        machine = next(iter(set(wanted) - set(seen)), "")
+        what = f"clocks that follow {' or '.join(servers)}"
+        self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
+
     def the_sites_dns_lacks_api_int(self, dns_server: str) -> None:
         """Prove that the site's DNS serves this cluster, but not the name by which servers fetched their config."""
         seen = [name for name in ("api", "api-int") if _resolve(dns_server, f"{name}.{self.plan.domain}")]
@@ -199,6 +215,12 @@ class Proofs:
         while not is_it(seen := measure()) and time.monotonic() < until:
             time.sleep(POLL_S)
         return seen
+
+
+def chosen(console: list[str]) -> set[str]:
+    """Return the words by which chronyd has said which time servers it chose: `ADDRESS`, or `ADDRESS (NAME)`."""
+    lines = [line.partition(_CHOSE)[2] for line in console if _CHOSE in line]
+    return {word.strip("()") for line in lines for word in line.split()}
 
 
 def _macs(servers: tuple[Server, ...]) -> set[str]:

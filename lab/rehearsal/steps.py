@@ -158,6 +158,7 @@ class Rehearsal:
             self._disks()
             self._firmware()
             self._own_addresses()
+            self.proofs.clocks_follow_the_time_servers(self.provisioner.console)
             self.proofs.bootstrap_left_etcd()
             self._written()
             if self.operator:

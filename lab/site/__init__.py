@@ -15,7 +15,7 @@ from boot_media.base_image import base_path
 from lab.inventory import Site
 from lab.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT, STACK_UP
 from lab.shell import LabError, run
-from lab.site import bmc, libvirtd, network
+from lab.site import bmc, chronyd, libvirtd, network
 from lab.site.console import console_tail
 
 __all__ = [
@@ -30,7 +30,8 @@ __all__ = [
 ]
 
 Report = Callable[[str], None]
-_DAEMONS = (bmc.front, bmc.daemon, libvirtd.daemon, network.dnsmasq)  # in the order in which to stop them
+# In the order in which to stop them.
+_DAEMONS = (bmc.front, bmc.daemon, libvirtd.daemon, chronyd.daemon, network.dnsmasq)
 
 
 class SiteImages(Protocol):
@@ -47,6 +48,10 @@ class SiteImages(Protocol):
     @property
     def base_volume(self) -> Path:
         """The bootstrap VM's disk."""
+
+    @property
+    def chronyd(self) -> Path:
+        """The guests' chronyd."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
         _offer_iso(images)
         network.ensure_network(site)
         network.ensure_dnsmasq(site)
+        chronyd.ensure_chronyd(images.chronyd)
         started = libvirtd.ensure_libvirtd()
         libvirtd.ensure_base_volume(images.base_volume)
         libvirtd.ensure_servers(site)

@@ -99,7 +99,8 @@ def _dnsmasq_conf(site: Site) -> str:
     machines = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
     bmcs = sorted({(bmc.name, bmc.address) for bmc in site.bmcs.values() if parse_address(bmc.name) is None})
     values = {"site": site, "plan": plan, "machines": machines, "bmcs": bmcs, "registry": REGISTRY, "state": DNS}
-    return render("site/files/dnsmasq.conf.j2", **values)
+    time_servers = [each for each in plan.ntp_servers if parse_address(each) is None]
+    return render("site/files/dnsmasq.conf.j2", time_servers=time_servers, **values)
 
 
 def _ensure_trunk(machines: str, vlans: Sequence[int]) -> None:

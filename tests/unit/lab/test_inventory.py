@@ -107,6 +107,11 @@ def test_the_provisioner_has_the_gateways_and_dns_servers_that_are_named(tmp_pat
     assert load_site("compact", tmp_path).services == tuple(map(ip_address, named))
 
 
+def test_the_provisioner_has_the_addresses_of_the_time_servers() -> None:
+    services = ("10.30.0.1", "10.30.0.123", "10.30.0.53", "fd30:0:0:1::53")
+    assert load_site("dual-stack").services == tuple(map(ip_address, services))
+
+
 def test_dhcp_leaves_machines_with_an_address_of_their_own_alone() -> None:
     assert load_site("compact").statics == {"compact-bootstrap", "edge-c"}
 

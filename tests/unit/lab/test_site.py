@@ -52,6 +52,12 @@ def test_a_machine_with_an_address_of_its_own_gets_none_by_dhcp_and_a_named_bmc_
     assert "interface=br-machines" in lines
 
 
+def test_a_time_server_that_is_named_is_the_provisioner() -> None:
+    lines = network._dnsmasq_conf(load_site("dual-stack")).splitlines()
+    found = [line for line in lines if line.startswith("host-record=ntp.")]
+    assert found == ["host-record=ntp.lab.test,10.30.0.2", "host-record=ntp.lab.test,fd30:0:0:1::1"]
+
+
 def test_in_a_dual_stack_each_family_has_names_reservations_and_a_router(tmp_path: Path) -> None:
     lines = network._dnsmasq_conf(load_site("dual-stack", as_stack("dual-stack", tmp_path))).splitlines()
     assert [line for line in lines if line.startswith(("host-record=", "address="))][:8] == [
