@@ -69,6 +69,11 @@ class Site:
         return (self.plan.bootstrap.name, *(host.name for host in self.plan.hosts))
 
     @property
+    def has_balancer(self) -> bool:
+        """Whether a load balancer of the site has the addresses of API and Ingress."""
+        return self.plan.balancer is Balancer.SITE
+
+    @property
     def statics(self) -> frozenset[str]:
         """The servers whose `networkConfig` sets their address, so DHCP must not."""
         named = self.twin.options["node_addresses"]
@@ -160,9 +165,6 @@ def _refuse(faults: Iterator[Fault]) -> None:
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
-    if plan.balancer is Balancer.SITE:
-        what = "UserManaged: the lab has no load balancer of a site"
-        yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse without it")
     for server in plan.servers:
         if found := not_emulated(server.network_config):
             what = f"{', '.join(found)}: the lab's servers have Ethernet interfaces, with bonds and VLANs on them"

@@ -9,6 +9,7 @@ POOL = ROOT / "pool"
 DISKS = ROOT / "disks"  # outside the pool, so that all volumes in the pool are the program's
 BMC = ROOT / "bmc"
 DNS = ROOT / "dns"
+BALANCER = ROOT / "balancer"
 PID = ROOT / "pid"
 LOG = ROOT / "log"
 CONSOLE = LOG / "console"

@@ -94,7 +94,7 @@ def write_payload(payload: Payload, out: Path) -> None:
 
 def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
     """Return a payload whose API is a stand-in, with a new CA, whose key is not kept."""
-    return _made(site, stand_in(retire_after_s))
+    return _made(site, stand_in(retire_after_s, leaves=site.has_balancer))
 
 
 def make_kubernetes_payload(site: Site) -> Payload:

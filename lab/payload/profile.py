@@ -7,6 +7,9 @@ from typing import Self
 from assets.ignition import File, Unit
 from lab.payload.ignition import script, unit
 
+COMPLETE = "bootstrap-complete"
+"""The key by which a rehearsal tells a bootstrap that it is complete, as OKD's bootstrap finds out by itself."""
+
 
 @dataclass(frozen=True)
 class Share:
@@ -34,12 +37,18 @@ class Profile:
     """The operator's. None: etcd stands in for the API."""
 
 
-def stand_in(retire_after_s: int) -> Profile:
-    """Return the profile whose nodes remove the bootstrap's member when its API is unreachable for this time."""
+def stand_in(retire_after_s: int, *, leaves: bool) -> Profile:
+    """Return the profile whose nodes remove the bootstrap's member when its API is unreachable for this time.
+
+    Args:
+        retire_after_s: That time.
+        leaves: The bootstrap ends its API by itself once etcd has the key `COMPLETE`. Else its VIP is taken from it.
+    """
+    leave = Share((script("lab-etcd-leave.sh"),), (unit("lab-etcd-leave.service"),))
     return Profile(
         etcd_port=6443,
-        bootstrap=Share(),
+        bootstrap=leave if leaves else Share(),
         control_plane=Share((script("lab-etcd-retire.sh"),), (unit("lab-etcd-retire.service"),)),
         compute=Share(),
-        environment={"RETIRE_AFTER_S": retire_after_s},
+        environment={"RETIRE_AFTER_S": retire_after_s, "COMPLETE": COMPLETE},
     )

@@ -39,6 +39,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         wanted = load_site(options.stack)
+        if wanted.has_balancer and options.way != "whole":
+            raise LabError(
+                f"{options.way}: of VIPs that machines of the cluster hold. Fix: name a stack without a balancer"
+            )
         site.down(say)  # its machines' memory is free then
         wanted = fitting(wanted, free_mib())
     except LabError as error:

@@ -3,6 +3,7 @@
 import base64
 from dataclasses import dataclass
 
+from lab.payload.profile import COMPLETE
 from lab.rehearsal.client import Client
 
 PREFIX, PREFIX_END = "rehearsal/", "rehearsal0"
@@ -23,6 +24,10 @@ class Etcd:
     def put(self, key: str) -> None:
         """See `Store`."""
         self.client.call("POST", "/v3/kv/put", {"key": _b64(f"{PREFIX}{key}"), "value": _b64("written")})
+
+    def complete(self) -> None:
+        """Tell the bootstrap that it is complete."""
+        self.client.call("POST", "/v3/kv/put", {"key": _b64(COMPLETE), "value": _b64("written")})
 
     def keys(self) -> set[str]:
         """See `Store`."""

@@ -80,7 +80,7 @@ class Faults:
     def _killed_at_the_gate(self) -> None:
         with self.report.step("kill -9 of the CLI at the gate"):
             self._kill_the_cli_in("gate")
-            self.proofs.bootstrap_holds_the_vip()
+            self.proofs.bootstrap_serves()
 
     def _nodes_die_after_the_release(self) -> None:
         """Freeze all nodes: the VIP returns at once; the API only when they thaw, since they are etcd's majority."""
@@ -104,19 +104,19 @@ class Faults:
             self.proofs.control_plane_joined()
             # A thawed node holds the VIP until the bootstrap's API is ready again.
             self.proofs.seconds_until_the_bootstrap_answers()
-            self.proofs.bootstrap_holds_the_vip()
+            self.proofs.bootstrap_serves()
 
     def _provider_killed_in_the_soak(self) -> None:
         with self.report.step("kill -9 of the provider in the soak"):
             outcome = self._up_with("VipHandoff .* soak", lambda _: self.stack.kill(PROVIDERS))
             self._failed(outcome, "")
             self._vm(runs=True)
-            self.proofs.control_plane_holds_the_vip()
+            self.proofs.control_plane_serves()
 
     def _killed_as_it_lets_go(self) -> None:
         with self.report.step("kill -9 of the CLI as the VM is let go"):
             self._kill_the_cli_in("let go")
-            self.proofs.control_plane_holds_the_vip()
+            self.proofs.control_plane_serves()
 
     def _a_worker_fails(self) -> None:
         """Freeze a worker while it is installed: the VM is forced off, and kept, since the update fails."""
@@ -133,8 +133,8 @@ class Faults:
             self.stack.run("up", "--yes", "--skip-preview")
             there = self._bootstrap in self.provisioner.domains()
             self.report.prove("bootstrap VM exists", wanted=False, seen=there)
-            self.proofs.control_plane_holds_the_vip()
-            self.proofs.ingress_vip_is_held()
+            self.proofs.control_plane_serves()
+            self.proofs.ingress_serves()
             self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
             self.report.prove("second up", wanted="no changes", seen="no changes")
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import dns.exception
 import dns.message
@@ -14,12 +14,13 @@ import dns.query
 import dns.rdatatype
 
 from cluster.plan import ClusterPlan, Server
-from cluster.plan.model import Vip
+from cluster.plan.model import Machine, Vip
 from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.report import Report
 from lab.rehearsal.segment import answering_macs, status
+from lab.rehearsal.stack import OnLine
 from lab.rehearsal.writer import Store
 
 OK = 200
@@ -31,7 +32,7 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True)
 class Proofs:
-    """Measures from the provisioner; shares no probe with the program."""
+    """Measures from the provisioner; shares no probe with the program. Machines of the cluster hold the VIPs."""
 
     plan: ClusterPlan
     ca_pem: str
@@ -39,6 +40,8 @@ class Proofs:
     report: Report
     operator: Operator | None = None
     """The operator's access to a real Kubernetes. None: etcd stands in for it."""
+    names: ClassVar = ["api"]
+    """What the site's DNS knows of the names by which clients reach the API."""
 
     def etcd(self) -> Etcd:
         """Return etcd behind the VIP."""
@@ -53,7 +56,7 @@ class Proofs:
         """Prove that the API VIP leaves the bootstrap by itself, and the bootstrap leaves etcd."""
         vip, nodes = str(self.plan.api.address), _macs(self.plan.control_plane)
         self._settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: bool(seen) and seen <= nodes, 180)
-        self.control_plane_holds_the_vip()
+        self.control_plane_serves()
         self.bootstrap_left_etcd()
 
     def nodes_are_ready(self, operator: Operator, servers: tuple[Server, ...]) -> dict[str, str]:
@@ -71,13 +74,10 @@ class Proofs:
         self.report.prove("nodes Ready", wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
         return seen
 
-    def bootstrap_holds_the_vip(self) -> None:
-        """Prove phase bootstrap: only the VM's MAC answers each VIP, with API, config server and names behind."""
-        bootstrap = self.plan.bootstrap
-        for vip in _texts(self.plan.api):
-            self._holder(f"API VIP {vip} is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
-            self._serves(vip, bootstrap.name)
-        self._names(str(bootstrap.address), bootstrap.name)
+    def bootstrap_serves(self) -> None:
+        """Prove phase bootstrap: the bootstrap is behind each VIP, with API, config server and names."""
+        self._bootstrap_answers()
+        self._served_by(self.plan.bootstrap)
 
     def seconds_until_the_bootstrap_answers(self, deadline_s: float = 60) -> float:
         """Return the seconds until only the bootstrap answers the API VIP; at least `deadline_s` if it never does."""
@@ -90,22 +90,20 @@ class Proofs:
         wanted = sorted([self.plan.bootstrap.name, *(server.name for server in self.plan.control_plane)])
         self._members("etcd members started", wanted)
 
-    def control_plane_holds_the_vip(self) -> None:
-        """Prove production: one control-plane node answers each VIP, with API, config server and names behind."""
-        node, holders = self.plan.control_plane[0], list[frozenset[str]]()
-        for vip in _texts(self.plan.api):
-            what = f"API VIP {vip} is answered by one control-plane node"
-            holders.append(self._holder(what, vip, _macs(self.plan.control_plane)))
-            self._serves(vip, node.name)
-        self.report.prove("nodes that hold the API VIPs", wanted=1, seen=len(frozenset[str]().union(*holders)))
-        self._names(str(node.address), node.name)
+    def hand_over(self, up: Callable[[OnLine], object]) -> None:
+        """Run the `up` that hands the API over, and prove what only shows while it runs."""
+        up(lambda *_: None)
 
-    def ingress_vip_is_held(self) -> None:
-        """Prove production: one node of the role that has Ingress answers each VIP, with a router behind it."""
-        role = self.plan.ingress_role
+    def control_plane_serves(self) -> None:
+        """Prove production: the control plane is behind each VIP, with API, config server and names."""
+        self._control_plane_answers()
+        self._served_by(self.plan.control_plane[0])
+
+    def ingress_serves(self) -> None:
+        """Prove production: servers of the role that has Ingress are behind each VIP, with a router."""
+        self._routers_answer()
         for vip in _texts(self.plan.ingress):
-            self._holder(f"Ingress VIP {vip} is answered by one {role} node", vip, _macs(self.plan.of(role)))
-            self.report.prove("router behind the Ingress VIP", wanted=OK, seen=self._router_status(vip))
+            self.report.prove(f"router behind the Ingress VIP {vip}", wanted=OK, seen=self._router_status(vip))
 
     def bootstrap_left_etcd(self) -> None:
         """Prove production: only the control plane's nodes are members of etcd."""
@@ -141,10 +139,10 @@ class Proofs:
         what = f"clocks that follow {' or '.join(servers)}"
         self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
 
-    def the_sites_dns_lacks_api_int(self, dns_server: str) -> None:
-        """Prove that the site's DNS serves this cluster, but not the name by which servers fetched their config."""
+    def the_sites_dns_has_no_more(self, dns_server: str) -> None:
+        """Prove that the site's DNS has the names that this cluster needs there, and no other of the API."""
         seen = [name for name in ("api", "api-int") if _resolve(dns_server, f"{name}.{self.plan.domain}")]
-        self.report.prove("names of the API in the site's DNS", wanted=["api"], seen=seen)
+        self.report.prove("names of the API in the site's DNS", wanted=self.names, seen=seen)
 
     def still_answers(self) -> None:
         """Prove that API and Ingress answer without the provisioner."""
@@ -153,6 +151,22 @@ class Proofs:
             self.report.prove("API without the provisioner", wanted=OK, seen=seen)
         for vip in _texts(self.plan.ingress):
             self.report.prove("Ingress without the provisioner", wanted=OK, seen=self._router_status(vip))
+
+    def _bootstrap_answers(self) -> None:
+        bootstrap = self.plan.bootstrap
+        for vip in _texts(self.plan.api):
+            self._holder(f"API VIP {vip} is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
+
+    def _control_plane_answers(self) -> None:
+        holders, macs = list[frozenset[str]](), _macs(self.plan.control_plane)
+        for vip in _texts(self.plan.api):
+            holders.append(self._holder(f"API VIP {vip} is answered by one control-plane node", vip, macs))
+        self.report.prove("nodes that hold the API VIPs", wanted=1, seen=len(frozenset[str]().union(*holders)))
+
+    def _routers_answer(self) -> None:
+        role = self.plan.ingress_role
+        for vip in _texts(self.plan.ingress):
+            self._holder(f"Ingress VIP {vip} is answered by one {role} node", vip, _macs(self.plan.of(role)))
 
     def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> frozenset[str]:
         """Prove that one of these machines answers an address, and return its MAC."""
@@ -164,6 +178,11 @@ class Proofs:
             what, wanted=wanted, seen=" and ".join(sorted(seen)) or "nobody", holds=good, machine=machine
         )
         return seen
+
+    def _served_by(self, machine: Machine) -> None:
+        for vip in _texts(self.plan.api):
+            self._serves(vip, machine.name)
+        self._names(str(machine.address), machine.name)
 
     def _serves(self, address: str, machine: str) -> None:
         for port, ask in ((6443, self._api_status), (22623, self._config_server_status)):

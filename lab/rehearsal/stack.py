@@ -50,13 +50,13 @@ class Stack:
             shutil.copytree(own / name, other.project.parent / name, symlinks=True)
         return other
 
-    def run(self, *words: str, quiet: bool = False) -> str:
+    def run(self, *words: str, quiet: bool = False, on_line: OnLine = lambda *_: None) -> str:
         """Run a command that must succeed, and return its output.
 
         Raises:
             RehearsalError: The command failed.
         """
-        outcome = self.try_run(*words, quiet=quiet)
+        outcome = self.try_run(*words, quiet=quiet, on_line=on_line)
         if outcome.code:
             printed = f"\n{outcome.text}" if quiet else ""
             raise RehearsalError(f"`pulumi {' '.join(words)}` ended with {outcome.code}{printed}", outcome.text)

@@ -2,15 +2,18 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from assets.render import render
 from cli import chart
 from cluster.plan import ClusterPlan
+from cluster.values.balancer import Balancer
 from lab import site
 from lab.disks import wanted_of
 from lab.inventory import STACK, Site
 from lab.paths import DNS
+from lab.rehearsal.balancer import BalancerProofs
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
@@ -31,7 +34,8 @@ EXPECTED_PREVIEW = {
 }
 """By stack: what becomes of its resources in phase production."""
 BOOTED_BY = " s: booted by "
-ROLE_TEMPLATES = ("control_plane/haproxy.cfg.j2", "common/okd-default-router.sh.j2")
+PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
+OF_ALL_ROLES = "common/okd-coredns.sh.j2"
 
 
 @dataclass
@@ -58,7 +62,7 @@ class Rehearsal:
     def proofs(self) -> Proofs:
         """Proofs that trust the payload's CA."""
         ca_pem = payload_ca((self.payload / "master.ign").read_bytes())
-        return Proofs(self.plan, ca_pem, self.report, self.operator)
+        return PROOFS[self.plan.balancer](self.plan, ca_pem, self.report, self.operator)
 
     @property
     def operator(self) -> Operator | None:
@@ -101,10 +105,10 @@ class Rehearsal:
                 what = f"writes that failed after one retry while the VIP left, of {len(self.writer.acknowledged)}"
                 self.report.prove(what, wanted=0, seen=self.writer.failed)
             else:
-                self.proofs.bootstrap_holds_the_vip()
+                self.proofs.bootstrap_serves()
                 self.proofs.control_plane_joined()
             self.proofs.first_boots("/config/master", nodes, self._config_servers_console)
-            self.proofs.the_sites_dns_lacks_api_int(str(self.wanted.provisioners[0].ip))
+            self.proofs.the_sites_dns_has_no_more(str(self.wanted.provisioners[0].ip))
             if not self.operator:
                 self.writer.start()
 
@@ -138,9 +142,9 @@ class Rehearsal:
             running = self.plan.bootstrap.name in self.provisioner.running()
             self.report.prove("bootstrap VM still runs", wanted=True, seen=running)
             if self.operator:
-                self.proofs.control_plane_holds_the_vip()
+                self.proofs.control_plane_serves()
             else:
-                self.proofs.bootstrap_holds_the_vip()
+                self.proofs.bootstrap_serves()
 
     def production(self) -> None:
         """Run and prove phase production: the handoff, compute, the Ingress VIP."""
@@ -148,11 +152,11 @@ class Rehearsal:
             "memory of the VMs of phase bootstrap, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
         )
         with self.report.step("pulumi up, phase production"):
-            self.stack.run("up", "--yes", "--skip-preview")
+            self.proofs.hand_over(partial(self.stack.run, "up", "--yes", "--skip-preview"))
         with self.report.step("proofs of phase production"):
             self._handoff()
-            self.proofs.control_plane_holds_the_vip()
-            self.proofs.ingress_vip_is_held()
+            self.proofs.control_plane_serves()
+            self.proofs.ingress_serves()
             if self.plan.compute:
                 self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
             self._disks()
@@ -221,9 +225,8 @@ class Rehearsal:
                 "a cluster in production cannot go back to bootstrap",
             )
             self.stack.configure(phase="production")
-            for template in ROLE_TEMPLATES:
-                path = self.stack.project / "assets" / template
-                path.write_text(path.read_text() + "#\n")
+            path = self.stack.project / "assets" / OF_ALL_ROLES
+            path.write_text(path.read_text() + "#\n")
             before = site.bmc_writes()
             self.stack.run("up", "--yes", "--skip-preview")
             after = site.bmc_writes()

@@ -15,7 +15,7 @@ from boot_media.base_image import base_path
 from lab.inventory import Site
 from lab.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT, STACK_UP
 from lab.shell import LabError, run
-from lab.site import bmc, chronyd, libvirtd, network
+from lab.site import balancer, bmc, chronyd, libvirtd, network
 from lab.site.console import console_tail
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 
 Report = Callable[[str], None]
 # In the order in which to stop them.
-_DAEMONS = (bmc.front, bmc.daemon, libvirtd.daemon, chronyd.daemon, network.dnsmasq)
+_DAEMONS = (bmc.front, bmc.daemon, libvirtd.daemon, balancer.daemon, chronyd.daemon, network.dnsmasq)
 
 
 class SiteImages(Protocol):
@@ -92,6 +92,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
         network.ensure_network(site)
         network.ensure_dnsmasq(site)
         chronyd.ensure_chronyd(images.chronyd)
+        balancer.ensure_balancer(site)
         started = libvirtd.ensure_libvirtd()
         libvirtd.ensure_base_volume(images.base_volume)
         libvirtd.ensure_servers(site)
@@ -112,7 +113,8 @@ def down(report: Report) -> None:
 
 def status() -> SiteStatus:
     """Return the present state of the site."""
-    daemons = {daemon.name: daemon.pid for daemon in _DAEMONS}
+    wanted = [daemon for daemon in _DAEMONS if daemon is not balancer.daemon or balancer.CONFIG.exists()]
+    daemons = {daemon.name: daemon.pid for daemon in wanted}
     power = libvirtd.power_states() if libvirtd.daemon.pid else {}
     return SiteStatus(network.namespace_exists(), daemons, power)
 

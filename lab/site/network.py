@@ -88,6 +88,12 @@ def ensure_dnsmasq(site: Site) -> None:
     dnsmasq.await_ready(lambda: all(is_listening("udp", each, 53) for each in own), _DNS_DEADLINE_S)
 
 
+def ensure_addresses(interface: str, addresses: Sequence[Interface]) -> None:
+    """Give an interface these addresses, usable at once."""
+    for address in addresses:
+        _ip("address", "replace", str(address), "dev", interface, *(["nodad"] if address.version == IPV6 else []))
+
+
 def is_listening(protocol: str, address: Address, port: int) -> bool:
     """Whether a socket of the namespace is bound to exactly this address and port."""
     sockets = run("ip", "netns", "exec", NAMESPACE, "ss", "-Hln", f"--{protocol}", "sport", "=", f":{port}")
@@ -129,8 +135,7 @@ def _ensure_bridge(name: str, addresses: Sequence[Interface]) -> None:
         _ip("link", "add", "name", name, "address", mac, *options)
         # The kernel would add a link-local one only when the first machine is there, and then test it for a second.
         _ip("link", "set", "dev", name, "addrgenmode", "none")
-    for address in addresses:
-        _ip("address", "replace", str(address), "dev", name, *(["nodad"] if address.version == IPV6 else []))
+    ensure_addresses(name, addresses)
     _ip("link", "set", name, "up")
 
 

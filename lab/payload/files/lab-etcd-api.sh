@@ -1,7 +1,7 @@
 # etcd's JSON gateway in plain shell, sourced by the other lab-etcd*.sh. A member is one line of JSON. It uses neither jq
 # nor Python, which the guests do not have.
 # shellcheck shell=bash
-# DOMAIN FAMILY ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S SERVICE_NETWORK
+# DOMAIN FAMILY ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S COMPLETE SERVICE_NETWORK
 # shellcheck source=/dev/null
 source /etc/lab/etcd.env
 
