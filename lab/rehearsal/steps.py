@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from assets.render import render
@@ -152,7 +151,7 @@ class Rehearsal:
             "memory of the VMs of phase bootstrap, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
         )
         with self.report.step("pulumi up, phase production"):
-            self.proofs.hand_over(partial(self.stack.run, "up", "--yes", "--skip-preview"))
+            self.proofs.hand_over(lambda watch: self.stack.run("up", "--yes", "--skip-preview", on_line=watch))
         with self.report.step("proofs of phase production"):
             self._handoff()
             self.proofs.control_plane_serves()

@@ -2,6 +2,7 @@
 
 import csv
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_interface
 
@@ -56,7 +57,7 @@ def ensure_balancer(site: Site) -> None:
     """
     if not site.has_balancer:
         return
-    plan, wanted = site.plan, _config(site)
+    plan, wanted = site.plan, _config(services(site))
     addresses = dict.fromkeys((*plan.api.addresses, *plan.ingress.addresses))
     ensure_addresses(plan.bootstrap.bridge, [ip_interface(each) for each in addresses])
     if daemon.pid and CONFIG.exists() and CONFIG.read_text() == wanted:
@@ -103,5 +104,5 @@ def parse(text: str) -> list[Backend]:
     return [Backend(row["pxname"], row["svname"], row["status"].startswith("UP")) for row in found]
 
 
-def _config(site: Site) -> str:
-    return render("site/files/balancer.cfg.j2", services=services(site), stats=STATS, netloc=netloc)
+def _config(services: Sequence[Service]) -> str:
+    return render("site/files/balancer.cfg.j2", services=services, stats=STATS, netloc=netloc)

@@ -112,6 +112,10 @@ def test_the_provisioner_has_the_addresses_of_the_time_servers() -> None:
     assert load_site("dual-stack").services == tuple(map(ip_address, services))
 
 
+def test_only_a_stack_that_asks_for_a_balancer_of_the_site_has_one() -> None:
+    assert [load_site(stack).has_balancer for stack in ("balancer", "compact")] == [True, False]
+
+
 def test_dhcp_leaves_machines_with_an_address_of_their_own_alone() -> None:
     assert load_site("compact").statics == {"compact-bootstrap", "edge-c"}
 
@@ -157,12 +161,6 @@ def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:
     ("old", "new", "why"),
     [
         pytest.param("type: ethernet", "type: infiniband", r"edge-c\.networkConfig: infiniband: the lab's", id="nic"),
-        pytest.param(
-            "    apiVIPs:",
-            "    loadBalancer: {type: UserManaged}\n    apiVIPs:",
-            r"loadBalancer\.type: UserManaged: the lab has no load balancer",
-            id="balancer",
-        ),
         pytest.param("baseDomain: lab.test", "", r"install-config\.yaml: baseDomain: missing", id="refused-file"),
         pytest.param("baseDomain: lab.test", "- x", r"install-config\.yaml: not valid YAML at line", id="no-yaml"),
     ],

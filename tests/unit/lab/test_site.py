@@ -58,6 +58,15 @@ def test_a_time_server_that_is_named_is_the_provisioner() -> None:
     assert found == ["host-record=ntp.lab.test,10.30.0.2", "host-record=ntp.lab.test,fd30:0:0:1::1"]
 
 
+def test_a_site_with_a_balancer_has_names_for_its_one_address() -> None:
+    lines = network._dnsmasq_conf(load_site("balancer")).splitlines()
+    assert [line for line in lines if line.startswith(("host-record=api", "address="))] == [
+        "host-record=api.balanced.lab.test,10.41.0.100",
+        "host-record=api-int.balanced.lab.test,10.41.0.100",
+        "address=/apps.balanced.lab.test/10.41.0.100",
+    ]
+
+
 def test_in_a_dual_stack_each_family_has_names_reservations_and_a_router(tmp_path: Path) -> None:
     lines = network._dnsmasq_conf(load_site("dual-stack", as_stack("dual-stack", tmp_path))).splitlines()
     assert [line for line in lines if line.startswith(("host-record=", "address="))][:8] == [
