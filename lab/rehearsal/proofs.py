@@ -13,7 +13,7 @@ import dns.message
 import dns.query
 import dns.rdatatype
 
-from cluster.plan import ClusterPlan, Server
+from cluster.plan import Intent, Server
 from cluster.plan.model import Machine, Vip
 from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
@@ -34,7 +34,7 @@ Seen = TypeVar("Seen")
 class Proofs:
     """Measures from the provisioner; shares no probe with the program. Machines of the cluster hold the VIPs."""
 
-    plan: ClusterPlan
+    plan: Intent
     ca_pem: str
     """The CA of the payload's pointers, which signs all certificates if etcd stands in for the API."""
     report: Report
