@@ -28,7 +28,7 @@ _LED = re.compile(rf"led (\S+) to {CONFIG_SERVER}/(\S+)")
 class BalancerProofs(Proofs):
     """The proofs of a stack with `loadBalancer.type: UserManaged`, whose payload ends its bootstrap by itself."""
 
-    names: ClassVar = ["api", "api-int"]
+    names_at_the_site: ClassVar = ["api", "api-int"]
 
     def hand_over(self, up: Callable[[OnLine], object]) -> None:
         """Prove that the VM is kept while its API serves, and goes when the balancer no longer leads to it.

@@ -40,7 +40,7 @@ class Proofs:
     report: Report
     operator: Operator | None = None
     """The operator's access to a real Kubernetes. None: etcd stands in for it."""
-    names: ClassVar = ["api"]
+    names_at_the_site: ClassVar = ["api"]
     """What the site's DNS knows of the names by which clients reach the API."""
 
     def etcd(self) -> Etcd:
@@ -142,7 +142,7 @@ class Proofs:
     def the_sites_dns_has_no_more(self, dns_server: str) -> None:
         """Prove that the site's DNS has the names that this cluster needs there, and no other of the API."""
         seen = [name for name in ("api", "api-int") if _resolve(dns_server, f"{name}.{self.plan.domain}")]
-        self.report.prove("names of the API in the site's DNS", wanted=self.names, seen=seen)
+        self.report.prove("names of the API in the site's DNS", wanted=self.names_at_the_site, seen=seen)
 
     def still_answers(self) -> None:
         """Prove that API and Ingress answer without the provisioner."""

@@ -34,7 +34,9 @@ EXPECTED_PREVIEW = {
 """By stack: what becomes of its resources in phase production."""
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
+"""By balancer: how it is proven who serves."""
 OF_ALL_ROLES = "common/okd-coredns.sh.j2"
+"""A template of which a file of each role is made."""
 
 
 @dataclass
