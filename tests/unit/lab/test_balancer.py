@@ -24,7 +24,7 @@ from testing.scene.machine import until
 
 NODES = ["row-a", "row-b", "row-c"]
 EVERYBODY = ["balanced-bootstrap", *NODES]
-ROW = "     ~  pulumi-python:dynamic/baremetal:VipHandoff balanced updating (4s) "
+ROW = "     ~  pulumi-python:dynamic/baremetal:VipHandoff balanced-api updating (4s) [diff: ~phase]; "
 AWAITED = f"{ROW}await: balanced-bootstrap (10.40.0.20) still accepts connections on 6443 and 22623, so the balancer"
 LET_GO = f"{ROW}let go"
 
