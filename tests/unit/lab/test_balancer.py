@@ -17,15 +17,15 @@ from lab.rehearsal.segment import status
 from lab.rehearsal.stack import OnLine
 from lab.site import balancer
 from testing.certificates import authority
-from testing.clusters import as_stack
+from testing.clusters import as_stack, plan
 from testing.fakes.https_server import https_server
 from testing.namespaces import MORTAL, SBIN, in_own_network, ip, needs_root
 from testing.scene.machine import until
 
-NODES = ["row-a", "row-b", "row-c"]
-EVERYBODY = ["balanced-bootstrap", *NODES]
-ROW = "     ~  pulumi-python:dynamic/baremetal:VipHandoff balanced-api updating (4s) [diff: ~phase]; "
-AWAITED = f"{ROW}await: balanced-bootstrap (10.40.0.20) still accepts connections on 6443 and 22623, so the balancer"
+NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
+EVERYBODY = ["okd-bootstrap", *NODES]
+ROW = "     ~  pulumi-python:dynamic/baremetal:VipHandoff okd-api updating (4s) [diff: ~phase]; "
+AWAITED = f"{ROW}await: okd-bootstrap (192.168.111.20) still accepts connections on 6443 and 22623, so the balancer"
 LET_GO = f"{ROW}let go"
 
 
@@ -124,7 +124,7 @@ def test_the_first_that_is_up_is_told_from_those_that_never_were() -> None:
 
 
 @pytest.fixture
-def hand_over(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, str]]]:
+def hand_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, str]]]:
     """Hand over with these lines of an update; return its proofs, as wanted and seen."""
 
     def run(*lines: str, completes: bool = True) -> list[tuple[str, str]]:
@@ -132,7 +132,7 @@ def hand_over(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 
         def complete(_: Etcd) -> None:
             if completes:
-                up.remove("balanced-bootstrap")
+                up.remove("okd-bootstrap")
 
         monkeypatch.setattr(proofs, "_behind", lambda _: list(up))
         monkeypatch.setattr(Etcd, "complete", complete)
@@ -142,7 +142,7 @@ def hand_over(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
             for line in lines:
                 on_line(line, 1)
 
-        BalancerProofs(site.plan, authority("test-ca").pem, report).hand_over(update)
+        BalancerProofs(plan("balancer"), authority("test-ca").pem, report).hand_over(update)
         return [(proof.wanted, proof.seen) for proof in report.proofs]
 
     return run
@@ -156,7 +156,7 @@ def test_the_bootstrap_completes_when_it_is_awaited(hand_over: Callable[..., lis
 def test_a_vm_that_goes_while_the_balancer_leads_to_it_is_no_proof(
     hand_over: Callable[..., list[tuple[str, str]]],
 ) -> None:
-    with pytest.raises(RehearsalError, match="when the VM is let go: seen balanced-bootstrap, row-a, row-b, row-c"):
+    with pytest.raises(RehearsalError, match="when the VM is let go: seen okd-bootstrap, okd-master-0"):
         hand_over(AWAITED, LET_GO, completes=False)
 
 
