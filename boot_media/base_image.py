@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import IO
 
 from boot_media.tools import cache_dir
+from cluster.values.architecture import Architecture
 from providers.base.errors import BootMediaError
 
 CHUNK = 1024 * 1024
-ISO_URL = "media.base_iso.url"
-"""The option that names the source of the base ISO."""
+ISO_URLS = {architecture: f"{architecture.option}.url" for architecture in Architecture}
+"""The option that names the source of the base ISO of each architecture."""
 DISK_SOURCE = "provisioner.base_image.source"
 """The option that names the source of the bootstrap VM's base image."""
-NAMES = {ISO_URL: "base ISO", DISK_SOURCE: "base image"}
+NAMES = {
+    ISO_URLS[Architecture.AMD64]: "base ISO",
+    ISO_URLS[Architecture.ARM64]: "base ISO of arm64",
+    DISK_SOURCE: "base image",
+}
 """What an operator calls the image of that option."""
 SCHEMES = ("https://", "http://", "file://")
 
@@ -31,7 +36,7 @@ def ensure_base(option: str, sha256: str, url: str, report: Callable[[str], None
     """Return the path of the image in the cache; download it if it is missing.
 
     Args:
-        option: The option that names its source: `ISO_URL` or `DISK_SOURCE`.
+        option: The option that names its source: one of `ISO_URLS`, or `DISK_SOURCE`.
         sha256: Its digest, which is also its name in the cache.
         url: Its source (http, https or file). If empty, the cache must have it.
         report: Called with a line per 10 % of the download.

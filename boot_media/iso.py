@@ -18,8 +18,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Self
 
+from boot_media.architecture import another_architecture, architecture_of
 from boot_media.disk import Hints, disk_script
 from boot_media.tools import COREOS_INSTALLER_VERSION
+from cluster.values.architecture import Architecture
 from providers.base.errors import BootMediaError
 from providers.base.memory import in_memory, path_of
 
@@ -84,13 +86,17 @@ class IsoMaker:
         base: A CoreOS live ISO. Its folder must have room for a copy.
         sha256: The digest that the base must have.
         coreos_installer: Path of the tool.
+        architecture: The architecture of the servers that boot the ISOs.
 
     Raises:
-        BootMediaError: The base has another digest, its folder has no room, or the tool fails.
+        BootMediaError: The base has another digest or architecture, its folder has no room, or the tool fails.
     """
 
-    def __init__(self, base: Path, sha256: str, coreos_installer: Path) -> None:
+    def __init__(
+        self, base: Path, sha256: str, coreos_installer: Path, architecture: Architecture = Architecture.AMD64
+    ) -> None:
         self._base, self._sha256, self._tool = base, sha256, coreos_installer
+        self._option = architecture.option
         self._lock = threading.Lock()
         with ExitStack() as undo:
             try:
@@ -105,6 +111,8 @@ class IsoMaker:
             self._free = os.pread(self._work.fileno(), length, self._offset)
             self._patches(TRIAL, {}, disk_script({}, ""))
             self._compare()
+            if fault := another_architecture(base, architecture_of(self._work), architecture):
+                raise BootMediaError(fault.what, where=fault.where, fix=fault.fix)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -172,7 +180,7 @@ class IsoMaker:
         if _sha256(path_of(self._work)) == self._sha256:
             return
         if (seen := _sha256(self._base)) != self._sha256:
-            what = f"sha256 is {seen}, the stack wants {self._sha256} (media.base_iso.sha256)"
+            what = f"sha256 is {seen}, the stack wants {self._sha256} ({self._option}.sha256)"
             raise BootMediaError(what, where=str(self._base), fix="remove the file")
         what = f"wrote outside the embed area of {self._base}"
         raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)

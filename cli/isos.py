@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ from pydantic import ValidationError
 
 from assets.ignition import compose, keyfiles_in, own_config
 from assets.render import render
-from boot_media.base_image import ISO_URL, ensure_base
-from boot_media.iso import IsoMaker
+from boot_media.base_image import ISO_URLS, ensure_base
+from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.command_line import GOOD, install_config, stack_file
 from cli.render import complete_intent
 from cluster.options import MediaOption, Options, PayloadDigests, read_stack_file
-from cluster.plan import Intent
+from cluster.plan import Intent, Server
+from cluster.plan.refusals import no_base_iso
+from cluster.values.architecture import Architecture
 from payload.reading import read_payload
 from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import shape_faults
@@ -35,6 +38,8 @@ def isos(options: argparse.Namespace) -> int:
     file = stack_file(options.stack)
     stack = read_stack_file(file)
     sources, intent = sources_of(file, stack), complete_intent(install_config(options.stack), stack)
+    if found := [fault.within(str(file)) for fault in no_base_iso(intent, sources.media)]:
+        raise ConfigError(found)
     for path in write_isos(options.out, options.stack, sources, intent):
         print(path)
     return GOOD
@@ -65,28 +70,39 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
     Raises:
         OkdBaremetalError: Base ISO, tool or payload is missing or not valid, or `out` cannot be written.
     """
-    rendered, base = render(intent), sources.media.base_iso
+    rendered = render(intent)
     pools = {server.role.pool for server in intent.servers}
     payload = {pool: read_payload(stack, pool, getattr(sources.payload, pool)) for pool in sorted(pools)}
-    tool = find_coreos_installer()
-    path = ensure_base(ISO_URL, base.sha256, base.url, lambda line: print(line, file=sys.stderr))
-    with IsoMaker(path, base.sha256, tool) as maker:
+    with ExitStack() as makers:
+        by_architecture = {
+            architecture: makers.enter_context(_maker(architecture, sources.media))
+            for architecture in sorted({*intent.architectures.values()})
+        }
         for server in intent.servers:
-            iso = maker.make(
+            iso = by_architecture[intent.architectures[server.role]].make(
                 ignition=compose(payload[server.role.pool], own_config(rendered.of(server))),
                 keyfiles=keyfiles_in(rendered.servers[server.name]),
                 hints=server.root_device_hints.given,
                 verdict_url="",
             )
-            target = out / iso.place(server.name)
-            try:
-                out.mkdir(mode=0o700, parents=True, exist_ok=True)
-                target.parent.mkdir(mode=0o700, exist_ok=True)
-                if not target.exists():
-                    iso.write(target)
-            except OSError as error:
-                fault = Fault(
-                    str(target), f"cannot be written ({error.strerror})", "free room, or name another --out"
-                )
-                raise ConfigError([fault]) from None
-            yield target
+            yield _written(iso, out, server)
+
+
+def _maker(architecture: Architecture, media: MediaOption) -> IsoMaker:
+    tool, base = find_coreos_installer(), media.base_isos[architecture]
+    option = ISO_URLS[architecture]
+    path = ensure_base(option, base.sha256, base.url, lambda line: print(line, file=sys.stderr))
+    return IsoMaker(path, base.sha256, tool, architecture)
+
+
+def _written(iso: Iso, out: Path, server: Server) -> Path:
+    target = out / iso.place(server.name)
+    try:
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        if not target.exists():
+            iso.write(target)
+    except OSError as error:
+        fault = Fault(str(target), f"cannot be written ({error.strerror})", "free room, or name another --out")
+        raise ConfigError([fault]) from None
+    return target

@@ -15,7 +15,7 @@ STAND_IN = "0" * 64
 """In place of an encrypted value: it fits a text and a digest."""
 REQUIRED = {
     "payload": {"bootstrap": STAND_IN, "master": STAND_IN, "worker": STAND_IN},
-    "media": {"url": "http://stand-in.invalid", "base_iso": {"sha256": STAND_IN}},
+    "media": {"url": "http://stand-in.invalid"},
 }
 """In place of the options without a default, where they are wrong or missing."""
 

@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from cluster.files import read_text, yaml_fault
+from cluster.values.architecture import Architecture
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import FIX
@@ -184,7 +185,7 @@ class ProvisionerOption(Option):
 
 
 class BaseIso(Option):
-    """The CoreOS live ISO that hosts are installed from."""
+    """The CoreOS live ISO that the hosts of one architecture are installed from."""
 
     sha256: str = Field(pattern=SHA256)
     url: str = ""
@@ -196,7 +197,14 @@ class MediaOption(Option):
     address: IPvAnyAddress | None = None
     port: int = Field(8080, ge=1, le=65535)
     url: str = Field("", pattern=WEB_FOLDER)
-    base_iso: BaseIso
+    base_iso: BaseIso | None = Field(None, description="The one of amd64; required if a server is of amd64.")
+    base_iso_arm64: BaseIso | None = Field(None, description="The one of arm64; required if a server is of arm64.")
+
+    @property
+    def base_isos(self) -> dict[Architecture, BaseIso]:
+        """The base ISOs that are named. A plan's options name one for each architecture of its servers."""
+        named = {Architecture.AMD64: self.base_iso, Architecture.ARM64: self.base_iso_arm64}
+        return {architecture: iso for architecture, iso in named.items() if iso}
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

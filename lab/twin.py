@@ -160,7 +160,7 @@ def _adapted(config: dict[str, Any]) -> list[str]:
     if config.pop("proxy", None):
         found.append("proxy: ignored, the twin's machines reach all that they need")
     for pool in (config.get("controlPlane", {}), *config.get("compute", ())):
-        if pool.get("architecture", "amd64") != "amd64":
+        if pool.pop("architecture", "amd64") != "amd64":
             found.append(f"{pool.get('name')}.architecture: the twin's machines are amd64")
     config["pullSecret"] = _PULL_SECRET
     config.pop("additionalTrustBundle", None)

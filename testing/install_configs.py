@@ -25,6 +25,19 @@ def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
     return each
 
 
+def arm64(config: dict[str, Any]) -> None:
+    """Let compute be of arm64, with the firmware that it has."""
+    config["compute"][0].update(architecture="arm64")
+    for each in bare(config)["hosts"]:
+        each.update(bootMode="UEFI")
+
+
+def all_of_arm64(config: dict[str, Any]) -> None:
+    """Let all servers be of arm64."""
+    arm64(config)
+    config["controlPlane"].update(architecture="arm64")
+
+
 def lines(change: Change) -> list[str]:
     """Return each fault of the changed file as a line."""
     config = plans.install_config()

@@ -38,11 +38,18 @@ def write_areas(tree: Path, menus: Mapping[str, str], kargs: str) -> None:
     _write_json(tree / "coreos" / "features.json", _FEATURES)
 
 
+def kernel(machine: int) -> bytes:
+    """Return the start of a kernel as UEFI reads it: a PE file for a machine of that number."""
+    return b"MZ".ljust(0x3C, b"\0") + (0x40).to_bytes(4, "little") + b"PE\0\0" + machine.to_bytes(2, "little")
+
+
 @cache
-def live_iso() -> bytes:
-    """Return an ISO of 1 MiB with nothing but these areas."""
+def live_iso(vmlinuz: bytes = b"") -> bytes:
+    """Return an ISO of 1 MiB with nothing but these areas, and a kernel if one is given."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
+        if vmlinuz:
+            _write(tree / "images" / "pxeboot" / "vmlinuz", vmlinuz)
         menus = {"isolinux/isolinux.cfg": "append @KARGS@\n", "EFI/test/grub.cfg": "linux @KARGS@\n"}
         write_areas(tree, menus, "coreos.liveiso=test")
         command = ["genisoimage", "-quiet", "-V", "okd-test-live", "-rational-rock", folder]

@@ -137,6 +137,7 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
         f"`controlPlane.architecture: {name}`, `compute[].architecture: {name}`": {
             "controlPlane.architecture": name,
             "compute[].architecture": name,
+            f"{BARE}.hosts": lambda hosts: [{**each, "bootMode": "UEFI"} for each in hosts],
         }
         for name in ("arm64", "ppc64le", "s390x")
     },

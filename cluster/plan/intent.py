@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, BareMetal, Host, RootDeviceHints
 from cluster.install_config.rules.vips import user_managed
+from cluster.install_config.schema import MachinePool
 from cluster.options import Placement
 from cluster.plan.model import (
     ApiVip,
@@ -21,6 +22,7 @@ from cluster.plan.model import (
 from cluster.plan.static_addresses import static_addresses
 from cluster.topology import topology_of
 from cluster.values.address import Address, Network, in_any, networks, parse_address
+from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import parse_virtual_media_url
 from cluster.values.mac import parse_mac
@@ -37,7 +39,7 @@ def intent_of(config: InstallConfig) -> Intent:
     base_domain = config.base_domain.removesuffix(".")
     machine_networks = tuple(networks([each.cidr for each in config.networking.machine_network]))
     api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
-    ids = router_ids(name)
+    ids, given = router_ids(name), roles(config)
     return Intent(
         name=name,
         base_domain=base_domain,
@@ -57,7 +59,10 @@ def intent_of(config: InstallConfig) -> Intent:
             transport=UNPLACED.vrrp.ingress,
         ),
         provisioning=_provisioning(bare, f"{name}.{base_domain}"),
-        hosts=tuple(_host(host, role) for host, role in zip(bare.hosts or (), roles(config), strict=True)),
+        hosts=tuple(_host(host, role) for host, role in zip(bare.hosts or (), given, strict=True)),
+        architectures={
+            role: Architecture(pool.architecture) for role, pool in pools(config).items() if role in given
+        },
         bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}", machine_networks),
         topology=topology_of(config.model_dump(mode="json", by_alias=True)),
         runtime=UNPLACED.runtime,
@@ -66,6 +71,11 @@ def intent_of(config: InstallConfig) -> Intent:
         libvirt_uri=bare.libvirt_uri,
         bmc_verify_ca=bare.bmc_verify_ca,
     )
+
+
+def pools(config: InstallConfig) -> dict[Role, MachinePool]:
+    """Return the pool of each role. A judged config has one pool of compute at most."""
+    return dict([(Role.CONTROL_PLANE, config.control_plane), *((Role.COMPUTE, pool) for pool in config.compute)])
 
 
 def replicas(config: InstallConfig) -> dict[Role, int]:

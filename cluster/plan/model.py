@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, SecretStr
 from cluster.install_config.platform import RootDeviceHints
 from cluster.options import BmcOptions, Images, Options, Runtime, Transport
 from cluster.values.address import Address, Network
+from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.role import Role
@@ -169,6 +170,8 @@ class Intent(Planned):
     provisioning: Provisioning
     hosts: tuple[PlannedHost, ...]
     """All hosts, in the order of the file."""
+    architectures: dict[Role, Architecture]
+    """The architecture of the servers of each role that has any."""
     bootstrap: BootstrapHost
     topology: dict[str, str]
     """The values that decide what a payload contains; see `topology_of`."""

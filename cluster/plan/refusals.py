@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import DISABLED
 from cluster.known_options import LOGINS
-from cluster.options import Images, Options, Phase
+from cluster.options import Images, MediaOption, Options, Phase
+from cluster.plan.intent import pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import networks, parse_address
+from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
 from cluster.values.role import Role
 from providers.base.errors import Fault
@@ -58,7 +60,15 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _consents(intent, options)
     yield from _reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
+    yield from no_base_iso(intent, options.media)
     yield from _quorum(intent, options)
+
+
+def no_base_iso(intent: Intent, media: MediaOption) -> Iterator[Fault]:
+    """Yield the option of each architecture that servers are of, and that has no base ISO."""
+    for architecture in sorted({*intent.architectures.values()} - media.base_isos.keys()):
+        fix = f"name the SHA-256 of CoreOS' live ISO of {architecture}"
+        yield Fault(f"{architecture.option}.sha256", f"missing, and servers are of {architecture}", fix)
 
 
 def plain_logins(options: Options) -> Iterator[Fault]:
@@ -93,10 +103,11 @@ def _homeless(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _pools(config: InstallConfig) -> Iterator[Fault]:
-    pools = {f"compute[{index}]": pool for index, pool in enumerate(config.compute)}
-    for path, pool in {"controlPlane": config.control_plane, **pools}.items():
-        if pool.architecture != "amd64":
-            yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", "write amd64")
+    compute = {f"compute[{index}]": pool for index, pool in enumerate(config.compute)}
+    for path, pool in {"controlPlane": config.control_plane, **compute}.items():
+        if pool.architecture not in tuple(Architecture):
+            fix = f"write {' or '.join(Architecture)}"
+            yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", fix)
     if config.control_plane.fencing is not None:
         what = "two hosts have no majority of etcd without Pacemaker, and this program knows none but etcd's own"
         yield Fault("controlPlane.fencing", what, "remove it, and have one host or three")
@@ -109,7 +120,8 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:
-    for index, host in enumerate(config.baremetal.hosts or ()):
+    architectures = {role: pool.architecture for role, pool in pools(config).items()}
+    for index, (host, role) in enumerate(zip(config.baremetal.hosts or (), roles(config), strict=True)):
         try:
             parse_virtual_media_url(host.bmc.address)
         except BmcUrlError as error:
@@ -117,6 +129,9 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
         if host.role == "arbiter":
             what = "arbiter: this program does not install one"
             yield Fault(f"{BARE}.hosts[{index}].role", what, "write master or worker")
+        if role and host.boot_mode == "legacy" and architectures[role] == Architecture.ARM64:
+            what = "legacy: servers of arm64 have no firmware but UEFI"
+            yield Fault(f"{BARE}.hosts[{index}].bootMode", what, "write UEFI")
 
 
 def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Missing]:

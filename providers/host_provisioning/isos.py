@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Protocol, Self
 
 from assets.ignition import compose
-from boot_media.base_image import ISO_URL, ensure_base
+from boot_media.base_image import ISO_URLS, ensure_base
 from boot_media.disk import Hints
 from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
+from cluster.values.architecture import Architecture
 from payload.reading import read_payload
 from providers.base.progress import Report
 
@@ -31,6 +32,7 @@ class Recipe:
     stack: str
     payload_name: str
     payload_sha256: str
+    architecture: Architecture
     base_sha256: str
     base_url: str
     ours: Mapping[str, str] = field(repr=False)
@@ -130,8 +132,9 @@ class IsoMedia:
         if not hasattr(self._own, "maker"):
             tool = find_coreos_installer()
             with self._first:  # the first thread downloads the base ISO, the others find it in the cache
-                base = ensure_base(ISO_URL, recipe.base_sha256, recipe.base_url, self.report)
-            self._own.maker = IsoMaker(base, recipe.base_sha256, tool)
+                option = ISO_URLS[recipe.architecture]
+                base = ensure_base(option, recipe.base_sha256, recipe.base_url, self.report)
+            self._own.maker = IsoMaker(base, recipe.base_sha256, tool, recipe.architecture)
             self._makers.append(self._own.maker)
         maker: IsoMaker = self._own.maker
         return maker

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, SecretStr
 
 from assets.ignition import composed_sha256, keyfiles_in, own_config
+from cluster.values.architecture import Architecture
 from cluster.values.role import Role
 from providers.base.spec import Model, Outs, Spec
 from wires.redfish.access import BmcAccess
@@ -58,6 +59,7 @@ class HostProvisioningSpec(Spec):
     """The hosts of one role, and what their boot ISOs are made from."""
 
     role: Role
+    architecture: Architecture = Architecture.AMD64
     hosts: dict[str, HostSpec]
     identities: dict[str, MachineId] = {}
     """By host; the identity of a host that is missing here is not compared."""
@@ -101,19 +103,21 @@ class HostProvisioningSpec(Spec):
     def of(cls, plan: "ClusterPlan", role: Role, rendered: "Rendered", stack: str) -> Self:
         """Build the spec of one role's servers of a plan, with their rendered files."""
         options, servers = plan.options, plan.of(role)
-        payload = getattr(options.payload, role.pool)
+        payload, architecture = getattr(options.payload, role.pool), plan.architectures[role]
+        base_iso = options.media.base_isos[architecture]
         ours = {server.name: own_config(rendered.of(server)) for server in servers}
         keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}
         return cls(
             role=role,
+            architecture=architecture,
             hosts={server.name: _host_of(plan, server) for server in servers},
             passwords={server.name: server.bmc.password for server in servers},
             ca=plan.bmc_ca,
             media_address=str(options.media.address or ""),
             media_port=options.media.port,
             media_url=options.media.url,
-            base_iso_sha256=options.media.base_iso.sha256,
-            base_iso_url=options.media.base_iso.url,
+            base_iso_sha256=base_iso.sha256,
+            base_iso_url=base_iso.url,
             ignition_sha256={name: composed_sha256(payload, text) for name, text in ours.items()},
             ours={name: SecretStr(text) for name, text in ours.items()},
             keyfiles={

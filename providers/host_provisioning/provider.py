@@ -115,6 +115,7 @@ def _recipe(spec: HostProvisioningSpec) -> Recipe:
         stack=spec.stack,
         payload_name=spec.role.pool,
         payload_sha256=spec.payload_sha256,
+        architecture=spec.architecture,
         base_sha256=spec.base_iso_sha256,
         base_url=spec.base_iso_url,
         ours={name: text.get_secret_value() for name, text in spec.ours.items()},

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from boot_media.base_image import DISK_SOURCE, ISO_URL, NAMES
+from boot_media.architecture import another_architecture
+from boot_media.base_image import DISK_SOURCE, ISO_URLS, NAMES
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.options import Phase
+from cluster.values.architecture import Architecture
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig, needed
 from payload.reading import payload_folder
@@ -41,7 +43,7 @@ def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verd
         except HypervisorError as error:
             notes += _no_libvirt(spec, error)
         notes += [*_image(spec, probe), *_bridges(spec, probe)]
-    notes += [*_coreos_installer(probe), *_base_iso(spec, probe), *_media(spec, probe), *payload_faults(spec, probe)]
+    notes += [*_coreos_installer(probe), *_base_isos(spec, probe), *_media(spec, probe), *payload_faults(spec, probe)]
     return Verdict(tuple(notes)), facts
 
 
@@ -199,8 +201,18 @@ def _coreos_installer(probe: ProvisionerProbe) -> Iterator[Note]:
         yield Caution(Fault(where, what))
 
 
-def _base_iso(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
-    yield from _cached(probe, spec.base_iso_sha256, ISO_URL, spec.base_iso_url, "when a server is installed")
+def _base_isos(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
+    for architecture, sha256, url in (
+        (Architecture.AMD64, spec.base_iso_sha256, spec.base_iso_url),
+        (Architecture.ARM64, spec.base_iso_arm64_sha256, spec.base_iso_arm64_url),
+    ):
+        if not sha256:
+            continue
+        path = probe.cached(sha256)
+        if notes := [*_cached(probe, sha256, ISO_URLS[architecture], url, "when a server is installed")]:
+            yield from notes
+        elif fault := another_architecture(path, probe.architecture(path), architecture):
+            yield fault
 
 
 def _cached(probe: ProvisionerProbe, sha256: str, option: str, url: str, when: str) -> Iterator[Note]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from pydantic import Field
 
 from cluster.options import PayloadDigests, Phase
+from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig
 from providers.base.spec import Model, Spec
 from wires.libvirt.hypervisor import HostFacts
@@ -49,7 +50,11 @@ class ProvisionerPreflightSpec(Spec):
     media_address: str
     media_port: int
     base_iso_sha256: str
+    """Digest of the base ISO of amd64; empty if no server is of amd64."""
     base_iso_url: str
+    base_iso_arm64_sha256: str = ""
+    """Digest of the base ISO of arm64; empty if no server is of arm64."""
+    base_iso_arm64_url: str = ""
     asks_okd: bool = False
     """Whether `up` waits for OKD itself, which takes the kubeconfig."""
 
@@ -62,6 +67,8 @@ class ProvisionerPreflightSpec(Spec):
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
         """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
+        wanted = {each: options.media.base_isos[each] for each in plan.architectures.values()}
+        amd64, arm64 = wanted.get(Architecture.AMD64), wanted.get(Architecture.ARM64)
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}
         return cls(
             phase=options.phase,
@@ -84,8 +91,10 @@ class ProvisionerPreflightSpec(Spec):
             image_sha256=image.sha256 if image else "",
             media_address=str(options.media.address or ""),
             media_port=options.media.port,
-            base_iso_sha256=options.media.base_iso.sha256,
-            base_iso_url=options.media.base_iso.url,
+            base_iso_sha256=amd64.sha256 if amd64 else "",
+            base_iso_url=amd64.url if amd64 else "",
+            base_iso_arm64_sha256=arm64.sha256 if arm64 else "",
+            base_iso_arm64_url=arm64.url if arm64 else "",
             asks_okd=options.wait == "install",
         )
 
@@ -137,6 +146,10 @@ class ProvisionerProbe(Protocol):
         Raises:
             OSError: The file is unreadable.
         """
+        ...
+
+    def architecture(self, iso: Path) -> Architecture | None:
+        """Return the architecture of a live ISO, which can be read; None if it does not name it."""
         ...
 
     def cached(self, sha256: str) -> Path:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from boot_media.architecture import architecture_of
 from boot_media.base_image import base_path
 from boot_media.tools import cache_dir, find_coreos_installer
+from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig, read_kubeconfig
 from payload.reading import read_payload
 from providers.base.errors import BootMediaError, HypervisorError
@@ -86,6 +88,11 @@ class LocalProbe:
             fresh.write_text(digest)
             fresh.replace(remembered)
         return digest
+
+    def architecture(self, iso: Path) -> Architecture | None:
+        """See `ProvisionerProbe`."""
+        with iso.open("rb") as file:
+            return architecture_of(file)
 
     def cached(self, sha256: str) -> Path:
         """See `ProvisionerProbe`."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from boot_media.tools import COREOS_INSTALLER_VERSION
+from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig
 from providers.base.errors import HypervisorError, PayloadError
 from providers.base.verdict import Verdict
@@ -64,6 +65,8 @@ class World:
     bridges: dict[str, Bridge] = field(default_factory=lambda: {"baremetal": AT_WORK})
     files: dict[str, str | int] = field(default_factory=lambda: {BASE: "b0", ISO: "d3", IMAGE: "e4"})
     """Digest by path, or the errno of a read."""
+    architectures: dict[str, Architecture] = field(default_factory=dict)
+    """By path of a live ISO."""
     room: int | OSError = 32 * GIB + IGNITION_ROOM
     """Free bytes where a pool will be made."""
     tool: Tool | None = field(default_factory=lambda: Tool(path=Path("/bin/tool"), version=COREOS_INSTALLER_VERSION))
@@ -92,6 +95,9 @@ class World:
         if isinstance(found, int):
             raise OSError(found, os.strerror(found))
         return found
+
+    def architecture(self, iso: Path) -> Architecture | None:
+        return self.architectures.get(str(iso))
 
     def cached(self, sha256: str) -> Path:
         return Path({"d3": ISO}.get(sha256, f"/cache/{sha256}"))

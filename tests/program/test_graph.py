@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from assets.services import PULL_SECRET_OF_BOOTSTRAP
 from testing import plans
 from testing.checkout import ROOT
 from testing.golden import accepted_tree
+from testing.install_configs import arm64
 from tests.program.graph import Declared, Graph, run
 
 MASTERS, WORKERS = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
@@ -138,6 +140,27 @@ def test_the_preflight_probes_the_inputs_of_the_vm_and_the_rollout(bootstrap: Gr
         assert seen[key] == vm[key], key
     for key in ("media_address", "media_port", "base_iso_sha256", "base_iso_url"):
         assert seen[key] == rollout[key], key
+
+
+def test_each_role_is_installed_from_the_iso_of_its_architecture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = plans.install_config()
+    arm64(config)
+    path = tmp_path / "stacks" / "rehearsal" / "install-config.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(yaml.safe_dump(config))
+    monkeypatch.chdir(tmp_path)
+    media = {**plans.options()["media"], "base_iso_arm64": {"sha256": "a6" * 32}}
+    graph = run(run(media=media), phase="production", media=media)
+    seen = graph.one("ProvisionerPreflight").inputs
+    assert (seen["base_iso_sha256"], seen["base_iso_arm64_sha256"]) == ("d3" * 32, "a6" * 32)
+    for name, architecture, key in (
+        ("okd-control-plane", "amd64", "base_iso_sha256"),
+        ("okd-compute", "arm64", "base_iso_arm64_sha256"),
+    ):
+        rollout = graph.resources[name].inputs
+        assert (rollout["architecture"], rollout["base_iso_sha256"]) == (architecture, seen[key])
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])

@@ -76,7 +76,7 @@ class Libvirt:
     def define(self, domain: DomainSpec) -> None:
         """See `Hypervisor`."""
         with self._calling("defineXML", f"domain {domain.name}"):
-            self._connection.defineXML(xml.domain(domain))
+            self._connection.defineXML(xml.domain(domain, architecture(self._connection)))
 
     def start(self, name: str) -> None:
         """See `Hypervisor`."""
@@ -186,6 +186,11 @@ def opened(uri: str) -> Iterator[libvirt.virConnect]:
         yield connection
     finally:
         connection.close()
+
+
+def architecture(connection: libvirt.virConnect) -> str:
+    """Return the architecture of a connection's host, in libvirt's words."""
+    return str(connection.getInfo()[0])
 
 
 @contextmanager

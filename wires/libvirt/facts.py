@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import libvirt
 
-from wires.libvirt.connection import calling, opened
+from wires.libvirt.connection import architecture, calling, opened
 from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 
-# "The accel 'kvm' is not supported … on this host", no emulator for x86-64, not QEMU at all (libvirt 9).
+# "The accel 'kvm' is not supported … on this host", no emulator for the host, not QEMU at all (libvirt 9).
 NO_KVM = (libvirt.VIR_ERR_INVALID_ARG, libvirt.VIR_ERR_CONFIG_UNSUPPORTED, libvirt.VIR_ERR_NO_SUPPORT)
 
 
@@ -36,9 +36,9 @@ def host_facts(uri: str, pool: str | None, volumes: Collection[str]) -> HostFact
 
 
 def _offers_kvm(connection: libvirt.virConnect) -> bool:
-    """Ask only about x86-64: for all capabilities, libvirt would start each installed emulator."""
+    """Ask only about the host's architecture: for all capabilities, libvirt would start each installed emulator."""
     try:
-        connection.getDomainCapabilities(None, "x86_64", None, "kvm")
+        connection.getDomainCapabilities(None, architecture(connection), None, "kvm")
     except libvirt.libvirtError as error:
         if error.get_error_code() in NO_KVM:
             return False

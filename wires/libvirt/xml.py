@@ -9,6 +9,7 @@ from wires.libvirt.hypervisor import DomainSpec
 
 OWNER = "urn:okd-baremetal:owner"
 FW_CFG = "opt/com.coreos/config"  # where Ignition's qemu platform reads its config
+AARCH64 = "aarch64"  # libvirt's word for a host of arm64
 EMULATION_CACHE_MIB = 128  # QEMU's translation cache: six guests fit into 2.4 GB at equal speed (measured 2026-11)
 
 ElementTree.register_namespace("okd", OWNER)
@@ -34,17 +35,26 @@ def private(name: str, size: int) -> str:
     return _text(root)
 
 
-def domain(spec: DomainSpec) -> str:
-    """Return the XML of the bootstrap VM: a disk, a NIC, the handoff's channel, Ignition in fw_cfg, a console log."""
+def domain(spec: DomainSpec, host: str) -> str:
+    """Return the XML of the bootstrap VM: a disk, a NIC, the handoff's channel, Ignition in fw_cfg, a console log.
+
+    Args:
+        spec: The VM.
+        host: The architecture of its host, in libvirt's words. The VM has the same.
+    """
     root = _element("domain", {"name": spec.name}, type="qemu" if spec.emulated else "kvm")
     SubElement(SubElement(root, "metadata"), f"{{{OWNER}}}vm", owner=spec.owner, build=spec.build)
     SubElement(root, "memory", unit="MiB").text = str(spec.memory_mib)
     SubElement(root, "vcpu").text = str(spec.vcpus)
     SubElement(SubElement(root, "sysinfo", type="fwcfg"), "entry", name=FW_CFG, file=spec.ignition)
-    system = SubElement(root, "os")
-    SubElement(system, "type", arch="x86_64").text = "hvm"
+    if host == AARCH64:  # it has no BIOS, and QEMU no default machine for it
+        system = SubElement(root, "os", firmware="efi")
+        SubElement(system, "type", arch=AARCH64, machine="virt").text = "hvm"
+    else:
+        system = SubElement(root, "os")
+        SubElement(system, "type", arch="x86_64").text = "hvm"
     SubElement(system, "boot", dev="hd")
-    _add_cpu(root, emulated=spec.emulated)
+    _add_cpu(root, host, emulated=spec.emulated)
     SubElement(root, "clock", offset="utc")
     for event, action in (("poweroff", "destroy"), ("reboot", "restart"), ("crash", "destroy")):
         SubElement(root, f"on_{event}").text = action
@@ -52,13 +62,15 @@ def domain(spec: DomainSpec) -> str:
     return _text(root)
 
 
-def _add_cpu(root: Element, *, emulated: bool) -> None:
+def _add_cpu(root: Element, host: str, *, emulated: bool) -> None:
     features = SubElement(root, "features")
     SubElement(features, "acpi")
-    SubElement(features, "apic")
+    if host != AARCH64:
+        SubElement(features, "apic")
     if emulated:
         SubElement(SubElement(features, "tcg"), "tb-cache", unit="MiB").text = str(EMULATION_CACHE_MIB)
-        SubElement(SubElement(root, "cpu", mode="custom"), "model").text = "qemu64"
+        model = "cortex-a57" if host == AARCH64 else "qemu64"
+        SubElement(SubElement(root, "cpu", mode="custom"), "model").text = model
     else:
         SubElement(root, "cpu", mode="host-passthrough")
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from boot_media.base_image import DISK_SOURCE, ISO_URL, base_path, ensure_base
+from boot_media.base_image import DISK_SOURCE, ISO_URLS, base_path, ensure_base
+from cluster.values.architecture import Architecture
 from providers.base.errors import BootMediaError
 
+ISO_URL = ISO_URLS[Architecture.AMD64]
 CONTENT = b"iso" * 1_000_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
@@ -44,13 +46,17 @@ def test_a_download_with_another_digest_is_refused_and_not_kept(source: Path, tm
     assert list((tmp_path / "cache" / "okd-baremetal" / "images").iterdir()) == []
 
 
-def test_a_refusal_names_the_options_of_the_image(source: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "pin", "place"),
+    [
+        (DISK_SOURCE, "provisioner.base_image.sha256", "provisioner.base_image.source"),
+        (ISO_URLS[Architecture.ARM64], "media.base_iso_arm64.sha256", "media.base_iso_arm64.url"),
+    ],
+)
+def test_a_refusal_names_the_options_of_the_image(source: Path, option: str, pin: str, place: str) -> None:
     with pytest.raises(BootMediaError) as caught:
-        ensure_base(DISK_SOURCE, "0" * 64, source.as_uri(), lambda _: None)
-    assert caught.value.fault.fix == (
-        f"set provisioner.base_image.sha256 to it if {source.as_uri()} has the right image; else correct "
-        "provisioner.base_image.source"
-    )
+        ensure_base(option, "0" * 64, source.as_uri(), lambda _: None)
+    assert caught.value.fault.fix == f"set {pin} to it if {source.as_uri()} has the right image; else correct {place}"
 
 
 @pytest.mark.parametrize(

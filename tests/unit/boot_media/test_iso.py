@@ -13,8 +13,9 @@ import pytest
 from boot_media.disk import Hints, disk_script
 from boot_media.iso import POWER_OFF, Iso, IsoMaker, names_boot_iso
 from boot_media.tools import find_coreos_installer
+from cluster.values.architecture import Architecture
 from providers.base.errors import BootMediaError
-from testing.live_iso import live_iso
+from testing.live_iso import kernel, live_iso
 
 INSTALL_VERSION = r"Fix: install coreos-installer 0\.27\.0, or run tools/coreos-installer$"
 CONFIG = b'{"ignition":{"version":"3.2.0"}}'
@@ -194,6 +195,18 @@ def test_a_base_of_another_digest_is_refused(base: Path, installer: Path) -> Non
     what = rf"sha256 is {digest(base)}, the stack wants {'0' * 64} \(media\.base_iso\.sha256\)"
     with pytest.raises(BootMediaError, match=rf"{what}\. Fix: remove the file$"):
         IsoMaker(base, "0" * 64, installer)
+
+
+def test_a_base_of_another_architecture_is_refused(installer: Path, tmp_path: Path) -> None:
+    path = tmp_path / "amd64.iso"
+    path.write_bytes(live_iso(kernel(0x8664)))
+    with pytest.raises(BootMediaError) as caught:
+        IsoMaker(path, digest(path), installer, Architecture.ARM64)
+    assert str(caught.value) == (
+        f"{path}: its kernel is of amd64, and media.base_iso_arm64 is booted by servers of arm64. "
+        "Fix: name CoreOS' live ISO of arm64 there"
+    )
+    IsoMaker(path, digest(path), installer, Architecture.AMD64).close()
 
 
 def test_a_base_that_cannot_be_copied_is_one_line(installer: Path, tmp_path: Path) -> None:

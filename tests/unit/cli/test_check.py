@@ -70,8 +70,8 @@ def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -
     def change(config: dict[str, Any]) -> None:
         managed(config)
         host(config, 1)["bmc"].update(address="ipmi://192.0.2.1")
-        config["controlPlane"].update(architecture="arm64")
-        config["compute"][0].update(architecture="arm64")
+        config["controlPlane"].update(architecture="s390x")
+        config["compute"][0].update(architecture="s390x")
         config["bootstrapInPlace"] = {"installationDisk": "/dev/vda"}
 
     done = run("check", written(tmp_path / "a.yaml", change))

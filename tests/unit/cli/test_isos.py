@@ -18,7 +18,8 @@ from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.web import WebServer
 from testing import plans
 from testing.command_line import run
-from testing.live_iso import live_iso
+from testing.install_configs import arm64
+from testing.live_iso import kernel, live_iso
 
 PAYLOAD = {name: f'{{"ignition":{{"version":"3.2.0"}},"of":"{name}"}}'.encode() for name in plans.PAYLOAD}
 
@@ -76,6 +77,7 @@ def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
         stack="prod",
         payload_name=pool,
         payload_sha256=project.options["payload"][pool],
+        architecture=plan.architectures[server.role],
         base_sha256=project.base_sha256,
         base_url="",
         ours={server.name: own_config([*render_role(plan, server.role), *own])},
@@ -116,6 +118,25 @@ def test_existing_isos_are_kept_and_changed_ones_are_written(project: Project) -
     assert again.returncode == 0
     assert {path: Path(path).stat().st_mtime_ns for path in first} == before
     assert len({*first, *again.stdout.splitlines()}) > len(first)
+
+
+def test_servers_of_each_architecture_get_the_iso_of_theirs(project: Project) -> None:
+    path = project.folder / "stacks" / "prod" / "install-config.yaml"
+    config = plans.install_config()
+    arm64(config)
+    path.write_text(yaml.safe_dump(config))
+    done = project.run()
+    assert (done.returncode, done.stdout, project.out.exists()) == (2, "", False)
+    assert done.stderr.startswith(
+        "stacks/Pulumi.prod.yaml: media.base_iso_arm64.sha256: missing, and servers are of "
+    )
+    base = project.folder / "arm64.iso"
+    base.write_bytes(live_iso(kernel(0xAA64)))
+    iso = {"sha256": hashlib.sha256(base.read_bytes()).hexdigest(), "url": base.as_uri()}
+    done = project.run(media={**project.options["media"], "base_iso_arm64": iso})
+    assert done.stderr == "base ISO: 1 of 1 MiB\nbase ISO of arm64: 1 of 1 MiB\n"
+    of_arm64 = {Path(line).stem: kernel(0xAA64) in Path(line).read_bytes() for line in done.stdout.splitlines()}
+    assert of_arm64 == {name: "worker" in name for name in plans.HOSTS}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import yaml
 from lab.inventory import STACKS
 from lab.twin import Twin, make_twin
 from testing.clusters import as_stack
+from testing.install_configs import all_of_arm64
 
 SECRETS = ("hunter2", "c2VjcmV0")
 
@@ -80,6 +81,27 @@ def test_each_server_boots_as_its_install_config_says() -> None:
 def test_what_the_twin_cannot_stand_in_for_is_said(tmp_path: Path) -> None:
     differences = a_stack(tmp_path).differences
     assert "worker-0: rootDeviceHints.deviceName /dev/nvme0n1: the twin has /dev/sda" in differences
+
+
+def test_the_twin_of_a_cluster_of_arm64_is_of_amd64(tmp_path: Path) -> None:
+    path = as_stack("rehearsal", tmp_path) / "rehearsal" / "install-config.yaml"
+    config = yaml.safe_load(path.read_text())
+    all_of_arm64(config)
+    path.write_text(yaml.safe_dump(config))
+    stack = tmp_path / "Pulumi.rehearsal.yaml"
+    options = yaml.safe_load(stack.read_text())
+    options["config"]["okd-baremetal:media"] = {
+        "address": "172.22.0.1",
+        "base_iso_arm64": {"sha256": "0" * 64},
+    }
+    stack.write_text(yaml.safe_dump(options))
+    twin = make_twin("rehearsal", tmp_path)
+    assert "architecture" not in yaml.safe_dump(twin.install_config)
+    assert twin.options["media"] == {"address": "172.22.0.1", "port": 8080}
+    assert [each for each in twin.differences if "architecture" in each] == [
+        "master.architecture: the twin's machines are amd64",
+        "worker.architecture: the twin's machines are amd64",
+    ]
 
 
 def test_a_missing_consent_is_made_up_and_said(tmp_path: Path) -> None:

@@ -52,6 +52,31 @@ def test_the_dns_records_that_the_site_must_serve() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("pools", "compute", "wanted"),
+    [
+        pytest.param({}, 2, {"control-plane": "amd64", "compute": "amd64"}, id="by-default"),
+        pytest.param({"compute": "arm64"}, 2, {"control-plane": "amd64", "compute": "arm64"}, id="mixed"),
+        pytest.param(
+            {"controlPlane": "arm64", "compute": "arm64"},
+            2,
+            {"control-plane": "arm64", "compute": "arm64"},
+            id="arm64",
+        ),
+        pytest.param({"compute": "arm64"}, 0, {"control-plane": "amd64"}, id="no-compute"),
+    ],
+)
+def test_each_role_with_servers_has_the_architecture_of_its_pool(
+    pools: dict[str, str], compute: int, wanted: dict[str, str]
+) -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["compute"][0]["replicas"] = compute
+        for pool, architecture in pools.items():
+            (config["compute"][0] if pool == "compute" else config[pool])["architecture"] = architecture
+
+    assert judged(change).architectures == wanted
+
+
 def test_a_trailing_dot_of_the_base_domain_is_ignored() -> None:
     assert judged(lambda c: c.update(baseDomain="lab.test.")).domain == "okd.lab.test"
 

@@ -166,6 +166,14 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
             id="host-without-address",
         ),
         pytest.param(
+            {"media": {"url": WEB, "base_iso_arm64": plans.BASE_ISO}},
+            [
+                "media.base_iso.sha256: missing, and servers are of amd64. "
+                "Fix: name the SHA-256 of CoreOS' live ISO of amd64"
+            ],
+            id="no-base-iso",
+        ),
+        pytest.param(
             {"node_addresses": addresses(okd_master_9=["10.0.0.1"])},
             [f"node_addresses.okd-master-9: {NO_HOST}"],
             id="address-without-host",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from testing import clusters, plans
-from testing.install_configs import Change, bare, fine, host
+from testing.install_configs import Change, arm64, bare, fine, host
 from testing.plan_files import Files
 
 BARE = "platform.baremetal"
@@ -21,6 +21,18 @@ def address(url: str, *, mode: str = "Disabled") -> Change:
         host(config)["bmc"].update(address=url)
 
     return change
+
+
+def arm64_by_bios(config: dict[str, Any]) -> None:
+    arm64(config)
+    for each in bare(config)["hosts"]:
+        each.update(bootMode="legacy")
+
+
+def a_spare_of_arm64_by_bios(config: dict[str, Any]) -> None:
+    arm64(config)
+    config["compute"][0].update(replicas=1)
+    host(config, 4).update(bootMode="legacy")
 
 
 def two_masters(config: dict[str, Any]) -> None:
@@ -98,12 +110,20 @@ def an_arbiter(config: dict[str, Any]) -> None:
             id="a-family-that-no-machine-has",
         ),
         pytest.param(
-            lambda c: (c["controlPlane"].update(architecture="arm64"), c["compute"][0].update(architecture="arm64")),
+            lambda c: (c["controlPlane"].update(architecture="s390x"), c["compute"][0].update(architecture="s390x")),
             [
-                "controlPlane.architecture: arm64: not supported yet. Fix: write amd64",
-                "compute[0].architecture: arm64: not supported yet. Fix: write amd64",
+                "controlPlane.architecture: s390x: not supported yet. Fix: write amd64 or arm64",
+                "compute[0].architecture: s390x: not supported yet. Fix: write amd64 or arm64",
             ],
-            id="arm64",
+            id="another-architecture",
+        ),
+        pytest.param(
+            arm64_by_bios,
+            [
+                f"{BARE}.hosts[{index}].bootMode: legacy: servers of arm64 have no firmware but UEFI. Fix: write UEFI"
+                for index in (3, 4)
+            ],
+            id="arm64-without-uefi",
         ),
         pytest.param(
             two_masters,
@@ -153,6 +173,7 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
         pytest.param(lambda c: c["compute"][0].update(replicas=1), id="more-compute-than-wanted"),
         pytest.param(lambda c: c["controlPlane"].update(replicas=1), id="more-masters-than-wanted"),
         pytest.param(clusters.balancer, id="balancer-of-the-site"),
+        pytest.param(a_spare_of_arm64_by_bios, id="spare-of-arm64-without-uefi"),
         pytest.param(
             lambda c: (c["compute"][0].update(replicas=0), [each.pop("role") for each in bare(c)["hosts"]]),
             id="no-compute",

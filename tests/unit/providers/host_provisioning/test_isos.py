@@ -15,6 +15,7 @@ import pytest
 
 from boot_media.base_image import ensure_base
 from boot_media.tools import find_coreos_installer
+from cluster.values.architecture import Architecture
 from payload.reading import payload_folder
 from providers.host_provisioning import isos
 from providers.host_provisioning.isos import IsoMedia, Recipe
@@ -44,6 +45,7 @@ def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
         stack="test",
         payload_name="worker",
         payload_sha256=hashlib.sha256(PAYLOAD).hexdigest(),
+        architecture=Architecture.AMD64,
         base_sha256=base_sha256,
         base_url="",
         ours=dict.fromkeys(HOSTS, "{}"),

@@ -1,6 +1,7 @@
 """The inputs of a role's rollout, made from the plan."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from assets.render import Rendered, render
 from cluster.plan import ClusterPlan, Role
 from providers.host_provisioning.model import HostProvisioningSpec, MachineId
 from testing import clusters, plans
+from testing.install_configs import arm64
+from testing.plan_files import Files
 from wires.redfish.access import BmcAccess
 
 MASTERS, WORKERS = plans.HOSTS[:3], plans.HOSTS[3:]
@@ -25,6 +28,7 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     assert made.model_dump(mode="json", exclude=secret) == {
         "urn": "",
         "role": "compute",
+        "architecture": "amd64",
         "identities": {},
         "ca": "of all",
         "media_address": "172.22.0.1",
@@ -52,6 +56,19 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     assert made.passwords[WORKERS[0]].get_secret_value() == "rehearsal-only"
     assert json.loads(made.ours[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}
     assert "rehearsal-only" not in repr(made)
+
+
+def test_each_role_has_the_base_iso_of_its_architecture(tmp_path: Path) -> None:
+    iso = {"sha256": "a6" * 32, "url": "https://mirror/arm64.iso"}
+    plan = Files(tmp_path).plan(
+        arm64,
+        media={"url": "https://web/isos", "base_iso": plans.BASE_ISO, "base_iso_arm64": iso},
+    )
+    found = {role: spec(plan, role) for role in Role}
+    assert {role: (each.architecture, each.base_iso_sha256, each.base_iso_url) for role, each in found.items()} == {
+        "control-plane": ("amd64", "d3" * 32, ""),
+        "compute": ("arm64", "a6" * 32, "https://mirror/arm64.iso"),
+    }
 
 
 def test_the_control_plane_is_made_from_its_own_payload() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from cluster.values.architecture import Architecture
 from providers.base import lock
 from providers.base.errors import OkdBaremetalError, ProvisioningError
 from providers.host_provisioning import provider as provisioning
@@ -268,7 +269,12 @@ class TestCreate:
     def test_each_host_s_iso_is_made_of_its_own_and_fetched_where_it_is_wanted(
         self, rollouts: Rollouts, place: dict[str, str], server: type[object]
     ) -> None:
-        inputs = {"base_iso_url": "https://mirror/live.iso", "deadline_s": 7200.0, **place}
+        inputs = {
+            "architecture": "arm64",
+            "base_iso_url": "https://mirror/live.iso",
+            "deadline_s": 7200.0,
+            **place,
+        }
         own = {"ours": {"w0": "first", "w1": "second"}, "keyfiles": {"w1": {"eth0.nmconnection": "its network"}}}
         hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": {"rotational": "false"}}}
         HostProvisioningProvider().create({**ROLE, **inputs, **own, "hosts": hosts})
@@ -280,6 +286,7 @@ class TestCreate:
                 stack="test",
                 payload_name="worker",
                 payload_sha256="ef",
+                architecture=Architecture.ARM64,
                 base_sha256="cd",
                 base_url="https://mirror/live.iso",
                 ours={"w0": "first", "w1": "second"},

@@ -15,6 +15,7 @@ from boot_media.tools import cache_dir
 from providers.base.errors import HypervisorError
 from providers.provisioner_preflight.model import Bridge, Tool
 from providers.provisioner_preflight.probe import LocalProbe
+from testing.live_iso import kernel, live_iso
 
 CONTENT = b"an image" * 1000
 AT_WORK = Bridge(is_bridge=True, up=True, linked=True)
@@ -81,6 +82,10 @@ class TestDigest:
         for ask in (probe.sha256, probe.read):
             with pytest.raises(FileNotFoundError):
                 ask(image)
+
+    def test_a_live_iso_names_its_architecture(self, probe: LocalProbe, image: Path) -> None:
+        image.write_bytes(live_iso(kernel(0xAA64)))
+        assert probe.architecture(image) == "arm64"
 
     def test_the_base_iso_is_found_in_the_download_cache(self, probe: LocalProbe) -> None:
         assert probe.cached(SHA256) == base_path(SHA256) == cache_dir() / "images" / SHA256

@@ -74,6 +74,15 @@ def test_a_domain_is_reported_with_its_build_and_its_power_state(hypervisor: Lib
     assert hypervisor.find("okd-bootstrap") == Found("okd-baremetal/lab", "b" * 64, running=False)
 
 
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_vm_has_the_architecture_of_its_host(machine: str) -> None:
+    host = Mock()
+    host.getInfo.return_value = [machine]
+    Libvirt(host, "qemu:///system").define(SPEC)
+    ((text,), _) = host.defineXML.call_args
+    assert f'arch="{machine}"' in text
+
+
 def test_a_foreign_domain_has_no_owner(hypervisor: Libvirt) -> None:
     assert hypervisor.find("theirs") == Found("", "", running=True)
 

@@ -43,6 +43,7 @@ def test_a_volume_that_was_copied_there_a_moment_ago_is_seen(monkeypatch: pytest
     """libvirt lists a pool when it is asked to, and not when a file comes."""
     host = Mock()
     host.getLibVersion.return_value = 9_000_000
+    host.getInfo.return_value = ["x86_64"]
     pool = host.storagePoolLookupByName.return_value
     pool.XMLDesc.return_value = "<pool/>"
     pool.info.return_value = [2, 100, 0, 100]
@@ -70,3 +71,12 @@ def test_the_test_driver_has_a_pool_and_no_kvm() -> None:
 def test_an_unreachable_libvirt_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(HypervisorError, match="libvirt is not reachable: Failed to connect socket"):
         host_facts(f"qemu+unix:///system?socket={tmp_path}/none", "default", set())
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_kvm_is_asked_for_of_the_hosts_own_architecture(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
+    host = Mock()
+    host.getLibVersion.return_value, host.getInfo.return_value = 9_000_000, [machine]
+    monkeypatch.setattr(libvirt, "open", lambda _: host)
+    assert host_facts("qemu:///system", None, ()).kvm
+    host.getDomainCapabilities.assert_called_once_with(None, machine, None, "kvm")

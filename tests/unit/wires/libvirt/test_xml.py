@@ -80,8 +80,15 @@ PRIVATE_BEFORE = (
     "<volume><name>okd-bootstrap.ign</name><capacity>1234</capacity>"
     "<target><format type='raw'/><permissions><mode>0600</mode></permissions></target></volume>"
 )
+ARM64 = KVM_BEFORE.replace(
+    "<os><type arch='x86_64'>", "<os firmware='efi'><type arch='aarch64' machine='virt'>"
+).replace("<acpi/><apic/>", "<acpi/>")
 OVERLAY = xml.overlay("okd-bootstrap.qcow2", base="/pool/base.qcow2", size_gib=32)
 PRIVATE = xml.private("okd-bootstrap.ign", 1234)
+
+
+def domain(spec: DomainSpec, host: str = "x86_64") -> str:
+    return xml.domain(spec, host)
 
 
 def parsed(text: str) -> Element:
@@ -107,9 +114,9 @@ def host(tmp_path: Path) -> Iterator[libvirt.virConnect]:
 @pytest.mark.parametrize(
     ("now", "before"),
     [
-        pytest.param(xml.domain(SPEC), KVM_BEFORE, id="kvm"),
-        pytest.param(xml.domain(EMULATED), EMULATED_BEFORE, id="emulated"),
-        pytest.param(xml.domain(ON_A_NETWORK), NETWORK_BEFORE, id="network"),
+        pytest.param(domain(SPEC), KVM_BEFORE, id="kvm"),
+        pytest.param(domain(EMULATED), EMULATED_BEFORE, id="emulated"),
+        pytest.param(domain(ON_A_NETWORK), NETWORK_BEFORE, id="network"),
         pytest.param(OVERLAY, OVERLAY_BEFORE, id="overlay"),
         pytest.param(PRIVATE, PRIVATE_BEFORE, id="private"),
     ],
@@ -118,20 +125,41 @@ def test_the_xml_has_the_same_content_as_the_earlier_text(now: str, before: str)
     assert content(parsed(now)) == content(parsed(before))
 
 
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param(SPEC, ARM64, id="kvm"),
+        pytest.param(
+            EMULATED,
+            ARM64.replace("type='kvm'", "type='qemu'")
+            .replace("<acpi/>", "<acpi/><tcg><tb-cache unit='MiB'>128</tb-cache></tcg>")
+            .replace("<cpu mode='host-passthrough'/>", "<cpu mode='custom'><model>cortex-a57</model></cpu>"),
+            id="emulated",
+        ),
+    ],
+)
+def test_on_a_host_of_arm64_it_is_a_machine_of_arm64_with_uefi(
+    spec: DomainSpec, wanted: str, host: libvirt.virConnect
+) -> None:
+    made = domain(spec, "aarch64")
+    assert content(parsed(made)) == content(parsed(wanted))
+    assert host.defineXMLFlags(made, libvirt.VIR_DOMAIN_DEFINE_VALIDATE).name() == spec.name
+
+
 def attribute(root: Element, path: str, name: str) -> str | None:
     (found,) = root.findall(path)
     return found.get(name)
 
 
 def test_special_characters_of_a_domain_are_kept() -> None:
-    root = parsed(xml.domain(ODD_SPEC))
+    root = parsed(domain(ODD_SPEC))
     assert root.findtext("name") == ODD
     assert attribute(root, "metadata/{urn:okd-baremetal:owner}vm", "owner") == f"{ODD}/lab"
     assert attribute(root, "sysinfo/entry", "file") == f"/{ODD}/{ODD}.ign"
     assert attribute(root, "devices/disk/source", "file") == f"/{ODD}/{ODD}.qcow2"
     assert attribute(root, "devices/interface/source", "bridge") == ODD
     assert attribute(root, "devices/serial/log", "file") == f"/var/log/libvirt/qemu/{ODD}-serial0.log"
-    network = parsed(xml.domain(replace(ODD_SPEC, network=ODD)))
+    network = parsed(domain(replace(ODD_SPEC, network=ODD)))
     assert attribute(network, "devices/interface/source", "network") == ODD
 
 
@@ -152,18 +180,18 @@ def test_special_characters_of_a_volume_are_kept() -> None:
     ],
 )
 def test_a_domain_is_valid_by_libvirts_schema(spec: DomainSpec, host: libvirt.virConnect) -> None:
-    defined = host.defineXMLFlags(xml.domain(spec), libvirt.VIR_DOMAIN_DEFINE_VALIDATE)
+    defined = host.defineXMLFlags(domain(spec), libvirt.VIR_DOMAIN_DEFINE_VALIDATE)
     assert defined.name() == spec.name
 
 
 def test_libvirts_schema_refuses_a_wrong_domain(host: libvirt.virConnect) -> None:
-    broken = xml.domain(SPEC).replace("<memory ", "<memories/><memory ")
+    broken = domain(SPEC).replace("<memory ", "<memories/><memory ")
     with pytest.raises(libvirt.libvirtError, match="extra content: memories"):
         host.defineXMLFlags(broken, libvirt.VIR_DOMAIN_DEFINE_VALIDATE)
 
 
 def test_libvirt_understands_a_domain(host: libvirt.virConnect) -> None:
-    root = parsed(host.defineXML(xml.domain(replace(ODD_SPEC, emulated=True))).XMLDesc())
+    root = parsed(host.defineXML(domain(replace(ODD_SPEC, emulated=True))).XMLDesc())
     assert (root.get("type"), root.findtext("name"), root.findtext("vcpu")) == ("qemu", ODD, "4")
     assert (root.findtext("memory"), attribute(root, "memory", "unit")) == ("2097152", "KiB")
     assert attribute(root, "sysinfo[@type='fwcfg']/entry[@name='opt/com.coreos/config']", "file") == (
