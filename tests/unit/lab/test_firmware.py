@@ -1,6 +1,7 @@
 """The firmware of a twin's servers, as the real sushy-tools tells and switches it on libvirt's test driver."""
 
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,3 +44,28 @@ def test_a_server_is_found_with_uefi_and_is_switched_to_each_other_boot_mode_and
     assert driver.get_boot_mode(uuid) == "Legacy"
     driver.set_boot_mode(uuid, "UEFI")
     assert (driver.get_boot_mode(uuid), driver.get_secure_boot(uuid)) == ("UEFI", False)
+
+
+def test_the_disk_of_the_hints_is_the_next_to_boot_after_the_virtual_cd() -> None:
+    """The program asks for `Hdd` only where the BMC reads otherwise. This one reads it as soon as the CD is gone."""
+    site = load_site()
+    server = site.plan.servers[0]
+    disks = [(disk, Path("/disk")) for disk in disks_of(server.root_device_hints.given)]
+    text = libvirtd._server_xml(server, site.uuids[server.name], disks, "br-machines")
+    drive = '<disk type="file" device="cdrom"><target dev="sdx" bus="scsi"/></disk></devices>'
+    connection = libvirt.open(URI)
+    domain = connection.defineXML(text.replace('type="qemu"', 'type="test"', 1).replace("</devices>", drive))
+    try:
+        LibvirtDriver.initialize({}, logging.getLogger("sushy-tools"), URI)().set_boot_device(
+            domain.UUIDString(), "Cd"
+        )
+        parts = domain.XMLDesc().split("<disk ")[1:]
+    finally:
+        domain.undefine()
+        connection.close()
+    order = {
+        int(boot[1]): target[1]
+        for part in parts
+        if (boot := re.search("<boot order='(.)'", part)) and (target := re.search("<target dev='(.*?)'", part))
+    }
+    assert order == {1: "sdx", 2: "vda"}
