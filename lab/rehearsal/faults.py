@@ -72,7 +72,8 @@ class Faults:
             path.write_text(right)
             self._failed(outcome, f"{host['name']}: ")
             for words in (
-                "no disk fits serialNumber: NOT-THERE. Disks seen: deviceName: /dev/vda,",
+                "no disk fits serialNumber: NOT-THERE. Disks seen: deviceName: /dev/sda,",
+                "; deviceName: /dev/vda,",
                 f"1 of {len(self.proofs.plan.control_plane)} control-plane hosts were not installed",
             ):
                 self.report.prove("the error has", wanted=words, seen=words if words in outcome.text else "")
