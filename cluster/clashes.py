@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cluster.install_config import InstallConfig
-from cluster.install_config.platform import DISABLED
+from cluster.install_config.platform import DISABLED, MANAGED
 from cluster.install_config.rules.names import name_fault
 from cluster.install_config.rules.vips import user_managed
 from cluster.values.address import Network, overlap, parse_address, parse_cidr
@@ -62,11 +62,12 @@ def _names(clusters: Sequence[JudgedConfig]) -> _Found:
 
 def _router_ids(clusters: Sequence[JudgedConfig]) -> _Found:
     kept_alive = [claim for claim in _distinct_names(clusters) if not user_managed(clusters[claim.number].config)]
-    free = iter(free_router_ids({router_id for claim in kept_alive for router_id in router_ids(claim.what)}))
+    ids = {claim.number: _router_ids_of(clusters[claim.number].config) for claim in kept_alive}
+    free = iter(free_router_ids({router_id for each in ids.values() for router_id in each.values()}))
     claims = (
         _Value(claim.number, router_id, claim.path, vip)
         for claim in kept_alive
-        for vip, router_id in router_ids(claim.what)._asdict().items()
+        for vip, router_id in ids[claim.number].items()
     )
     for claim, earlier in _shared(claims):
         owners = _listed(f"{each.what} VRID of {clusters[each.number].file}" for each in earlier)
@@ -78,6 +79,13 @@ def _router_ids(clusters: Sequence[JudgedConfig]) -> _Found:
             fix = f"set vrids: {{{claim.what}: {instead}}}, which is free, in its stack's options"
             fault = Fault(claim.path, what, fix)
         yield claim.number, fault
+
+
+def _router_ids_of(config: InstallConfig) -> dict[str, int]:
+    """Return the router id of each VIP that a cluster may claim, by the VIP's option."""
+    managed = config.baremetal.provisioning_network == MANAGED
+    ids = router_ids(config.metadata.name)._asdict()
+    return {vip: router_id for vip, router_id in ids.items() if managed or vip != "provisioning"}
 
 
 def _vips(clusters: Sequence[JudgedConfig]) -> _Found:

@@ -107,6 +107,7 @@ class Vrids(Option):
 
     api: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
     ingress: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
+    provisioning: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
 
 
 class Vrrp(Option):

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 
 from cluster.install_config import InstallConfig
-from cluster.install_config.platform import DISABLED, BareMetal, Host, RootDeviceHints
+from cluster.install_config.platform import DISABLED, MANAGED, BareMetal, Host, RootDeviceHints
 from cluster.install_config.rules.vips import user_managed
 from cluster.install_config.schema import MachinePool
 from cluster.options import Placement
@@ -24,7 +24,7 @@ from cluster.topology import topology_of
 from cluster.values.address import Address, Network, in_any, networks, parse_address
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
-from cluster.values.bmc_url import parse_virtual_media_url
+from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.mac import parse_mac
 from cluster.values.role import Role
 from cluster.values.vrrp import router_ids
@@ -40,6 +40,7 @@ def intent_of(config: InstallConfig) -> Intent:
     machine_networks = tuple(networks([each.cidr for each in config.networking.machine_network]))
     api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
     ids, given = router_ids(name), roles(config)
+    provisioning = _provisioning(bare, f"{name}.{base_domain}", ids.provisioning)
     return Intent(
         name=name,
         base_domain=base_domain,
@@ -58,8 +59,11 @@ def intent_of(config: InstallConfig) -> Intent:
             router_id=ids.ingress,
             transport=UNPLACED.vrrp.ingress,
         ),
-        provisioning=_provisioning(bare, f"{name}.{base_domain}"),
-        hosts=tuple(_host(host, role) for host, role in zip(bare.hosts or (), given, strict=True)),
+        provisioning=provisioning,
+        hosts=tuple(
+            _host(host, role, provisioning, index)
+            for index, (host, role) in enumerate(zip(bare.hosts or (), given, strict=True))
+        ),
         architectures={
             role: Architecture(pool.architecture) for role, pool in pools(config).items() if role in given
         },
@@ -120,34 +124,39 @@ def _homes(vips: tuple[Address, ...], machine_networks: tuple[Network, ...]) -> 
     return tuple(map(home, vips))
 
 
-def _provisioning(bare: BareMetal, domain: str) -> Provisioning:
+def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
     cidr = networks([bare.provisioning_network_cidr])
     ends = _addresses(tuple(end.strip() for end in bare.provisioning_dhcp_range.split(",")))
-    connected = bare.provisioning_network != DISABLED
+    mode = bare.provisioning_network
     return Provisioning(
-        mode=bare.provisioning_network,
+        mode=mode,
         bridge=bare.provisioning_bridge or None,
         cidr=cidr[0] if cidr else None,
         bootstrap_ip=parse_address(bare.bootstrap_provisioning_ip),
         cluster_ip=parse_address(bare.cluster_provisioning_ip),
         dhcp_range=(ends[0], ends[1]) if ends else None,
+        gateway=parse_address(bare.provisioning_network_gateway),
         interface=bare.provisioning_network_interface or None,
-        mac=_mac(bare.provisioning_mac_address, f"provisioning.{domain}") if connected else None,
+        mac=_mac(bare.provisioning_mac_address, f"provisioning.{domain}") if mode != DISABLED else None,
+        router_id=router_id if mode == MANAGED else None,
     )
 
 
-def _host(given: Host, role: Role | None) -> PlannedHost:
+def _host(given: Host, role: Role | None, provisioning: Provisioning, index: int) -> PlannedHost:
+    """Build a host. On a Managed provisioning network, its address is that of its number in the range of DHCP."""
     boot_mac = parse_mac(given.boot_mac_address) or ""
+    managed = provisioning.dhcp_range if provisioning.mode == MANAGED else None
     host = PlannedHost(
         name=given.name,
         addresses=static_addresses(given.network_config, boot_mac),
         boot_mac=boot_mac,
+        provisioning_address=managed and managed[0] + index,
         boot_mode=given.boot_mode,
         root_device_hints=given.root_device_hints or RootDeviceHints(),
         network_config=given.network_config,
         bmc=PlannedBmc(
             address=given.bmc.address,
-            url=parse_virtual_media_url(given.bmc.address),
+            url=parse_redfish_url(given.bmc.address),
             username=given.bmc.username,
             password=given.bmc.password,
             verify_tls=not given.bmc.disable_certificate_verification,

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, SecretStr
 
-from cluster.install_config.platform import RootDeviceHints
+from cluster.install_config.platform import MANAGED, RootDeviceHints
 from cluster.options import BmcOptions, Images, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
@@ -69,10 +69,14 @@ class Provisioning(Planned):
     bootstrap_ip: Address | None = None
     cluster_ip: Address | None = None
     dhcp_range: tuple[Address, Address] | None = None
+    gateway: Address | None = None
+    """What DHCP names as the router there, if anything."""
     interface: str | None = None
     """Name of the servers' interface on this network. None: the interface with the boot MAC."""
     mac: str | None = None
     """MAC of the bootstrap VM on this network."""
+    router_id: int | None = None
+    """virtual_router_id of `cluster_ip`, which the control plane claims."""
 
 
 class PlannedBmc(Planned):
@@ -120,7 +124,10 @@ class PlannedHost(Machine):
     role: Role | None = None
     """None for a spare: the replicas do not need it, and it is identified only."""
     boot_mac: str
-    """Six pairs of lower-case digits with colons, like all MACs of the plan."""
+    """Six pairs of lower-case digits with colons, like all MACs of the plan. It is that of the card on the
+    provisioning network or, if that is Disabled, on the machine network."""
+    provisioning_address: Address | None = None
+    """The address of a server on a Managed provisioning network, reserved for its boot MAC."""
     boot_mode: str
     """UEFI, UEFISecureBoot or legacy."""
     root_device_hints: RootDeviceHints
@@ -129,6 +136,11 @@ class PlannedHost(Machine):
     keyfiles: tuple[Keyfile, ...] = ()
     """The keyfiles that nmstate makes from it, sorted by name."""
     bmc: PlannedBmc
+
+    @property
+    def boots_from_network(self) -> bool:
+        """Whether it boots the installer from the network, not from a virtual CD."""
+        return not self.bmc.url.virtual_media
 
 
 class Server(PlannedHost):
@@ -219,6 +231,22 @@ class Intent(Planned):
     def compute(self) -> tuple[Server, ...]:
         """Compute servers."""
         return self.of(Role.COMPUTE)
+
+    def boot_clients(self, role: Role) -> tuple[Server, ...]:
+        """Return the servers of a role whose network boot the cluster's own machines serve.
+
+        The bootstrap VM serves that of the control plane, the control plane that of compute.
+        """
+        managed = self.provisioning.mode == MANAGED
+        return tuple(server for server in self.of(role) if managed and server.boots_from_network)
+
+    @property
+    def provisioning_vip(self) -> Vip | None:
+        """The address at which compute boots from the network. None: nothing of it does."""
+        own = self.provisioning
+        if not (self.boot_clients(Role.COMPUTE) and own.cluster_ip and own.cidr and own.router_id):
+            return None
+        return Vip(addresses=(own.cluster_ip,), networks=(own.cidr,), router_id=own.router_id, transport="unicast")
 
     @property
     def ingress_role(self) -> Role:

@@ -1,5 +1,6 @@
 """Places the machines in the network: the addresses that the options name, else those of the install-config."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
@@ -34,25 +35,37 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
     Returns:
         The intent, and the faults of the options.
     """
-    api_id = placement.vrids.api or intent.api.router_id
-    ingress_id = placement.vrids.ingress or intent.ingress.router_id
+    ids = _router_ids(intent, placement)
     found = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
-    if api_id == ingress_id:
-        found.append(Fault(f"{CONFIG}: vrids", f"{api_id} would be that of both VIPs", "write two that differ"))
+    if shared := [each for each, count in Counter(ids.values()).items() if count > 1]:
+        what = f"{_listed(shared)} would be that of several VIPs"
+        found.append(Fault(f"{CONFIG}: vrids", what, "write ids that differ"))
     claims = list(_claims(intent, placement, file))
     found += [*_misplaced(intent, claims), *_apart(intent, claims, file)]
     primary, vrrp = intent.api.address.version, placement.vrrp
-    api = {"router_id": api_id, "transport": vrrp.api, "policy": vrrp.policy}
-    ingress = {"router_id": ingress_id, "transport": vrrp.ingress}
+    api = {"router_id": ids["api"], "transport": vrrp.api, "policy": vrrp.policy}
+    ingress = {"router_id": ids["ingress"], "transport": vrrp.ingress}
+    provisioning = {"router_id": ids.get("provisioning")}
     changes = {
         "hosts": tuple(_at(host, placement.node_addresses.get(host.name), primary) for host in intent.hosts),
         "bootstrap": _at(intent.bootstrap, placement.bootstrap.address, primary),
         "api": intent.api.model_copy(update=api),
         "ingress": intent.ingress.model_copy(update=ingress),
+        "provisioning": intent.provisioning.model_copy(update=provisioning),
         "runtime": placement.runtime,
         "images": placement.images,
     }
     return intent.model_copy(update=changes), found
+
+
+def _router_ids(intent: Intent, placement: Placement) -> dict[str, int]:
+    """Return the router id of each VIP: that of an option, else that which follows from the cluster's name."""
+    derived = {
+        "api": intent.api.router_id,
+        "ingress": intent.ingress.router_id,
+        "provisioning": intent.provisioning.router_id,
+    }
+    return {name: getattr(placement.vrids, name) or router_id for name, router_id in derived.items() if router_id}
 
 
 def _at(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cluster.install_config import InstallConfig, Reading
-from cluster.install_config.platform import DISABLED
+from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
+from cluster.install_config.rules.hosts import SECURE_BOOT
+from cluster.install_config.rules.vips import user_managed
 from cluster.known_options import LOGINS
 from cluster.options import Images, MediaOption, Options, Phase
 from cluster.plan.intent import pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
-from cluster.values.address import networks, parse_address
+from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
-from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
+from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from cluster.values.role import Role
 from providers.base.errors import Fault
 from providers.base.shapes import below
@@ -61,6 +63,7 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
     yield from no_base_iso(intent, options.media)
+    yield from _no_boot_server(intent, options.media)
     yield from _quorum(intent, options)
 
 
@@ -69,6 +72,14 @@ def no_base_iso(intent: Intent, media: MediaOption) -> Iterator[Fault]:
     for architecture in sorted({*intent.architectures.values()} - media.base_isos.keys()):
         fix = f"name the SHA-256 of CoreOS' live ISO of {architecture}"
         yield Fault(f"{architecture.option}.sha256", f"missing, and servers are of {architecture}", fix)
+
+
+def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
+    """Yield the option that leaves the hosts that boot from the network without this program's server."""
+    hosts = [server.name for server in intent.servers if server.boots_from_network]
+    if hosts and media.url:
+        what = f"a web server, and {', '.join(hosts)} boot from the network, by what this program decides"
+        yield Fault("media.url", what, "name media.address instead")
 
 
 def plain_logins(options: Options) -> Iterator[Fault]:
@@ -84,10 +95,26 @@ def option_of(machine: Server | BootstrapHost) -> str:
 
 
 def _networks(config: InstallConfig) -> Iterator[Fault]:
-    mode = config.baremetal.provisioning_network
-    if mode != DISABLED:
-        yield Fault(f"{BARE}.provisioningNetwork", f"{mode}: hosts boot from virtual media only", f"write {DISABLED}")
     yield from _homeless(config)
+    if config.baremetal.provisioning_network != DISABLED:
+        yield from _provisioning(config)
+
+
+def _provisioning(config: InstallConfig) -> Iterator[Fault]:
+    bare, cidr = config.baremetal, parse_cidr(config.baremetal.provisioning_network_cidr)
+    if cidr and cidr.version == IPV6:
+        what = f"{cidr}: hosts boot from the network by IPv4 alone"
+        yield Fault(f"{BARE}.provisioningNetworkCIDR", what, f"write a network of IPv4, or have it {DISABLED}")
+    if bare.provisioning_network != MANAGED:
+        return
+    if user_managed(config):
+        what = f"{MANAGED} with loadBalancer UserManaged: not supported yet"
+        yield Fault(f"{BARE}.provisioningNetwork", what, f"write {UNMANAGED} or {DISABLED}")
+    first, last = (parse_address(end) for end in bare.provisioning_dhcp_range.split(","))
+    hosts = len(bare.hosts or ())
+    if first and last and (room := int(last) - int(first) + 1) < hosts:
+        what = f"{bare.provisioning_dhcp_range} has {room} addresses for {hosts} hosts"
+        yield Fault(f"{BARE}.provisioningDHCPRange", what, "write a longer one: each host has its own address there")
 
 
 def _homeless(config: InstallConfig) -> Iterator[Fault]:
@@ -123,9 +150,12 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
     architectures = {role: pool.architecture for role, pool in pools(config).items()}
     for index, (host, role) in enumerate(zip(config.baremetal.hosts or (), roles(config), strict=True)):
         try:
-            parse_virtual_media_url(host.bmc.address)
+            url = parse_redfish_url(host.bmc.address)
         except BmcUrlError as error:
             yield error.fault.within(f"{BARE}.hosts[{index}].bmc.address")
+        else:
+            if role and not url.virtual_media and (what := _unbootable(host, architectures[role])):
+                yield Fault(f"{BARE}.hosts[{index}].bmc.address", what, f"use {url.instead}")
         if host.role == "arbiter":
             what = "arbiter: this program does not install one"
             yield Fault(f"{BARE}.hosts[{index}].role", what, "write master or worker")
@@ -134,12 +164,23 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
             yield Fault(f"{BARE}.hosts[{index}].bootMode", what, "write UEFI")
 
 
+def _unbootable(host: Host, architecture: str) -> str:
+    """Return why a host cannot boot from the network; empty if it can. iPXE is not signed, and here of amd64."""
+    if host.boot_mode == SECURE_BOOT:
+        return f"bootMode {SECURE_BOOT} is not supported for hosts that boot from the network"
+    if architecture == Architecture.ARM64:
+        return "servers of arm64 boot from virtual media only"
+    return ""
+
+
 def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Missing]:
     mac = machine.mac if isinstance(machine, BootstrapHost) else machine.boot_mac
+    known = isinstance(machine, BootstrapHost) or intent.provisioning.mode == DISABLED
+    card = mac if known else "its card on the machine network"
     named = {address.version for address in machine.addresses}
     for vip in intent.api.addresses:
         if vip.version not in named:
-            fix = f"name the one that DHCP reserves for {mac}"
+            fix = f"name the one that DHCP reserves for {card}"
             yield Missing(option_of(machine), f"no IPv{vip.version} address", fix, vip.version)
 
 

@@ -7,7 +7,7 @@ not a mistyped IPv4 address, and a port from 1 to 65535.
 
 import difflib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -24,10 +24,11 @@ class _Kind(NamedTuple):
     needs_provisioning_network: bool = False
 
 
+UEFI_HTTP = "redfish-uefihttp"
 KINDS = {
     "redfish": _Kind("redfish", needs_provisioning_network=True),
     "redfish-virtualmedia": _Kind("redfish", virtual_media=True),
-    "redfish-uefihttp": _Kind("redfish"),
+    UEFI_HTTP: _Kind("redfish"),
     "idrac-redfish": _Kind("idrac", needs_provisioning_network=True),
     "idrac-virtualmedia": _Kind("idrac", virtual_media=True),
     "ilo5-redfish": _Kind("redfish", needs_provisioning_network=True),
@@ -37,7 +38,9 @@ SCHEMES: dict[str, tuple[str, Transport]] = {
     **{kind: (kind, "https") for kind in KINDS},
     **{f"{kind}+{transport}": (kind, transport) for kind in KINDS for transport in PORTS},
 }
-PXE_ONLY = ("ipmi", "libvirt")
+UNTYPED = "ipmi"
+"""The type that metal3 reads where none is named."""
+PXE_ONLY = (UNTYPED, "libvirt")
 REMOVED = ("ilo4", "ilo4-virtualmedia", "ilo5", "irmc", "ibmc", "idrac")
 """Types that metal3 no longer supports (`idrac` is WSMAN). Older releases of OKD still do."""
 FOREIGN = {*PXE_ONLY, *REMOVED, *(f"{family}+{transport}" for family in REMOVED for transport in PORTS)}
@@ -63,7 +66,7 @@ class ForeignBmc(BmcUrlError):  # noqa: N818 (it says what the BMC is)
         self.family = family
         """One of `PXE_ONLY` or `REMOVED`."""
         why = "needs a provisioning network" if family in PXE_ONLY else "is no longer supported by metal3"
-        what = "ipmi (the type if none is named)" if family == "ipmi" else family
+        what = f"{family} (the type if none is named)" if family == UNTYPED else family
         super().__init__(f"{what} {why}", fix=f"use {INSTEAD}")
 
 
@@ -149,16 +152,26 @@ def parse_bmc_url(address: str) -> BmcUrl:
     )
 
 
-def parse_virtual_media_url(address: str) -> BmcUrl:
-    """Parse the address of a server that boots from virtual media, as this program requires.
+def parse_redfish_url(address: str) -> BmcUrl:
+    """Parse the address of a server that this program can boot: by virtual CD, or from the network.
+
+    An address without a type is read as `redfish`, not as metal3's `ipmi`.
 
     Raises:
         BmcUrlError: See `parse_bmc_url`; or the server boots in another way.
     """
-    found = parse_bmc_url(address)
-    if not found.virtual_media:
-        raise BmcUrlError(f"{found.kind} boots from the network", fix=f"use {found.instead}")
-    return found
+    scheme, *_ = _parts(address)
+    untyped = scheme == UNTYPED and not address.lower().startswith(f"{UNTYPED}:")
+    try:
+        found = parse_bmc_url(f"redfish://{address}" if untyped else address)
+    except ForeignBmc as error:
+        if error.family not in PXE_ONLY:
+            raise
+        fix = f"use redfish, if the BMC has that, or {INSTEAD}"
+        raise BmcUrlError(f"{error.family}: this program speaks Redfish alone", fix=fix) from None
+    if found.kind == UEFI_HTTP:
+        raise BmcUrlError(f"{UEFI_HTTP}: not supported yet", fix=f"use {found.instead}")
+    return replace(found, url=address)
 
 
 def _parts(address: str) -> tuple[str, str, str, str]:
@@ -177,7 +190,7 @@ def _parts(address: str) -> tuple[str, str, str, str]:
     # Go's net/url refuses a bare host:port. metal3 then reads the whole text as one, and IPv6 must have a port.
     if slashes or (":" in authority and (path or rest or authority.endswith("]"))):
         raise BmcUrlError(f"{address!r} names no type", fix=f"use {INSTEAD}")
-    return "ipmi", authority, path, rest
+    return UNTYPED, authority, path, rest
 
 
 def _host_and_port(address: str, authority: str) -> tuple[str, int | None]:

@@ -12,6 +12,7 @@ class RouterIds(NamedTuple):
 
     api: int
     ingress: int
+    provisioning: int
 
 
 Policy = Literal["release", "preempt"]
@@ -74,9 +75,9 @@ def _checksum(text: str) -> int:
 def router_ids(cluster_name: str) -> RouterIds:
     """Return the router ids of a cluster. They begin at 1, because keepalived rejects 0.
 
-    The two ids of a cluster always differ, because the suffixes differ modulo 15. Those of two clusters may clash.
+    The ids of a cluster always differ, because the suffixes differ modulo 15. Those of two clusters may clash.
     """
-    return RouterIds(_checksum(f"{cluster_name}-api") + 1, _checksum(f"{cluster_name}-ingress") + 1)
+    return RouterIds(*(_checksum(f"{cluster_name}-{what}") + 1 for what in ("api", "ingress", "provision")))
 
 
 def free_router_ids(taken: Collection[int]) -> list[int]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import ClassVar
 
-from cluster.values.bmc_url import BmcUrlError, parse_virtual_media_url
+from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from providers.base import lock, plugin
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
@@ -28,7 +28,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
 
     def _faults(self, old: BmcHostSpec | None, new: BmcHostSpec) -> Iterator[Fault]:
         try:
-            parse_virtual_media_url(new.bmc.address)
+            parse_redfish_url(new.bmc.address)
         except BmcUrlError as error:
             yield error.fault.within("bmc")
         if not new.spare and not new.consent.strip():
@@ -101,7 +101,7 @@ def _engine(spec: BmcHostSpec, recorded: Identity | None = None) -> Iterator[Bmc
 def _system(address: str) -> str:
     unnamed = "/redfish/v1/Systems/<id>"
     try:
-        url = parse_virtual_media_url(address)
+        url = parse_redfish_url(address)
     except BmcUrlError:
         return unnamed
     return f"{url.base}{url.system_id or unnamed}"

@@ -10,7 +10,7 @@ from typing import Any
 import sushy
 from pydantic import SecretStr
 
-from cluster.values.bmc_url import parse_virtual_media_url
+from cluster.values.bmc_url import parse_redfish_url
 from providers.base.errors import BmcError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.idrac import older_path
@@ -40,7 +40,7 @@ class BmcCapture(SushyBmc):
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         super().__init__(access, password, limits)
-        self._names = (access.username, parse_virtual_media_url(access.address).host)
+        self._names = (access.username, parse_redfish_url(access.address).host)
 
     def tree(self, told: Callable[[str], None]) -> dict[str, Any]:
         """Return the masked tree: the path of the system, and each resource by its path.

@@ -7,7 +7,7 @@ from typing import Any
 import sushy
 from pydantic import SecretStr
 
-from cluster.values.bmc_url import parse_virtual_media_url
+from cluster.values.bmc_url import parse_redfish_url
 from providers.base.errors import BmcError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.bmc import CD, SPELLINGS, Certificate
@@ -23,7 +23,7 @@ class BmcProbe(SushyBmc):
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         super().__init__(access, password, limits)
-        self._server = parse_virtual_media_url(access.address)
+        self._server = parse_redfish_url(access.address)
 
     def masked(self, text: str) -> str:
         """Return the text without the password, which a BMC may repeat in any of its values."""

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sushy.resources.manager.manager import ManagerCollection
 from sushy.resources.system.system import System, SystemCollection
 
-from cluster.values.bmc_url import parse_virtual_media_url
+from cluster.values.bmc_url import parse_redfish_url
 from providers.base.errors import BmcError, BmcTransientError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
@@ -42,7 +42,7 @@ class SushyBmc:
     """One system behind a Redfish service. Sends nothing before the first read. Not thread-safe."""
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
-        url = parse_virtual_media_url(access.address)
+        url = parse_redfish_url(access.address)
         self._path, self.wanted_mode = url.system_id, access.boot_mode
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits

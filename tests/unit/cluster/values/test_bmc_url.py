@@ -15,7 +15,7 @@ from cluster.values.bmc_url import (
     BmcUrlError,
     ForeignBmc,
     parse_bmc_url,
-    parse_virtual_media_url,
+    parse_redfish_url,
 )
 
 SYSTEM = "/redfish/v1/Systems/1"
@@ -195,7 +195,7 @@ def test_the_server_is_the_same_in_any_spelling(one: str, other: str, same: bool
 
 
 def test_a_server_that_boots_from_virtual_media_can_be_installed() -> None:
-    assert parse_virtual_media_url(f"idrac-virtualmedia://bmc{SYSTEM}") == parse_bmc_url(
+    assert parse_redfish_url(f"idrac-virtualmedia://bmc{SYSTEM}") == parse_bmc_url(
         f"idrac-virtualmedia://bmc{SYSTEM}"
     )
 
@@ -211,7 +211,7 @@ def test_a_server_that_boots_from_virtual_media_can_be_installed() -> None:
 )
 def test_a_kind_that_boots_from_the_network_is_refused_with_its_replacement(kind: str, instead: str) -> None:
     with pytest.raises(BmcUrlError, match=rf"^{kind} boots from the network\. Fix: use {instead}$"):
-        parse_virtual_media_url(f"{kind}+http://bmc{SYSTEM}")
+        parse_redfish_url(f"{kind}+http://bmc{SYSTEM}")
 
 
 LABELS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=63)
