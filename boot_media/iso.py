@@ -20,6 +20,7 @@ from typing import IO, Self
 
 from boot_media.architecture import another_architecture, architecture_of
 from boot_media.disk import Hints, disk_script
+from boot_media.netboot import LiveFiles, live_files
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
 from providers.base.errors import BootMediaError
@@ -48,10 +49,16 @@ class Iso:
     """In ascending order, without overlaps."""
     sha256: str
     """Digest over the base's digest and the patches, which names the ISO."""
+    live: LiveFiles | None = None
+    """What of it the network serves. None: it has no live system."""
 
     def place(self, host: str) -> str:
         """Return the path of the host's ISO below a server's folder. It cannot be guessed without the ISO itself."""
         return f"{self.sha256}/{host}.iso"
+
+    def folder(self, host: str) -> str:
+        """Return the path of the folder with the files inside the host's ISO, which is as hard to guess."""
+        return f"{self.sha256}/{host}"
 
     def write(self, path: Path) -> None:
         """Write the whole ISO, readable by its owner only. On an error, write nothing.
@@ -113,6 +120,8 @@ class IsoMaker:
             self._compare()
             if fault := another_architecture(base, architecture_of(self._work), architecture):
                 raise BootMediaError(fault.what, where=fault.where, fix=fault.fix)
+            arguments = self._run("iso", "kargs", "show").decode()
+            self._live = live_files(self._work, (self._offset, self._offset + length), arguments)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -143,7 +152,7 @@ class IsoMaker:
         digest = hashlib.sha256(self._sha256.encode())
         for offset, content in patches:
             digest.update(f"\n{offset} {len(content)}\n".encode() + content)
-        return Iso(self._base, self._size, patches, digest.hexdigest())
+        return Iso(self._base, self._size, patches, digest.hexdigest(), self._live)
 
     def _patches(self, ignition: bytes, keyfiles: Mapping[str, str], choose_disk: str) -> tuple[Patch, ...]:
         # Few system calls: with many hosts, each call waits for the threads that talk to BMCs.

@@ -44,12 +44,13 @@ def kernel(machine: int) -> bytes:
 
 
 @cache
-def live_iso(vmlinuz: bytes = b"") -> bytes:
-    """Return an ISO of 1 MiB with nothing but these areas, and a kernel if one is given."""
+def live_iso(vmlinuz: bytes = b"", initrd: bytes = b"", rootfs: bytes = b"") -> bytes:
+    """Return an ISO of 1 MiB with nothing but these areas, and what is given of a live system."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
-        if vmlinuz:
-            _write(tree / "images" / "pxeboot" / "vmlinuz", vmlinuz)
+        for name, content in (("vmlinuz", vmlinuz), ("initrd.img", initrd), ("rootfs.img", rootfs)):
+            if content:
+                _write(tree / "images" / "pxeboot" / name, content)
         menus = {"isolinux/isolinux.cfg": "append @KARGS@\n", "EFI/test/grub.cfg": "linux @KARGS@\n"}
         write_areas(tree, menus, "coreos.liveiso=test")
         command = ["genisoimage", "-quiet", "-V", "okd-test-live", "-rational-rock", folder]

@@ -12,6 +12,7 @@ from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
 from providers.host_provisioning.engine import Installation, Target, World
 from providers.host_provisioning.media import MediaServer
+from providers.host_provisioning.ways import VirtualCd
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
 from wires.api.https import Endpoint
@@ -39,7 +40,7 @@ class MovedClock(FakeClock):
 
 @dataclass
 class ServedMedia:
-    """Implements `providers.host_provisioning.engine.BootIsos` with the real server and one ISO for all hosts."""
+    """Implements `providers.host_provisioning.ways.BootMedia` with the real server and one ISO for all hosts."""
 
     server: MediaServer
     iso: Iso
@@ -106,10 +107,12 @@ class ServerUnderTest:
     def installation(self) -> Installation:
         """Return the installation that `HostProvisioning` runs."""
         api = Endpoint(6443, "/readyz", "api.okd.lab.test", self.fleet.ca)
+        bmc = self.bmc()
         world = World(
-            self.bmc(),
+            bmc,
             self.clock,
             self.media,
+            VirtualCd(bmc, self.media),
             lambda target: api.problem(target.address),
             self.lines.append,
             nullcontext(),

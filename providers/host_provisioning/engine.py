@@ -10,57 +10,35 @@ The engine decides from what the BMC shows, and remembers nothing of earlier run
 | On, empty, to be reinstalled | the operator asked for a reinstallation | ForceOff, then as Off |
 | On, another image | unknown | fail; change nothing |
 
+A host that boots from the network has no virtual CD. If it is On, it may also be one whose installation was left by a
+run that ended: then its live system shows by what it fetches or sends that it goes on.
+
 The engine ejects whatever is in the drive, even the right boot ISO: a BMC may name an image that it has dropped.
 It ejects the media before the host first boots from disk: a host that is On with an empty drive runs from its disk.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 from boot_media.disk import CHOSEN, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.base.clock import Clock
-from providers.base.errors import BmcAuthError, BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
+from providers.base.errors import BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
 from providers.base.progress import Report
-from wires.redfish.bmc import CD, HDD, BmcClient, Power
+from providers.host_provisioning.ways import BootMedia, BootWay
+from wires.redfish.bmc import HDD, BmcClient, Power
 from wires.redfish.boot_mode import BootMode, Proof
 from wires.redfish.masking import shown
 from wires.redfish.steps import Steps, Waits
 
 HEARTBEAT_S = 10.0
-INSERT_S = 300.0  # a BMC that downloads the whole ISO on insertion does so within its own HTTP time-out
-UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD
+UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD or the network
 UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off this much later has booted and finished
 ADOPTED = ""
 ADOPTING = "adopting: it runs from its disk"
-
-
-class BootIsos(Protocol):
-    """Makes and serves boot ISOs."""
-
-    def publish(self, host: str) -> str | None:
-        """Have the host's ISO made and served; return its URL, or None while it is being made."""
-        ...
-
-    def sent(self, url: str) -> int | None:
-        """Return the bytes sent of the ISO at `url`; None if unknown."""
-        ...
-
-    def progress(self, url: str) -> str:
-        """Return who has read how much of the ISO at `url`; empty if nobody has, or if unknown."""
-        ...
-
-    def digest(self, host: str) -> str:
-        """Return the SHA-256 of the ISO that was published for `host`."""
-        ...
-
-    def verdict(self, host: str) -> str:
-        """Return what the live system of `host` says of its disk, see `boot_media.disk`; empty if nothing yet."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -89,12 +67,14 @@ class World:
     """Everything outside the engine that an installation uses.
 
     Args:
+        way: How the server gets to its boot ISO.
         guard: Lock on the server, held during the whole installation.
     """
 
     bmc: BmcClient
     clock: Clock
-    media: BootIsos
+    media: BootMedia
+    way: BootWay
     missing: Missing
     report: Report
     guard: AbstractContextManager[None]
@@ -149,11 +129,41 @@ class Installation:
         power, media = yield from steps.value("power and virtual CD", self._look)
         if power is Power.ON and media is None and not self.host.anew:
             self._enter(ADOPTING)
+            if self.world.way.leaves_a_sign or not (yield from self._is_installing(steps)):
+                yield from self._wait_until_up(steps)
+                return
         else:
             yield from self._install(steps, power, media)
-            yield from self._boot_from_disk(steps)
-            self._enter("booting from disk")
+        yield from self._boot_from_disk(steps)
+        self._enter("booting from disk")
         yield from self._wait_until_up(steps)
+
+    def _is_installing(self, steps: Steps) -> Generator[float, None, bool]:
+        """Return whether a host that runs is being installed over the network, once it has been; False if it is up.
+
+        Its live system fetches from this run, or sends its verdict, as from the run that started it. One that has
+        done both already switches the host off when it is done. Then nobody knows whether it was: install it again.
+        """
+        url = yield from self._publish(steps)
+        media, clock, off_since = self.world.media, self.world.clock, math.inf
+        is_up = live = False
+
+        def is_known() -> bool:
+            nonlocal is_up, live, off_since
+            is_off = self.world.bmc.power() is Power.OFF
+            off_since = min(off_since, clock.now()) if is_off else math.inf
+            is_up, live = not self._misses(), not self.world.way.is_unread(url)
+            return is_up or live or clock.now() - off_since >= UNSEEN_S
+
+        yield from steps.wait_until(f"an answer of {self.host.address}", is_known, within_s=math.inf)
+        if is_up:
+            return False
+        if live:
+            self.iso_sha256 = media.digest(self.host.name)
+            yield from self._finish(steps, url)
+        else:
+            yield from self._install(steps, Power.OFF, None)
+        return True
 
     def _look(self) -> tuple[Power, str | None] | None:
         power = self.world.bmc.power()
@@ -167,7 +177,7 @@ class Installation:
             raise BmcIdentityError(what, where=self.world.bmc.url, fix=fix)
 
     def _install(self, steps: Steps, power: Power, media: str | None) -> Waits:
-        """Boot the installer from virtual CD, and wait until it has switched the server off."""
+        """Boot the installer, and wait until it has switched the server off."""
         ours = media is None or names_boot_iso(media, self.host.name)
         if power is Power.ON and not ours:
             what = f"it runs with {shown(media or '')} in its virtual CD drive"
@@ -177,21 +187,24 @@ class Installation:
             self._enter("stopping the running system" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
         self._enter("media")
-        publish = partial(self.world.media.publish, self.host.name)
-        url = yield from steps.value("the boot ISO", publish, within_s=math.inf)
+        url = yield from self._publish(steps)
         self.iso_sha256 = self.world.media.digest(self.host.name)
-        yield from steps.no_media()
-        yield from self._insert(steps, url)
-        yield (yield from steps.value("the kind of BMC", lambda: self.world.bmc.settle_s))
+        yield from self.world.way.prepare(steps, url)
         yield from BootMode(steps, self._enter).set_up()
         # The last On of a killed run may take effect only now; it must not count as this run's.
         yield from steps.power(Power.OFF)
-        yield from steps.override(CD)
-        # Insert again: a BMC that has restarted meanwhile has dropped the image.
-        yield from self._insert(steps, url)
+        yield from self.world.way.arm(steps, url)
         self._enter("starting the installer")
         yield from self._start(steps, url)
-        self._enter("installing from ISO")
+        yield from self._finish(steps, url)
+
+    def _publish(self, steps: Steps) -> Generator[float, None, str]:
+        publish = partial(self.world.media.publish, self.host.name)
+        return (yield from steps.value("the boot ISO", publish, within_s=math.inf))
+
+    def _finish(self, steps: Steps, url: str) -> Waits:
+        """Wait until the installer has switched the server off, and read which disk it chose."""
+        self._enter(self.world.way.doing)
         what = "power Off (the sign that the installation is done)"
         self._url = url
         yield from steps.wait_until(what, self._is_done(url), within_s=math.inf)
@@ -210,25 +223,9 @@ class Installation:
         """Switch a live system off that found no disk to install to, and say why."""
         self._enter("stopping the installer, which found no disk")
         yield from steps.power(Power.OFF)
-        yield from steps.no_media()
+        yield from self.world.way.disarm(steps)
         fix = "correct the host's rootDeviceHints, or its disks, then run `pulumi up` again"
         raise ProvisioningError(f"nothing was wiped: {why}", where=self.world.bmc.url, fix=fix)
-
-    def _insert(self, steps: Steps, url: str) -> Waits:
-        try:
-            yield from steps.media(url, within_s=INSERT_S)
-        except BmcAuthError:
-            raise
-        except BmcTimeoutError as error:
-            if self.world.media.sent(url) != 0:
-                raise
-            if error.refused:
-                raise self._refused(url, error) from None
-            raise self._never_fetched(url, INSERT_S, error.fault.what) from None
-        except BmcError as error:
-            if self.world.media.sent(url):
-                raise
-            raise self._refused(url, error) from None
 
     def _start(self, steps: Steps, url: str) -> Waits:
         """Switch on, and wait until the host is on or has been: it may finish while its BMC is unreachable."""
@@ -250,12 +247,14 @@ class Installation:
         started, proof = self.world.clock.now(), Proof(self.world.bmc, self.world.clock)
 
         def is_done() -> bool:
-            if self.world.media.sent(url) == 0 and self.world.clock.now() - started >= UNREAD_S:
-                seen = self.world.bmc.boot_override()
-                raise self._never_fetched(url, UNREAD_S, f"its boot override reads {seen.target} {seen.enabled}")
+            way, is_off = self.world.way, self.world.bmc.power() is Power.OFF
+            spent = self.world.clock.now() - started
+            if (is_off or spent >= UNREAD_S) and way.is_unread(url):
+                power, seen = "off" if is_off else "on", self.world.bmc.boot_override()
+                why = f"the server is {power}, and its boot override reads {seen.target} {seen.enabled}"
+                raise way.never_fetched(url, spent, why)
             if self._verdict()[0] == REFUSED:
                 return True
-            is_off = self.world.bmc.power() is Power.OFF
             proof.look(last=is_off)
             return is_off
 
@@ -263,7 +262,7 @@ class Installation:
 
     def _boot_from_disk(self, steps: Steps) -> Waits:
         self._enter("ejecting")
-        yield from steps.no_media()
+        yield from self.world.way.disarm(steps)
         # Hdd, Once leaves the permanent boot order to the operator. It matters where a BMC keeps Cd, Once after the
         # boot (sushy-tools): without it, the host would boot the CD again.
         yield from steps.override(HDD)
@@ -271,25 +270,13 @@ class Installation:
         yield from steps.power(Power.ON)
 
     def _wait_until_up(self, steps: Steps) -> Waits:
-        def is_up() -> bool:
-            self._missed = self.world.missing(self.host) or ""
-            return not self._missed
+        what = f"an answer of {self.host.address}"
+        yield from steps.wait_until(what, lambda: not self._misses(), within_s=math.inf)
 
-        yield from steps.wait_until(f"an answer of {self.host.address}", is_up, within_s=math.inf)
-
-    def _refused(self, url: str, error: BmcError) -> ProvisioningError:
-        what = f"the BMC refuses the boot ISO from {_server(url)}: {error.fault.what}"
-        fix = (
-            "do what the BMC says: some take an ISO over https alone (media.url) or from port 80 alone (media.port); "
-            "if it cannot reach the ISO, look for a firewall or a route"
-        )
-        return ProvisioningError(what, where=self.world.bmc.url, fix=error.fault.fix or fix)
-
-    def _never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        server = _server(url)
-        what = f"the BMC never fetched the boot ISO from {server} within {within_s:g} s: {why}"
-        fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
-        return ProvisioningError(what, where=self.world.bmc.url, fix=fix)
+    def _misses(self) -> str:
+        """Return what the installed system lacks."""
+        self._missed = self.world.missing(self.host) or ""
+        return self._missed
 
     def _too_late(self, what: str) -> BmcTimeoutError:
         spent = self.world.clock.now() - self._step_at
@@ -318,8 +305,3 @@ class Installation:
         seen = self.world.media.progress(self._url) if self._url else self._missed
         doing = f"{self._step}: {seen}" if seen else self._step
         self.world.report(f"{doing}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")
-
-
-def _server(url: str) -> str:
-    """Return the URL of a server without the path, which is as good as a password."""
-    return "/".join(url.split("/")[:3])

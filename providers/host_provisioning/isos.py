@@ -3,7 +3,7 @@
 import hashlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +13,11 @@ from assets.ignition import compose
 from boot_media.base_image import ISO_URLS, ensure_base
 from boot_media.disk import Hints
 from boot_media.iso import Iso, IsoMaker
+from boot_media.netboot import FILES, ROOTFS, host_script, script_name
 from boot_media.tools import find_coreos_installer
 from cluster.values.architecture import Architecture
 from payload.reading import read_payload
+from providers.base.errors import BootMediaError
 from providers.base.progress import Report
 
 
@@ -27,6 +29,8 @@ class Recipe:
         ours: This program's part of each host's Ignition config, by host; secret.
         keyfiles: Text by file name, by host, for hosts with a `networkConfig`; secret.
         hints: The `rootDeviceHints` by host.
+        boot_macs: MAC of the card, by host, of those that boot from the network.
+        boot_server: URL at which these reach the server of their files.
     """
 
     stack: str
@@ -38,6 +42,8 @@ class Recipe:
     ours: Mapping[str, str] = field(repr=False)
     keyfiles: Mapping[str, Mapping[str, str]] = field(repr=False)
     hints: Mapping[str, Hints]
+    boot_macs: Mapping[str, str] = field(default_factory=dict)
+    boot_server: str = ""
 
     @cached_property
     def payload(self) -> bytes:
@@ -68,6 +74,18 @@ class ImageServer(Protocol):
         """Return the text that was last sent to the URL of a box, as one line; empty if none was."""
         ...
 
+    def admit(self, mac: str, script: str) -> None:
+        """Serve a host's iPXE script, by the MAC of the card that it boots from."""
+        ...
+
+    def dismiss(self, mac: str) -> None:
+        """Serve a host's iPXE script no more."""
+        ...
+
+    def fetched(self, paths: Sequence[str]) -> list[str]:
+        """Return those of the paths of which bytes were sent."""
+        ...
+
 
 HOSTS_PER_MAKER, MAKERS = 100, 4
 """Each maker copies the base ISO, which pays off only for many hosts."""
@@ -75,16 +93,16 @@ HOSTS_PER_MAKER, MAKERS = 100, 4
 
 @dataclass
 class IsoMedia:
-    """Makes boot ISOs and has them served; implements `engine.BootIsos`."""
+    """Makes boot ISOs and has them served; implements `ways.NetworkMedia`."""
 
     server: ImageServer
     recipe: Recipe
     report: Report
     _makers: list[IsoMaker] = field(default_factory=list)
     _orders: dict[str, Future[str]] = field(default_factory=dict)
-    _digests: dict[str, str] = field(default_factory=dict)
     _boxes: dict[str, str] = field(default_factory=dict)
     """URL of each host's box for its verdict."""
+    _made: dict[str, Iso] = field(default_factory=dict)
     _own: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
@@ -116,15 +134,46 @@ class IsoMedia:
         recipe = self.recipe
         ignition = compose(recipe.payload, recipe.ours[host])
         # The ISO has the URL in it, so that cannot have the ISO's digest in it.
-        self._boxes[host] = self.server.open_box(hashlib.sha256(f"{host} ".encode() + ignition).hexdigest())
+        box = self.server.open_box(hashlib.sha256(f"{host} ".encode() + ignition).hexdigest())
+        self._boxes[host] = self._as_reached_by(host, box)
         made = self._maker().make(
             ignition=ignition,
             keyfiles=recipe.keyfiles.get(host, {}),
             hints=recipe.hints[host],
             verdict_url=self._boxes[host],
         )
-        self._digests[host] = made.sha256
-        return self.server.publish(host, made)
+        self._made[host] = made
+        url = self.server.publish(host, made)
+        if host not in recipe.boot_macs:
+            return url
+        if made.live is None:
+            what = f"has none of {', '.join(FILES.values())}, and {host} boots from the network"
+            raise BootMediaError(what, where=str(made.base), fix="use a CoreOS live ISO as the base")
+        return f"{self._files(host)}/{ROOTFS}"
+
+    def _as_reached_by(self, host: str, url: str) -> str:
+        """Return a URL of the server as the live system of a host reaches it."""
+        path = url.split("/", 3)[-1]
+        return f"{self.recipe.boot_server}/{path}" if host in self.recipe.boot_macs else url
+
+    def _files(self, host: str) -> str:
+        return f"{self.recipe.boot_server}/{self._made[host].folder(host)}"
+
+    def admit(self, host: str) -> None:
+        """Have iPXE on the host start the installer from now on."""
+        live = self._made[host].live
+        script = host_script(self._files(host), live.arguments if live else "")
+        self.server.admit(self.recipe.boot_macs[host], script)
+
+    def dismiss(self, host: str) -> None:
+        """Have iPXE on the host go on to its disk from now on."""
+        self.server.dismiss(self.recipe.boot_macs[host])
+
+    def asked(self, host: str) -> str:
+        """Return which files the host has fetched over the network; empty if none."""
+        script = script_name(self.recipe.boot_macs[host])
+        files = [f"{self._made[host].folder(host)}/{name}" for name in FILES]
+        return ", ".join(each.rpartition("/")[2] for each in self.server.fetched([script, *files]))
 
     def _maker(self) -> IsoMaker:
         """Return the maker of this thread."""
@@ -149,7 +198,7 @@ class IsoMedia:
 
     def digest(self, host: str) -> str:
         """Return the SHA-256 of the ISO that was published for `host`."""
-        return self._digests[host]
+        return self._made[host].sha256
 
     def verdict(self, host: str) -> str:
         """Return what the live system of `host` says of its disk; empty if nothing yet."""

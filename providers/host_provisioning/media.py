@@ -1,5 +1,8 @@
 """HTTP server for boot ISOs: serves base plus patches, supports Range, counts the bytes sent to each reader.
 
+Of each ISO it also serves the files that a network boot needs. The iPXE script of a host, which names them, is there
+only while the host is admitted: at all other times iPXE finds none, and the host boots from its disk.
+
 It also has a box per host, which takes the verdict of its live system. Anybody could write there who has the ISO, so
 each keeps one text, and no more than its length.
 
@@ -12,14 +15,17 @@ import re
 import select
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, Self
 
 from boot_media.disk import LONGEST_VERDICT
 from boot_media.iso import Iso
+from boot_media.iso9660 import Span
+from boot_media.netboot import BOOT_SCRIPT, BOOT_SCRIPT_TEXT, script_name
 from cluster.values.address import netloc
 from providers.base.errors import ProvisioningError
 from wires.segment.netlink import family_of
@@ -29,8 +35,6 @@ IDLE_S = 120  # a BMC that reads nothing for this long has gone
 READERS = 1024  # connections that may wait to be accepted: all BMCs begin to read at once
 MB = 1_000_000
 RANGE = re.compile(r"bytes=(\d*)-(\d*)")
-Span = tuple[int, int]
-"""First byte, and one past the last."""
 
 
 def span_of(header: str | None, size: int) -> Span | None:
@@ -70,6 +74,24 @@ def pieces(iso: Iso, span: Span) -> Iterator[Span | bytes]:
         yield at, end
 
 
+@dataclass(frozen=True)
+class Published:
+    """A boot ISO, or one file inside it."""
+
+    iso: Iso
+    span: Span
+    """Which bytes of the ISO it is."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.span[1] - self.span[0]
+
+    def pieces(self, asked: Span) -> Iterator[Span | bytes]:
+        """Yield the pieces of a span of it, see `pieces`."""
+        return pieces(self.iso, (self.span[0] + asked[0], self.span[0] + asked[1]))
+
+
 class MediaServer:
     """Serves published ISOs as `/<digest>/<host>.iso`, from the first publication until it is closed.
 
@@ -82,7 +104,8 @@ class MediaServer:
 
     def __init__(self, address: str, port: int) -> None:
         self.address, self.port = address, port
-        self._published: dict[str, Iso] = {}
+        self._published: dict[str, Published] = {}
+        self._scripts = {f"/{BOOT_SCRIPT}": BOOT_SCRIPT_TEXT}
         self._sent = defaultdict[str, Counter[str]](Counter)
         self._boxes: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -101,9 +124,27 @@ class MediaServer:
             ProvisioningError: The server cannot listen on the address or port.
         """
         path = f"/{iso.place(host)}"
+        spans = iso.live.spans if iso.live else {}
         with self._lock:
-            self._published[path] = iso
+            self._published[path] = Published(iso, (0, iso.size))
+            self._published |= {f"/{iso.folder(host)}/{name}": Published(iso, span) for name, span in spans.items()}
             return self._url(path)
+
+    def admit(self, mac: str, script: str) -> None:
+        """Serve a host's iPXE script, by the MAC of the card that it boots from."""
+        with self._lock:
+            self._scripts[f"/{script_name(mac)}"] = script
+
+    def dismiss(self, mac: str) -> None:
+        """Serve a host's iPXE script no more: it boots from its disk."""
+        with self._lock:
+            self._scripts.pop(f"/{script_name(mac)}", None)
+
+    def script(self, path: str) -> bytes | None:
+        """Return the iPXE script at `path`, or None."""
+        with self._lock:
+            text = self._scripts.get(path)
+        return None if text is None else text.encode()
 
     def open_box(self, secret: str) -> str:
         """Take one text from whoever knows the secret, and return the URL to send it to.
@@ -135,6 +176,11 @@ class MediaServer:
         with self._lock:
             return self._sent[_path(url)].total()
 
+    def fetched(self, paths: Sequence[str]) -> list[str]:
+        """Return those of the paths, without a slash before them, of which bytes were sent."""
+        with self._lock:
+            return [path for path in paths if f"/{path}" in self._sent]
+
     def progress(self, url: str) -> str:
         """Return who has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty if nobody."""
         path = _path(url)
@@ -152,8 +198,8 @@ class MediaServer:
             server.shutdown()
             server.server_close()
 
-    def find(self, path: str) -> Iso | None:
-        """Return the ISO published at `path`, or None."""
+    def find(self, path: str) -> Published | None:
+        """Return the ISO, or the file of one, published at `path`, or None."""
         with self._lock:
             return self._published.get(path)
 
@@ -227,28 +273,31 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: standard error is the operator's screen, and the path is as good as a password."""
 
     def _answer(self, *, with_body: bool) -> None:
-        iso = self.server.media.find(self.path)
-        if iso is None:
+        if (script := self.server.media.script(self.path)) is not None:
+            self._answer_script(script, with_body=with_body)
+            return
+        found = self.server.media.find(self.path)
+        if found is None:
             self._answer_empty(HTTPStatus.NOT_FOUND)
             return
-        etag = f'"{iso.sha256}"'
+        etag = f'"{found.iso.sha256}"'
         asked = self.headers.get("Range") if self.headers.get("If-Range", etag) == etag else None
-        span = span_of(asked, iso.size)
+        span = span_of(asked, found.size)
         if span is None:
-            self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{iso.size}")
+            self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{found.size}")
             return
         partial = _range(asked) is not None
         self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
         if partial:
-            self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{iso.size}")
+            self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{found.size}")
         self.send_header("Content-Type", "application/octet-stream")
         self.send_header("Content-Length", str(span[1] - span[0]))
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("ETag", etag)
         self.end_headers()
         if with_body:
-            with iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
-                for piece in pieces(iso, span):
+            with found.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
+                for piece in found.pieces(span):
                     self._send(base, piece)
 
     def _send(self, base: IO[bytes], piece: Span | bytes) -> None:
@@ -268,6 +317,15 @@ class _Handler(BaseHTTPRequestHandler):
                 continue
             self.server.media.count(self.path, self.client_address[0], sent)
             at += sent
+
+    def _answer_script(self, script: bytes, *, with_body: bool) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(script)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(script)
+            self.server.media.count(self.path, self.client_address[0], len(script))
 
     def _answer_empty(self, status: HTTPStatus, content_range: str = "") -> None:
         self.send_response(status)

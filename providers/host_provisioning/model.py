@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, SecretStr
 
+from assets.contract import PROVISIONING_PORT
 from assets.ignition import composed_sha256, keyfiles_in, own_config
+from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
 from providers.base.spec import Model, Outs, Spec
@@ -72,6 +74,10 @@ class HostProvisioningSpec(Spec):
     media_port: int
     media_url: str = ""
     """URL of a folder on a web server that has the boot ISOs; replaces address and port."""
+    boot_macs: dict[str, str] = {}
+    """By host that boots from the network: the MAC of the card that it boots from."""
+    boot_server: str = ""
+    """URL at which these hosts reach the media server: itself, or a proxy on the provisioning network."""
     base_iso_sha256: str
     base_iso_url: str = ""
     """URL to download the base ISO from if it is not in the cache."""
@@ -116,6 +122,8 @@ class HostProvisioningSpec(Spec):
             media_address=str(options.media.address or ""),
             media_port=options.media.port,
             media_url=options.media.url,
+            boot_macs={server.name: server.boot_mac for server in servers if server.boots_from_network},
+            boot_server=_boot_server(plan, role),
             base_iso_sha256=base_iso.sha256,
             base_iso_url=base_iso.url,
             ignition_sha256={name: composed_sha256(payload, text) for name, text in ours.items()},
@@ -138,6 +146,16 @@ class HostProvisioningSpec(Spec):
     def identity_of(self, name: str) -> MachineId:
         """Return the machine behind a host's BMC."""
         return self.identities.get(name, UNIDENTIFIED)
+
+
+def _boot_server(plan: "ClusterPlan", role: Role) -> str:
+    """Return the URL at which a role's hosts that boot from the network reach the media server; empty if none does."""
+    own, media = plan.provisioning, plan.options.media
+    if plan.boot_clients(role):
+        proxy = own.bootstrap_ip if role is Role.CONTROL_PLANE else own.cluster_ip
+        return f"http://{netloc(str(proxy), PROVISIONING_PORT)}"
+    over_network = any(server.boots_from_network for server in plan.of(role))
+    return f"http://{netloc(str(media.address), media.port)}" if over_network else ""
 
 
 def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:

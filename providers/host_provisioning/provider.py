@@ -23,6 +23,7 @@ from providers.host_provisioning.joining import Joining
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from providers.host_provisioning.rollout import THREADS, roll_out
+from providers.host_provisioning.ways import NetworkBoot, VirtualCd
 from providers.host_provisioning.web import WebServer
 from wires.api.https import Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
@@ -121,6 +122,8 @@ def _recipe(spec: HostProvisioningSpec) -> Recipe:
         ours={name: text.get_secret_value() for name, text in spec.ours.items()},
         keyfiles=opened,
         hints={name: host.root_device for name, host in spec.hosts.items()},
+        boot_macs=spec.boot_macs,
+        boot_server=spec.boot_server,
     )
 
 
@@ -129,7 +132,9 @@ def _installation(
 ) -> Installation:
     bmc = _bmc(spec, name)
     report = plugin.rows(spec.urn, spec.rows, name)
-    world = World(bmc, SYSTEM_CLOCK, media, missing, report, lock.held(bmc.url))
+    mac = spec.boot_macs.get(name)
+    way = NetworkBoot(bmc, media, name, mac) if mac else VirtualCd(bmc, media)
+    world = World(bmc, SYSTEM_CLOCK, media, way, missing, report, lock.held(bmc.url))
     # A host that runs is wiped only if it is the machine that `reinstall` names.
     uuid = anew.get(name, spec.identity_of(name).own)
     target = Target(name, uuid, spec.hosts[name].address, anew=name in anew)

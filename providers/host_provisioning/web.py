@@ -3,6 +3,7 @@
 import http.client
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 
 from boot_media.iso import Iso
 from providers.base.errors import ProvisioningError
@@ -57,6 +58,18 @@ class WebServer:
     def text_in(self, box: str) -> str:
         """Return nothing, for the same reason."""
         return ""
+
+    def admit(self, mac: str, script: str) -> None:
+        """Refuse: what is on this server does not change with the state of an installation."""
+        what = f"a web server, and the host with card {mac} boots from the network"
+        raise ProvisioningError(what, where="media.url", fix="name media.address instead")
+
+    def dismiss(self, mac: str) -> None:
+        """Do nothing: no host was admitted."""
+
+    def fetched(self, paths: Sequence[str]) -> list[str]:
+        """Return none: the readers of this server are unknown."""
+        return []
 
 
 def _length(url: str) -> str | None:

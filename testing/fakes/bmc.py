@@ -53,6 +53,8 @@ class FakeBmc:
     fault: Callable[[str], None] = lambda _: None
     lost: Callable[[str], None] = lambda _: None
     read_by_bmc: Callable[[str], None] = lambda _: None
+    boot_over_network: Callable[[], str | None] = lambda: None
+    """Returns the live system that iPXE boots; None: it goes on to the disk."""
     booted_from: str | None = None
     closed: int = 0
     _events: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
@@ -176,11 +178,12 @@ class FakeBmc:
         if self.secure:
             self.secure = replace(self.secure, current="Enabled" if self.secure.enabled else "Disabled")
         setup = self.override.target == "BiosSetup"
-        from_cd = self.override.target == "Cd" and self.override.enabled != "Disabled" and self.image is not None
+        target = self.override.target if self.override.enabled != "Disabled" else ""
+        live = self.image if target == "Cd" else self.boot_over_network() if target == "Pxe" else None
         if not self.sticky:
             self.override = BootOverride("None", "Disabled", self.override.mode)
-        self.booted_from = self.image if from_cd else "setup" if setup else "disk"
-        if from_cd:
+        self.booted_from = live or ("setup" if setup else "disk")
+        if live:
             self._events.append((self.clock.now() + self.install_s, self._installed))
         elif self.disk and not setup:
             self._up_at = self.clock.now() + self.boot_s

@@ -7,7 +7,7 @@ DIGEST = "ab" * 32
 
 @dataclass
 class FakeMedia:
-    """Implements `providers.host_provisioning.engine.BootIsos`."""
+    """Implements `providers.host_provisioning.ways.NetworkMedia`."""
 
     revision: str = DIGEST
     read: dict[str, int] = field(default_factory=dict)
@@ -15,6 +15,10 @@ class FakeMedia:
 
     says: str = ""
     """The verdict of the host's live system."""
+    fetches: str = ""
+    """What a host has fetched over the network."""
+    admitted: set[str] = field(default_factory=set)
+    """Hosts that iPXE starts the installer on."""
     makes: int = 1
     """Number of calls that answer that the ISO is not made yet."""
 
@@ -39,6 +43,22 @@ class FakeMedia:
 
     def verdict(self, host: str) -> str:
         return self.says
+
+    def admit(self, host: str) -> None:
+        self.admitted.add(host)
+
+    def dismiss(self, host: str) -> None:
+        self.admitted.discard(host)
+
+    def asked(self, host: str) -> str:
+        return self.fetches
+
+    def boot(self, host: str) -> str | None:
+        """Serve iPXE on a host; return the URL of the live system that it then boots, or None: it boots its disk."""
+        if host not in self.admitted:
+            return None
+        self.fetch(self.url(host))
+        return self.url(host)
 
     def fetch(self, url: str) -> None:
         """Read the ISO, as a BMC that downloads it at the insert."""

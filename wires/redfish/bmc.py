@@ -30,8 +30,8 @@ class Identity:
         return bool(word) and word in {self.uuid.lower(), self.serial.lower()}
 
 
-CD, HDD, SETUP, ONCE = "Cd", "Hdd", "BiosSetup", "Once"
-"""Redfish's words for three boot targets, and for an override of one boot only."""
+CD, HDD, PXE, SETUP, ONCE = "Cd", "Hdd", "Pxe", "BiosSetup", "Once"
+"""Redfish's words for four boot targets, and for an override of one boot only."""
 UEFI, LEGACY = "UEFI", "Legacy"
 """Redfish's words for the boot modes."""
 SECURE_BOOT = "UEFISecureBoot"

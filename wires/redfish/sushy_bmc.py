@@ -44,6 +44,7 @@ class SushyBmc:
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_redfish_url(access.address)
         self._path, self.wanted_mode = url.system_id, access.boot_mode
+        self._has_drive = url.virtual_media
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
@@ -130,7 +131,12 @@ class SushyBmc:
             return SecureBoot(seen.get("SecureBootEnable"), *words)
 
     def media(self) -> str | None:
-        """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
+        """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty.
+
+        A BMC whose address says that its host boots from the network need not have a drive, and is not asked for one.
+        """
+        if not self._has_drive:
+            return None
         if self._discs is None or self._discs.enable:
             self._discs = self._find_discs()
         else:

@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 
 from providers.host_provisioning.engine import Installation, Target, World
+from providers.host_provisioning.ways import BootWay, VirtualCd
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
@@ -25,9 +26,12 @@ class Rig:
         self.media = FakeMedia()
         self.bmc.read_by_bmc = self.media.fetch
         self.lines: list[str] = []
+        self.way: BootWay | None = None
+        """None: a virtual CD."""
 
     def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
-        world = World(self.bmc, self.clock, self.media, self.bmc.missing, self.lines.append, nullcontext())
+        way = self.way or VirtualCd(self.bmc, self.media)
+        world = World(self.bmc, self.clock, self.media, way, self.bmc.missing, self.lines.append, nullcontext())
         return Installation(Target(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
 
     def run(self) -> Installation:

@@ -7,15 +7,18 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from boot_media.iso import Iso
+from boot_media.iso9660 import Span
+from boot_media.netboot import BOOT_SCRIPT_TEXT, LiveFiles
 from providers.base.errors import ProvisioningError
 from providers.host_provisioning import media
-from providers.host_provisioning.media import MediaServer, Span, pieces, span_of
+from providers.host_provisioning.media import MediaServer, pieces, span_of
 from providers.host_provisioning.rollout import allow_open_files
 from testing.live_disks import Device, run_script
 
@@ -316,3 +319,50 @@ def test_an_address_that_cannot_be_bound_is_one_line(
     server.publish("h0", iso)
     with pytest.raises(ProvisioningError, match=message):
         MediaServer(address, server.port).publish("h0", iso)
+
+
+LIVE = LiveFiles({"vmlinuz": (0, 120), "rootfs.img": (200, 9_000_000), "ignition.img": (9_000_000, SIZE)}, "quiet")
+
+
+def status_and_body(url: str) -> tuple[int, bytes]:
+    answer, body = ask(url)
+    return answer.status, body
+
+
+def test_the_files_of_an_iso_are_served_with_its_patches(server: MediaServer, iso: Iso, content: bytes) -> None:
+    server.publish("host", replace(iso, live=LIVE))
+    for name, (start, end) in LIVE.spans.items():
+        answer, body = ask(f"http://127.0.0.1:{server.port}/{DIGEST}/host/{name}")
+        assert (answer.status, body, answer.getheader("Content-Length")) == (
+            200,
+            content[start:end],
+            str(end - start),
+        )
+
+
+def test_a_range_of_a_file_is_one_of_the_file(server: MediaServer, iso: Iso, content: bytes) -> None:
+    server.publish("host", replace(iso, live=LIVE))
+    url = f"http://127.0.0.1:{server.port}/{DIGEST}/host/rootfs.img"
+    answer, body = ask(url, Range="bytes=5-9")
+    assert (answer.status, body, answer.getheader("Content-Range")) == (206, content[205:210], "bytes 5-9/8999800")
+
+
+def test_the_script_of_a_host_is_there_only_while_it_is_admitted(server: MediaServer, iso: Iso) -> None:
+    server.publish("host", iso)
+    url = f"http://127.0.0.1:{server.port}/hosts/52-54-00-00-00-01.ipxe"
+    seen = [status_and_body(url)]
+    server.admit("52:54:00:00:00:01", "#!ipxe\nboot\n")
+    seen.append(status_and_body(url))
+    server.dismiss("52:54:00:00:00:01")
+    server.dismiss("52:54:00:00:00:01")
+    seen.append(status_and_body(url))
+    assert seen == [(404, b""), (200, b"#!ipxe\nboot\n"), (404, b"")]
+    assert status_and_body(f"http://127.0.0.1:{server.port}/boot.ipxe") == (200, BOOT_SCRIPT_TEXT.encode())
+
+
+def test_what_was_fetched_is_known_by_its_path(server: MediaServer, iso: Iso) -> None:
+    server.publish("host", replace(iso, live=LIVE))
+    status_and_body(f"http://127.0.0.1:{server.port}/{DIGEST}/host/vmlinuz")
+    status_and_body(f"http://127.0.0.1:{server.port}/boot.ipxe")
+    asked = ["boot.ipxe", f"{DIGEST}/host/vmlinuz", f"{DIGEST}/host/rootfs.img"]
+    assert server.fetched(asked) == ["boot.ipxe", f"{DIGEST}/host/vmlinuz"]

@@ -34,6 +34,8 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
         "media_address": "172.22.0.1",
         "media_port": 8080,
         "media_url": "",
+        "boot_macs": {},
+        "boot_server": "",
         "base_iso_sha256": "d3" * 32,
         "base_iso_url": "",
         "payload_sha256": "c2" * 32,

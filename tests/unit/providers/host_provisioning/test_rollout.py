@@ -10,6 +10,7 @@ import pytest
 from providers.base.errors import BmcTransientError, EngineGoneError
 from providers.host_provisioning.engine import Installation, Target, World
 from providers.host_provisioning.rollout import roll_out
+from providers.host_provisioning.ways import VirtualCd
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
@@ -20,7 +21,7 @@ def fleet(count: int, clock: FakeClock) -> tuple[dict[str, FakeBmc], dict[str, I
     bmcs = {f"host-{index}": FakeBmc(clock, read_by_bmc=media.fetch) for index in range(count)}
     ways = {}
     for name, bmc in bmcs.items():
-        world = World(bmc, clock, media, bmc.missing, lambda _: None, nullcontext())
+        world = World(bmc, clock, media, VirtualCd(bmc, media), bmc.missing, lambda _: None, nullcontext())
         ways[name] = Installation(Target(name, "", "192.0.2.1"), world, 100_000)
     return bmcs, ways
 

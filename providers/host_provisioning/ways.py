@@ -1,0 +1,186 @@
+"""How a server gets to its boot ISO: in a virtual CD drive, or over the network."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, ProvisioningError
+from wires.redfish.bmc import CD, PXE, BmcClient
+from wires.redfish.steps import Steps, Waits
+
+INSERT_S = 300.0  # a BMC that downloads the whole ISO on insertion does so within its own HTTP time-out
+
+
+class BootMedia(Protocol):
+    """Makes and serves boot ISOs."""
+
+    def publish(self, host: str) -> str | None:
+        """Have the host's ISO made and served; return the URL that tells how far it is read, or None meanwhile."""
+        ...
+
+    def sent(self, url: str) -> int | None:
+        """Return the bytes sent of what is at `url`; None if unknown."""
+        ...
+
+    def progress(self, url: str) -> str:
+        """Return who has read how much of what is at `url`; empty if nobody has, or if unknown."""
+        ...
+
+    def digest(self, host: str) -> str:
+        """Return the SHA-256 of the ISO that was published for `host`."""
+        ...
+
+    def verdict(self, host: str) -> str:
+        """Return what the live system of `host` says of its disk, see `boot_media.disk`; empty if nothing yet."""
+        ...
+
+
+class NetworkMedia(BootMedia, Protocol):
+    """Serves the files inside boot ISOs, too."""
+
+    def admit(self, host: str) -> None:
+        """Have iPXE on the host start the installer from now on."""
+        ...
+
+    def dismiss(self, host: str) -> None:
+        """Have iPXE on the host go on to its disk from now on."""
+        ...
+
+    def asked(self, host: str) -> str:
+        """Return which files the host has fetched over the network; empty if none."""
+        ...
+
+
+class BootWay(Protocol):
+    """One of the ways. The URL is that of `BootMedia.publish`."""
+
+    doing: ClassVar[str]
+    """Name of the step in which the server is installed."""
+    leaves_a_sign: ClassVar[bool]
+    """Whether the BMC of a server shows that it is being installed, also to another run."""
+
+    def prepare(self, steps: Steps, url: str) -> Waits:
+        """Offer the ISO to a server that is off, before its boot mode is set."""
+        ...
+
+    def arm(self, steps: Steps, url: str) -> Waits:
+        """Have the next boot of the server be that of the ISO."""
+        ...
+
+    def disarm(self, steps: Steps) -> Waits:
+        """Have no later boot of the server be that of the ISO."""
+        ...
+
+    def is_unread(self, url: str) -> bool:
+        """Return whether nothing of the ISO was fetched, as far as is known: then nothing was installed."""
+        ...
+
+    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+        """Return the error of a server that has fetched nothing for so long."""
+        ...
+
+
+@dataclass(frozen=True)
+class VirtualCd:
+    """The BMC reads the ISO, and shows it to the server as a CD drive."""
+
+    bmc: BmcClient
+    media: BootMedia
+    doing: ClassVar[str] = "installing from ISO"
+    leaves_a_sign: ClassVar[bool] = True
+
+    def prepare(self, steps: Steps, url: str) -> Waits:
+        """Insert the ISO in place of whatever is in the drive."""
+        yield from steps.no_media()
+        yield from self._insert(steps, url)
+        yield (yield from steps.value("the kind of BMC", lambda: self.bmc.settle_s))
+
+    def arm(self, steps: Steps, url: str) -> Waits:
+        """Override the boot, and insert again: a BMC that has restarted meanwhile has dropped the image."""
+        yield from steps.override(CD)
+        yield from self._insert(steps, url)
+
+    def disarm(self, steps: Steps) -> Waits:
+        """Eject."""
+        yield from steps.no_media()
+
+    def is_unread(self, url: str) -> bool:
+        """See `BootWay`. A web server of the site does not tell."""
+        return self.media.sent(url) == 0
+
+    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+        """See `BootWay`."""
+        what = f"the BMC never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
+        fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
+        return ProvisioningError(what, where=self.bmc.url, fix=fix)
+
+    def _insert(self, steps: Steps, url: str) -> Waits:
+        try:
+            yield from steps.media(url, within_s=INSERT_S)
+        except BmcAuthError:
+            raise
+        except BmcTimeoutError as error:
+            if self.media.sent(url) != 0:
+                raise
+            if error.refused:
+                raise self._refused(url, error) from None
+            raise self.never_fetched(url, INSERT_S, error.fault.what) from None
+        except BmcError as error:
+            if self.media.sent(url):
+                raise
+            raise self._refused(url, error) from None
+
+    def _refused(self, url: str, error: BmcError) -> ProvisioningError:
+        what = f"the BMC refuses the boot ISO from {_server(url)}: {error.fault.what}"
+        fix = (
+            "do what the BMC says: some take an ISO over https alone (media.url) or from port 80 alone (media.port); "
+            "if it cannot reach the ISO, look for a firewall or a route"
+        )
+        return ProvisioningError(what, where=self.bmc.url, fix=error.fault.fix or fix)
+
+
+@dataclass(frozen=True)
+class NetworkBoot:
+    """The server's firmware loads iPXE over the provisioning network, which fetches the files inside the ISO."""
+
+    bmc: BmcClient
+    media: NetworkMedia
+    host: str
+    mac: str
+    """MAC of the card that the server boots from."""
+    doing: ClassVar[str] = "installing over the network"
+    leaves_a_sign: ClassVar[bool] = False
+
+    def prepare(self, steps: Steps, url: str) -> Waits:
+        """Do nothing: the server's own firmware will ask."""
+        yield from ()
+
+    def arm(self, steps: Steps, url: str) -> Waits:
+        """Override the boot, and let iPXE start the installer."""
+        yield from steps.override(PXE)
+        self.media.admit(self.host)
+
+    def disarm(self, steps: Steps) -> Waits:
+        """Let iPXE go on to the disk: so a BMC that repeats a boot meant once does not install twice."""
+        self.media.dismiss(self.host)
+        yield from ()
+
+    def is_unread(self, url: str) -> bool:
+        """See `BootWay`. A live system that an earlier run served still sends its verdict."""
+        return not self.media.sent(url) and not self.media.verdict(self.host)
+
+    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+        """See `BootWay`."""
+        seen = self.media.asked(self.host)
+        got = f"it fetched {seen}, but not its live system" if seen else "it never asked for its boot script"
+        fix = (
+            f"look at the server's console: it has to boot from its card {self.mac}, on the provisioning network, "
+            "where DHCP, TFTP and this program's server (media.address, media.port) have to answer it"
+        )
+        return ProvisioningError(
+            f"{got}, {within_s:,.0f} s after it was switched on: {why}", where=self.bmc.url, fix=fix
+        )
+
+
+def _server(url: str) -> str:
+    """Return the URL of a server without the path, which is as good as a password."""
+    return "/".join(url.split("/")[:3])
