@@ -143,13 +143,18 @@ class HostProvisioningSpec(Spec):
             deadline_s=options.deadlines.host_s,
         )
 
+    @property
+    def is_proxied(self) -> bool:
+        """Whether hosts reach the media server by a proxy of this cluster."""
+        return self.boot_server not in ("", f"http://{netloc(self.media_address, self.media_port)}")
+
     def identity_of(self, name: str) -> MachineId:
         """Return the machine behind a host's BMC."""
         return self.identities.get(name, UNIDENTIFIED)
 
 
 def _boot_server(plan: "ClusterPlan", role: Role) -> str:
-    """Return the URL at which a role's hosts that boot from the network reach the media server; empty if none does."""
+    """Return the URL at which a role's hosts reach the media server to boot from the network; empty if none does."""
     own, media = plan.provisioning, plan.options.media
     if plan.boot_clients(role):
         proxy = own.bootstrap_ip if role is Role.CONTROL_PLANE else own.cluster_ip

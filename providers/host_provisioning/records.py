@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Set
 
+from cluster.values.role import Role
 from providers.base.errors import Fault, ProvisioningError
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from wires.redfish.identity import is_shared, named
 
-INTO_THE_ISO = ("ignition_sha256", "base_iso_sha256", "payload_sha256", "media_address", "media_port", "media_url")
+INTO_THE_ISO = (
+    *("ignition_sha256", "base_iso_sha256", "payload_sha256"),
+    *("media_address", "media_port", "media_url", "boot_server"),
+)
 
 
 def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
@@ -18,6 +22,10 @@ def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Itera
         for name in sorted(new.hosts.keys() - old.hosts.keys()):
             what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP"
             yield Fault("hosts", what, "remove it, or lower the replicas to make it a spare")
+    if old and old.hosts and new.role is Role.COMPUTE and new.is_proxied:
+        for name in sorted(new.boot_macs.keys() - old.hosts.keys()):
+            what = f"{name}: the control plane is installed, and its DHCP does not know the MAC {new.boot_macs[name]}"
+            yield Fault("hosts", what, "give the host a `…-virtualmedia` address, or make it a spare")
     for name, who in named_anew(old, new).items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):

@@ -196,11 +196,11 @@ class ProbedBmc(BmcClient, Protocol):
         ...
 
     def virtual_cd(self) -> str:
-        """Read the path of the drive that takes a boot ISO, or what has to be done first."""
+        """Read the path of the drive that takes a boot ISO, or what has to be done first. Empty: none is needed."""
         ...
 
     def boot_targets(self) -> str:
-        """Return the targets of a boot override that the BMC allows, or raise if none boots the virtual CD."""
+        """Return the targets of a boot override that the BMC allows, or raise if none boots the installer."""
         ...
 
     def override_mode(self) -> str:

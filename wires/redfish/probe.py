@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from cluster.values.bmc_url import parse_redfish_url
 from providers.base.errors import BmcError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
-from wires.redfish.bmc import CD, SPELLINGS, Certificate
+from wires.redfish.bmc import CD, PXE, SPELLINGS, Certificate
 from wires.redfish.drives import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc
 from wires.redfish.tls import shown_certificate
@@ -51,7 +51,9 @@ class BmcProbe(SushyBmc):
             return self._boot_quirks.vendor
 
     def virtual_cd(self) -> str:
-        """Return the path of the first drive that takes a boot ISO."""
+        """Return the path of the first drive that takes a boot ISO. Empty if the host boots from the network."""
+        if not self._has_drive:
+            return ""
         # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
         with suppress(BmcError), self._our_errors("read the virtual CD"):
             if usable := DiscDrives.found(self.url, self._known(), (), self._quirks).usable:
@@ -60,10 +62,12 @@ class BmcProbe(SushyBmc):
         return str(usable[0].path) if usable else TO_ENABLE
 
     def boot_targets(self) -> str:
-        """Return the targets of a boot override that the BMC allows, or raise if none boots the virtual CD."""
+        """Return the targets of a boot override that the BMC allows, or raise if none boots the installer."""
         with self._our_errors("read the boot targets"):
             offered = self._known().get_allowed_system_boot_source_values()
-            if not self._quirks.boots_by_attributes:
+            if not self._has_drive:
+                self._first((sushy.BootSource(PXE),), offered, "boot override")
+            elif not self._quirks.boots_by_attributes:
                 self._first(tuple(map(sushy.BootSource, SPELLINGS[CD])), offered, "boot override")
             return ", ".join(sorted(each.value for each in offered))
 

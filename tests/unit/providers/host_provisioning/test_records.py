@@ -151,3 +151,28 @@ def test_the_error_of_a_partial_reinstall_names_the_lines_to_remove() -> None:
         "Fix: run `pulumi up` again, which retries those hosts."
         " Before that, remove from `reinstall` the hosts that are reinstalled already: w0, w2"
     )
+
+
+PROXIED = {"boot_server": "http://172.22.0.3:6180", "boot_macs": {"w0": "52:54:00:00:00:01"}}
+LATER = {**of_hosts("w0", "w1", "w2"), "boot_macs": {"w0": "52:54:00:00:00:01", "w2": "52:54:00:00:00:02"}}
+
+
+def test_compute_that_the_control_plane_s_dhcp_does_not_know_cannot_be_added() -> None:
+    ((key, why),) = failures({**PROXIED, **LATER}, {**ROLE, **PROXIED})
+    assert (key, why.partition(". Fix: ")[0]) == (
+        "hosts",
+        "w2: the control plane is installed, and its DHCP does not know the MAC 52:54:00:00:00:02",
+    )
+
+
+@pytest.mark.parametrize(
+    ("news", "olds"),
+    [
+        pytest.param({**PROXIED, **LATER}, None, id="nothing-installed-yet"),
+        pytest.param({**PROXIED, **of_hosts("w0", "w1", "w2")}, {**ROLE, **PROXIED}, id="by-virtual-cd"),
+        pytest.param({**LATER, "boot_server": "http://127.0.0.1:0"}, {**ROLE, **PROXIED}, id="dhcp-of-the-site"),
+        pytest.param({**PROXIED, **LATER, "role": "control-plane"}, {**ROLE, **PROXIED}, id="control-plane"),
+    ],
+)
+def test_other_hosts_can_be_added(news: dict[str, Any], olds: dict[str, Any] | None) -> None:
+    assert failures(news, olds) == []

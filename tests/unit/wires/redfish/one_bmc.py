@@ -26,13 +26,23 @@ class OneBmc:
     fleet: Fleet
     clients: list[SushyBmc] = field(default_factory=list)
 
-    def client(self, system: str | None = None, *, session: bool = False, password: str = PASSWORD) -> SushyBmc:
+    def client(
+        self,
+        system: str | None = None,
+        *,
+        session: bool = False,
+        password: str = PASSWORD,
+        kind: str = "redfish-virtualmedia",
+    ) -> SushyBmc:
         """Return a client of this program.
 
         Args:
             system: Path in the BMC's address; None for the path of its system.
+            session: Whether it uses a Redfish session.
+            password: Of its login.
+            kind: Type in the BMC's address, which says how the host boots.
         """
-        address = self.fleet.address(0)
+        address = self.fleet.address(0).replace("redfish-virtualmedia", kind, 1)
         if system is not None:
             address = f"redfish-virtualmedia+{self.fleet.base(0)}{system}"
         access = BmcAccess(address=address, username=self.fleet.options.username, session=session)

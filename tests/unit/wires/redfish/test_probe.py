@@ -12,8 +12,9 @@ from wires.redfish.access import BmcAccess
 from wires.redfish.probe import BmcProbe
 
 
-def probe(it: OneBmc) -> BmcProbe:
-    access = BmcAccess(address=it.fleet.address(0), username=it.fleet.options.username)
+def probe(it: OneBmc, kind: str = "redfish-virtualmedia") -> BmcProbe:
+    address = it.fleet.address(0).replace("redfish-virtualmedia", kind, 1)
+    access = BmcAccess(address=address, username=it.fleet.options.username)
     bmc = BmcProbe(access, SecretStr(PASSWORD))
     it.clients.append(bmc)
     return bmc
@@ -61,6 +62,19 @@ def test_a_bmc_whose_targets_boot_no_virtual_cd_is_found(it: OneBmc) -> None:
     it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
     with pytest.raises(BmcError, match="boot override Cd is not offered; Hdd, Pxe are"):
         probe(it).boot_targets()
+
+
+def test_a_host_that_boots_from_the_network_needs_no_virtual_cd(it: OneBmc) -> None:
+    it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
+    bmc = probe(it, "redfish")
+    assert (bmc.boot_targets(), bmc.virtual_cd()) == ("Hdd, Pxe", "")
+    assert not [line for line in it.lines if "VirtualMedia" in line]
+
+
+def test_a_bmc_that_boots_nothing_from_the_network_is_found(it: OneBmc) -> None:
+    it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Cd", "Hdd"]})
+    with pytest.raises(BmcError, match="boot override Pxe is not offered; Cd, Hdd are"):
+        probe(it, "redfish").boot_targets()
 
 
 @pytest.mark.parametrize(
