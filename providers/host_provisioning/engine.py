@@ -158,11 +158,9 @@ class Installation:
         yield from steps.wait_until(f"an answer of {self.host.address}", is_known, within_s=math.inf)
         if is_up:
             return False
-        if live:
-            self.iso_sha256 = media.digest(self.host.name)
-            yield from self._finish(steps, url)
-        else:
-            yield from self._install(steps, Power.OFF, None)
+        self.iso_sha256 = media.digest(self.host.name)
+        if not live or not (yield from self._finish(steps, url)):
+            yield from self._install(steps, Power.ON, None)
         return True
 
     def _look(self) -> tuple[Power, str | None] | None:
@@ -193,26 +191,35 @@ class Installation:
         yield from BootMode(steps, self._enter).set_up()
         # The last On of a killed run may take effect only now; it must not count as this run's.
         yield from steps.power(Power.OFF)
+        while not (yield from self._boot_the_installer(steps, url)):
+            self._enter("starting over: its live system was not fetched to the end")
+            yield from steps.power(Power.OFF)
+
+    def _boot_the_installer(self, steps: Steps, url: str) -> Generator[float, None, bool]:
+        """Boot the installer on a host that is off; see `_finish`."""
         yield from self.world.way.arm(steps, url)
         self._enter("starting the installer")
         yield from self._start(steps, url)
-        yield from self._finish(steps, url)
+        return (yield from self._finish(steps, url))
 
     def _publish(self, steps: Steps) -> Generator[float, None, str]:
         publish = partial(self.world.media.publish, self.host.name)
         return (yield from steps.value("the boot ISO", publish, within_s=math.inf))
 
-    def _finish(self, steps: Steps, url: str) -> Waits:
-        """Wait until the installer has switched the server off, and read which disk it chose."""
+    def _finish(self, steps: Steps, url: str) -> Generator[float, None, bool]:
+        """Wait until the installer has switched the server off, and read which disk it chose. False: it is stuck."""
         self._enter(self.world.way.doing)
         what = "power Off (the sign that the installation is done)"
         self._url = url
         yield from steps.wait_until(what, self._is_done(url), within_s=math.inf)
         self._url = ""
+        if self.world.way.is_stuck(url):
+            return False
         word, text = self._verdict()
         if word == REFUSED:
             yield from self._stop(steps, text)
         self.disk = text if word == CHOSEN else ""
+        return True
 
     def _verdict(self) -> tuple[str, str]:
         """Return the first word and the rest of what the live system says of its disk."""
@@ -253,7 +260,7 @@ class Installation:
                 power, seen = "off" if is_off else "on", self.world.bmc.boot_override()
                 why = f"the server is {power}, and its boot override reads {seen.target} {seen.enabled}"
                 raise way.never_fetched(url, spent, why)
-            if self._verdict()[0] == REFUSED:
+            if self._verdict()[0] == REFUSED or way.is_stuck(url):
                 return True
             proof.look(last=is_off)
             return is_off

@@ -159,6 +159,12 @@ class IsoMedia:
     def _files(self, host: str) -> str:
         return f"{self.recipe.boot_server}/{self._made[host].folder(host)}"
 
+    def size(self, host: str) -> int:
+        """Return the bytes of the host's live system."""
+        live = self._made[host].live
+        start, end = live.spans[ROOTFS] if live else (0, 0)
+        return end - start
+
     def admit(self, host: str) -> None:
         """Have iPXE on the host start the installer from now on."""
         live = self._made[host].live

@@ -133,7 +133,7 @@ def _installation(
     bmc = _bmc(spec, name)
     report = plugin.rows(spec.urn, spec.rows, name)
     mac = spec.boot_macs.get(name)
-    way = NetworkBoot(bmc, media, name, mac) if mac else VirtualCd(bmc, media)
+    way = NetworkBoot(bmc, media, name, mac, SYSTEM_CLOCK) if mac else VirtualCd(bmc, media)
     world = World(bmc, SYSTEM_CLOCK, media, way, missing, report, lock.held(bmc.url))
     # A host that runs is wiped only if it is the machine that `reinstall` names.
     uuid = anew.get(name, spec.identity_of(name).own)

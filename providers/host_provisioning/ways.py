@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, ProvisioningError
 from wires.redfish.bmc import CD, PXE, BmcClient
 from wires.redfish.steps import Steps, Waits
 
+BROKEN_OFF_S = 120.0  # longer than TCP takes to give up on a machine that has just lost the VIP
 INSERT_S = 300.0  # a BMC that downloads the whole ISO on insertion does so within its own HTTP time-out
 
 
@@ -36,6 +38,10 @@ class BootMedia(Protocol):
 
 class NetworkMedia(BootMedia, Protocol):
     """Serves the files inside boot ISOs, too."""
+
+    def size(self, host: str) -> int:
+        """Return the bytes of the host's live system: what is at the URL of `publish`."""
+        ...
 
     def admit(self, host: str) -> None:
         """Have iPXE on the host start the installer from now on."""
@@ -74,6 +80,10 @@ class BootWay(Protocol):
         """Return whether nothing of the ISO was fetched, as far as is known: then nothing was installed."""
         ...
 
+    def is_stuck(self, url: str) -> bool:
+        """Return whether a server that is on cannot come any further, and has to boot the ISO anew."""
+        ...
+
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
         """Return the error of a server that has fetched nothing for so long."""
         ...
@@ -107,6 +117,10 @@ class VirtualCd:
         """See `BootWay`. A web server of the site does not tell."""
         return self.media.sent(url) == 0
 
+    def is_stuck(self, url: str) -> bool:
+        """Return False: a BMC reads on as soon as it can."""
+        return False
+
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
         """See `BootWay`."""
         what = f"the BMC never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
@@ -138,7 +152,7 @@ class VirtualCd:
         return ProvisioningError(what, where=self.bmc.url, fix=error.fault.fix or fix)
 
 
-@dataclass(frozen=True)
+@dataclass
 class NetworkBoot:
     """The server's firmware loads iPXE over the provisioning network, which fetches the files inside the ISO."""
 
@@ -147,6 +161,12 @@ class NetworkBoot:
     host: str
     mac: str
     """MAC of the card that the server boots from."""
+    clock: Clock
+    _before: int = 0
+    """Bytes of the live system that were sent before the last boot."""
+    _got: int = 0
+    _got_at: float = 0.0
+    """Bytes that were sent since then, and when the last of them was."""
     doing: ClassVar[str] = "installing over the network"
     leaves_a_sign: ClassVar[bool] = False
 
@@ -157,6 +177,7 @@ class NetworkBoot:
     def arm(self, steps: Steps, url: str) -> Waits:
         """Override the boot, and let iPXE start the installer."""
         yield from steps.override(PXE)
+        self._before = self.media.sent(url) or 0
         self.media.admit(self.host)
 
     def disarm(self, steps: Steps) -> Waits:
@@ -167,6 +188,13 @@ class NetworkBoot:
     def is_unread(self, url: str) -> bool:
         """See `BootWay`. A live system that an earlier run served still sends its verdict."""
         return not self.media.sent(url) and not self.media.verdict(self.host)
+
+    def is_stuck(self, url: str) -> bool:
+        """See `BootWay`. A live system whose first file breaks off ends in an emergency shell, and stays there."""
+        now, got = self.clock.now(), (self.media.sent(url) or 0) - self._before
+        if got != self._got:
+            self._got, self._got_at = got, now
+        return 0 < got < self.media.size(self.host) and now - self._got_at >= BROKEN_OFF_S
 
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
         """See `BootWay`."""

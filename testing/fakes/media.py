@@ -50,6 +50,9 @@ class FakeMedia:
     def dismiss(self, host: str) -> None:
         self.admitted.discard(host)
 
+    def size(self, host: str) -> int:
+        return 1
+
     def asked(self, host: str) -> str:
         return self.fetches
 

@@ -14,7 +14,7 @@ MAC = "52:54:00:11:10:01"
 
 def rig_over_network() -> Rig:
     rig = Rig()
-    rig.way = NetworkBoot(rig.bmc, rig.media, NAME, MAC)
+    rig.way = NetworkBoot(rig.bmc, rig.media, NAME, MAC, rig.clock)
     rig.bmc.boot_over_network = lambda: rig.media.boot(NAME)
     return rig
 
@@ -114,3 +114,30 @@ def test_a_host_that_only_seems_off_for_a_moment_is_left_alone() -> None:
     with pytest.raises(BmcTimeoutError, match="adopting"):
         rig.run()
     assert rig.bmc.writes == []
+
+
+def test_a_live_system_that_breaks_off_is_started_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = rig_over_network()
+    rig.bmc.sticky, installs = False, rig.bmc.install_s
+    monkeypatch.setattr(rig.media, "size", lambda _: 2)
+    rig.bmc.install_s = 1e9
+
+    def second_boot() -> str | None:
+        url = rig.media.boot(NAME)
+        if url and rig.bmc.writes.count("Off"):
+            rig.media.read[url], rig.bmc.install_s = 3, installs
+        return url
+
+    rig.bmc.boot_over_network = second_boot
+    rig.run()
+    assert rig.bmc.writes == ["override Pxe Once", "On", "Off", "override Pxe Once", "On", "override Hdd Once", "On"]
+    assert rig.bmc.installs == 1
+
+
+def test_a_live_system_that_is_read_slowly_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = rig_over_network()
+    monkeypatch.setattr(rig.media, "size", lambda _: 1_000_000)
+    monkeypatch.setattr(rig.media, "sent", lambda _: int(rig.clock.now()))
+    rig.bmc.install_s = 3000
+    rig.run()
+    assert rig.bmc.writes == ["override Pxe Once", "On", "override Hdd Once", "On"]
