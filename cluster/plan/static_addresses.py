@@ -7,24 +7,23 @@ from cluster.values.address import Address, parse_address
 from cluster.values.mac import parse_mac
 
 
-def static_addresses(network_config: dict[str, Any] | None, boot_mac: str) -> tuple[Address, ...]:
-    """Return the static addresses of the boot interface, else of the only interface that has any.
+def static_addresses(network_config: dict[str, Any] | None, mac: str | None) -> tuple[Address, ...]:
+    """Return the static addresses of a host's interface on the machine network, else of the only one that has any.
 
     Args:
         network_config: nmstate's mapping. Parts that have another shape have no addresses.
-        boot_mac: In lower case, with colons.
+        mac: That of the interface on the machine network, in lower case, with colons. None: it is not known.
 
     Returns:
-        The addresses; none if several interfaces have some, and none of these is the boot interface.
+        The addresses; none if several interfaces have some, and none of these has the MAC.
     """
     found = [
         (parse_mac(str(interface.get("mac-address", ""))), addresses)
         for interface in _interfaces(network_config)
         if (addresses := _of(interface))
     ]
-    booting = [addresses for mac, addresses in found if mac == boot_mac]
-    if booting:
-        return booting[0]
+    if known := [addresses for each, addresses in found if mac and each == mac]:
+        return known[0]
     return found[0][1] if len(found) == 1 else ()
 
 

@@ -88,7 +88,8 @@ class TestCheck:
             ({"bmc": {**BMC, "address": UNKNOWN}}, []),
             ({"bmc": {**BMC, "address": "redfish-virtualmedia://bmc"}}, []),
             ({"bmc": {**BMC, "address": "ipmi://x"}}, ["bmc"]),
-            ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "")}}, ["bmc"]),
+            ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "")}}, []),
+            ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "-uefihttp")}}, ["bmc"]),
         ],
         ids=[
             "good",
@@ -102,6 +103,7 @@ class TestCheck:
             "no-system",
             "ipmi",
             "pxe",
+            "uefihttp",
         ],
     )
     def test_check_needs_no_bmc(self, change: dict[str, object], failing: list[str]) -> None:
