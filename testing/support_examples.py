@@ -257,7 +257,7 @@ BESIDE: dict[str, Mapping[str, Any]] = {
     **{label: MANAGED for label, kind in SCHEMES.items() if kind in NETWORK_BOOT},
     UNTYPED: MANAGED,
 }
-"""What a row's example is compared with, in place of the rehearsal's install-config: the network without the field."""
+"""What a row's example is compared with in place of the rehearsal's install-config: the network without the field."""
 
 
 def _has(judge: Callable[[Host], bool]) -> Callable[[InstallConfig], bool]:
