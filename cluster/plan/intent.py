@@ -153,11 +153,12 @@ def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
 def _host(given: Host, role: Role | None, provisioning: Provisioning, index: int) -> PlannedHost:
     """Build a host. On a Managed provisioning network, its address is that of its number in the range of DHCP."""
     boot_mac = parse_mac(given.boot_mac_address) or ""
-    on_machine_network = boot_mac if provisioning.mode == DISABLED else None
     managed = provisioning.dhcp_range if provisioning.mode == MANAGED else None
     host = PlannedHost(
         name=given.name,
-        addresses=static_addresses(given.network_config, on_machine_network),
+        addresses=static_addresses(
+            given.network_config, boot_mac, boots_on_machine_network=provisioning.mode == DISABLED
+        ),
         boot_mac=boot_mac,
         provisioning_address=managed and managed[0] + index,
         boot_mode=given.boot_mode,

@@ -7,24 +7,31 @@ from cluster.values.address import Address, parse_address
 from cluster.values.mac import parse_mac
 
 
-def static_addresses(network_config: dict[str, Any] | None, mac: str | None) -> tuple[Address, ...]:
-    """Return the static addresses of a host's interface on the machine network, else of the only one that has any.
+def static_addresses(
+    network_config: dict[str, Any] | None, boot_mac: str, *, boots_on_machine_network: bool = True
+) -> tuple[Address, ...]:
+    """Return the static addresses of a host on the machine network.
+
+    They are those of the boot interface, if that is on the machine network, else of the only other one that has any.
 
     Args:
         network_config: nmstate's mapping. Parts that have another shape have no addresses.
-        mac: That of the interface on the machine network, in lower case, with colons. None: it is not known.
+        boot_mac: In lower case, with colons.
+        boots_on_machine_network: Whether the boot interface is on the machine network, not on a provisioning network.
 
     Returns:
-        The addresses; none if several interfaces have some, and none of these has the MAC.
+        The addresses; none if several interfaces may be meant.
     """
     found = [
         (parse_mac(str(interface.get("mac-address", ""))), addresses)
         for interface in _interfaces(network_config)
         if (addresses := _of(interface))
     ]
-    if known := [addresses for each, addresses in found if mac and each == mac]:
-        return known[0]
-    return found[0][1] if len(found) == 1 else ()
+    booting = [addresses for mac, addresses in found if mac == boot_mac]
+    if booting and boots_on_machine_network:
+        return booting[0]
+    others = [addresses for mac, addresses in found if mac != boot_mac]
+    return others[0] if len(others) == 1 else ()
 
 
 def _interfaces(network_config: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -360,12 +360,12 @@ def test_without_compute_that_boots_from_the_cluster_there_is_no_provisioning_vi
     ("mode", "found"),
     [
         pytest.param("Disabled", ["192.168.111.21"], id="disabled"),
-        pytest.param("Managed", [], id="managed"),
-        pytest.param("Unmanaged", [], id="unmanaged"),
+        pytest.param("Managed", ["192.168.111.99"], id="managed"),
+        pytest.param("Unmanaged", ["192.168.111.99"], id="unmanaged"),
     ],
 )
 def test_the_boot_mac_is_that_of_the_machine_network_if_there_is_no_other(mode: str, found: list[str]) -> None:
-    """On a provisioning network it is the card there, and of two static addresses none is known as the node's."""
+    """On a provisioning network it is the card there, so the static address of the other card is the node's."""
 
     def change(config: dict[str, Any]) -> None:
         from_network(mode=mode)(config)

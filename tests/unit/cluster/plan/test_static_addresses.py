@@ -6,7 +6,7 @@ import pytest
 
 from cluster.plan.static_addresses import static_addresses
 
-MAC = "52:54:00:11:10:15"
+BOOT_MAC = "52:54:00:11:10:15"
 
 
 def interface(name: str, *ipv4: str, **more: Any) -> dict[str, Any]:
@@ -38,15 +38,15 @@ def ipv6(*texts: str) -> dict[str, Any]:
         pytest.param(
             [
                 interface("eno1", "198.51.100.5"),
-                interface("eno2", "192.0.2.5", **{"identifier": "mac-address", "mac-address": MAC.upper()}),
+                interface("eno2", "192.0.2.5", **{"identifier": "mac-address", "mac-address": BOOT_MAC.upper()}),
             ],
             ["192.0.2.5"],
-            id="the-interface-with-the-mac",
+            id="the-boot-interface-of-two",
         ),
         pytest.param(
-            [interface("eno1", **{"mac-address": MAC}), interface("eno2", "192.0.2.5")],
+            [interface("eno1", **{"mac-address": BOOT_MAC}), interface("eno2", "192.0.2.5")],
             ["192.0.2.5"],
-            id="the-interface-with-the-mac-has-none",
+            id="the-boot-interface-has-none",
         ),
         pytest.param([interface("eno1", "198.51.100.5"), interface("eno2", "192.0.2.5")], [], id="which-of-two"),
         pytest.param([{"name": "eno1", "ipv4": {"enabled": True, "dhcp": True}}], [], id="dhcp"),
@@ -62,20 +62,28 @@ def ipv6(*texts: str) -> dict[str, Any]:
     ],
 )
 def test_the_static_addresses_of_a_host(interfaces: Any, found: list[str]) -> None:
-    assert [str(each) for each in static_addresses({"interfaces": interfaces}, MAC)] == found
+    assert [str(each) for each in static_addresses({"interfaces": interfaces}, BOOT_MAC)] == found
 
 
 @pytest.mark.parametrize(
     ("interfaces", "found"),
     [
-        pytest.param([interface("eno1", "192.0.2.5", **{"mac-address": MAC})], ["192.0.2.5"], id="one"),
+        pytest.param([interface("eno1", "198.51.100.5", **{"mac-address": BOOT_MAC})], [], id="there-alone"),
+        pytest.param(
+            [interface("eno1", "198.51.100.5", **{"mac-address": BOOT_MAC}), interface("eno2", "192.0.2.5")],
+            ["192.0.2.5"],
+            id="there-and-on-one-other",
+        ),
+        pytest.param([interface("eno2", "192.0.2.5")], ["192.0.2.5"], id="on-one-other"),
         pytest.param([interface("eno1", "198.51.100.5"), interface("eno2", "192.0.2.5")], [], id="which-of-two"),
     ],
 )
-def test_without_a_mac_the_only_interface_with_addresses_counts(interfaces: Any, found: list[str]) -> None:
-    assert [str(each) for each in static_addresses({"interfaces": interfaces}, None)] == found
+def test_an_address_on_the_provisioning_network_is_not_the_host_s(interfaces: Any, found: list[str]) -> None:
+    assert [
+        str(each) for each in static_addresses({"interfaces": interfaces}, BOOT_MAC, boots_on_machine_network=False)
+    ] == found
 
 
 @pytest.mark.parametrize("config", [None, {}, {"dns-resolver": {}}])
 def test_a_config_without_interfaces_has_no_addresses(config: dict[str, Any] | None) -> None:
-    assert static_addresses(config, MAC) == ()
+    assert static_addresses(config, BOOT_MAC) == ()
