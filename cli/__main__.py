@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         "print the install-config of platform none that the payload is generated from",
     )
     payload.add_argument("file", metavar="FILE")
-    vrid = add("vrid", values.vrid, "print the VRRP router ids of a cluster: NAME API INGRESS")
+    vrid = add("vrid", values.vrid, "print the VRRP router ids of a cluster: NAME API INGRESS PROVISIONING")
     vrid.add_argument("names", nargs="+", metavar="NAME")
     bmc_url = add("bmc-url", values.bmc_url, "print the parts of a BMC's address, one JSON object per line")
     bmc_url.add_argument("urls", nargs="+", metavar="URL")

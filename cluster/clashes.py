@@ -9,7 +9,7 @@ from cluster.install_config.platform import DISABLED, MANAGED
 from cluster.install_config.rules.names import name_fault
 from cluster.install_config.rules.vips import user_managed
 from cluster.values.address import Network, overlap, parse_address, parse_cidr
-from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from cluster.values.mac import parse_mac
 from cluster.values.vrrp import free_router_ids, router_ids
 from providers.base.errors import Fault
@@ -128,7 +128,7 @@ def _bmcs(clusters: Sequence[JudgedConfig]) -> _Found:
 
 def _server(address: str) -> Hashable:
     try:
-        return parse_bmc_url(address).server
+        return parse_redfish_url(address).server
     except BmcUrlError:
         return None
 

@@ -26,7 +26,7 @@ from cluster.plan.samples import with_samples
 from payload.payload_config import payload_config
 from testing import plans
 from testing.checkout import ROOT
-from testing.support_examples import EXAMPLES, USED, Absent
+from testing.support_examples import BESIDE, EXAMPLES, USED, Absent
 
 DOCUMENT = ROOT / "docs" / "reference" / "support.md"
 COLUMNS = ("field, or field and value", "judged", "planned", "rendered", "installed in a twin", "on real metal")
@@ -61,13 +61,13 @@ def text() -> str:
 
 
 def _row(label: str) -> tuple[str, ...]:
-    written = _example(label)
+    written = _written(EXAMPLES[label])
     reading = read(written)
     if any(not LOGIN.fullmatch(fault.where) for fault in reading.faults):
         return label, "invalid", "no", "no", "no", "no"
     if any(unsupported(reading.config)):
         return label, "yes", "no", "no", "no", "no"
-    planned, rendered = _effects(written)
+    planned, rendered = _effects(label)
     if _is_value(label) and _uses(BASE, label):
         # Nothing changes where the rehearsal has this value: another value shows what the field does.
         planned, rendered = "yes", _rendered_beside(label)
@@ -82,21 +82,21 @@ def _rendered_beside(label: str) -> str:
     """Return whether files change with a value of a row's field other than the row's own."""
     fields = [path for path, _ in KEY.findall(label)]
     others = [each for each in EXAMPLES if [path for path, _ in KEY.findall(each)] == fields and each != label]
-    configs = [_example(each) for each in others]
-    good = [each for each in configs if not any(unsupported(read(each).config))]
+    good = [each for each in others if not any(unsupported(read(_written(EXAMPLES[each])).config))]
     return "yes" if any(_effects(each)[1] == "yes" for each in good) else "-"
 
 
-def _example(label: str) -> str:
+def _written(values: Mapping[str, Any]) -> str:
+    """Return the rehearsal's install-config with other values."""
     config = plans.install_config()
-    for path, value in EXAMPLES[label].items():
+    for path, value in values.items():
         _set(config, path, value)
     return yaml.safe_dump(config)
 
 
-def _effects(written: str) -> tuple[str, str]:
-    """Return who uses what a file has beyond the rehearsal's, the plan or the payload, and whether files change."""
-    base, changed = _planned(yaml.safe_dump(plans.install_config())), _planned(written)
+def _effects(label: str) -> tuple[str, str]:
+    """Return who uses what a row's example has beyond its base, the plan or the payload, and whether files change."""
+    base, changed = _planned(_written(BESIDE.get(label, {}))), _planned(_written(EXAMPLES[label]))
     plan, files, payload = (ours != theirs for ours, theirs in zip(base, changed, strict=True))
     return "yes" if plan else "payload" if payload else "ignored", "yes" if files else "-"
 

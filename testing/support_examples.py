@@ -19,7 +19,8 @@ BARE = "platform.baremetal"
 HOST = f"{BARE}.hosts[]"
 PREVIEW = {"featureSet": "TechPreviewNoUpgrade"}
 SYSTEM = "192.0.2.9/redfish/v1/Systems/1"
-MANAGED = {f"{BARE}.provisioningNetwork": "Managed", f"{BARE}.provisioningNetworkInterface": "eno2"}
+MANAGED = {f"{BARE}.provisioningNetwork": "Managed"}
+FROM_NETWORK = {f"{BARE}.hosts[*].bmc.address": lambda address: address.replace("redfish-virtualmedia", "redfish")}
 CA = authority("bmc-ca").pem
 
 
@@ -50,6 +51,18 @@ STATIC = {
 }
 MIRROR = [{"source": "quay.io/okd", "mirrors": ["mirror.example.com/okd"]}]
 KEY = "pki.signerCertificates.key"
+OF_A_NETWORK = {
+    "provisioningNetworkInterface": "eno2",
+    "provisioningNetworkCIDR": "172.30.99.0/24",
+    "provisioningNetworkGateway": "172.22.0.4",
+    "provisioningBridge": "br-prov",
+    "provisioningMACAddress": "52:54:00:00:00:98",
+    "provisioningDHCPRange": "172.22.0.20,172.22.0.40",
+    "bootstrapProvisioningIP": "172.22.0.5",
+    "clusterProvisioningIP": "172.22.0.6",
+    "provisioningHostIP": "172.22.0.7",
+}
+"""The settings of a provisioning network, of which each row has one."""
 
 
 def _families(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
@@ -77,6 +90,7 @@ def _address(kind: str) -> dict[str, Any]:
 VIRTUAL_MEDIA = ("redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia")
 NETWORK_BOOT = ("redfish", "idrac-redfish", "ilo5-redfish", "ipmi", "libvirt")
 SCHEMES = {f"`{HOST}.bmc.address`: {kind}": kind for kind in (*VIRTUAL_MEDIA, "redfish-uefihttp", *NETWORK_BOOT)}
+UNTYPED = f"`{HOST}.bmc.address`, no type"
 FAMILIES = {
     f"`{BARE}.apiVIPs`, `{BARE}.ingressVIPs`: {name}": (change, versions)
     for name, change, versions in (
@@ -175,20 +189,13 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     f"`{BARE}.bmcVerifyCA`": {f"{BARE}.bmcVerifyCA": CA},
     f"`{BARE}.defaultMachinePlatform`": {f"{BARE}.defaultMachinePlatform": {}},
     f"`{BARE}.provisioningNetwork: Disabled`": {f"{BARE}.provisioningNetwork": "Disabled"},
-    f"`{BARE}.provisioningNetwork: Managed`": MANAGED,
-    f"`{BARE}.provisioningNetwork: Unmanaged`": {f"{BARE}.provisioningNetwork": "Unmanaged"},
-    f"`{BARE}.provisioningNetworkInterface`": {**MANAGED, f"{BARE}.provisioningNetworkInterface": "eno2"},
-    f"`{BARE}.provisioningNetworkCIDR`": {**MANAGED, f"{BARE}.provisioningNetworkCIDR": "172.30.99.0/24"},
-    f"`{BARE}.provisioningNetworkGateway`": {**MANAGED, f"{BARE}.provisioningNetworkGateway": "172.22.0.4"},
-    f"`{BARE}.provisioningBridge`": {**MANAGED, f"{BARE}.provisioningBridge": "provisioning"},
-    f"`{BARE}.provisioningMACAddress`": {**MANAGED, f"{BARE}.provisioningMACAddress": "52:54:00:00:00:98"},
-    f"`{BARE}.provisioningDHCPRange`": {**MANAGED, f"{BARE}.provisioningDHCPRange": "172.22.0.20,172.22.0.40"},
-    f"`{BARE}.bootstrapProvisioningIP`": {f"{BARE}.bootstrapProvisioningIP": "192.168.111.98"},
-    f"`{BARE}.clusterProvisioningIP`": {f"{BARE}.clusterProvisioningIP": "192.168.111.99"},
+    f"`{BARE}.provisioningNetwork: Managed`": {**MANAGED, **FROM_NETWORK},
+    f"`{BARE}.provisioningNetwork: Unmanaged`": {f"{BARE}.provisioningNetwork": "Unmanaged", **FROM_NETWORK},
+    **{f"`{BARE}.{key}`": {**MANAGED, **FROM_NETWORK, f"{BARE}.{key}": value} for key, value in OF_A_NETWORK.items()},
     f"`{BARE}.apiVIP`": {f"{BARE}.apiVIPs": Absent, f"{BARE}.apiVIP": "192.168.111.9"},
     f"`{BARE}.ingressVIP`": {f"{BARE}.ingressVIPs": Absent, f"{BARE}.ingressVIP": "192.168.111.9"},
-    f"`{BARE}.provisioningHostIP`": {f"{BARE}.provisioningHostIP": "192.168.111.99"},
     f"`{BARE}.provisioningDHCPExternal`": {
+        **FROM_NETWORK,
         f"{BARE}.provisioningNetwork": Absent,
         f"{BARE}.provisioningDHCPExternal": True,
     },
@@ -215,6 +222,7 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     f"`{HOST}.networkConfig`": {f"{HOST}.networkConfig": clusters.nmstate("eno1", "192.168.111.21")},
     f"`{HOST}.hardwareProfile`": {f"{HOST}.hardwareProfile": "default"},
     **{label: _address(kind) for label, kind in SCHEMES.items()},
+    UNTYPED: {**MANAGED, f"{HOST}.bmc.address": SYSTEM},
     f"`{HOST}.bmc.username`": {f"{HOST}.bmc.username": "other"},
     f"`{HOST}.bmc.password`": {f"{HOST}.bmc.password": "other"},
     f"`{HOST}.bmc.disableCertificateVerification`": {f"{HOST}.bmc.disableCertificateVerification": True},
@@ -244,6 +252,12 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     "`bootstrapInPlace`": {"bootstrapInPlace": {"installationDisk": "/dev/vda"}},
 }
 """Values by path, by the row of the table that they stand for; see `testing.support`."""
+BESIDE: dict[str, Mapping[str, Any]] = {
+    **{f"`{BARE}.{key}`": {**MANAGED, **FROM_NETWORK} for key in OF_A_NETWORK},
+    **{label: MANAGED for label, kind in SCHEMES.items() if kind in NETWORK_BOOT},
+    UNTYPED: MANAGED,
+}
+"""What a row's example is compared with in place of the rehearsal's install-config: the network without the field."""
 
 
 def _has(judge: Callable[[Host], bool]) -> Callable[[InstallConfig], bool]:
@@ -262,6 +276,7 @@ def _hints(host: Host) -> int:
 USED: dict[str, Callable[[InstallConfig], bool]] = {
     **{label: _with_vips_of(versions) for label, (_, versions) in FAMILIES.items()},
     **{label: _scheme(kind) for label, kind in SCHEMES.items()},
+    UNTYPED: _has(lambda host: ":" not in host.bmc.address),
     "`compute[].replicas`, fewer than hosts": _spares,
     f"`{BARE}.loadBalancer.type: OpenShiftManagedDefault`": lambda config: not user_managed(config),
     f"`{HOST}.role`, none": _has(lambda host: not host.role),

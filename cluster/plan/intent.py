@@ -110,6 +110,15 @@ def roles(config: InstallConfig) -> list[Role | None]:
     return found
 
 
+def dhcp_range(bare: BareMetal) -> tuple[Address, Address] | None:
+    """Return the first and the last address of `provisioningDHCPRange`; None if it is no range."""
+    ends = [parse_address(end) for end in bare.provisioning_dhcp_range.split(",")]
+    match ends:
+        case [first, last] if first and last:
+            return first, last
+    return None
+
+
 def _addresses(texts: tuple[str, ...]) -> tuple[Address, ...]:
     return tuple(address for address in map(parse_address, texts) if address is not None)
 
@@ -126,7 +135,6 @@ def _homes(vips: tuple[Address, ...], machine_networks: tuple[Network, ...]) -> 
 
 def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
     cidr = networks([bare.provisioning_network_cidr])
-    ends = _addresses(tuple(end.strip() for end in bare.provisioning_dhcp_range.split(",")))
     mode = bare.provisioning_network
     return Provisioning(
         mode=mode,
@@ -134,7 +142,7 @@ def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
         cidr=cidr[0] if cidr else None,
         bootstrap_ip=parse_address(bare.bootstrap_provisioning_ip),
         cluster_ip=parse_address(bare.cluster_provisioning_ip),
-        dhcp_range=(ends[0], ends[1]) if ends else None,
+        dhcp_range=dhcp_range(bare),
         gateway=parse_address(bare.provisioning_network_gateway),
         interface=bare.provisioning_network_interface or None,
         mac=_mac(bare.provisioning_mac_address, f"provisioning.{domain}") if mode != DISABLED else None,
@@ -148,7 +156,9 @@ def _host(given: Host, role: Role | None, provisioning: Provisioning, index: int
     managed = provisioning.dhcp_range if provisioning.mode == MANAGED else None
     host = PlannedHost(
         name=given.name,
-        addresses=static_addresses(given.network_config, boot_mac),
+        addresses=static_addresses(
+            given.network_config, boot_mac, boots_on_machine_network=provisioning.mode == DISABLED
+        ),
         boot_mac=boot_mac,
         provisioning_address=managed and managed[0] + index,
         boot_mode=given.boot_mode,

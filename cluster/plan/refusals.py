@@ -12,7 +12,7 @@ from cluster.install_config.rules.hosts import SECURE_BOOT
 from cluster.install_config.rules.vips import user_managed
 from cluster.known_options import LOGINS
 from cluster.options import Images, MediaOption, Options, Phase
-from cluster.plan.intent import pools, roles
+from cluster.plan.intent import dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
@@ -78,7 +78,7 @@ def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
     """Yield the option that leaves the hosts that boot from the network without this program's server."""
     hosts = [server.name for server in intent.servers if server.boots_from_network]
     if hosts and media.url:
-        what = f"a web server, and {', '.join(hosts)} boot from the network, by what this program decides"
+        what = f"a web server, and this program itself serves hosts that boot from the network: {', '.join(hosts)}"
         yield Fault("media.url", what, "name media.address instead")
 
 
@@ -104,15 +104,15 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
     bare, cidr = config.baremetal, parse_cidr(config.baremetal.provisioning_network_cidr)
     if cidr and cidr.version == IPV6:
         what = f"{cidr}: hosts boot from the network by IPv4 alone"
-        yield Fault(f"{BARE}.provisioningNetworkCIDR", what, f"write a network of IPv4, or have it {DISABLED}")
+        fix = f"write a network of IPv4, or provisioningNetwork: {DISABLED}"
+        yield Fault(f"{BARE}.provisioningNetworkCIDR", what, fix)
     if bare.provisioning_network != MANAGED:
         return
     if user_managed(config):
         what = f"{MANAGED} with loadBalancer UserManaged: not supported yet"
         yield Fault(f"{BARE}.provisioningNetwork", what, f"write {UNMANAGED} or {DISABLED}")
-    first, last = (parse_address(end) for end in bare.provisioning_dhcp_range.split(","))
-    hosts = len(bare.hosts or ())
-    if first and last and (room := int(last) - int(first) + 1) < hosts:
+    ends, hosts = dhcp_range(bare), len(bare.hosts or ())
+    if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:
         what = f"{bare.provisioning_dhcp_range} has {room} addresses for {hosts} hosts"
         yield Fault(f"{BARE}.provisioningDHCPRange", what, "write a longer one: each host has its own address there")
 

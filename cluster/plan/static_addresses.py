@@ -7,15 +7,20 @@ from cluster.values.address import Address, parse_address
 from cluster.values.mac import parse_mac
 
 
-def static_addresses(network_config: dict[str, Any] | None, boot_mac: str) -> tuple[Address, ...]:
-    """Return the static addresses of the boot interface, else of the only interface that has any.
+def static_addresses(
+    network_config: dict[str, Any] | None, boot_mac: str, *, boots_on_machine_network: bool = True
+) -> tuple[Address, ...]:
+    """Return the static addresses of a host on the machine network.
+
+    They are those of the boot interface, if that is on the machine network, else of the only other one that has any.
 
     Args:
         network_config: nmstate's mapping. Parts that have another shape have no addresses.
         boot_mac: In lower case, with colons.
+        boots_on_machine_network: Whether the boot interface is on the machine network, not on a provisioning network.
 
     Returns:
-        The addresses; none if several interfaces have some, and none of these is the boot interface.
+        The addresses; none if several interfaces may be meant.
     """
     found = [
         (parse_mac(str(interface.get("mac-address", ""))), addresses)
@@ -23,9 +28,10 @@ def static_addresses(network_config: dict[str, Any] | None, boot_mac: str) -> tu
         if (addresses := _of(interface))
     ]
     booting = [addresses for mac, addresses in found if mac == boot_mac]
-    if booting:
+    if booting and boots_on_machine_network:
         return booting[0]
-    return found[0][1] if len(found) == 1 else ()
+    others = [addresses for mac, addresses in found if mac != boot_mac]
+    return others[0] if len(others) == 1 else ()
 
 
 def _interfaces(network_config: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -75,6 +75,7 @@ def _checksum(text: str) -> int:
 def router_ids(cluster_name: str) -> RouterIds:
     """Return the router ids of a cluster. They begin at 1, because keepalived rejects 0.
 
+    baremetal-runtimecfg knows those of API and Ingress. The third is this program's, by the same checksum.
     The ids of a cluster always differ, because the suffixes differ modulo 15. Those of two clusters may clash.
     """
     return RouterIds(*(_checksum(f"{cluster_name}-{what}") + 1 for what in ("api", "ingress", "provision")))

@@ -76,7 +76,17 @@ BROKEN: dict[str, tuple[Change, dict[str, Any]]] = {
     "no-login-at-all": (lambda c: host(c)["bmc"].pop("password"), {}),
     "an-invalid-file": (lambda c: (c.pop("baseDomain"), bare(c).update(apiVIPs=["10.0.0.5"])), {"consent": "x"}),
     "no-yaml-mapping": (lambda c: c.clear(), {}),
-    "a-provisioning-network": (lambda c: bare(c).update(provisioningNetwork="Managed"), {"payload": {}}),
+    "a-provisioning-network-behind-a-balancer": (
+        lambda c: bare(c).update(provisioningNetwork="Managed", loadBalancer={"type": "UserManaged"}),
+        {"payload": {}},
+    ),
+    "a-web-server-and-network-boot": (
+        lambda c: (
+            bare(c).update(provisioningNetwork="Unmanaged"),
+            host(c)["bmc"].update(address="redfish://192.0.2.1"),
+        ),
+        {"media": {"url": "https://web.example.com/isos", "base_iso": plans.BASE_ISO}},
+    ),
     "ipv6": (clusters.ipv6, {}),
     "a-network-that-no-file-can-be-made-of": (
         lambda c: host(c).update(networkConfig={"interfaces": [{"name": "sriov:eno1:0"}]}),

@@ -116,8 +116,8 @@ def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[s
             id="wrong",
         ),
         pytest.param(
-            lambda c: bare(c).update(provisioningNetwork="Managed"),
-            [f"{FILE}: platform.baremetal.provisioningNetwork: Managed"],
+            lambda c: bare(c).update(provisioningNetwork="Managed", provisioningNetworkCIDR="fd35::/64"),
+            [f"{FILE}: platform.baremetal.provisioningNetworkCIDR: fd35::/64: hosts boot from the network by IPv4"],
             id="good-and-unsupported",
         ),
         pytest.param(

@@ -16,7 +16,10 @@ from testing.install_configs import bare, host
 GOOD = "stacks/rehearsal/install-config.yaml"
 OURS = "valid, but not installable: "
 BARE = "platform.baremetal"
-MANAGED = f"{BARE}.provisioningNetwork: {OURS}Managed: hosts boot from virtual media only. Fix: write Disabled"
+IN_PLACE = (
+    f"bootstrapInPlace: {OURS}its node would be its own bootstrap, and this program starts a bootstrap VM. "
+    "Fix: remove it"
+)
 
 
 def written(path: Path, *changes: Callable[[dict[str, Any]], object]) -> Path:
@@ -27,8 +30,8 @@ def written(path: Path, *changes: Callable[[dict[str, Any]], object]) -> Path:
     return path
 
 
-def managed(config: dict[str, Any]) -> None:
-    bare(config).update(provisioningNetwork="Managed")
+def in_place(config: dict[str, Any]) -> None:
+    config["bootstrapInPlace"] = {"installationDisk": "/dev/vda"}
 
 
 def invalid(config: dict[str, Any]) -> None:
@@ -36,48 +39,48 @@ def invalid(config: dict[str, Any]) -> None:
 
 
 def test_a_valid_file_that_cannot_be_installed_says_so_and_gives_three(tmp_path: Path) -> None:
-    file = written(tmp_path / "a.yaml", managed)
+    file = written(tmp_path / "a.yaml", in_place)
     done = run("check", file)
-    assert (done.returncode, done.stdout, done.stderr) == (3, f"{file}: {MANAGED}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (3, f"{file}: {IN_PLACE}\n", "")
 
 
 def test_an_invalid_file_gets_both_verdicts_and_two(tmp_path: Path) -> None:
-    file = written(tmp_path / "a.yaml", managed, invalid)
+    file = written(tmp_path / "a.yaml", in_place, invalid)
     done = run("check", file)
     ours, theirs = done.stdout.splitlines()[1], done.stdout.splitlines()[0]
     assert theirs.startswith(f"{file}: baseDomain: missing. Fix: ")
-    assert (done.returncode, ours) == (2, f"{file}: {MANAGED}")
+    assert (done.returncode, ours) == (2, f"{file}: {IN_PLACE}")
 
 
 @pytest.mark.parametrize("command", ["check", "clashes"])
 def test_an_invalid_file_outweighs_one_that_cannot_be_installed(tmp_path: Path, command: str) -> None:
-    valid, wrong = written(tmp_path / "a.yaml", managed), written(tmp_path / "b.yaml", invalid)
+    valid, wrong = written(tmp_path / "a.yaml", in_place), written(tmp_path / "b.yaml", invalid)
     assert [run(command, *files).returncode for files in ((valid, wrong), (wrong, valid))] == [2, 2]
 
 
 def test_one_file_that_cannot_be_installed_outweighs_good_ones(tmp_path: Path) -> None:
-    valid = written(tmp_path / "a.yaml", managed)
+    valid = written(tmp_path / "a.yaml", in_place)
     assert [run("check", *files).returncode for files in ((valid, GOOD), (GOOD, valid))] == [3, 3]
 
 
 def test_clashes_gives_the_codes_of_check_and_two_for_a_clash(tmp_path: Path) -> None:
-    valid = written(tmp_path / "a.yaml", managed)
+    valid = written(tmp_path / "a.yaml", in_place)
     assert run("clashes", valid).returncode == 3
     assert run("clashes", valid, valid).returncode == 2
 
 
 def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -> None:
     def change(config: dict[str, Any]) -> None:
-        managed(config)
+        in_place(config)
+        bare(config).update(provisioningNetwork="Managed", provisioningDHCPRange="172.22.0.10,172.22.0.11")
         host(config, 1)["bmc"].update(address="ipmi://192.0.2.1")
         config["controlPlane"].update(architecture="s390x")
         config["compute"][0].update(architecture="s390x")
-        config["bootstrapInPlace"] = {"installationDisk": "/dev/vda"}
 
     done = run("check", written(tmp_path / "a.yaml", change))
     assert done.returncode == 3
     assert re.findall(rf"a\.yaml: ([^:]+): {OURS}", done.stdout) == [
-        f"{BARE}.provisioningNetwork",
+        f"{BARE}.provisioningDHCPRange",
         "controlPlane.architecture",
         "compute[0].architecture",
         "bootstrapInPlace",
@@ -97,6 +100,21 @@ def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -
         pytest.param(lambda c: bare(c).update(hosts="none"), id="no-hosts"),
         pytest.param(lambda c: c["controlPlane"].update(architecture="i386"), id="another-architecture"),
         pytest.param(lambda c: bare(c).update(apiVIPs=["x"]), id="no-address"),
+        *(
+            pytest.param(
+                lambda c, text=text: bare(c).update(provisioningNetwork="Managed", provisioningDHCPRange=text), id=id_
+            )
+            for id_, text in {
+                "range-of-no-addresses": "x",
+                "range-with-a-space": "172.22.0.10, 172.22.0.11",
+                "range-of-three": "172.22.0.10,172.22.0.11,172.22.0.12",
+                "range-reversed": "172.22.0.90,172.22.0.10",
+            }.items()
+        ),
+        pytest.param(
+            lambda c: bare(c).update(provisioningNetwork="Managed", provisioningNetworkCIDR="172.22.0.0/30"),
+            id="network-without-room-for-a-range",
+        ),
     ],
 )
 def test_what_is_invalid_is_not_called_valid_as_well(
@@ -116,17 +134,17 @@ SHAPES: dict[str, set[str]] = {
     "subnets": set(),
     "three-node": set(),
     "user-managed-load-balancer": set(),
-    "additional-parameters": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
+    "additional-parameters": set(),
     "arbiter": {"arbiter", f"{BARE}.hosts.role"},
     "dual-stack": set(),
     "dual-stack-ipv6-first": set(),
-    "ipv6": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
-    "ntp-servers": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
-    "old-spellings": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
-    "provisioning-network": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
-    "secure-boot": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
+    "ipv6": {f"{BARE}.provisioningNetworkCIDR", f"{BARE}.hosts.bmc.address"},
+    "ntp-servers": {f"{BARE}.hosts.bmc.address"},
+    "old-spellings": {f"{BARE}.hosts.bmc.address"},
+    "provisioning-network": {f"{BARE}.hosts.bmc.address"},
+    "secure-boot": {f"{BARE}.hosts.bmc.address"},
     "two-node-fencing": {"controlPlane.fencing"},
-    "unmanaged-provisioning-network": {f"{BARE}.provisioningNetwork", f"{BARE}.hosts.bmc.address"},
+    "unmanaged-provisioning-network": set(),
 }
 """The shapes of OKD's own documents, all valid, and the fields that keep this release from installing them."""
 

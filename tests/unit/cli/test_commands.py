@@ -196,7 +196,7 @@ def test_payload_config_refuses_to_write_to_a_terminal() -> None:
 
 def test_vrid_prints_a_line_per_name_and_refuses_an_invalid_one() -> None:
     done = run("vrid", "cnf10", "A b", "cnf11")
-    assert (done.returncode, done.stdout) == (2, "cnf10 147 2\ncnf11 228 147\n")
+    assert (done.returncode, done.stdout) == (2, "cnf10 147 2 79\ncnf11 228 147 1\n")
     assert done.stderr.startswith("A b is not a DNS name. Fix: ")
     assert run("vrid", "okd").returncode == 0
 

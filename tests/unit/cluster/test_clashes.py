@@ -1,6 +1,6 @@
 """Clusters of one network: each clash is found, and nothing else is reported."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cluster.clashes import JudgedConfig, clashes_between
 from cluster.install_config import InstallConfig, read
+from cluster.install_config.platform import DISABLED, MANAGED
 from cluster.values.vrrp import router_ids
 from testing import plans
 
@@ -53,6 +54,10 @@ def first_host(**values: Any) -> Change:
 
 def bmc(address: str) -> Change:
     return lambda config: config["platform"]["baremetal"]["hosts"][0]["bmc"].update(address=address)
+
+
+def both(one: Change, other: Change) -> Change:
+    return lambda config: (one(config), other(config))
 
 
 BARE = "platform.baremetal"
@@ -116,6 +121,20 @@ SYSTEM = "/redfish/v1/Systems/1"
             id="bmc-in-another-spelling",
         ),
         pytest.param(
+            both(bmc("10.1.1.1"), bare(provisioningNetwork="Unmanaged")),
+            bmc("redfish-virtualmedia://10.1.1.1"),
+            f"{BARE}.hosts[0].bmc.address: redfish-virtualmedia://10.1.1.1 is "
+            f"{BARE}.hosts[0].bmc.address of a.yaml already. Fix: write another: a server belongs to one cluster",
+            id="bmc-without-a-type",
+        ),
+        pytest.param(
+            named("okd"),
+            both(named("core"), bare(provisioningNetwork="Managed")),
+            "metadata.name: its provisioning VRID 162 is the ingress VRID of a.yaml too. Fix: "
+            "set vrids: {provisioning: 1}, which is free, in its stack's options",
+            id="vrid-of-a-managed-provisioning-network",
+        ),
+        pytest.param(
             bare(provisioningNetwork="Managed"),
             bare(provisioningNetwork="Unmanaged", provisioningNetworkCIDR="172.22.0.128/25"),
             f"{BARE}.provisioningNetworkCIDR: 172.22.0.128/25 overlaps 172.22.0.0/24 of a.yaml. Fix: "
@@ -156,9 +175,17 @@ def test_one_clash_is_one_line_at_the_later_file(earlier: Change, later: Change,
             id="a-network-that-is-disabled",
         ),
         pytest.param(
-            lambda config: (named("cnf10")(config), bare(loadBalancer={"type": "UserManaged"})(config)),
+            both(named("cnf10"), bare(loadBalancer={"type": "UserManaged"})),
             named("cnf11"),
             id="the-vrid-of-a-cluster-without-keepalived",
+        ),
+        *(
+            pytest.param(
+                named("okd"),
+                both(named("core"), bare(provisioningNetwork=mode)),
+                id=f"the-provisioning-vrid-of-a-cluster-that-is-{mode.lower()}",
+            )
+            for mode in ("Unmanaged", "Disabled")
         ),
         pytest.param(named("A b"), named("A b"), id="names-that-are-none"),
         pytest.param(bare(apiVIPs=["x"]), bare(apiVIPs=["x"]), id="vips-that-are-none"),
@@ -201,27 +228,34 @@ def test_a_password_in_a_url_is_not_repeated() -> None:
     assert lines(install_config(1, login), install_config(2, login)) == [[], []]
 
 
-def by_name(names: Iterable[str]) -> list[JudgedConfig]:
-    """Return clusters that have only a name."""
-    base = InstallConfig()
-    return [
-        JudgedConfig(name, base.model_copy(update={"metadata": base.metadata.model_copy(update={"name": name})}))
-        for name in names
-    ]
+def by_name(modes: Mapping[str, str]) -> list[JudgedConfig]:
+    """Return clusters that have only a name, and the mode of a provisioning network."""
+    configs = {
+        name: {"metadata": {"name": name}, "platform": {"baremetal": {"provisioningNetwork": mode}}}
+        for name, mode in modes.items()
+    }
+    return [JudgedConfig(name, InstallConfig.model_validate(config)) for name, config in configs.items()]
 
 
 def test_a_line_says_if_no_vrid_is_free() -> None:
-    many = by_name(f"n{number}" for number in range(500))
+    many = by_name({f"n{number}": DISABLED for number in range(500)})
     found = [str(fault) for faults in clashes_between(many) for fault in faults]
     assert found[0].endswith("which is free, in its stack's options")
     assert found[-1].endswith(" too, and none is free. Fix: put this cluster into another network")
 
 
-@given(st.lists(st.from_regex("[a-z][a-z0-9]{0,6}", fullmatch=True), min_size=2, max_size=30, unique=True))
-def test_suggested_vrids_are_unused_and_resolve_every_clash(names: list[str]) -> None:
-    used = {name: router_ids(name)._asdict() for name in names}
+NAMES = st.from_regex("[a-z][a-z0-9]{0,6}", fullmatch=True)
+
+
+@given(st.dictionaries(NAMES, st.sampled_from([MANAGED, DISABLED]), min_size=2, max_size=30))
+def test_suggested_vrids_are_unused_and_resolve_every_clash(modes: dict[str, str]) -> None:
+    """Only a cluster with a Managed provisioning network has the third VRID."""
+    used = {name: router_ids(name)._asdict() for name in modes}
+    for name, mode in modes.items():
+        if mode != MANAGED:
+            del used[name]["provisioning"]
     taken = {router_id for ids in used.values() for router_id in ids.values()}
-    for name, found in zip(names, clashes_between(by_name(names)), strict=True):
+    for name, found in zip(modes, clashes_between(by_name(modes)), strict=True):
         for fault in found:
             vip, suggested = fault.fix.split("vrids: {")[1].split("}")[0].split(": ")
             assert int(suggested) not in taken

@@ -8,7 +8,7 @@ from cluster.values.bmc_url import KINDS, PXE_ONLY
 from providers.base.shapes import below
 from testing.documents import table
 from testing.support import COLUMNS, KEY, keys, rows
-from testing.support_examples import EXAMPLES
+from testing.support_examples import BESIDE, EXAMPLES
 
 BARE = "platform.baremetal"
 HOST = f"{BARE}.hosts[]"
@@ -36,6 +36,12 @@ def test_each_field_has_a_row_and_each_row_a_field() -> None:
     assert [path for path in named if not any(below(field, path) for field in fields)] == []
 
 
+def test_a_row_of_a_network_is_compared_with_the_same_network() -> None:
+    for label, base in BESIDE.items():
+        differing = {path for path, value in EXAMPLES[label].items() if base.get(path) != value}
+        assert differing == {path for path, _ in KEY.findall(label)}, label
+
+
 def test_each_value_that_matters_has_a_row() -> None:
     shown = {found for label in EXAMPLES for found in KEY.findall(label)}
     assert {(path, value) for path, values in VALUES.items() for value in values if value} <= shown
@@ -52,3 +58,7 @@ def test_the_table_tells_what_is_installed_from_what_is_only_rendered() -> None:
     assert derived["`arbiter`"] == ["yes", "no", "no", "no", "no"]
     assert derived["`credentialsMode`"] == ["invalid", "no", "no", "no", "no"]
     assert derived["`platform.baremetal.bootstrapExternalStaticIP`"][:3] == ["yes", "yes", "yes"]
+    assert derived["`platform.baremetal.provisioningDHCPRange`"][:2] == ["yes", "yes"]
+    assert derived["`platform.baremetal.hosts[].bmc.address`: redfish"][:2] == ["yes", "yes"]
+    assert derived["`platform.baremetal.hosts[].bmc.address`, no type"][:2] == ["yes", "yes"]
+    assert derived["`platform.baremetal.hosts[].bmc.address`: ipmi"] == ["yes", "no", "no", "no", "no"]

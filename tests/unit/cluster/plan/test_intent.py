@@ -198,8 +198,33 @@ def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
                 "cluster_ip": "172.22.0.3",
                 "dhcp_range": ["172.22.0.10", "172.22.0.254"],
                 "mac": "52:54:00:00:00:01",
+                "router_id": 239,
             },
             id="managed-by-default",
+        ),
+        pytest.param(
+            provisioning(
+                provisioningNetwork="Managed",
+                provisioningNetworkCIDR="10.9.0.0/24",
+                provisioningNetworkGateway="10.9.0.1",
+                provisioningDHCPRange="10.9.0.20,10.9.0.40",
+                provisioningMACAddress="52:54:00:00:00:01",
+            ),
+            {
+                "mode": "Managed",
+                "bridge": "provisioning",
+                "cidr": "10.9.0.0/24",
+                "bootstrap_ip": "10.9.0.2",
+                "cluster_ip": "10.9.0.3",
+                "dhcp_range": ["10.9.0.20", "10.9.0.40"],
+                "gateway": "10.9.0.1",
+                "mac": "52:54:00:00:00:01",
+                "router_id": 239,
+            },
+            id="managed",
+        ),
+        pytest.param(
+            provisioning(provisioningDHCPRange="172.22.0.10"), {"mode": "Disabled"}, id="disabled-with-half-a-range"
         ),
         pytest.param(
             provisioning(
@@ -235,6 +260,125 @@ def test_the_mac_on_the_provisioning_network_differs_from_the_external_one() -> 
     assert intent.provisioning.mac is not None
     assert intent.provisioning.mac.startswith("52:54:00:")
     assert intent.provisioning.mac != intent.bootstrap.mac
+
+
+def from_network(*hosts: int, mode: str = "Managed", **changes: Any) -> Change:
+    """Let some hosts boot from the network, and the others by virtual CD."""
+
+    def change(config: dict[str, Any]) -> None:
+        provisioning(provisioningNetwork=mode, **changes)(config)
+        for index in hosts:
+            host(config, index)["bmc"].update(address=f"redfish://192.0.2.{index}/redfish/v1/Systems/1")
+
+    return change
+
+
+def spare_of_compute(config: dict[str, Any]) -> None:
+    config["compute"][0].update(replicas=1)
+
+
+def test_each_host_has_the_address_of_its_number_in_the_file_on_a_managed_provisioning_network() -> None:
+    """Also a spare, and one that boots by virtual CD: an address never moves to another host."""
+
+    def change(config: dict[str, Any]) -> None:
+        from_network(0, 2, provisioningDHCPRange="172.22.0.254,172.22.1.20", provisioningNetworkCIDR="172.22.0.0/16")(
+            config
+        )
+        bare(config)["hosts"].insert(0, bare(config)["hosts"].pop())
+        spare_of_compute(config)
+
+    intent = judged(change)
+    assert [(each.name, str(each.provisioning_address)) for each in intent.hosts] == [
+        ("okd-worker-1", "172.22.0.254"),
+        ("okd-master-0", "172.22.0.255"),
+        ("okd-master-1", "172.22.1.0"),
+        ("okd-master-2", "172.22.1.1"),
+        ("okd-worker-0", "172.22.1.2"),
+    ]
+    assert [each.name for each in intent.spares] == ["okd-worker-0"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(from_network(0, 3, mode="Unmanaged"), id="unmanaged"),
+        pytest.param(from_network(mode="Disabled"), id="disabled"),
+        pytest.param(
+            from_network(mode="Disabled", provisioningDHCPRange="172.22.0.10,172.22.0.99"), id="with-a-range"
+        ),
+    ],
+)
+def test_no_host_has_an_address_on_a_provisioning_network_that_others_manage(change: Change) -> None:
+    assert {each.provisioning_address for each in judged(change).hosts} == {None}
+
+
+def test_the_bmcs_address_says_whether_a_host_boots_from_the_network() -> None:
+    assert [each.boots_from_network for each in judged(from_network(0, 3)).hosts] == [True, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        pytest.param(from_network(0, 2, 3), (["okd-master-0", "okd-master-2"], ["okd-worker-0"]), id="managed"),
+        pytest.param(from_network(), ([], []), id="by-virtual-cd"),
+        pytest.param(from_network(0, 2, 3, mode="Unmanaged"), ([], []), id="unmanaged"),
+        pytest.param(lambda c: (from_network(3, 4)(c), spare_of_compute(c)), ([], ["okd-worker-0"]), id="spare"),
+    ],
+)
+def test_a_cluster_serves_the_network_boot_of_its_servers_if_it_manages_the_network(
+    change: Change, wanted: tuple[list[str], list[str]]
+) -> None:
+    intent = judged(change)
+    found = tuple([each.name for each in intent.boot_clients(role)] for role in (Role.CONTROL_PLANE, Role.COMPUTE))
+    assert found == wanted
+
+
+def test_the_control_plane_claims_the_provisioning_vip_for_compute_that_boots_from_the_network() -> None:
+    vip = judged(from_network(4, clusterProvisioningIP="172.22.0.7")).provisioning_vip
+    assert vip is not None
+    assert ([str(each) for each in vip.addresses], [str(each) for each in vip.networks]) == (
+        ["172.22.0.7"],
+        ["172.22.0.0/24"],
+    )
+    assert (vip.router_id, vip.transport) == (239, "unicast")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(from_network(0, 1, 2), id="the-control-plane-alone"),
+        pytest.param(from_network(0, 3, mode="Unmanaged"), id="unmanaged"),
+        pytest.param(from_network(mode="Disabled", clusterProvisioningIP="192.168.111.8"), id="disabled"),
+        pytest.param(lambda c: (from_network(4)(c), spare_of_compute(c)), id="a-spare-alone"),
+    ],
+)
+def test_without_compute_that_boots_from_the_cluster_there_is_no_provisioning_vip(change: Change) -> None:
+    assert judged(change).provisioning_vip is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "found"),
+    [
+        pytest.param("Disabled", ["192.168.111.21"], id="disabled"),
+        pytest.param("Managed", ["192.168.111.99"], id="managed"),
+        pytest.param("Unmanaged", ["192.168.111.99"], id="unmanaged"),
+    ],
+)
+def test_the_boot_mac_is_that_of_the_machine_network_if_there_is_no_other(mode: str, found: list[str]) -> None:
+    """On a provisioning network it is the card there, so the static address of the other card is the node's."""
+
+    def change(config: dict[str, Any]) -> None:
+        from_network(mode=mode)(config)
+        mac = {"identifier": "mac-address", "mac-address": host(config)["bootMACAddress"]}
+        interfaces = [
+            clusters.nmstate(name, address)["interfaces"][0]
+            for name, address in (("eno1", "192.168.111.21"), ("eno2", "192.168.111.99"))
+        ]
+        host(config).update(networkConfig={"interfaces": [{**interfaces[0], **mac}, interfaces[1]]})
+
+    intent = judged(change)
+    assert intent.hosts[0].boot_mac == "52:54:00:11:10:15"
+    assert [str(each) for each in intent.hosts[0].addresses] == found
 
 
 def test_every_way_to_an_intent_gives_the_same_one(files: Files) -> None:

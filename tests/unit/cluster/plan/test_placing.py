@@ -29,7 +29,37 @@ def at_static_addresses(config: dict[str, Any]) -> None:
 
 def test_vrids_of_the_options_override_those_of_the_name() -> None:
     plan = plans.plan(vrids={"api": 255, "ingress": 1})
-    assert (plan.api.router_id, plan.ingress.router_id) == (255, 1)
+    assert (plan.api.router_id, plan.ingress.router_id, plan.provisioning.router_id) == (255, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("mode", "vrids", "found"),
+    [
+        pytest.param("Managed", {}, 239, id="of-the-name"),
+        pytest.param("Managed", {"provisioning": 9}, 9, id="of-the-option"),
+        pytest.param("Unmanaged", {"provisioning": 9}, None, id="unmanaged"),
+        pytest.param("Disabled", {"provisioning": 67}, None, id="disabled-and-so-no-clash-with-the-api"),
+    ],
+)
+def test_a_managed_provisioning_network_has_a_vrid(
+    files: Files, mode: str, vrids: dict[str, int], found: int | None
+) -> None:
+    plan = files.plan(lambda c: bare(c).update(provisioningNetwork=mode), vrids=vrids)
+    assert plan.provisioning.router_id == found
+
+
+@pytest.mark.parametrize(
+    ("vrids", "shared"),
+    [
+        pytest.param({"provisioning": 67}, "67", id="that-of-the-api"),
+        pytest.param({"ingress": 239}, "239", id="that-of-ingress-as-the-computed-one"),
+        pytest.param({"api": 5, "ingress": 5, "provisioning": 5}, "5", id="all-three"),
+    ],
+)
+def test_the_vrid_of_the_provisioning_network_is_its_own(files: Files, vrids: dict[str, int], shared: str) -> None:
+    assert files.refused_plan(lambda c: bare(c).update(provisioningNetwork="Managed"), vrids=vrids) == [
+        f"config: vrids: {shared} would be that of several VIPs. Fix: write ids that differ"
+    ]
 
 
 def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:

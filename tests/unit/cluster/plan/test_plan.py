@@ -279,12 +279,12 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
         ),
         pytest.param(
             {"vrids": {"api": 162}},
-            ["vrids: 162 would be that of both VIPs. Fix: write two that differ"],
+            ["vrids: 162 would be that of several VIPs. Fix: write ids that differ"],
             id="one-vrid-meets-the-computed-other",
         ),
         pytest.param(
             {"vrids": {"api": 7, "ingress": 7}},
-            ["vrids: 7 would be that of both VIPs. Fix: write two that differ"],
+            ["vrids: 7 would be that of several VIPs. Fix: write ids that differ"],
             id="two-vrids-equal",
         ),
         pytest.param(

@@ -65,6 +65,25 @@ def test_the_static_addresses_of_a_host(interfaces: Any, found: list[str]) -> No
     assert [str(each) for each in static_addresses({"interfaces": interfaces}, BOOT_MAC)] == found
 
 
+@pytest.mark.parametrize(
+    ("interfaces", "found"),
+    [
+        pytest.param([interface("eno1", "198.51.100.5", **{"mac-address": BOOT_MAC})], [], id="there-alone"),
+        pytest.param(
+            [interface("eno1", "198.51.100.5", **{"mac-address": BOOT_MAC}), interface("eno2", "192.0.2.5")],
+            ["192.0.2.5"],
+            id="there-and-on-one-other",
+        ),
+        pytest.param([interface("eno2", "192.0.2.5")], ["192.0.2.5"], id="on-one-other"),
+        pytest.param([interface("eno1", "198.51.100.5"), interface("eno2", "192.0.2.5")], [], id="which-of-two"),
+    ],
+)
+def test_an_address_on_the_provisioning_network_is_not_the_host_s(interfaces: Any, found: list[str]) -> None:
+    assert [
+        str(each) for each in static_addresses({"interfaces": interfaces}, BOOT_MAC, boots_on_machine_network=False)
+    ] == found
+
+
 @pytest.mark.parametrize("config", [None, {}, {"dns-resolver": {}}])
 def test_a_config_without_interfaces_has_no_addresses(config: dict[str, Any] | None) -> None:
     assert static_addresses(config, BOOT_MAC) == ()

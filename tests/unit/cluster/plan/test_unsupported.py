@@ -15,12 +15,31 @@ FENCES = [
 ]  # fmt: skip
 
 
-def address(url: str, *, mode: str = "Disabled") -> Change:
+def provisioning(mode: str, **values: Any) -> Change:
+    return lambda config: bare(config).update(provisioningNetwork=mode, **values)
+
+
+def address(url: str, *, mode: str = "Disabled", at: int = 0, **values: Any) -> Change:
+    """Give a host a BMC's address, and other values."""
+
     def change(config: dict[str, Any]) -> None:
-        bare(config).update(provisioningNetwork=mode)
-        host(config)["bmc"].update(address=url)
+        provisioning(mode)(config)
+        host(config, at).update(values)
+        host(config, at)["bmc"].update(address=url)
 
     return change
+
+
+def arm64_over_the_network(config: dict[str, Any]) -> None:
+    """Let compute be of arm64, and boot the first server of each role from the network."""
+    arm64(config)
+    for index in (0, 3):
+        address(f"redfish://192.0.2.{index}", mode="Managed", at=index)(config)
+
+
+def a_spare_over_the_network(config: dict[str, Any]) -> None:
+    config["compute"][0].update(replicas=1)
+    address("redfish://192.0.2.1", mode="Managed", at=4, bootMode="UEFISecureBoot")(config)
 
 
 def arm64_by_bios(config: dict[str, Any]) -> None:
@@ -51,50 +70,71 @@ def an_arbiter(config: dict[str, Any]) -> None:
     ("change", "lines"),
     [
         pytest.param(
-            lambda c: bare(c).update(provisioningNetwork="Managed"),
-            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled"],
-            id="managed",
-        ),
-        pytest.param(
-            lambda c: bare(c).pop("provisioningNetwork"),
-            [f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled"],
-            id="managed-by-default",
-        ),
-        pytest.param(
-            lambda c: bare(c).update(provisioningNetwork="Unmanaged"),
-            [f"{BARE}.provisioningNetwork: Unmanaged: hosts boot from virtual media only. Fix: write Disabled"],
-            id="unmanaged",
-        ),
-        pytest.param(
-            address("redfish://192.0.2.1/redfish/v1/Systems/1", mode="Managed"),
+            provisioning("Managed", loadBalancer={"type": "UserManaged"}),
             [
-                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
-                f"{BARE}.hosts[0].bmc.address: redfish boots from the network. Fix: use redfish-virtualmedia",
+                f"{BARE}.provisioningNetwork: Managed with loadBalancer UserManaged: not supported yet. "
+                "Fix: write Unmanaged or Disabled"
             ],
-            id="pxe",
+            id="managed-behind-a-balancer-of-the-site",
         ),
         pytest.param(
-            address("idrac-redfish+http://192.0.2.1/redfish/v1/Systems/1", mode="Managed"),
+            provisioning("Managed", provisioningDHCPRange="172.22.0.10,172.22.0.13"),
             [
-                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
-                f"{BARE}.hosts[0].bmc.address: idrac-redfish boots from the network. Fix: use idrac-virtualmedia",
+                f"{BARE}.provisioningDHCPRange: 172.22.0.10,172.22.0.13 has 4 addresses for 5 hosts. "
+                "Fix: write a longer one: each host has its own address there"
             ],
-            id="pxe-of-dell",
+            id="a-range-shorter-than-the-hosts",
+        ),
+        *(
+            pytest.param(
+                provisioning(mode, provisioningNetworkCIDR="fd35::/64"),
+                [
+                    f"{BARE}.provisioningNetworkCIDR: fd35::/64: hosts boot from the network by IPv4 alone. "
+                    "Fix: write a network of IPv4, or provisioningNetwork: Disabled"
+                ],
+                id=f"{mode.lower()}-by-ipv6",
+            )
+            for mode in ("Managed", "Unmanaged")
         ),
         pytest.param(
             address("redfish-uefihttp://192.0.2.1/redfish/v1/Systems/1"),
-            [f"{BARE}.hosts[0].bmc.address: redfish-uefihttp boots from the network. Fix: use redfish-virtualmedia"],
+            [f"{BARE}.hosts[0].bmc.address: redfish-uefihttp: not supported yet. Fix: use redfish-virtualmedia"],
             id="uefihttp",
         ),
+        *(
+            pytest.param(
+                address(f"{kind}://192.0.2.1", mode="Managed"),
+                [
+                    f"{BARE}.hosts[0].bmc.address: {kind}: this program speaks Redfish alone. "
+                    "Fix: use redfish, if the BMC has that, or "
+                    "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
+                ],
+                id=kind,
+            )
+            for kind in ("ipmi", "libvirt")
+        ),
+        *(
+            pytest.param(
+                address(f"{kind}://192.0.2.1/redfish/v1/Systems/1", mode="Unmanaged", bootMode="UEFISecureBoot"),
+                [
+                    f"{BARE}.hosts[0].bmc.address: bootMode UEFISecureBoot is not supported for hosts that boot from "
+                    f"the network. Fix: use {instead}"
+                ],
+                id=f"secure-boot-over-the-network-by-{kind}",
+            )
+            for kind, instead in (
+                ("redfish", "redfish-virtualmedia"),
+                ("idrac-redfish", "idrac-virtualmedia"),
+                ("ilo5-redfish", "ilo5-virtualmedia"),
+            )
+        ),
         pytest.param(
-            address("ipmi://192.0.2.1", mode="Managed"),
+            arm64_over_the_network,
             [
-                f"{BARE}.provisioningNetwork: Managed: hosts boot from virtual media only. Fix: write Disabled",
-                f"{BARE}.hosts[0].bmc.address: ipmi (the type if none is named) needs a provisioning network. "
-                "Fix: "
-                "use redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE",
+                f"{BARE}.hosts[3].bmc.address: servers of arm64 boot from virtual media only. "
+                "Fix: use redfish-virtualmedia"
             ],
-            id="ipmi",
+            id="arm64-over-the-network",
         ),
         pytest.param(
             lambda c: bare(c).update(
@@ -174,6 +214,21 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
         pytest.param(lambda c: c["controlPlane"].update(replicas=1), id="more-masters-than-wanted"),
         pytest.param(clusters.balancer, id="balancer-of-the-site"),
         pytest.param(a_spare_of_arm64_by_bios, id="spare-of-arm64-without-uefi"),
+        pytest.param(provisioning("Managed"), id="managed"),
+        pytest.param(lambda c: bare(c).pop("provisioningNetwork"), id="managed-by-default"),
+        pytest.param(provisioning("Unmanaged"), id="unmanaged"),
+        pytest.param(
+            provisioning("Unmanaged", loadBalancer={"type": "UserManaged"}), id="unmanaged-behind-a-balancer"
+        ),
+        pytest.param(
+            provisioning("Managed", provisioningDHCPRange="172.22.0.10,172.22.0.14"), id="an-address-for-each-host"
+        ),
+        *(
+            pytest.param(address(f"{kind}192.0.2.1", mode=mode), id=f"{mode.lower()}-by-{kind or 'no-type'}")
+            for mode in ("Managed", "Unmanaged")
+            for kind in ("redfish://", "redfish+http://", "idrac-redfish://", "ilo5-redfish://", "")
+        ),
+        pytest.param(a_spare_over_the_network, id="spare-over-the-network-with-secure-boot"),
         pytest.param(
             lambda c: (c["compute"][0].update(replicas=0), [each.pop("role") for each in bare(c)["hosts"]]),
             id="no-compute",

@@ -1,6 +1,7 @@
 """BMC addresses as metal3 reads them: the cases of pkg/hardwareutils/bmc/access_test.go, and further ones."""
 
 import string
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -194,24 +195,75 @@ def test_the_server_is_the_same_in_any_spelling(one: str, other: str, same: bool
     assert (parse_bmc_url(one).server == parse_bmc_url(other).server) is same
 
 
-def test_a_server_that_boots_from_virtual_media_can_be_installed() -> None:
-    assert parse_redfish_url(f"idrac-virtualmedia://bmc{SYSTEM}") == parse_bmc_url(
-        f"idrac-virtualmedia://bmc{SYSTEM}"
-    )
+@pytest.mark.parametrize(
+    "kind",
+    ["redfish", "idrac-redfish", "ilo5-redfish", "redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia"],
+)
+def test_a_redfish_server_that_boots_from_the_network_or_virtual_media_can_be_installed(kind: str) -> None:
+    for address in (f"{kind}://bmc{SYSTEM}", f"{kind}+http://bmc{SYSTEM}"):
+        found = parse_redfish_url(address)
+        assert (found, found.url) == (parse_bmc_url(address), address)
 
 
 @pytest.mark.parametrize(
-    ("kind", "instead"),
+    ("address", "typed"),
     [
-        pytest.param("redfish", "redfish-virtualmedia", id="redfish"),
-        pytest.param("ilo5-redfish", "ilo5-virtualmedia", id="hpe"),
-        pytest.param("idrac-redfish", "idrac-virtualmedia", id="dell"),
-        pytest.param("redfish-uefihttp", "redfish-virtualmedia", id="http-boot"),
+        pytest.param("192.168.122.1", "redfish://192.168.122.1", id="address"),
+        pytest.param("192.168.122.1:8443", "redfish://192.168.122.1:8443", id="address-and-port"),
+        pytest.param("192.168.122.1:", "redfish://192.168.122.1", id="address-and-empty-port"),
+        pytest.param("my.favoritebmc.com", "redfish://my.favoritebmc.com", id="name"),
+        pytest.param("ipmi", "redfish://ipmi", id="a-host-named-ipmi"),
+        pytest.param("[FE80::1]:6233", "redfish://[FE80::1]:6233", id="ipv6-and-port"),
+        pytest.param(f"bmc{SYSTEM}", f"redfish://bmc{SYSTEM}", id="name-and-system"),
     ],
 )
-def test_a_kind_that_boots_from_the_network_is_refused_with_its_replacement(kind: str, instead: str) -> None:
-    with pytest.raises(BmcUrlError, match=rf"^{kind} boots from the network\. Fix: use {instead}$"):
-        parse_redfish_url(f"{kind}+http://bmc{SYSTEM}")
+def test_an_address_without_a_type_is_one_of_redfish_and_stays_as_written(address: str, typed: str) -> None:
+    found = parse_redfish_url(address)
+    assert found == parse_bmc_url(typed)
+    assert (found.url, found.kind, found.transport, found.virtual_media) == (address, "redfish", "https", False)
+    assert found.instead == "redfish-virtualmedia"
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        *(
+            pytest.param(
+                f"{written}192.168.122.1",
+                f"{family}: this program speaks Redfish alone. Fix: use redfish, if the BMC has that, or {INSTEAD}",
+                id=written.rstrip(":/"),
+            )
+            for family, written in (
+                ("ipmi", "ipmi://"),
+                ("ipmi", "ipmi:"),
+                ("ipmi", "IPMI://"),
+                ("libvirt", "libvirt://"),
+            )
+        ),
+        *(
+            pytest.param(
+                f"redfish-uefihttp{transport}://bmc{SYSTEM}",
+                "redfish-uefihttp: not supported yet. Fix: use redfish-virtualmedia",
+                id=f"http-boot{transport}",
+            )
+            for transport in ("", "+http", "+https")
+        ),
+        pytest.param(
+            "ilo5://bmc", f"ilo5 is no longer supported by metal3. Fix: use {INSTEAD}", id="removed-by-metal3"
+        ),
+        pytest.param(
+            "my-.host", "host 'my-.host' is neither an address nor a DNS name. Fix: write one of them", id="name"
+        ),
+        pytest.param(
+            "bmc?a=b", "redfish://bmc?a=b continues after its path. Fix: remove ? and all that follows", id="query"
+        ),
+        pytest.param("[fe80::1]", f"'[fe80::1]' names no type. Fix: use {INSTEAD}", id="bare-ipv6-without-port"),
+    ],
+)
+def test_a_server_that_this_program_cannot_boot_is_refused_by_name(address: str, why: str) -> None:
+    with pytest.raises(BmcUrlError) as caught:
+        parse_redfish_url(address)
+    assert str(caught.value) == why
 
 
 LABELS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=63)
@@ -254,10 +306,11 @@ FRAGMENTS = [
 ]
 
 
+@pytest.mark.parametrize("parse", [parse_bmc_url, parse_redfish_url])
 @given(st.text() | st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=2)).map("".join))
-def test_any_text_is_an_address_or_refused_in_one_line(text: str) -> None:
+def test_any_text_is_an_address_or_refused_in_one_line(parse: Callable[[str], BmcUrl], text: str) -> None:
     try:
-        url = parse_bmc_url(text)
+        url = parse(text)
     except BmcUrlError as error:
         assert str(error).isprintable()  # noqa: PT017
     else:

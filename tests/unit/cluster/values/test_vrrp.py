@@ -1,4 +1,7 @@
-"""VRIDs by the current algorithm of baremetal-runtimecfg, which computed the expected pairs."""
+"""VRIDs by the current algorithm of baremetal-runtimecfg, which computed those of API and Ingress here.
+
+The third, of the provisioning network, is this program's own: the same algorithm, written by hand for the test.
+"""
 
 from string import ascii_lowercase, digits
 
@@ -10,18 +13,18 @@ from cluster.values.vrrp import free_router_ids, router_ids
 
 
 @pytest.mark.parametrize(
-    ("name", "api", "ingress"),
+    ("name", "api", "ingress", "provisioning"),
     [
-        pytest.param("cnf10", 147, 2, id="cnf10"),
-        pytest.param("cnf11", 228, 147, id="cnf11"),
-        pytest.param("okd", 67, 162, id="okd"),
-        pytest.param("ostest", 14, 93, id="ostest"),
-        pytest.param("test", 13, 28, id="test"),
-        pytest.param("prod", 2, 33, id="prod"),
+        pytest.param("cnf10", 147, 2, 79, id="cnf10"),
+        pytest.param("cnf11", 228, 147, 1, id="cnf11"),
+        pytest.param("okd", 67, 162, 239, id="okd"),
+        pytest.param("ostest", 14, 93, 27, id="ostest"),
+        pytest.param("test", 13, 28, 170, id="test"),
+        pytest.param("prod", 2, 33, 78, id="prod"),
     ],
 )
-def test_router_ids_equal_those_of_baremetal_runtimecfg(name: str, api: int, ingress: int) -> None:
-    assert router_ids(name) == (api, ingress)
+def test_router_ids_equal_those_of_baremetal_runtimecfg(name: str, api: int, ingress: int, provisioning: int) -> None:
+    assert router_ids(name) == (api, ingress, provisioning)
 
 
 def closed_form(text: str) -> int:
@@ -33,15 +36,17 @@ def closed_form(text: str) -> int:
 
 @given(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,52}[a-z0-9])?", fullmatch=True))
 def test_router_ids_are_fletchers_checksum_of_every_name(name: str) -> None:
-    assert router_ids(name) == (closed_form(f"{name}-api") + 1, closed_form(f"{name}-ingress") + 1)
+    assert router_ids(name) == tuple(
+        closed_form(f"{name}-{suffix}") + 1 for suffix in ("api", "ingress", "provision")
+    )
 
 
 def test_router_ids_differ_and_are_valid_for_keepalived_for_every_name() -> None:
     letters = ascii_lowercase + digits + "-"
     for name in (first + second for first in letters for second in letters):
         ids = router_ids(name)
-        assert ids.api != ids.ingress, name
-        assert {ids.api, ids.ingress} <= set(range(1, 256)), name
+        assert len({*ids}) == 3, name
+        assert {*ids} <= set(range(1, 256)), name
 
 
 def test_free_router_ids_are_all_valid_ones_that_are_unused() -> None:
