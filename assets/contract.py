@@ -18,6 +18,14 @@ PROVISIONING_PORT = 6180
 """Port on the provisioning network at which machines that boot from it reach this program."""
 ROUTER_PORT = 1936
 """Port of the Ingress router's health pages."""
+PROVISIONING_PORT = 6180
+"""Port on the provisioning network at which machines lead network boots on to this program.
+
+The httpd of metal3 has the same one on the control plane, where a site has it: it enables the capability `baremetal`
+and creates a Provisioning object (docs/adr/0026). That pod starts only where okd-provisioning-proxy.service is off.
+"""
+TFTP = "/tftpboot"
+"""The folder of iPXE: undionly.kpxe for BIOS, snponly.efi for UEFI. dnsmasq's image in a release has it."""
 
 CONF = "/etc/okd-baremetal"
 RUN = "/run/okd-baremetal"

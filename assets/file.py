@@ -21,6 +21,7 @@ class Reader(StrEnum):
     HOSTNAMED = "systemd-hostnamed"
     NODEIP = "nodeip-configuration"
     CHRONYD = "chronyd"
+    DNSMASQ = "dnsmasq"
 
 
 MODES = {Reader.BASH: 0o755, Reader.KEYFILE: 0o600}  # NetworkManager ignores a keyfile that others can read

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assets.contract import BIN, MONITOR_PORT, ROUTER_PORT
+from assets.contract import BIN, MONITOR_PORT, PROVISIONING_PORT, ROUTER_PORT
 from cluster.plan import Intent, Role, Server
 from cluster.plan.model import Machine, Vip
 from cluster.values.address import IPV4, Address
@@ -58,7 +58,7 @@ class VipShare:
     """How one machine claims one VIP, the same in both families."""
 
     what: str
-    """`API` or `INGRESS`."""
+    """`API`, `PROVISIONING` or `INGRESS`."""
     vip: Vip
     priority: int
     checks: tuple[Check, ...]
@@ -100,7 +100,10 @@ def on_bootstrap(plan: Intent) -> Keepalived:
 
 
 def on_control_plane(plan: Intent, server: Server) -> Keepalived:
-    """Return a control-plane server's configuration: the API VIP and, without compute, the Ingress VIP."""
+    """Return a control-plane server's configuration.
+
+    The API VIP; where compute boots from the network, that of the provisioning network; without compute, the Ingress VIP.
+    """
     numbers, rank = plan.api.priorities, plan.control_plane.index(server)
     checks = tuple(
         Check(name, why, f"{OKD_CHECK} {MONITOR_PORT} {page}", weight, interval_s=2, timeout_s=2)
@@ -115,6 +118,9 @@ def on_control_plane(plan: Intent, server: Server) -> Keepalived:
     share = VipShare("API", plan.api, numbers.control_plane - rank, checks, rank)
     instances = _instances(plan, share, server, peers)
     what = f"the API VIP once {MOVES[plan.api.policy]}"
+    if plan.provisioning_vip:
+        instances += _provisioning(plan, server, plan.provisioning_vip, numbers.control_plane - rank)
+        what += ", and the VIP of the provisioning network"
     if plan.ingress_role is Role.CONTROL_PLANE:
         instances += _ingress(plan, server)
         what += ", and the Ingress VIP"
@@ -127,6 +133,28 @@ def on_compute(plan: Intent, server: Server) -> Keepalived:
     where = server.name if own else "compute"
     what = f"on {where}: the Ingress VIP, on a node with a ready router"
     return Keepalived(what, server.name if own else "", _ingress(plan, server))
+
+
+def _provisioning(plan: Intent, server: Server, vip: Vip, priority: int) -> tuple[Instance, ...]:
+    """Return the instance of the address at which compute boots, among the servers' own addresses there."""
+    checks = (
+        Check(
+            "provisioning_proxy",
+            "No weight: a node that cannot lead network boots to this program does not claim their VIP.",
+            f"{OKD_CHECK} {PROVISIONING_PORT} /provisioning_proxy_ready",
+            None,
+            interval_s=2,
+            timeout_s=2,
+        ),
+    )
+    others = [_on_provisioning_network(other) for other in plan.control_plane if other is not server]
+    share = VipShare("PROVISIONING", vip, priority, checks)
+    return _instances(plan, share, _on_provisioning_network(server), others)
+
+
+def _on_provisioning_network(server: Server) -> Server:
+    """Return the server with its address there in place of those in the machine network."""
+    return server.model_copy(update={"addresses": (server.provisioning_address,)})
 
 
 def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:

@@ -1,4 +1,4 @@
-"""The API VIP as the first DNS server of a server's keyfiles.
+"""The keyfiles of the provisioning network, and the API VIP as the first DNS server of a server's other keyfiles.
 
 On its first boot, a server fetches its config from `api-int` in the initramfs. There, only DHCP and the keyfiles of
 its boot ISO name DNS servers; no Ignition config can. CoreDNS of the machine that holds the API VIP knows `api-int`.
@@ -17,6 +17,10 @@ SECTIONS = {IPV4: "ipv4", IPV6: "ipv6"}
 DNS_PRIORITY = 10
 """The lowest number comes first: nmstate 2.2 writes 40 and 50, and NetworkManager's default is 100. A negative number
 would drop the DNS servers of all other connections."""
+PROVISIONING_PRIORITY, ANY_CARD_PRIORITY = -1, -2
+"""NetworkManager takes the profile with the highest autoconnect-priority of those that fit a card. nmstate writes none,
+which is 0: what a `networkConfig` says of the card on the provisioning network is what counts. NetworkManager's own
+profiles have -100 (in the initramfs) and -999."""
 _ASKING = ("auto", "dhcp")
 _BY_MAC = {"dhcp-duid": "ll", "dhcp-iaid": "mac"}
 """A DHCPv6 server knows the machine by its MAC, as CoreOS has it for IPv4. By default, NetworkManager shows the id of
@@ -27,6 +31,22 @@ would get the address that is reserved."""
 def by_dhcp() -> dict[str, dict[str, str]]:
     """Return the settings that ask DHCP and routers for the addresses of both families, by section."""
     return {"ipv4": {"method": "auto"}, "ipv6": {"method": "auto", **_BY_MAC}}
+
+
+def on_provisioning_network(plan: Intent, address: Address | None) -> dict[str, dict[str, str]]:
+    """Return the settings of a card on the provisioning network, by section.
+
+    They bring neither a default route nor DNS: those are the machine network's. Without IPv6, because hosts boot by
+    IPv4 alone, and so no router there can give the machine an address, a route or a DNS server.
+
+    Args:
+        plan: The plan.
+        address: The machine's own address there. None: the site's DHCP has it.
+    """
+    by_dhcp = {"method": "auto", "ignore-auto-dns": "true", "ignore-auto-routes": "true"}
+    network = plan.provisioning.cidr
+    ipv4 = {"method": "manual", "address1": f"{address}/{network.prefixlen}"} if address and network else by_dhcp
+    return {"ipv4": {**ipv4, "never-default": "true"}, "ipv6": {"method": "disabled"}}
 
 
 def known_by_its_mac(keyfile: Keyfile) -> Keyfile:

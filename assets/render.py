@@ -8,9 +8,30 @@ from assets import contract, keepalived
 from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, TMPFILES, UNITS
 from assets.file import Files, Folders, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
-from assets.keyfiles import DNS_PRIORITY, SECTIONS, asking_the_vip_first, by_dhcp, known_by_its_mac
-from assets.services import COREDNS, HAPROXY, KEEPALIVED, SERVICES, command, pull_secret, release
+from assets.keyfiles import (
+    ANY_CARD_PRIORITY,
+    DNS_PRIORITY,
+    PROVISIONING_PRIORITY,
+    SECTIONS,
+    asking_the_vip_first,
+    by_dhcp,
+    known_by_its_mac,
+    on_provisioning_network,
+)
+from assets.services import (
+    COREDNS,
+    DNSMASQ,
+    HAPROXY,
+    KEEPALIVED,
+    PROXY,
+    boot_clients_of,
+    command,
+    pull_secret,
+    release,
+    services,
+)
 from assets.templates import templates_in
+from cluster.install_config.platform import DISABLED
 from cluster.plan import Intent, Role, Server
 from cluster.values.address import IPV4, IPV6, Address
 from cluster.values.balancer import Balancer
@@ -63,11 +84,12 @@ def render_bootstrap(plan: Intent) -> Files:
     """Render the files of the bootstrap VM: DNS and, where it holds the API VIP, keepalived and the channel."""
     return (
         *(_vip_of_bootstrap(plan) if plan.balancer is Balancer.OURS else ()),
-        *_images(plan, bootstrap=True),
+        *_images(plan, None),
         *_dns(plan, bootstrap=True),
         *_chrony(plan),
         _dhclient(plan),
         *_external(plan),
+        *_boots_of_the_control_plane(plan),
     )
 
 
@@ -77,16 +99,17 @@ def render_role(plan: Intent, role: Role) -> Files:
         return ()
     return (
         *(_vips_of_role(plan, role) if plan.balancer is Balancer.OURS else ()),
-        *_images(plan, bootstrap=False),
+        *_images(plan, role),
         *_dns(plan, bootstrap=False),
         *_chrony(plan),
         _node_ip(plan),
+        *_boot_services(plan, role),
     )
 
 
 def render_server(plan: Intent, server: Server) -> Files:
-    """Render the files of one server: its name, its keyfiles, and keepalived.conf with its peers and rank."""
-    named = (_hostname(server), *_network(plan, server))
+    """Render the files of one server: its name, its keyfiles, and what has its own address or rank in it."""
+    named = (_hostname(server), *_network(plan, server), *_dnsmasq(plan, server.role, server.provisioning_address))
     if plan.balancer is Balancer.SITE or not _has_its_own(plan, server):
         return named
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
@@ -128,16 +151,60 @@ def keepalived_conf(conf: Keepalived) -> RenderedFile:
     return _file(f"{CONF}/keepalived.conf", "common/keepalived.conf.j2", Reader.KEEPALIVED, conf=conf)
 
 
-def _images(plan: Intent, *, bootstrap: bool) -> Files:
-    """Render what asks the release for the services' images; nothing if the stack names them."""
+def _images(plan: Intent, role: Role | None) -> Files:
+    """Render what asks the release for the services' images; nothing if the stack names them. None: the bootstrap."""
     if not (image := release(plan)):
         return ()
-    services = SERVICES[plan.balancer]
-    unit = {"release": image, "pull_secret": pull_secret(bootstrap=bootstrap), "on_node": not bootstrap}
+    run = services(plan, role)
+    images = {each.image: each for each in run}.values()  # two services share that of haproxy
+    unit = {"release": image, "pull_secret": pull_secret(bootstrap=role is None), "on_node": role is not None}
     return (
-        _script("common/okd-images.sh.j2", services=services),
-        _unit("common/okd-images.service.j2", services=services, **unit),
+        _script("common/okd-images.sh.j2", images=[*images]),
+        _unit("common/okd-images.service.j2", services=run, **unit),
     )
+
+
+def _boots_of_the_control_plane(plan: Intent) -> Files:
+    """Render what the bootstrap VM needs to serve the control plane's network boot; nothing if none boots so."""
+    own = plan.provisioning
+    if not boot_clients_of(plan, None):
+        return ()
+    return (
+        _on_provisioning_network(plan, own.mac, own.bootstrap_ip),
+        *_boot_services(plan, None),
+        *_dnsmasq(plan, None, own.bootstrap_ip),
+    )
+
+
+def _boot_services(plan: Intent, role: Role | None) -> Files:
+    """Render the services of network boot of the machines that serve it. None: the bootstrap VM."""
+    if not boot_clients_of(plan, role):
+        return ()
+    address, port = plan.media.address, plan.media.port
+    media = f"[{address}]:{port}" if address and address.version == IPV6 else f"{address}:{port}"
+    unit = {"on_node": role is not None, "release": release(plan)}
+    run = {each: command(plan, each, bootstrap=role is None) for each in (DNSMASQ, PROXY)}
+    return (
+        _file(f"{CONF}/provisioning.cfg", "common/provisioning.cfg.j2", Reader.HAPROXY, media=media),
+        _unit("common/okd-provisioning-proxy.service.j2", command=run[PROXY], **unit),
+        _unit("common/okd-provisioning-dnsmasq.service.j2", command=run[DNSMASQ], **unit),
+    )
+
+
+def _dnsmasq(plan: Intent, role: Role | None, address: Address | None) -> Files:
+    """Render dnsmasq.conf of a machine that serves network boot, with its own address there."""
+    clients, own = boot_clients_of(plan, role), plan.provisioning
+    if not clients:
+        return ()
+    server = own.bootstrap_ip if role is None else own.cluster_ip
+    values = {
+        "address": address,
+        "network": own.cidr,
+        "clients": clients,
+        "gateway": own.gateway,
+        "script": f"http://{server}:{contract.PROVISIONING_PORT}/boot.ipxe",
+    }
+    return (_file(f"{CONF}/dnsmasq.conf", "common/dnsmasq.conf.j2", Reader.DNSMASQ, **values),)
 
 
 def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: bool) -> Files:
@@ -221,9 +288,11 @@ def _node_ip(plan: Intent) -> RenderedFile:
 
 
 def _network(plan: Intent, server: Server) -> Files:
-    """Render the server's keyfiles: those of its `networkConfig`, and one for DHCP unless they ask the VIP first.
+    """Render the server's keyfiles.
 
-    The site's balancer answers no DNS: then the one for DHCP is for servers without `networkConfig`, and names none.
+    Those of its `networkConfig`; the one of the provisioning network; and one for DHCP on the machine network, unless
+    they ask the VIP first. The site's balancer answers no DNS: then the one for DHCP is for servers without
+    `networkConfig`, and names none.
     """
     ours = plan.balancer is Balancer.OURS
     keyfiles = asking_the_vip_first(plan, server) if ours else server.keyfiles
@@ -231,20 +300,32 @@ def _network(plan: Intent, server: Server) -> Files:
         RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret)
         for each in map(known_by_its_mac, keyfiles)
     )
+    disabled = plan.provisioning.mode == DISABLED
+    there = () if disabled else (_on_provisioning_network(plan, server.boot_mac, server.provisioning_address),)
     if keyfiles != server.keyfiles or (own and not ours):
-        return own
+        return (*own, *there)
     sections = by_dhcp()
     for vip in plan.api.addresses if ours else ():
         sections[SECTIONS[vip.version]] |= {"dns": f"{vip};", "dns-priority": str(DNS_PRIORITY)}
     name = "okd-machine-network.nmconnection"
-    values = {"mac": server.boot_mac, "sections": sections, "ours": ours}
-    return (*own, _file(f"{CONNECTIONS}/{name}", f"common/{name}.j2", Reader.KEYFILE, **values))
+    values = {"mac": server.boot_mac if disabled else None, "priority": ANY_CARD_PRIORITY, "sections": sections}
+    return (*own, *there, _file(f"{CONNECTIONS}/{name}", f"common/{name}.j2", Reader.KEYFILE, ours=ours, **values))
+
+
+def _on_provisioning_network(plan: Intent, mac: str | None, address: Address | None) -> RenderedFile:
+    name = "okd-provisioning.nmconnection"
+    values = {"mac": mac, "priority": PROVISIONING_PRIORITY, "sections": on_provisioning_network(plan, address)}
+    return _file(f"{CONNECTIONS}/{name}", f"common/{name}.j2", Reader.KEYFILE, **values)
 
 
 def _external(plan: Intent) -> Files:
-    """Render the bootstrap VM's keyfile; nothing where CoreOS asks DHCP for an IPv4 address."""
+    """Render the bootstrap VM's keyfile; nothing where CoreOS asks DHCP for an IPv4 address.
+
+    CoreOS does so only where there is no other keyfile.
+    """
     static, sections = plan.bootstrap.static, by_dhcp()
-    if static is None and all(address.version == IPV4 for address in plan.bootstrap.addresses):
+    alone = not boot_clients_of(plan, None)
+    if alone and static is None and all(address.version == IPV4 for address in plan.bootstrap.addresses):
         return ()
     if static:
         address = f"{static.address}/{static.prefix},{static.gateway}"

@@ -1,9 +1,9 @@
-"""How the machines run keepalived, haproxy and CoreDNS: from a container image, or from the machine's own image."""
+"""How the machines run keepalived, haproxy, CoreDNS and dnsmasq: from a container image, or from their own image."""
 
 from dataclasses import dataclass
 
 from assets import contract
-from cluster.plan import Intent
+from cluster.plan import Intent, Role, Server
 from cluster.values.balancer import Balancer
 
 CONTINUED = " \\\n    "
@@ -11,10 +11,12 @@ CONTINUED = " \\\n    "
 
 @dataclass(frozen=True)
 class Service:
-    """keepalived, haproxy or CoreDNS."""
+    """A program that machines run, and its unit."""
 
     name: str
-    """Also the name of the program, and of the field of `Images`."""
+    """Name of its unit and of its container, without `okd-`."""
+    image: str
+    """Name of the program, and of the field of `Images`; dnsmasq has none there."""
     in_release: str
     """Name of its image in a release."""
     program: str
@@ -26,10 +28,11 @@ class Service:
     @property
     def variable(self) -> str:
         """Name of the variable with its image in `contract.IMAGES`."""
-        return f"{self.name.upper()}_IMAGE"
+        return f"{self.image.upper()}_IMAGE"
 
 
 KEEPALIVED = Service(
+    "keepalived",
     "keepalived",
     "keepalived-ipfailover",
     "/usr/sbin/keepalived",
@@ -44,6 +47,7 @@ KEEPALIVED = Service(
 )
 HAPROXY = Service(
     "haproxy",
+    "haproxy",
     "haproxy-router",
     "/usr/sbin/haproxy",
     ("-W", "-db", "-f", f"{contract.CONF}/haproxy.cfg"),
@@ -52,13 +56,42 @@ HAPROXY = Service(
 COREDNS = Service(
     "coredns",
     "coredns",
+    "coredns",
     "/usr/bin/coredns",
     ("-conf", f"{contract.CONF}/Corefile"),
     (f"--volume={contract.CONF}:{contract.CONF}:ro", f"--volume={contract.RUN}:{contract.RUN}:ro"),
 )
+DNSMASQ = Service(
+    "provisioning-dnsmasq",
+    "dnsmasq",
+    "ironic",
+    "/usr/sbin/dnsmasq",
+    ("--keep-in-foreground", f"--conf-file={contract.CONF}/dnsmasq.conf"),
+    ("--cap-add=NET_ADMIN,NET_RAW,NET_BIND_SERVICE", f"--volume={contract.CONF}:{contract.CONF}:ro"),
+)
+PROXY = Service(
+    "provisioning-proxy",
+    "haproxy",
+    "haproxy-router",
+    "/usr/sbin/haproxy",
+    ("-W", "-db", "-f", f"{contract.CONF}/provisioning.cfg"),
+    (f"--volume={contract.CONF}:{contract.CONF}:ro",),
+)
 
-SERVICES = {Balancer.OURS: (KEEPALIVED, HAPROXY, COREDNS), Balancer.SITE: (COREDNS,)}
-"""The services that machines run, by who balances."""
+
+def services(plan: Intent, role: Role | None) -> tuple[Service, ...]:
+    """Return the services that the machines of a role run, or the bootstrap VM (None)."""
+    if plan.balancer is Balancer.SITE:
+        return (COREDNS,)
+    of_boots = (DNSMASQ, PROXY) if boot_clients_of(plan, role) else ()
+    return (KEEPALIVED, HAPROXY, COREDNS, *of_boots)
+
+
+def boot_clients_of(plan: Intent, role: Role | None) -> tuple[Server, ...]:
+    """Return the servers whose network boot the machines of a role serve, or the bootstrap VM (None)."""
+    served = {None: Role.CONTROL_PLANE, Role.CONTROL_PLANE: Role.COMPUTE}.get(role)
+    return plan.boot_clients(served) if served else ()
+
 
 PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"
 """Paths of the pull secret, to which the payload writes it."""
@@ -81,10 +114,10 @@ def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
     options = (
         f"--name=okd-{service.name}",
         f"--authfile={pull_secret(bootstrap=bootstrap)}",
-        f"--entrypoint={service.name}",
+        f"--entrypoint={service.image}",
         *service.container,
     )
     # The unit's journal takes the logs. SELinux would keep a confined container from the machine's files.
     run = "/usr/bin/podman run --rm --replace --net=host --user=0 --log-driver=none --security-opt=label=disable"
-    image = f"${{{service.variable}}}" if release(plan) else getattr(plan.images, service.name)
+    image = f"${{{service.variable}}}" if release(plan) else getattr(plan.images, service.image)
     return CONTINUED.join([run, *options, image, " ".join(service.arguments)])

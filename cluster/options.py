@@ -192,11 +192,16 @@ class BaseIso(Option):
     url: str = ""
 
 
-class MediaOption(Option):
-    """The server of the BMCs' virtual media: this program while it works, or a web server of the site."""
+class MediaPlace(Model):
+    """Where this program serves the boot media while it works."""
 
     address: IPvAnyAddress | None = None
     port: int = Field(8080, ge=1, le=65535)
+
+
+class MediaOption(MediaPlace, extra="forbid"):
+    """The server of the boot media: this program while it works, or for virtual CDs a web server of the site."""
+
     url: str = Field("", pattern=WEB_FOLDER)
     base_iso: BaseIso | None = Field(None, description="The one of amd64; required if a server is of amd64.")
     base_iso_arm64: BaseIso | None = Field(None, description="The one of arm64; required if a server is of arm64.")
@@ -257,6 +262,7 @@ class Placement(Model):
     vrrp: Vrrp = Vrrp()
     runtime: Runtime = "podman"
     images: Images = Images()
+    media: MediaPlace = MediaPlace()
 
 
 class BmcOptions(Model):

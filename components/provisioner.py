@@ -12,7 +12,8 @@ from cluster.plan import ClusterPlan
 from components.component import Component
 from providers.bootstrap_vm.model import VmBase
 
-BAREMETAL = "baremetal"
+BAREMETAL, PROVISIONING = "baremetal", "provisioning"
+"""Names of the libvirt networks."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Provisioner(Component):
         super().__init__("provisioner", name, opts)
         options, image = args.plan.options, args.plan.options.provisioner.base_image
         if options.provisioner.manage and image:
-            self.base = VmBase(options.bootstrap.pool, image.volume(args.plan.name), image.sha256, BAREMETAL)
+            networks = (BAREMETAL, PROVISIONING)
+            self.base = VmBase(options.bootstrap.pool, image.volume(args.plan.name), image.sha256, *networks)
             self._manage(args, image)
         else:
             vm = options.bootstrap
@@ -83,5 +85,5 @@ def _bridges(plan: ClusterPlan) -> dict[str, str | None]:
     """Return the bridges of the install-config by the names of their libvirt networks."""
     bridges: dict[str, str | None] = {BAREMETAL: plan.bootstrap.bridge}
     if plan.provisioning.mode != DISABLED:
-        bridges["provisioning"] = plan.provisioning.bridge
+        bridges[PROVISIONING] = plan.provisioning.bridge
     return bridges

@@ -23,6 +23,12 @@ RELEASE = plans.options()["images"]["release"]
 BOTH = {name: [f"192.168.111.{last}", f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
 SIX = {name: [f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
 SWITCH_PASSWORD = "hunter2-of-the-switch"
+BOOT_FROM_NETWORK = {
+    "okd-master-0": "legacy",
+    "okd-master-1": "UEFI",
+    "okd-worker-0": "UEFI",
+    "okd-worker-1": "legacy",
+}
 BASE_VOLUME = {"base_volume": "base.qcow2"}
 
 
@@ -92,6 +98,27 @@ def balancer(config: dict[str, Any]) -> None:
     bare(config).update(loadBalancer={"type": "UserManaged"}, apiVIPs=["10.20.0.100"], ingressVIPs=["10.20.0.100"])
 
 
+def managed(config: dict[str, Any]) -> None:
+    """Have three servers boot over a Managed provisioning network: the first by BIOS, the second by UEFI, and compute.
+
+    The others have a virtual CD.
+    """
+    bare(config).update(provisioningNetwork="Managed", provisioningNetworkCIDR="172.22.0.0/24")
+    bare(config).update(provisioningNetworkGateway="172.22.0.4", provisioningBridge="provisioning")
+    for host in bare(config)["hosts"]:
+        if host["name"] in BOOT_FROM_NETWORK:
+            address = host["bmc"]["address"].replace("redfish-virtualmedia", "redfish")
+            host["bmc"]["address"] = address
+            host["bootMode"] = BOOT_FROM_NETWORK[host["name"]]
+
+
+def unmanaged(config: dict[str, Any]) -> None:
+    """Have compute boot over a provisioning network with a DHCP server of the site's."""
+    bare(config).update(provisioningNetwork="Unmanaged", provisioningNetworkCIDR="172.22.0.0/24")
+    for host in bare(config)["hosts"][3:]:
+        host["bmc"]["address"] = host["bmc"]["address"].replace("redfish-virtualmedia", "redfish")
+
+
 def _three(names: Mapping[str, Any]) -> dict[str, Any]:
     return {name: names[name] for name in plans.HOSTS[:3]}
 
@@ -109,6 +136,8 @@ VARIANTS = {
         compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
     ),
     "balancer": Variant(balancer),
+    "managed": Variant(managed),
+    "unmanaged": Variant(unmanaged),
     "images": Variant(options={"images": IMAGES}),
     "host": Variant(options={"runtime": "host", "images": {}}),
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),

@@ -71,6 +71,7 @@ def intent_of(config: InstallConfig) -> Intent:
         topology=topology_of(config.model_dump(mode="json", by_alias=True)),
         runtime=UNPLACED.runtime,
         images=UNPLACED.images,
+        media=UNPLACED.media,
         ntp_servers=bare.additional_ntp_servers,
         libvirt_uri=bare.libvirt_uri,
         bmc_verify_ca=bare.bmc_verify_ca,

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, SecretStr
 
 from cluster.install_config.platform import MANAGED, RootDeviceHints
-from cluster.options import BmcOptions, Images, Options, Runtime, Transport
+from cluster.options import BmcOptions, Images, MediaPlace, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
@@ -189,6 +189,7 @@ class Intent(Planned):
     """The values that decide what a payload contains; see `topology_of`."""
     runtime: Runtime
     images: Images
+    media: MediaPlace
     ntp_servers: tuple[str, ...]
     """Addresses and names of the time servers of all machines. Empty: the machines keep those of their image."""
     libvirt_uri: str
@@ -241,6 +242,11 @@ class Intent(Planned):
         return tuple(server for server in self.of(role) if managed and server.boots_from_network)
 
     @property
+    def serves_boots(self) -> bool:
+        """Whether machines of the cluster serve the network boot of others."""
+        return any(self.boot_clients(role) for role in Role)
+
+    @property
     def provisioning_vip(self) -> Vip | None:
         """The address at which compute boots from the network. None: nothing of it does."""
         own = self.provisioning
@@ -257,7 +263,8 @@ class Intent(Planned):
         """Return the VIPs that a role's servers claim."""
         if self.balancer is Balancer.SITE:
             return ()
-        vips: dict[Role, tuple[Vip, ...]] = {Role.CONTROL_PLANE: (self.api,), Role.COMPUTE: ()}
+        of_boots = (self.provisioning_vip,) if self.provisioning_vip else ()
+        vips: dict[Role, tuple[Vip, ...]] = {Role.CONTROL_PLANE: (self.api, *of_boots), Role.COMPUTE: ()}
         return (*vips[role], self.ingress) if role is self.ingress_role else vips[role]
 
 

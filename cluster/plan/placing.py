@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from cluster.options import Placement
+from cluster.options import MediaPlace, Placement
 from cluster.plan.model import BootstrapHost, Intent, PlannedHost
 from cluster.values.address import Address, Network, in_any
 from providers.base.errors import Fault
@@ -54,6 +54,7 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
         "provisioning": intent.provisioning.model_copy(update=provisioning),
         "runtime": placement.runtime,
         "images": placement.images,
+        "media": MediaPlace(address=placement.media.address, port=placement.media.port),
     }
     return intent.model_copy(update=changes), found
 

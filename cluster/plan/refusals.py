@@ -22,11 +22,12 @@ from providers.base.errors import Fault
 from providers.base.shapes import below
 
 BARE = "platform.baremetal"
+MEDIA = "media.address"
 
 
 @dataclass(frozen=True)
 class Missing(Fault):
-    """An address of one machine, or the services' images; `where` is the option that would name it."""
+    """An address, or the services' images; `where` is the option that would name it."""
 
     version: int | None = None
     """4 or 6 for an address. None: the images are missing."""
@@ -51,14 +52,17 @@ def unsupported(config: InstallConfig) -> Iterator[Fault]:
 
 
 def missing(intent: Intent) -> list[Missing]:
-    """Return all missing values that files need: an address per machine and family of the API VIP; images."""
+    """Return all missing values that files need.
+
+    An address per machine and family of the API VIP; that of the media server, which machines lead boots to; images.
+    """
     found = [each for server in intent.servers for each in _addresses(intent, server)]
-    return [*found, *_addresses(intent, intent.bootstrap), *_images(intent)]
+    return [*found, *_addresses(intent, intent.bootstrap), *_media(intent), *_images(intent)]
 
 
 def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     """Yield the options that `up` needs and that are missing or contradictory."""
-    yield from missing(intent)
+    yield from (each for each in missing(intent) if each.where != MEDIA)  # see _no_boot_server
     yield from _consents(intent, options)
     yield from _reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
@@ -184,10 +188,22 @@ def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Miss
             yield Missing(option_of(machine), f"no IPv{vip.version} address", fix, vip.version)
 
 
+def _media(intent: Intent) -> Iterator[Missing]:
+    if intent.serves_boots and intent.media.address is None:
+        what = "missing, and servers boot from the network, by what this program serves there"
+        yield Missing(MEDIA, what, "name the address of this machine", intent.api.address.version)
+
+
 def _images(intent: Intent) -> Iterator[Missing]:
-    if intent.runtime == "podman" and intent.images == Images():
+    if intent.runtime != "podman" or intent.images.release:
+        return
+    fix = "name the release image by its digest, or write `runtime: host`"
+    if intent.images == Images():
         what = "missing, and so are images.keepalived, images.haproxy and images.coredns"
-        yield Missing("images.release", what, "name the release image by its digest, or write `runtime: host`")
+        yield Missing("images.release", what, fix)
+    elif intent.serves_boots:
+        what = "missing, and no other option names an image of dnsmasq, which servers boot by from the network"
+        yield Missing("images.release", what, f"{fix}, and remove the other images")
 
 
 def _consents(intent: Intent, options: Options) -> Iterator[Fault]:

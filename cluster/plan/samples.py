@@ -6,7 +6,7 @@ from typing import TypeVar
 from cluster.options import Images
 from cluster.plan import Intent
 from cluster.plan.model import BootstrapHost, PlannedHost, Server
-from cluster.plan.refusals import Missing, missing, option_of
+from cluster.plan.refusals import MEDIA, Missing, missing, option_of
 from cluster.values.address import Address, Network, parse_address
 from providers.base.errors import ConfigError, Fault
 
@@ -41,6 +41,7 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
         "hosts": tuple(_host(host, new, list(homes)) for host in intent.hosts),
         "bootstrap": _with(intent.bootstrap, new, list(homes)),
         "images": Images(release=RELEASE) if RELEASE in made.values() else intent.images,
+        "media": intent.media.model_copy(update={"address": new[MEDIA][0]}) if MEDIA in new else intent.media,
     }
     return intent.model_copy(update=changes), made
 
@@ -59,6 +60,7 @@ def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
 def _free(intent: Intent, network: Network) -> Iterator[Address]:
     """Return the addresses of a network that neither the install-config nor the options use, lowest first."""
     taken: set[Address | None] = {*intent.api.addresses, *intent.ingress.addresses, *intent.bootstrap.addresses}
+    taken.add(intent.media.address)
     if static := intent.bootstrap.static:
         taken |= {static.gateway, static.dns}
     for host in intent.hosts:

@@ -7,7 +7,7 @@ from providers.base.clock import Clock
 from providers.base.errors import HypervisorError
 from providers.base.progress import Report
 from providers.bootstrap_vm.model import BootstrapVmSpec
-from wires.libvirt.hypervisor import DomainSpec, Found, Hypervisor
+from wires.libvirt.hypervisor import Card, DomainSpec, Found, Hypervisor
 from wires.libvirt.shutdown import stop
 
 
@@ -127,13 +127,16 @@ class BootstrapVmEngine:
                 emulated=vm.emulated,
                 disk=disk,
                 ignition=ignition,
-                mac=vm.mac,
-                bridge=vm.bridge,
-                network=vm.network,
+                cards=_cards(vm),
             )
         )
         self.hypervisor.start(vm.name)
         self.report("started")
+
+
+def _cards(vm: BootstrapVmSpec) -> tuple[Card, ...]:
+    first, second = Card(vm.mac, vm.bridge, vm.network), vm.provisioning
+    return (first, Card(second.mac, second.bridge, second.network)) if second else (first,)
 
 
 def _disk(vm: BootstrapVmSpec) -> str:

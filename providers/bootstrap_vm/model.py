@@ -9,14 +9,15 @@ from pydantic import SecretStr
 from assets.file import Files
 from assets.ignition import composed_sha256, own_config
 from cluster.values.balancer import Balancer
-from providers.base.spec import Outs, Spec
+from cluster.values.role import Role
+from providers.base.spec import Model, Outs, Spec
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
 
 BUILT_FROM = {
     *("owner", "pool", "base_volume", "bridge", "network", "mac", "disk_gib", "memory_mib", "vcpus", "emulated"),
-    "ignition_sha256",
+    *("ignition_sha256", "provisioning"),
 }
 """Inputs whose change needs a new VM."""
 
@@ -32,6 +33,17 @@ class VmBase:
     """Digest of that volume; if empty, it is not compared."""
     network: str
     """libvirt network over the VM's bridge; if empty, the VM uses the bridge directly."""
+    provisioning: str = ""
+    """The same over the bridge of the provisioning network."""
+
+
+class ProvisioningCard(Model):
+    """The VM's card on the provisioning network."""
+
+    mac: str
+    bridge: str
+    network: str
+    """libvirt network over that bridge; if empty, the VM uses the bridge directly."""
 
 
 class BootstrapVmSpec(Spec):
@@ -49,6 +61,8 @@ class BootstrapVmSpec(Spec):
     network: str = ""
     """libvirt network over that bridge; if empty, the VM uses the bridge directly."""
     mac: str
+    provisioning: ProvisioningCard | None = None
+    """None: nothing of the control plane boots from the network."""
     disk_gib: int = 32
     memory_mib: int
     vcpus: int
@@ -82,6 +96,7 @@ class BootstrapVmSpec(Spec):
             bridge=plan.bootstrap.bridge,
             network=base.network,
             mac=plan.bootstrap.mac,
+            provisioning=_provisioning_card(plan, base),
             disk_gib=options.bootstrap.disk_gib,
             memory_mib=options.bootstrap.memory_mib,
             vcpus=options.bootstrap.vcpus,
@@ -103,8 +118,17 @@ class BootstrapVmSpec(Spec):
 
     @property
     def build(self) -> str:
-        """Digest of the inputs whose change needs a new VM."""
-        return hashlib.sha256(self.model_dump_json(include=BUILT_FROM).encode()).hexdigest()
+        """Digest of the inputs whose change needs a new VM. What is None is left out, as in earlier releases."""
+        inputs = self.model_dump_json(include=BUILT_FROM, exclude_none=True)
+        return hashlib.sha256(inputs.encode()).hexdigest()
+
+
+def _provisioning_card(plan: "ClusterPlan", base: VmBase) -> ProvisioningCard | None:
+    """Return the card by which the VM serves the control plane's network boot."""
+    own = plan.provisioning
+    if not (plan.boot_clients(Role.CONTROL_PLANE) and own.mac and own.bridge):
+        return None
+    return ProvisioningCard(mac=own.mac, bridge=own.bridge, network=base.provisioning)
 
 
 class BootstrapVmOuts(Outs):

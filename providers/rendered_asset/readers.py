@@ -25,6 +25,7 @@ IFF_LOOPBACK, IFF_MULTICAST = 0x8, 0x1000
 COMMANDS: dict[Reader, tuple[str, ...]] = {
     Reader.KEEPALIVED: ("keepalived", "--config-test", "--use-file"),
     Reader.HAPROXY: ("haproxy", "-c", "-f"),
+    Reader.DNSMASQ: ("dnsmasq", "--test", "-C"),
     Reader.BASH: ("bash", "-n"),
 }
 """Readers that judge a file on any machine; nft needs root, systemd and CoreDNS a running machine."""

@@ -17,6 +17,16 @@ class Found:
 
 
 @dataclass(frozen=True)
+class Card:
+    """A network card of a virtual machine."""
+
+    mac: str
+    bridge: str
+    network: str = ""
+    """libvirt network over that bridge. Empty: the VM uses the bridge directly."""
+
+
+@dataclass(frozen=True)
 class DomainSpec:
     """A virtual machine to define."""
 
@@ -31,10 +41,7 @@ class DomainSpec:
     """Path of its disk, a qcow2."""
     ignition: str
     """Path of its Ignition config."""
-    mac: str
-    bridge: str
-    network: str = ""
-    """libvirt network over that bridge. Empty: the VM uses the bridge directly."""
+    cards: tuple[Card, ...]
 
 
 class Hypervisor(Protocol):

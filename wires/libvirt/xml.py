@@ -36,7 +36,7 @@ def private(name: str, size: int) -> str:
 
 
 def domain(spec: DomainSpec, host: str) -> str:
-    """Return the XML of the bootstrap VM: a disk, a NIC, the handoff's channel, Ignition in fw_cfg, a console log.
+    """Return the XML of the bootstrap VM: a disk, its cards, the handoff's channel, Ignition in fw_cfg, a console log.
 
     Args:
         spec: The VM.
@@ -80,11 +80,12 @@ def _add_devices(devices: Element, spec: DomainSpec) -> None:
     SubElement(disk, "driver", name="qemu", type="qcow2")
     SubElement(disk, "source", file=spec.disk)
     SubElement(disk, "target", dev="vda", bus="virtio")
-    link, at = ("network", spec.network) if spec.network else ("bridge", spec.bridge)
-    card = SubElement(devices, "interface", type=link)
-    SubElement(card, "mac", address=spec.mac)
-    SubElement(card, "source", {link: at})
-    SubElement(card, "model", type="virtio")
+    for card in spec.cards:
+        link, at = ("network", card.network) if card.network else ("bridge", card.bridge)
+        interface = SubElement(devices, "interface", type=link)
+        SubElement(interface, "mac", address=card.mac)
+        SubElement(interface, "source", {link: at})
+        SubElement(interface, "model", type="virtio")
     SubElement(SubElement(devices, "channel", type="unix"), "target", type="virtio", name=CHANNEL)
     console = SubElement(devices, "serial", type="pty")
     SubElement(console, "log", file=f"/var/log/libvirt/qemu/{spec.name}-serial0.log")

@@ -12,7 +12,7 @@ from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from testing import clusters
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import BASE, FakeHypervisor, Overlay
-from wires.libvirt.hypervisor import DomainSpec, Found
+from wires.libvirt.hypervisor import Card, DomainSpec, Found
 
 NAME = "okd-bootstrap"
 PROPS: dict[str, Any] = {
@@ -333,10 +333,25 @@ def test_the_domain_has_the_vms_inputs_and_volumes() -> None:
         emulated=False,
         disk=f"/default/{NAME}.qcow2",
         ignition=f"/default/{NAME}.ign",
-        mac="52:54:00:00:00:10",
-        bridge="baremetal",
-        network="uplink",
+        cards=(Card("52:54:00:00:00:10", "baremetal", "uplink"),),
     )
+
+
+def test_the_vm_has_a_second_card_where_the_control_plane_boots_from_the_network() -> None:
+    base = VmBase("default", "base.qcow2", "", "uplink", "provisioning")
+    wanted = {"managed": ("52:54:00:ea:6c:2a", "provisioning", "provisioning"), "unmanaged": None, "rehearsal": None}
+    for name, card in wanted.items():
+        spec = BootstrapVmSpec.of(clusters.plan(name), (), base, "o/p", "p")
+        assert (spec.provisioning and tuple(dict(spec.provisioning).values())) == card
+    rig, card = Rig(), {"mac": "52:54:00:00:00:11", "bridge": "br-boot", "network": ""}
+    rig.ensure(spec_with(provisioning=card))
+    assert rig.hypervisor.defined[NAME].cards[1:] == (Card("52:54:00:00:00:11", "br-boot"),)
+    assert len({spec_with(provisioning=each).build for each in (None, card, {**card, "bridge": "other"})}) == 3
+
+
+def test_a_vm_without_that_card_keeps_its_build() -> None:
+    """An earlier release built it, and an `up` of this one must not build it anew."""
+    assert spec_with(provisioning=None).build == "21fa053227f9a04c92d55b9ae15e72577a473689f8384c9e492850425882c480"
 
 
 def test_the_disk_is_an_overlay_of_the_base_volume_with_the_wanted_size() -> None:

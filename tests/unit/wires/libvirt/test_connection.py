@@ -15,7 +15,7 @@ from providers.base.errors import HypervisorError
 from wires.libvirt import connection
 from wires.libvirt.connection import Libvirt, connected
 from wires.libvirt.facts import host_facts
-from wires.libvirt.hypervisor import DomainSpec, Found
+from wires.libvirt.hypervisor import Card, DomainSpec, Found
 
 POOL = "images"
 NODE = """<node>
@@ -31,8 +31,7 @@ SPEC = DomainSpec(
     emulated=True,
     disk="/pool/okd-bootstrap.qcow2",
     ignition="/pool/okd-bootstrap.ign",
-    mac="52:54:00:00:00:10",
-    bridge="baremetal",
+    cards=(Card("52:54:00:00:00:10", "baremetal"),),
 )
 CANARY = "pull-secret-of-the-canary"
 

@@ -11,7 +11,7 @@ import libvirt
 import pytest
 
 from wires.libvirt import xml
-from wires.libvirt.hypervisor import DomainSpec
+from wires.libvirt.hypervisor import Card, DomainSpec
 
 SPEC = DomainSpec(
     name="okd-bootstrap",
@@ -22,11 +22,11 @@ SPEC = DomainSpec(
     emulated=False,
     disk="/pool/okd-bootstrap.qcow2",
     ignition="/pool/okd-bootstrap.ign",
-    mac="52:54:00:00:00:10",
-    bridge="baremetal",
+    cards=(Card("52:54:00:00:00:10", "baremetal"),),
 )
 EMULATED = replace(SPEC, emulated=True)
-ON_A_NETWORK = replace(SPEC, network="uplink")
+ON_A_NETWORK = replace(SPEC, cards=(Card("52:54:00:00:00:10", "baremetal", "uplink"),))
+TWO_CARDS = replace(SPEC, cards=(*SPEC.cards, Card("52:54:00:00:00:11", "provisioning")))
 ODD = 'it\'s "odd" & <so>'
 """The characters that have a meaning in XML."""
 ODD_SPEC = replace(
@@ -35,7 +35,7 @@ ODD_SPEC = replace(
     owner=f"{ODD}/lab",
     disk=f"/{ODD}/{ODD}.qcow2",
     ignition=f"/{ODD}/{ODD}.ign",
-    bridge=ODD,
+    cards=(Card("52:54:00:00:00:10", ODD),),
 )
 
 KVM_BEFORE = """<domain type='kvm'>
@@ -70,6 +70,13 @@ EMULATED_BEFORE = (
 )
 NETWORK_BEFORE = KVM_BEFORE.replace("<interface type='bridge'>", "<interface type='network'>").replace(
     "<source bridge='baremetal'/>", "<source network='uplink'/>"
+)
+TWO = KVM_BEFORE.replace(
+    "</interface>",
+    """</interface>
+    <interface type='bridge'>
+      <mac address='52:54:00:00:00:11'/><source bridge='provisioning'/><model type='virtio'/>
+    </interface>""",
 )
 OVERLAY_BEFORE = (
     "<volume><name>okd-bootstrap.qcow2</name><capacity unit='GiB'>32</capacity>"
@@ -146,6 +153,10 @@ def test_on_a_host_of_arm64_it_is_a_machine_of_arm64_with_uefi(
     assert host.defineXMLFlags(made, libvirt.VIR_DOMAIN_DEFINE_VALIDATE).name() == spec.name
 
 
+def test_the_cards_are_in_the_order_of_the_spec() -> None:
+    assert content(parsed(domain(TWO_CARDS))) == content(parsed(TWO))
+
+
 def attribute(root: Element, path: str, name: str) -> str | None:
     (found,) = root.findall(path)
     return found.get(name)
@@ -159,7 +170,7 @@ def test_special_characters_of_a_domain_are_kept() -> None:
     assert attribute(root, "devices/disk/source", "file") == f"/{ODD}/{ODD}.qcow2"
     assert attribute(root, "devices/interface/source", "bridge") == ODD
     assert attribute(root, "devices/serial/log", "file") == f"/var/log/libvirt/qemu/{ODD}-serial0.log"
-    network = parsed(domain(replace(ODD_SPEC, network=ODD)))
+    network = parsed(domain(replace(ODD_SPEC, cards=(Card("52:54:00:00:00:10", "", ODD),))))
     assert attribute(network, "devices/interface/source", "network") == ODD
 
 
@@ -175,8 +186,9 @@ def test_special_characters_of_a_volume_are_kept() -> None:
         pytest.param(SPEC, id="kvm"),
         pytest.param(EMULATED, id="emulated"),
         pytest.param(ON_A_NETWORK, id="network"),
+        pytest.param(TWO_CARDS, id="two-cards"),
         # libvirt's schema takes only letters, digits and a few signs in a bridge's name, and any sign elsewhere.
-        pytest.param(replace(ODD_SPEC, bridge="br-0.1_a"), id="odd"),
+        pytest.param(replace(ODD_SPEC, cards=(Card("52:54:00:00:00:10", "br-0.1_a"),)), id="odd"),
     ],
 )
 def test_a_domain_is_valid_by_libvirts_schema(spec: DomainSpec, host: libvirt.virConnect) -> None:
