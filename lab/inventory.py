@@ -11,10 +11,11 @@ from typing import Any
 
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
+from cluster.install_config.platform import UNMANAGED
 from cluster.plan import Intent, load_intent
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
-from lab.nics import not_emulated
+from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
 from providers.base.errors import ConfigError, Fault, one_line
@@ -62,6 +63,8 @@ class Site:
     """The twin's install-config with its defaults."""
     provisioners: tuple[Interface, ...]
     """The provisioner's address on the machine network of each family; the cluster's primary family first."""
+    on_provisioning: tuple[Interface, ...]
+    """The provisioner's address on the provisioning network, if it has one there."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,7 +138,7 @@ def _site(twin: Twin) -> Site:
     uuids = {
         host.name: uuid_of(host.name, plan.domain, twin.options["consent"].get(host.name)) for host in plan.hosts
     }
-    return Site(twin, plan, uuids, _bmcs(plan), config, _provisioners(plan, twin))
+    return Site(twin, plan, uuids, _bmcs(plan), config, _provisioners(plan, twin), _on_provisioning(plan, twin))
 
 
 @contextmanager
@@ -169,6 +172,9 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
         if found := not_emulated(server.network_config):
             what = f"{', '.join(found)}: the lab's servers have Ethernet interfaces, with bonds and VLANs on them"
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
+    if (bridge := provisioning_bridge(plan)) == plan.bootstrap.bridge:
+        what = f"{bridge} is externalBridge too: the lab has a bridge for each of the two networks"
+        yield Fault("platform.baremetal.provisioningBridge", what, "name another one")
 
 
 def _bmcs(plan: Intent) -> dict[str, Bmc]:
@@ -200,6 +206,15 @@ def _provisioners(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
     for network in (*plan.api.networks, *plan.machine_networks):
         homes.setdefault(network.version, network)
     return tuple(map(on, homes.values()))
+
+
+def _on_provisioning(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
+    """Return `media.address` if it is on the provisioning network; else another, if the site serves there."""
+    network, media = plan.provisioning.cidr, ip_address(twin.options["media"]["address"])
+    if provisioning_bridge(plan) is None or network is None:
+        return ()
+    own = [media] if media in network else [network[1]] if plan.provisioning.mode == UNMANAGED else []
+    return tuple(ip_interface(f"{each}/{network.prefixlen}") for each in own)
 
 
 def _services(network_config: Mapping[str, Any]) -> Iterator[Address]:

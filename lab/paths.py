@@ -3,6 +3,7 @@
 from pathlib import Path
 
 NAMESPACE = "okd-lab"
+STRANGER = f"{NAMESPACE}-stranger"  # namespace of a machine that is not of the site
 ROOT = Path("/var/lib/okd-lab")
 LIBVIRT = ROOT / "libvirt"
 POOL = ROOT / "pool"

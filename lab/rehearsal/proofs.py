@@ -15,6 +15,7 @@ import dns.rdatatype
 
 from cluster.plan import Intent, Server
 from cluster.plan.model import Machine, Vip
+from lab.nics import machine_mac
 from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.kube import Kube, Operator
@@ -54,7 +55,7 @@ class Proofs:
 
     def vip_left_the_bootstrap(self) -> None:
         """Prove that the API VIP leaves the bootstrap by itself, and the bootstrap leaves etcd."""
-        vip, nodes = str(self.plan.api.address), _macs(self.plan.control_plane)
+        vip, nodes = str(self.plan.api.address), self._macs(self.plan.control_plane)
         self._settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: bool(seen) and seen <= nodes, 180)
         self.control_plane_serves()
         self.bootstrap_left_etcd()
@@ -158,7 +159,7 @@ class Proofs:
             self._holder(f"API VIP {vip} is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
 
     def _control_plane_answers(self) -> None:
-        holders, macs = list[frozenset[str]](), _macs(self.plan.control_plane)
+        holders, macs = list[frozenset[str]](), self._macs(self.plan.control_plane)
         for vip in _texts(self.plan.api):
             holders.append(self._holder(f"API VIP {vip} is answered by one control-plane node", vip, macs))
         self.report.prove("nodes that hold the API VIPs", wanted=1, seen=len(frozenset[str]().union(*holders)))
@@ -166,7 +167,7 @@ class Proofs:
     def _routers_answer(self) -> None:
         role = self.plan.ingress_role
         for vip in _texts(self.plan.ingress):
-            self._holder(f"Ingress VIP {vip} is answered by one {role} node", vip, _macs(self.plan.of(role)))
+            self._holder(f"Ingress VIP {vip} is answered by one {role} node", vip, self._macs(self.plan.of(role)))
 
     def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> frozenset[str]:
         """Prove that one of these machines answers an address, and return its MAC."""
@@ -228,6 +229,9 @@ class Proofs:
     def _router_status(self, vip: str) -> int:
         return status(f"http://console.apps.{self.plan.domain}/", vip)
 
+    def _macs(self, servers: tuple[Server, ...]) -> set[str]:
+        return {machine_mac(server, self.plan) for server in servers}
+
     @staticmethod
     def _settle(measure: Callable[[], Seen], is_it: Callable[[Seen], bool], deadline_s: float) -> Seen:
         until = time.monotonic() + deadline_s
@@ -240,10 +244,6 @@ def chosen(console: list[str]) -> set[str]:
     """Return the words by which chronyd has said which time servers it chose: `ADDRESS`, or `ADDRESS (NAME)`."""
     lines = [line.partition(_CHOSE)[2] for line in console if _CHOSE in line]
     return {word.strip("()") for line in lines for word in line.split()}
-
-
-def _macs(servers: tuple[Server, ...]) -> set[str]:
-    return {server.boot_mac for server in servers}
 
 
 def _texts(vip: Vip) -> list[str]:

@@ -11,6 +11,7 @@ from cluster.values.balancer import Balancer
 from lab import site
 from lab.disks import wanted_of
 from lab.inventory import STACK, Site
+from lab.nics import machine_mac
 from lab.paths import DNS
 from lab.rehearsal.balancer import BalancerProofs
 from lab.rehearsal.kube import Operator
@@ -205,7 +206,7 @@ class Rehearsal:
         for server in self.plan.servers:
             if server.name not in self.wanted.statics:
                 continue
-            words = (server.boot_mac, *map(str, server.addresses))
+            words = (machine_mac(server, self.plan), *map(str, server.addresses))
             name, lines = server.name, self.provisioner.console(server.name)
             shown = all(any(f" {each}/" in line for line in lines) for each in server.addresses)
             self.report.prove(f"address of {name} by its networkConfig", wanted=True, seen=shown, machine=name)

@@ -15,7 +15,7 @@ from boot_media.base_image import base_path
 from lab.inventory import Site
 from lab.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT, STACK_UP
 from lab.shell import LabError, run
-from lab.site import balancer, bmc, chronyd, libvirtd, network
+from lab.site import balancer, bmc, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
 
 __all__ = [
@@ -31,7 +31,17 @@ __all__ = [
 
 Report = Callable[[str], None]
 # In the order in which to stop them.
-_DAEMONS = (bmc.front, bmc.daemon, libvirtd.daemon, balancer.daemon, chronyd.daemon, network.dnsmasq)
+_DAEMONS = (
+    bmc.front,
+    bmc.daemon,
+    libvirtd.daemon,
+    balancer.daemon,
+    chronyd.daemon,
+    provisioning.daemon,
+    network.dnsmasq,
+)
+# Of some stacks alone, which then have their config.
+_CONFIGS = {balancer.daemon: balancer.CONFIG, provisioning.daemon: provisioning.CONFIG}
 
 
 class SiteImages(Protocol):
@@ -91,6 +101,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
         _offer_iso(images)
         network.ensure_network(site)
         network.ensure_dnsmasq(site)
+        provisioning.ensure_provisioning(site)
         chronyd.ensure_chronyd(images.chronyd)
         balancer.ensure_balancer(site)
         started = libvirtd.ensure_libvirtd()
@@ -113,7 +124,7 @@ def down(report: Report) -> None:
 
 def status() -> SiteStatus:
     """Return the present state of the site."""
-    wanted = [daemon for daemon in _DAEMONS if daemon is not balancer.daemon or balancer.CONFIG.exists()]
+    wanted = [daemon for daemon in _DAEMONS if daemon not in _CONFIGS or _CONFIGS[daemon].exists()]
     daemons = {daemon.name: daemon.pid for daemon in wanted}
     power = libvirtd.power_states() if libvirtd.daemon.pid else {}
     return SiteStatus(network.namespace_exists(), daemons, power)

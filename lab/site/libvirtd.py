@@ -26,7 +26,6 @@ from lab.paths import (
     POOL_NAME,
 )
 from lab.shell import LabError, run
-from lab.site.network import bridge_of
 from lab.site.processes import Daemon
 from lab.templates import render
 
@@ -72,8 +71,7 @@ def ensure_servers(site: Site) -> None:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
         for host in site.plan.hosts:
             if host.name not in known:
-                disks = _made(host)
-                libvirtd.defineXML(_server_xml(host, site.uuids[host.name], disks, bridge_of(site, host)))
+                libvirtd.defineXML(_server_xml(site, host, _made(host)))
 
 
 def power_states() -> dict[str, str]:
@@ -149,8 +147,8 @@ def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
     return found
 
 
-def _server_xml(server: PlannedHost, uuid: str, disks: list[tuple[Disk, Path]], bridge: str) -> str:
-    values = {"server": server, "uuid": uuid, "disks": disks, "scsi_slot": SCSI_SLOT, "bridge": bridge}
-    values["nics"] = nics_of(server)
+def _server_xml(site: Site, server: PlannedHost, disks: list[tuple[Disk, Path]]) -> str:
+    values = {"server": server, "uuid": site.uuids[server.name], "disks": disks, "scsi_slot": SCSI_SLOT}
+    values["nics"] = nics_of(server, site.plan)
     console = CONSOLE / f"{server.name}.log"
     return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, firmware=firmware, **values)

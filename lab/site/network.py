@@ -1,23 +1,22 @@
-"""The site's network: an isolated namespace, bridges for machines, BMCs and VLANs, DHCP, router and DNS."""
+"""The site's network: an isolated namespace, its bridges, and DHCP, router and DNS of the machines."""
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address, ip_interface
 
-from cluster.plan.model import PlannedHost
 from cluster.values.address import IPV6, Address, Interface, netloc, parse_address
 from lab.inventory import Site
-from lab.nics import vlan_of
-from lab.paths import DNS, NAMESPACE, RESOLV_CONF
+from lab.nics import TRUNK, machine_mac, provisioning_bridge, vlan_of
+from lab.paths import DNS, NAMESPACE, RESOLV_CONF, STRANGER
 from lab.shell import LabError, run
 from lab.site.processes import Daemon, ancestors, end_process
 from lab.site.vlan import tag
 from lab.templates import render
 from lab.twin import REGISTRY
 
-BMC_BRIDGE, TRUNK = "bmc", "trunk"
+BMC_BRIDGE = "bmc"
 _LINK_LOCAL = ip_interface("fe80::1/64")
 """The provisioner's on the machine network: what the machines know as their router, and may name as such."""
 _DNS_DEADLINE_S = 10.0
@@ -40,52 +39,63 @@ def ensure_network(site: Site) -> None:
     if any(each.version == IPV6 for each in site.provisioners):
         # A neighbour that says it is no router loses its place as such, whatever it advertises.
         _write(f"/proc/sys/net/ipv6/conf/{machines}/forwarding", "1")
-    _ensure_trunk(machines, sorted({vlan for host in site.plan.hosts if (vlan := vlan_of(host)) is not None}))
+    vlans = (vlan_of(host, site.plan) for host in site.plan.hosts)
+    _ensure_trunk(machines, sorted({vlan for vlan in vlans if vlan is not None}))
+    if provisioning := provisioning_bridge(site.plan):
+        _ensure_bridge(provisioning, site.on_provisioning)
     media = ip_address(site.twin.options["media"]["address"])
-    bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {each.ip for each in site.provisioners}
+    bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {
+        each.ip for each in (*site.provisioners, *site.on_provisioning)
+    }
     _ensure_bridge(BMC_BRIDGE, [ip_interface(address) for address in sorted(bmcs, key=str)])
     RESOLV_CONF.parent.mkdir(parents=True, exist_ok=True)
     servers = "".join(f"nameserver {each.ip}\n" for each in site.provisioners)
     RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\n{servers}")
 
 
-def bridge_of(site: Site, host: PlannedHost) -> str:
-    """Return the bridge that a host's network cards are on."""
-    return site.plan.bootstrap.bridge if vlan_of(host) is None else TRUNK
-
-
-def namespace_exists() -> bool:
+def namespace_exists(name: str = NAMESPACE) -> bool:
     """Whether the namespace exists and is usable."""
-    return _exists("lo")
+    return _exists("lo", name)
 
 
 def remove_network() -> None:
-    """End every process in the namespace (servers, and processes started with `exec`), then remove it."""
-    if not namespace_exists():
-        return
-    mine = ancestors()
-    for _ in range(_ROUNDS):  # a process may start another one while it ends
-        found = {int(pid) for pid in run("ip", "netns", "pids", NAMESPACE).split()} - mine
-        for pid in found:
-            end_process(pid)
-    run("ip", "netns", "delete", NAMESPACE)
+    """End every process in the site (servers, and processes started with `exec`), then remove its namespaces."""
+    remove_namespace(STRANGER)
+    remove_namespace(NAMESPACE)
     RESOLV_CONF.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         RESOLV_CONF.parent.rmdir()
 
 
+def remove_namespace(name: str) -> None:
+    """End every process in a namespace, then remove it; safe to repeat."""
+    if not namespace_exists(name):
+        return
+    mine = ancestors()
+    for _ in range(_ROUNDS):  # a process may start another one while it ends
+        found = {int(pid) for pid in run("ip", "netns", "pids", name).split()} - mine
+        for pid in found:
+            end_process(pid)
+    run("ip", "netns", "delete", name)
+
+
 def ensure_dnsmasq(site: Site) -> None:
     """Run DHCP and DNS as the installer's documentation requires; restart them if the plan changed."""
-    config, wanted = DNS / "dnsmasq.conf", _dnsmasq_conf(site)
+    own = [each.ip for each in site.provisioners]
+    ensure_serves(dnsmasq, _dnsmasq_conf(site), lambda: all(is_listening("udp", each, 53) for each in own))
+
+
+def ensure_serves(daemon: Daemon, wanted: str, is_ready: Callable[[], bool]) -> None:
+    """Run a dnsmasq with this config; restart it if the config changed."""
+    config = DNS / f"{daemon.name}.conf"
     unchanged = config.exists() and config.read_text() == wanted
-    if dnsmasq.pid and unchanged:
+    if daemon.pid and unchanged:
         return
-    dnsmasq.stop()
+    daemon.stop()
     config.write_text(wanted)
     run("dnsmasq", "--test", f"--conf-file={config}")
-    dnsmasq.start("dnsmasq", "--keep-in-foreground", "--log-facility=-", f"--conf-file={config}")
-    own = [each.ip for each in site.provisioners]
-    dnsmasq.await_ready(lambda: all(is_listening("udp", each, 53) for each in own), _DNS_DEADLINE_S)
+    daemon.start("dnsmasq", "--keep-in-foreground", "--log-facility=-", f"--conf-file={config}")
+    daemon.await_ready(is_ready, _DNS_DEADLINE_S)
 
 
 def ensure_addresses(interface: str, addresses: Sequence[Interface]) -> None:
@@ -102,7 +112,7 @@ def is_listening(protocol: str, address: Address, port: int) -> bool:
 
 def _dnsmasq_conf(site: Site) -> str:
     plan = site.plan
-    machines = [(plan.bootstrap, plan.bootstrap.mac), *((each, each.boot_mac) for each in plan.servers)]
+    machines = [(plan.bootstrap, plan.bootstrap.mac), *((each, machine_mac(each, plan)) for each in plan.servers)]
     bmcs = sorted({(bmc.name, bmc.address) for bmc in site.bmcs.values() if parse_address(bmc.name) is None})
     values = {"site": site, "plan": plan, "machines": machines, "bmcs": bmcs, "registry": REGISTRY, "state": DNS}
     time_servers = [each for each in plan.ntp_servers if parse_address(each) is None]
@@ -143,9 +153,9 @@ def _write(path: str, text: str) -> None:
     run("ip", "netns", "exec", NAMESPACE, "tee", path, stdin=text)
 
 
-def _exists(interface: str) -> bool:
+def _exists(interface: str, namespace: str = NAMESPACE) -> bool:
     try:
-        _ip("link", "show", interface)
+        run("ip", "-n", namespace, "link", "show", interface)
     except LabError:
         return False
     return True

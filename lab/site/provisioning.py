@@ -1,0 +1,68 @@
+"""The site's own DHCP server on an Unmanaged provisioning network, and one that nobody asked for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cluster.install_config.platform import UNMANAGED
+from cluster.values.address import netloc
+from lab.inventory import Site
+from lab.nics import provisioning_bridge
+from lab.paths import DNS, LOG, NAMESPACE, STRANGER
+from lab.shell import LabError, run
+from lab.site.network import ensure_serves, is_listening, remove_namespace
+from lab.site.processes import Daemon, wait_until
+from lab.templates import render
+
+STRANGER_MAC = "02:00:00:5e:5e:01"
+"""MAC of `foreign_dhcp`."""
+_TFTP_PORT = 69
+_DEADLINE_S = 5.0
+
+daemon = Daemon("provisioning-dnsmasq")
+CONFIG = DNS / f"{daemon.name}.conf"
+
+
+def ensure_provisioning(site: Site) -> None:
+    """Run what an Unmanaged site has on its provisioning network: DHCP, and iPXE by TFTP."""
+    if site.plan.provisioning.mode == UNMANAGED:
+        own = [each.ip for each in site.on_provisioning]
+        ensure_serves(daemon, _dnsmasq_conf(site), lambda: all(is_listening("udp", each, _TFTP_PORT) for each in own))
+
+
+@contextmanager
+def foreign_dhcp(site: Site) -> Iterator[str]:
+    """Have a machine on the provisioning network that answers everybody's DHCP, as none may on a Managed one.
+
+    Yields:
+        The machine's MAC.
+
+    Raises:
+        LabError: The site has no provisioning network.
+    """
+    bridge, network = provisioning_bridge(site.plan), site.plan.provisioning.cidr
+    if bridge is None or network is None:
+        raise LabError(f"{site.twin.stack} has no provisioning network. Fix: name a stack that has one")
+    remove_namespace(STRANGER)
+    run("ip", "netns", "add", STRANGER)
+    try:
+        peer = ("type", "veth", "peer", "name", "stranger", "netns", NAMESPACE)
+        run("ip", "-n", STRANGER, "link", "add", "eth0", "address", STRANGER_MAC, *peer)
+        run("ip", "-n", STRANGER, "address", "add", f"{network[-2]}/{network.prefixlen}", "dev", "eth0")
+        run("ip", "-n", STRANGER, "link", "set", "eth0", "up")
+        run("ip", "-n", NAMESPACE, "link", "set", "stranger", "master", bridge, "up")
+        port = ("bridge", "-n", NAMESPACE, "link", "show", "dev", "stranger")
+        wait_until(lambda: "state forwarding" in run(*port), f"a port of {bridge} that forwards", _DEADLINE_S)
+        serves = (f"--dhcp-range={network[1]},{network[-3]}", "--dhcp-leasefile=/dev/null", "--dhcp-authoritative")
+        quiet = ("--port=0", "--no-ping", "--pid-file=", f"--log-facility={LOG / 'stranger.log'}")
+        # It is ready when its first process ends; the other ends with the namespace.
+        run("ip", "netns", "exec", STRANGER, "dnsmasq", "--conf-file=/dev/null", "--user=root", *serves, *quiet)
+        yield STRANGER_MAC
+    finally:
+        remove_namespace(STRANGER)
+
+
+def _dnsmasq_conf(site: Site) -> str:
+    media, network = site.twin.options["media"], site.plan.provisioning.cidr
+    boot = f"http://{netloc(media['address'], media['port'])}/boot.ipxe"
+    values = {"plan": site.plan, "network": network, "boot": boot, "state": DNS}
+    return render("site/files/provisioning.conf.j2", **values)
