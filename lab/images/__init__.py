@@ -11,11 +11,11 @@ from boot_media.tools import cache_dir
 from lab.binaries import GUEST_PROGRAMS
 from lab.cache import locked, prune, scratch
 from lab.images.containers import RELEASE
-from lab.images.disk import DiskParts, build_disk, partition_ranges
+from lab.images.disk import DiskParts, build_disk
 from lab.images.esp import build_esp
 from lab.images.initrd import build_initrd
-from lab.images.iso import Osmet, build_iso
-from lab.images.osmet import write_osmet
+from lab.images.iso import build_iso
+from lab.images.live import build_live
 from lab.images.parts import Parts
 from lab.images.root import CHRONYD, build_squashfs
 from lab.shell import run
@@ -69,9 +69,9 @@ def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
     report("images: building the guest's root (25 s more when its Debian packages are not in the cache)")
     # Two workers, since the reference machine has two cores.
     with scratch(beside=target) as work, ThreadPoolExecutor(2) as pool:
-        rootfs = pool.submit(build_squashfs, parts, work)
+        squashfs = pool.submit(build_squashfs, parts, work)
         initrd = pool.submit(build_initrd, parts.kernel, work)
-        disk_parts = DiskParts(parts.kernel, initrd.result(), rootfs.result(), build_esp(work))
+        disk_parts = DiskParts(parts.kernel, initrd.result(), squashfs.result(), build_esp(work))
         report(f"images: building the disk and the live ISO, {time.monotonic() - start:.0f} s spent")
         done = work / "done"
         done.mkdir()
@@ -86,10 +86,8 @@ def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
 
 
 def _build_iso(parts: DiskParts, work: Path, done: Path) -> None:
-    disk, file = build_disk(parts, "metal", work), work / "lab.osmet"
-    ranges = partition_ranges(disk, ("EFI-SYSTEM", "boot", "usr"))
-    objects = write_osmet(disk, ranges, [parts.esp, parts.kernel.image, parts.initrd, parts.rootfs], file)
-    iso = build_iso(parts, Osmet(file, objects), work).rename(done / "live.iso")
+    live = build_live(parts, build_disk(parts, "metal", work), work)
+    iso = build_iso(live, work).rename(done / "live.iso")
     with iso.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     (done / "live.iso.sha256").write_text(digest)

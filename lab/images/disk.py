@@ -48,7 +48,7 @@ class DiskParts:
 
     kernel: Kernel
     initrd: Path
-    rootfs: Path
+    squashfs: Path
     esp: Path
 
 
@@ -60,9 +60,9 @@ def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
     """
     disk = work / f"{platform}.raw"
     boot = _boot_filesystem(parts, platform, work)
-    rootfs_sectors = _whole_mib(parts.rootfs.stat().st_size)
-    rootfs_start = _BOOT_FIRST_SECTOR + _BOOT_MIB * _MIB_SECTORS
-    root_start = rootfs_start + rootfs_sectors
+    squashfs_sectors = _whole_mib(parts.squashfs.stat().st_size)
+    squashfs_start = _BOOT_FIRST_SECTOR + _BOOT_MIB * _MIB_SECTORS
+    root_start = squashfs_start + squashfs_sectors
     with disk.open("wb") as image:
         image.truncate((root_start + 2 * _MIB_SECTORS) * SECTOR)  # 1 MiB of root and the backup table
     layout = [
@@ -70,7 +70,7 @@ def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
         f"start={_GRUB_FIRST_SECTOR}, size={_MIB_SECTORS}, type={_BIOS_BOOT_TYPE}, name=BIOS-BOOT",
         f"start={_ESP_FIRST_SECTOR}, size={ESP_MIB * _MIB_SECTORS}, type=uefi, name=EFI-SYSTEM",
         f"start={_BOOT_FIRST_SECTOR}, size={_BOOT_MIB * _MIB_SECTORS}, type=linux, name=boot",
-        f"start={rootfs_start}, size={rootfs_sectors}, type=linux, name=usr",
+        f"start={squashfs_start}, size={squashfs_sectors}, type=linux, name=usr",
         f"start={root_start}, size={_MIB_SECTORS}, type=linux, name=root",
     ]
     run("sfdisk", "--quiet", disk, stdin="\n".join(layout) + "\n")
@@ -78,7 +78,7 @@ def build_disk(parts: DiskParts, platform: str, work: Path) -> Path:
         _write_grub(image.fileno(), work / f"grub-{platform}.img")
         os.pwrite(image.fileno(), parts.esp.read_bytes(), _ESP_FIRST_SECTOR * SECTOR)
         os.pwrite(image.fileno(), boot.read_bytes(), _BOOT_FIRST_SECTOR * SECTOR)
-        os.pwrite(image.fileno(), parts.rootfs.read_bytes(), rootfs_start * SECTOR)
+        os.pwrite(image.fileno(), parts.squashfs.read_bytes(), squashfs_start * SECTOR)
     boot.unlink()
     return disk
 

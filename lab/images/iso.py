@@ -2,10 +2,10 @@
 
 import os
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
-from lab.images.disk import DiskParts
+from lab.images.live import ESP, ISO_SECTOR, Live
 from lab.images.parts import GUEST
 from lab.shell import run
 from testing.live_iso import write_areas
@@ -13,38 +13,64 @@ from testing.live_iso import write_areas
 _ISOLINUX_FILES = (Path("/usr/lib/ISOLINUX/isolinux.bin"), Path("/usr/lib/syslinux/modules/bios/ldlinux.c32"))
 _MENUS = {"isolinux/isolinux.cfg": "isolinux.cfg", "EFI/debian/grub.cfg": "grub.cfg"}
 """The boot menu of BIOS, and that of UEFI where Debian's signed GRUB looks for it, by its place in the ISO."""
-_ESP = "images/efiboot.img"
-_BIOS_BOOT = ("-b", "isolinux/isolinux.bin", "-c", "isolinux/boot.cat", "-boot-load-size", "4", "-boot-info-table")
-_BOOT_OPTIONS = (*_BIOS_BOOT, "-no-emul-boot", "-eltorito-alt-boot", "-e", _ESP, "-no-emul-boot")
+_CATALOG = "isolinux/boot.cat"
+_BIOS_BOOT = ("-b", "isolinux/isolinux.bin", "-c", _CATALOG, "-boot-load-size", "4", "-boot-info-table")
+_BOOT_OPTIONS = (*_BIOS_BOOT, "-no-emul-boot", "-eltorito-alt-boot", "-e", ESP, "-no-emul-boot")
+_HEAD_BYTES = 64 * ISO_SECTOR  # directories and boot catalog are in it; the files follow
 
 
-@dataclass(frozen=True)
-class Osmet:
-    """The disk image that the ISO installs."""
-
-    file: Path
-    objects: dict[str, Path]
-    """Files of the ISO to which it refers, by the object path at which coreos-installer expects them."""
-
-
-def build_iso(parts: DiskParts, osmet: Osmet, work: Path) -> Path:
+def build_iso(live: Live, work: Path) -> Path:
     """Write `work`/live.iso."""
     tree, iso = work / "iso", work / "live.iso"
-    pxeboot = tree / "images" / "pxeboot"
-    pxeboot.mkdir(parents=True)
-    shutil.copy(parts.kernel.image, pxeboot / "vmlinuz")
-    for file, name in ((parts.initrd, "initrd.img"), (parts.rootfs, "rootfs.img")):
-        os.link(file, pxeboot / name)
-    os.link(parts.esp, tree / _ESP)
-    os.link(osmet.file, tree / "images" / "lab.osmet")
-    names = {parts.kernel.image: "vmlinuz", parts.initrd: "initrd.img", parts.rootfs: "rootfs.img"}
-    places = {file: f"images/pxeboot/{name}" for file, name in names.items()} | {parts.esp: _ESP}
-    listed = "".join(f"{path} {places[file]}\n" for path, file in osmet.objects.items())
-    (tree / "images" / "objects").write_text(listed)
+    (tree / "images" / "pxeboot").mkdir(parents=True)
+    for file, name in ((live.initrd, "initrd.img"), (live.rootfs, "rootfs.img")):
+        os.link(file, tree / "images" / "pxeboot" / name)
+    for name in live.places:
+        (tree / name).write_bytes(bytes(ISO_SECTOR))
     _write_boot_files(tree)
     run("genisoimage", "-quiet", "-V", "okd-lab-live", "-rational-rock", *_BOOT_OPTIONS, "-o", iso, tree)
+    _share(iso, live.places)
     shutil.rmtree(tree)
     return iso
+
+
+def _share(iso: Path, places: Mapping[str, tuple[int, int]]) -> None:
+    """Make files of the ISO, written as one sector of zeros, parts of its rootfs.img, so that it holds them once.
+
+    ISO 9660 and its boot catalog (El Torito) name no more of a file than its first sector and its size.
+    """
+    with iso.open("r+b") as file:
+        head = bytearray(file.read(_HEAD_BYTES))
+        rootfs = _first_sector(head, _extent(head, "images/pxeboot/rootfs.img"))
+        for name, (offset, size) in places.items():
+            extent = _extent(head, name)
+            old, new = _first_sector(head, extent), rootfs + offset // ISO_SECTOR
+            head[extent : extent + 16] = _both_endian(new) + _both_endian(size)
+            if name == ESP:
+                catalog = _first_sector(head, _extent(head, _CATALOG)) * ISO_SECTOR
+                entry = head.index(_boot_entry(old, ISO_SECTOR), catalog)
+                head[entry : entry + 6] = _boot_entry(new, size)
+        file.seek(0)
+        file.write(head)
+
+
+def _extent(head: bytearray, name: str) -> int:
+    """Return the place of a file's first sector and size, which its directory record has 31 bytes before its name."""
+    file = name.rpartition("/")[2].upper()
+    return head.index(f"{file if '.' in file else file + '.'};1".encode()) - 31
+
+
+def _first_sector(head: bytearray, extent: int) -> int:
+    return int.from_bytes(head[extent : extent + 4], "little")
+
+
+def _both_endian(value: int) -> bytes:
+    return value.to_bytes(4, "little") + value.to_bytes(4, "big")
+
+
+def _boot_entry(sector: int, size: int) -> bytes:
+    """Return what the boot catalog has of an image: size, in sectors of 512 bytes, and first sector."""
+    return (size // 512).to_bytes(2, "little") + sector.to_bytes(4, "little")
 
 
 def _write_boot_files(tree: Path) -> None:

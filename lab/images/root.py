@@ -12,6 +12,8 @@ from lab.shell import run
 CHRONYD = "chronyd"
 """The guests' chronyd, which is the site's too: its package, installed, would replace this machine's time service."""
 _SUITE = "bookworm"
+_IPXE = Path("/usr/lib/ipxe")
+_IPXE_FILES = ("undionly.kpxe", "snponly.efi")  # for BIOS and UEFI; the release's image `ironic` has both there
 # No guest reads these paths. dpkg skips them, which also makes the tar smaller.
 _EXCLUDED = (
     "/usr/share/doc/*",
@@ -39,8 +41,8 @@ def debian_tar() -> Path:
 
 
 def build_squashfs(parts: Parts, work: Path) -> Path:
-    """Build `work`/rootfs.img from packages, the guest's files, programs and release; leave its chronyd beside it."""
-    root, image = work / "root", work / "rootfs.img"
+    """Build `work`/root.squashfs of packages, guest's files, programs and release; leave its chronyd beside it."""
+    root, image = work / "root", work / "root.squashfs"
     root.mkdir()
     run("tar", "--extract", "--file", debian_tar(), "--directory", root)
     for pattern in words_of(GUEST / "pruned-paths.txt"):
@@ -49,6 +51,9 @@ def build_squashfs(parts: Parts, work: Path) -> Path:
     shutil.copy(root / "usr/sbin" / CHRONYD, work)
     _copy_tree(GUEST / "root", root)
     _add_programs(parts, root)
+    (root / "tftpboot").mkdir()
+    for name in _IPXE_FILES:
+        shutil.copy(_IPXE / name, root / "tftpboot")
     add_release(root, work)
     _set_up_units(root)
     # lz4 decompresses fastest, which matters most under emulation.
