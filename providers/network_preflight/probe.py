@@ -13,7 +13,7 @@ from wires.segment.vrrp import Advert
 LISTEN_S = 4.0
 """Time for four adverts at VRRP's default of one per second; a backup waits about as long before it takes over."""
 DHCP_S = 5.0
-"""dnsmasq first pings an address of its range for 3 s (PING_WAIT in its config.h)."""
+"""Time for the first offer: dnsmasq pings an address of its range for 3 s before it offers it (its PING_WAIT)."""
 QUESTIONS = 3
 CONNECT_S = 4.0
 """Linux sends a lost SYN again after 1 s and 3 s."""

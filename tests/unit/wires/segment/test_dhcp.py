@@ -2,14 +2,14 @@
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from testing.namespaces import in_own_network, ip, needs_root, until_it_forwards
 from wires.segment import dhcp
 from wires.segment.dhcp import Offer, discover, parse
-from wires.segment.packets import checksum, frames
+from wires.segment.packets import checksum, frames, packets
 
 SENDER, CLIENT = bytes.fromhex("020000000001"), bytes.fromhex("52540011aa21")
 SERVER_MAC, SERVER = bytes.fromhex("020000000099"), socket.inet_aton("172.22.0.9")
@@ -115,7 +115,39 @@ def test_a_truncated_frame_is_no_offer() -> None:
     assert [parse(offer()[:length], TRANSACTION) for length in range(len(offer()))] == [None] * len(offer())
 
 
+def on_a_bridge(work: Callable[[], object]) -> object:
+    """Run `work` on a machine with a bridge without an address, whose only port leads to the interface `far`."""
+
+    def inside() -> object:
+        ip("link add provisioning address 02:00:00:00:00:01 type bridge")
+        ip("link set provisioning up")
+        ip("link add port type veth peer name far")
+        ip("link set port master provisioning up")
+        ip("link set far up")
+        until_it_forwards("provisioning", "port")
+        return work()
+
+    return in_own_network(inside)
+
+
+@pytest.fixture
+def _known_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.urandom", lambda size: TRANSACTION[:size])
+
+
 @needs_root
+@pytest.mark.usefixtures("_known_transaction")
+def test_the_interface_asks_for_another_mac_than_its_own() -> None:
+    def sent() -> bytes:
+        with packets("far", dhcp.ETH_P_IP, "DHCP") as far:
+            assert dhcp.offers("provisioning", "52:54:00:11:aa:21", wait_s=0) == frozenset()
+            return next(frames(far, 5))
+
+    assert on_a_bridge(sent) == discover(SENDER, CLIENT, TRANSACTION)
+
+
+@needs_root
+@pytest.mark.usefixtures("_known_transaction")
 def test_offers_of_several_servers_are_collected_and_other_frames_do_not_reach_the_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -134,16 +166,7 @@ def test_offers_of_several_servers_are_collected_and_other_frames_do_not_reach_t
             queued.append(frame)
             yield frame
 
-    def heard() -> frozenset[Offer]:
-        ip("link add provisioning type bridge")
-        ip("link set provisioning up")
-        ip("link add port type veth peer name far")
-        ip("link set port master provisioning up")
-        ip("link set far up")
-        until_it_forwards("provisioning", "port")
-        return dhcp.offers("provisioning", "52:54:00:11:aa:21", wait_s=5)
-
     monkeypatch.setattr(dhcp, "frames", while_servers_answer)
-    monkeypatch.setattr("os.urandom", lambda size: TRANSACTION[:size])
-    assert in_own_network(heard) == {seen(), seen(NO_ADDRESS)}
+    heard = on_a_bridge(lambda: dhcp.offers("provisioning", "52:54:00:11:aa:21", wait_s=5))
+    assert heard == {seen(), seen(NO_ADDRESS)}
     assert queued == [noise[0], offer(), proxy]
