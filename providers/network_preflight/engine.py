@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
 
 from assets.contract import API_PORT, CONFIG_PORT
-from cluster.install_config.platform import MANAGED
 from cluster.options import Phase, Severity
 from cluster.values.balancer import Balancer
 from cluster.values.vrrp import free_router_ids
@@ -124,7 +123,7 @@ def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int])
 def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
     if not (segment := spec.provisioning):
         return
-    where, managed = f"DHCP on {segment.bridge}", segment.mode == MANAGED
+    where, managed = f"DHCP on {segment.bridge}", segment.mode == "Managed"
     mac = NOBODYS_MAC if managed else segment.macs[0]
     try:
         offers = probe.dhcp_offers(segment.bridge, mac)

@@ -1,9 +1,8 @@
 """Inputs of `NetworkPreflight`, and the protocol of its probes."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
-from cluster.install_config.platform import DISABLED
 from cluster.options import NetworkFindings, Phase
 from cluster.values.balancer import Balancer
 from providers.base.spec import Model, Spec
@@ -13,6 +12,9 @@ from wires.segment.vrrp import Advert
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
     from cluster.plan.model import Machine, Vip
+
+Mode = Literal["Managed", "Unmanaged"]
+"""Values of `provisioningNetwork` with such a network. A provider's process does not import cluster.install_config."""
 
 
 class VipClaim(Model):
@@ -47,8 +49,7 @@ class VipClaim(Model):
 class ProvisioningSegment(Model):
     """The provisioning network, and the servers that boot from it."""
 
-    mode: str
-    """Managed or Unmanaged."""
+    mode: Mode
     bridge: str
     macs: tuple[str, ...]
     """MACs of those servers."""
@@ -58,9 +59,9 @@ class ProvisioningSegment(Model):
         """Return that of a plan. None: no server boots from the network."""
         network = plan.provisioning
         macs = tuple(server.boot_mac for server in plan.servers if not server.bmc.url.virtual_media)
-        if network.mode == DISABLED or not network.bridge or not macs:
+        if network.mode not in get_args(Mode) or not network.bridge or not macs:
             return None
-        return cls(mode=network.mode, bridge=network.bridge, macs=macs)
+        return cls.model_validate({"mode": network.mode, "bridge": network.bridge, "macs": macs})
 
 
 class NetworkPreflightSpec(Spec):

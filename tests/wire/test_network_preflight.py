@@ -11,7 +11,7 @@ import pytest
 from providers.base.verdict import Verdict
 from providers.network_preflight import probe
 from providers.network_preflight.engine import judge
-from providers.network_preflight.model import NetworkPreflightSpec, ProvisioningSegment
+from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from providers.network_preflight.probe import LocalNetworkProbe
 from testing import clusters
 from testing.namespaces import in_own_network, ip, needs_root, neighbour
@@ -105,7 +105,7 @@ def on_the_provisioning_network(work: Callable[[], None]) -> None:
     in_own_network(inside)
 
 
-def dhcp_seen(mode: str) -> Verdict:
+def dhcp_seen(mode: Mode) -> Verdict:
     """Return the verdict on a provisioning network; this machine is on no other."""
     segment = ProvisioningSegment(mode=mode, bridge=PXE, macs=(CLIENT,))
     spec = NetworkPreflightSpec.of(clusters.plan("rehearsal")).model_copy(update={"provisioning": segment})
@@ -165,7 +165,7 @@ def test_a_dhcp_server_that_does_not_serve_the_mac_is_a_fault_on_an_unmanaged_ne
 
 
 @pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
-def test_a_provisioning_network_that_this_machine_is_not_on_is_not_probed(mode: str) -> None:
+def test_a_provisioning_network_that_this_machine_is_not_on_is_not_probed(mode: Mode) -> None:
     verdict = in_own_network(lambda: dhcp_seen(mode))
     assert verdict.faults == []
     (line,) = (line for line in verdict.unseen if line.startswith("DHCP on provisioning"))

@@ -11,7 +11,7 @@ from cluster.options import NetworkFindings, Phase
 from providers.base.errors import PreflightError, SegmentError
 from providers.base.verdict import Verdict
 from providers.network_preflight.engine import judge
-from providers.network_preflight.model import NetworkPreflightSpec, ProvisioningSegment
+from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from testing import clusters, plans
 from wires.segment.dhcp import Offer
 from wires.segment.macs import described
@@ -259,7 +259,7 @@ FIRST, SECOND = "52:54:00:11:aa:21", "52:54:00:11:aa:22"
 OFFER = Offer("172.22.0.9", STRANGER, "172.22.0.21", "undionly.kpxe")
 
 
-def booting(mode: str, base: NetworkPreflightSpec = SPEC) -> NetworkPreflightSpec:
+def booting(mode: Mode, base: NetworkPreflightSpec = SPEC) -> NetworkPreflightSpec:
     """Return the spec of a cluster two of whose servers boot from the network."""
     segment = ProvisioningSegment(mode=mode, bridge="pxe0", macs=(FIRST, SECOND))
     return base.model_copy(update={"provisioning": segment})
@@ -276,7 +276,7 @@ def test_without_servers_that_boot_from_the_network_nobody_is_asked_for_dhcp() -
     ("mode", "offers", "mac"), [("Managed", [], "02:6f:6b:64:00:00"), ("Unmanaged", [OFFER], FIRST)]
 )
 def test_dhcp_is_asked_for_as_a_machine_that_ours_do_not_answer_and_the_sites_does(
-    mode: str, offers: list[Offer], mac: str, phase: Phase
+    mode: Mode, offers: list[Offer], mac: str, phase: Phase
 ) -> None:
     network = FakeNetwork(offers=offers)
     assert seen(network, booting(mode).model_copy(update={"phase": phase})).notes == ()

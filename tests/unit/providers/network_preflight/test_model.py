@@ -4,7 +4,7 @@ import pytest
 
 from cluster.plan import ClusterPlan
 from cluster.values.bmc_url import parse_bmc_url
-from providers.network_preflight.model import NetworkPreflightSpec, ProvisioningSegment
+from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from testing import plans
 
 
@@ -23,7 +23,7 @@ def plan(mode: str, *from_the_network: str) -> ClusterPlan:
 
 
 @pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
-def test_dhcp_is_probed_for_the_servers_that_boot_from_the_network(mode: str) -> None:
+def test_dhcp_is_probed_for_the_servers_that_boot_from_the_network(mode: Mode) -> None:
     first, _, third = (server.boot_mac for server in plans.plan().control_plane)
     found = NetworkPreflightSpec.of(plan(mode, "okd-master-2", "okd-master-0")).provisioning
     assert found == ProvisioningSegment(mode=mode, bridge="pxe0", macs=(first, third))
