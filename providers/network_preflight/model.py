@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cluster.plan.model import Machine, Vip
 
 Mode = Literal["Managed", "Unmanaged"]
-"""Values of `provisioningNetwork` with such a network. A provider's process does not import cluster.install_config."""
+"""Values of `provisioningNetwork` with such a network. A provider loads no cluster.install_config for two words."""
 
 
 class VipClaim(Model):
