@@ -228,6 +228,9 @@ class NetworkFindings(Option):
 
     vip: Severity = Field("error", description="A machine that may not hold a VIP answers it.")
     vrid: Severity = Field("error", description="Another cluster advertises one of this cluster's VRRP router ids.")
+    dhcp: Severity = Field(
+        "error", description="The wrong DHCP server answers on the provisioning network, or none does."
+    )
     dns: Severity = Field("warn", description="This machine's resolver does not resolve a name to its VIP.")
 
 

@@ -1,1 +1,1 @@
-"""`NetworkPreflight`: VIPs and VRIDs are free on the segment, and DNS resolves the cluster's names to the VIPs."""
+"""`NetworkPreflight`: VIPs, VRIDs and the provisioning network are free, and DNS resolves the names to the VIPs."""

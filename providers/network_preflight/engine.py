@@ -1,6 +1,7 @@
 """Judges the network before a VIP is claimed or moved: who answers it, who advertises its VRID, and what DNS says.
 
-With a balancer of the site, whether its addresses answer, and what DNS says.
+With a balancer of the site, whether its addresses answer, and what DNS says. If servers boot from the network, who
+answers DHCP there.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -18,6 +19,8 @@ from wires.segment.vrrp import Advert
 
 BELOW_APPS = "preflight.apps"
 """A name without a record of its own: only a wildcard record answers it."""
+NOBODYS_MAC = "02:6f:6b:64:00:00"
+"""MAC of no machine, locally administered: so our own dnsmasq, wherever it runs already, ignores it."""
 SUGGESTED = 3
 RECORD = {4: "A", 6: "AAAA"}
 API_PORTS, INGRESS_PORTS = (API_PORT, CONFIG_PORT), (443, 80)
@@ -28,9 +31,9 @@ def judge(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Verdict:
     """Probe and judge everything, even after a finding."""
     claims = (spec.api, spec.ingress)
     if spec.balancer is Balancer.SITE:
-        return Verdict((*_balancer(spec, probe), *_names(spec, probe)))
+        return Verdict((*_balancer(spec, probe), *_dhcp(spec, probe), *_names(spec, probe)))
     notes = [note for claim in claims for vip in claim.vips for note in _vip(spec, claim, vip, probe)]
-    return Verdict((*notes, *_router_ids(spec, claims, probe), *_names(spec, probe)))
+    return Verdict((*notes, *_router_ids(spec, claims, probe), *_dhcp(spec, probe), *_names(spec, probe)))
 
 
 def _balancer(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
@@ -115,6 +118,27 @@ def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int])
         return "give the other cluster another VRID: the installed machines of this one keep theirs"
     first, *more = map(str, free_router_ids(taken)[:SUGGESTED])
     return f"`pulumi config set --path vrids.{claim.option} {first}` (nobody advertises {', '.join(more)} either)"
+
+
+def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
+    if not (segment := spec.provisioning):
+        return
+    where, managed = f"DHCP on {segment.bridge}", segment.mode == "Managed"
+    mac = NOBODYS_MAC if managed else segment.macs[0]
+    try:
+        offers = probe.dhcp_offers(segment.bridge, mac)
+    except SegmentError as error:
+        yield Unseen(f"{where}: {error}")
+        return
+    if managed:
+        for offer in sorted(offers):
+            what = f"answered by {offer.server}, {described(offer.mac)}, wanted nobody but this cluster's own"
+            fix = "switch that DHCP server off there, or write provisioningNetwork: Unmanaged"
+            yield _note(spec.severity.dhcp, where, what, fix)
+    elif not offers:
+        what = f"nobody answers a PXE client of MAC {mac}, wanted the site's DHCP server"
+        fix = "let it serve that MAC; `okd-baremetal network-boot` prints its configuration"
+        yield _note(spec.severity.dhcp, where, what, fix)
 
 
 def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:

@@ -1,16 +1,20 @@
 """Inputs of `NetworkPreflight`, and the protocol of its probes."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
 from cluster.options import NetworkFindings, Phase
 from cluster.values.balancer import Balancer
 from providers.base.spec import Model, Spec
+from wires.segment.dhcp import Offer
 from wires.segment.vrrp import Advert
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
     from cluster.plan.model import Machine, Vip
+
+Mode = Literal["Managed", "Unmanaged"]
+"""Values of `provisioningNetwork` with such a network. A provider loads no cluster.install_config for two words."""
 
 
 class VipClaim(Model):
@@ -42,8 +46,26 @@ class VipClaim(Model):
         )
 
 
+class ProvisioningSegment(Model):
+    """The provisioning network, and the servers that boot from it."""
+
+    mode: Mode
+    bridge: str
+    macs: tuple[str, ...]
+    """MACs of those servers."""
+
+    @classmethod
+    def of(cls, plan: "ClusterPlan") -> Self | None:
+        """Return that of a plan. None: no server boots from the network."""
+        network = plan.provisioning
+        macs = tuple(server.boot_mac for server in plan.servers if not server.bmc.url.virtual_media)
+        if network.mode not in get_args(Mode) or not network.bridge or not macs:
+            return None
+        return cls.model_validate({"mode": network.mode, "bridge": network.bridge, "macs": macs})
+
+
 class NetworkPreflightSpec(Spec):
-    """The VIPs and names of a cluster; a changed input repeats the probes."""
+    """The VIPs, names and provisioning network of a cluster; a changed input repeats the probes."""
 
     phase: Phase
     domain: str
@@ -52,6 +74,7 @@ class NetworkPreflightSpec(Spec):
     """If it is the site's, the VIPs are its addresses; no machine holds them."""
     api: VipClaim
     ingress: VipClaim
+    provisioning: ProvisioningSegment | None = None
     severity: NetworkFindings
 
     @classmethod
@@ -64,6 +87,7 @@ class NetworkPreflightSpec(Spec):
             balancer=plan.balancer,
             api=VipClaim.of("API VIP", "api", plan.api, first, (plan.bootstrap.mac,)),
             ingress=VipClaim.of("Ingress VIP", "ingress", plan.ingress, plan.of(plan.ingress_role)),
+            provisioning=ProvisioningSegment.of(plan),
             severity=plan.options.network_preflight,
         )
 
@@ -88,6 +112,14 @@ class NetworkProbe(Protocol):
 
         Raises:
             SegmentError: This machine cannot receive VRRP there.
+        """
+        ...
+
+    def dhcp_offers(self, interface: str, mac: str) -> Collection[Offer]:
+        """Return what DHCP servers offer to a PXE client with this MAC on the segment of an interface.
+
+        Raises:
+            SegmentError: This machine cannot ask there.
         """
         ...
 

@@ -5,12 +5,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from providers.base.progress import Report
-from wires.segment import vrrp
+from wires.segment import dhcp, vrrp
+from wires.segment.dhcp import Offer
 from wires.segment.neighbours import answering_macs, interface_to
 from wires.segment.vrrp import Advert
 
 LISTEN_S = 4.0
 """Time for four adverts at VRRP's default of one per second; a backup waits about as long before it takes over."""
+DHCP_S = 5.0
+"""Time for the first offer: dnsmasq pings an address of its range for 3 s before it offers it (its PING_WAIT)."""
 QUESTIONS = 3
 CONNECT_S = 4.0
 """Linux sends a lost SYN again after 1 s and 3 s."""
@@ -43,6 +46,11 @@ class LocalNetworkProbe:
         interfaces = sorted({interface_to(address) for address in addresses})
         self.report(f"listening for VRRP on {', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s")
         return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
+
+    def dhcp_offers(self, interface: str, mac: str) -> Collection[Offer]:
+        """See `NetworkProbe`."""
+        self.report(f"asking for DHCP on {interface} as {mac}, at most {DHCP_S:g} s")
+        return dhcp.offers(interface, mac, wait_s=DHCP_S)
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
         """See `NetworkProbe`; asks for one family: for both, only the first line of /etc/hosts would count."""

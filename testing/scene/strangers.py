@@ -1,4 +1,4 @@
-"""A foreign machine on the segment, with its own real keepalived."""
+"""A foreign machine on the segment, with its own real keepalived or dnsmasq."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from testing.namespaces import SBIN, neighbour
+from testing.namespaces import MORTAL, SBIN, neighbour
+from testing.scene.machine import until
 
 MAC = "02:00:00:00:00:99"
 
@@ -54,3 +55,19 @@ def stranger(bridge: str, address: str, router: Router, folder: Path, mac: str =
                 yield
             finally:
                 keepalived.terminate()
+
+
+@contextmanager
+def dhcp_server(bridge: str, folder: Path, *options: str) -> Iterator[Path]:
+    """Put the machine on the segment, at 172.22.0.9, with a dnsmasq that listens; yield its log."""
+    log = folder / "dnsmasq.log"
+    files = (f"--log-facility={log}", f"--dhcp-leasefile={folder}/leases", "--conf-file=/dev/null", "--pid-file=")
+    alone = ("--keep-in-foreground", "--user=root", "--port=0", "--interface=eth0", "--bind-interfaces")
+    with neighbour(bridge, "stranger", MAC, "172.22.0.9/24") as inside:
+        command = [*MORTAL, *inside, "dnsmasq", *files, *alone, *options]
+        with subprocess.Popen(command, env={"PATH": SBIN}) as dnsmasq:
+            try:
+                until("dnsmasq listens", lambda: log.exists() and "sockets bound" in log.read_text())
+                yield log
+            finally:
+                dnsmasq.terminate()

@@ -179,7 +179,7 @@ def test_the_network_preflight_probes_the_inputs_of_the_handoff_and_the_ingress(
     assert ingress["vips"] == [held["vip"]]
     assert ingress["holders"] == {name: [address] for name, address in held["nodes"].items()}
     assert (api["router_id"], ingress["router_id"]) == (67, 162)
-    assert seen["severity"] == {"vip": "error", "vrid": "error", "dns": "warn"}
+    assert seen["severity"] == {"vip": "error", "vrid": "error", "dhcp": "error", "dns": "warn"}
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])

@@ -1,18 +1,25 @@
-"""The network preflight on a segment with the cluster's own real keepalived, and with a stranger's."""
+"""The network preflight on a segment with the cluster's own real keepalived, and with a stranger's.
 
+On a provisioning network with a real dnsmasq, too.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from providers.base.verdict import Verdict
+from providers.network_preflight import probe
 from providers.network_preflight.engine import judge
-from providers.network_preflight.model import NetworkPreflightSpec
+from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from providers.network_preflight.probe import LocalNetworkProbe
 from testing import clusters
-from testing.namespaces import in_own_network, needs_root, neighbour
+from testing.namespaces import in_own_network, ip, needs_root, neighbour
 from testing.scene.cluster import cluster_of
 from testing.scene.machine import BRIDGE, bridge, until
-from testing.scene.strangers import MAC, Router, stranger
+from testing.scene.strangers import MAC, Router, dhcp_server, stranger
+from wires.segment import dhcp
+from wires.segment.dhcp import Offer
 
 pytestmark = needs_root
 
@@ -76,3 +83,90 @@ def test_a_foreign_cluster_with_the_same_vrid_is_a_fault(
         ]
 
     in_own_network(scenario)
+
+
+PXE, CLIENT, OTHER = "provisioning", "52:54:00:11:aa:21", "52:54:00:11:aa:22"
+RANGE = ("--no-ping", "--dhcp-range=172.22.0.100,172.22.0.199", "--dhcp-boot=undionly.kpxe")
+KNOWN_ALONE = (
+    "--dhcp-range=172.22.0.0,static",
+    f"--dhcp-host={CLIENT},172.22.0.21",
+    "--dhcp-ignore=tag:!known",
+    "--dhcp-boot=undionly.kpxe",
+)
+"""Options of our own dnsmasq."""
+
+
+def on_the_provisioning_network(work: Callable[[], None]) -> None:
+    def inside() -> None:
+        ip(f"link add {PXE} type bridge")  # without an address, as on many a provisioner
+        ip(f"link set {PXE} up")
+        work()
+
+    in_own_network(inside)
+
+
+def dhcp_seen(mode: Mode) -> Verdict:
+    """Return the verdict on a provisioning network; this machine is on no other."""
+    segment = ProvisioningSegment(mode=mode, bridge=PXE, macs=(CLIENT,))
+    spec = NetworkPreflightSpec.of(clusters.plan("rehearsal")).model_copy(update={"provisioning": segment})
+    return judge(spec, LocalNetworkProbe(lambda _: None))
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody answers, nobody would later."""
+    monkeypatch.setattr(probe, "DHCP_S", 0.5)
+
+
+def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault(tmp_path: Path) -> None:
+    def scenario() -> None:
+        with dhcp_server(PXE, tmp_path, *RANGE):
+            (fault,) = dhcp_seen("Managed").faults
+        assert fault.where == "DHCP on provisioning"
+        assert fault.what.startswith(f"answered by 172.22.0.9, {MAC} (locally administered), wanted nobody but")
+        assert (tmp_path / "leases").read_text() == "", "no lease was taken"
+
+    on_the_provisioning_network(scenario)
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_server_that_knows_the_clusters_macs_alone_is_no_fault_on_a_managed_network(tmp_path: Path) -> None:
+    def scenario() -> None:
+        with dhcp_server(PXE, tmp_path, *KNOWN_ALONE) as log:
+            assert dhcp_seen("Managed").faults == []
+            until("the question is ignored", lambda: "02:6f:6b:64:00:00 ignored" in log.read_text())
+            wanted = Offer("172.22.0.9", MAC, "172.22.0.21", "undionly.kpxe")
+            assert dhcp.offers(PXE, CLIENT, wait_s=5) == {wanted}
+
+    on_the_provisioning_network(scenario)
+
+
+@pytest.mark.parametrize("options", [RANGE, KNOWN_ALONE], ids=["all", "known-alone"])
+def test_a_dhcp_server_of_the_site_is_wanted_on_an_unmanaged_network(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    def scenario() -> None:
+        with dhcp_server(PXE, tmp_path, *options):
+            assert dhcp_seen("Unmanaged").faults == []
+
+    on_the_provisioning_network(scenario)
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_dhcp_server_that_does_not_serve_the_mac_is_a_fault_on_an_unmanaged_network(tmp_path: Path) -> None:
+    def scenario() -> None:
+        others = [option.replace(CLIENT, OTHER) for option in KNOWN_ALONE]
+        with dhcp_server(PXE, tmp_path, *others) as log:
+            (fault,) = dhcp_seen("Unmanaged").faults
+            until("the question is ignored", lambda: f"{CLIENT} ignored" in log.read_text())
+        assert fault.what == f"nobody answers a PXE client of MAC {CLIENT}, wanted the site's DHCP server"
+
+    on_the_provisioning_network(scenario)
+
+
+@pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
+def test_a_provisioning_network_that_this_machine_is_not_on_is_not_probed(mode: Mode) -> None:
+    verdict = in_own_network(lambda: dhcp_seen(mode))
+    assert verdict.faults == []
+    (line,) = (line for line in verdict.unseen if line.startswith("DHCP on provisioning"))
+    assert line.startswith("DHCP on provisioning: provisioning: no DHCP here: [Errno 19] No such device. Fix: ")

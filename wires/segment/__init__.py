@@ -1,1 +1,1 @@
-"""The wire to the layer-2 segment: the machines that answer an address, VRRP's advertisements, and routes."""
+"""The wire to the layer-2 segment: who answers an address or a DHCP client, VRRP's advertisements, and routes."""

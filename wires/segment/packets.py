@@ -1,9 +1,10 @@
 """Raw Ethernet frames of one interface."""
 
+import ctypes
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from providers.base.errors import SegmentError
@@ -11,6 +12,9 @@ from providers.base.errors import SegmentError
 SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1
 PROMISCUOUS, ALL_MULTICAST = 1, 2
 """PACKET_MR_…: frames that an interface receives besides its own."""
+SO_ATTACH_FILTER = 26
+LOAD_HALF, LOAD_BYTE, IF_EQUAL, RETURN = 0x28, 0x30, 0x15, 0x06
+"""Codes of a filter's instructions (the kernel's Documentation/networking/filter.rst)."""
 QUEUED = 1000
 """Most frames to read after the time is over: more than a queue of Linux's default size holds."""
 
@@ -19,6 +23,17 @@ def let_through(wire: socket.socket, interface: str, what: int) -> None:
     """Have an interface receive more frames until the socket is closed."""
     request = struct.pack("iHH8s", socket.if_nametoindex(interface), what, 0, bytes(8))
     wire.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, request)
+
+
+def keep_only(wire: socket.socket, program: Sequence[tuple[int, int, int, int]]) -> None:
+    """Have the kernel drop the frames that a filter returns 0 for: otherwise a busy bridge would fill the queue.
+
+    Args:
+        wire: A packet socket.
+        program: Each instruction: code, instructions to skip if equal, if not equal, operand.
+    """
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in program))
+    wire.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
 
 
 @contextmanager

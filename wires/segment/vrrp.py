@@ -1,12 +1,19 @@
 """A passive listener for VRRP advertisements on the segment (version 2: RFC 3768; version 3: RFC 5798)."""
 
-import ctypes
-import socket
-import struct
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from wires.segment.packets import PROMISCUOUS, frames, let_through, packets
+from wires.segment.packets import (
+    IF_EQUAL,
+    LOAD_BYTE,
+    LOAD_HALF,
+    PROMISCUOUS,
+    RETURN,
+    frames,
+    keep_only,
+    let_through,
+    packets,
+)
 
 ETH_P_ALL, ETH_P_IP, ETH_P_IPV6 = 0x0003, 0x0800, 0x86DD
 VRRP = 112
@@ -14,12 +21,8 @@ VRRP = 112
 ADVERTISEMENT = 1
 ETHERNET, IPV6, MESSAGE = 14, 40, 8
 """Lengths of the headers of Ethernet, IPv6 and VRRP, in bytes."""
-SO_ATTACH_FILTER = 26
 
-LOAD_HALF, LOAD_BYTE, IF_EQUAL, RETURN = 0x28, 0x30, 0x15, 0x06
 VRRP_ALONE = (
-    # Each instruction: code, instructions to skip if equal, if not equal, operand. The kernel filters, because the
-    # socket would else queue every frame of a busy bridge.
     (LOAD_HALF, 0, 0, 12),
     (IF_EQUAL, 0, 2, ETH_P_IP),
     (LOAD_BYTE, 0, 0, 23),
@@ -65,10 +68,7 @@ def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
         SegmentError: Raw sockets are not permitted, or the interface does not exist.
     """
     with packets(interface, ETH_P_ALL, "VRRP") as wire:
-        program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in VRRP_ALONE))
-        wire.setsockopt(
-            socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(VRRP_ALONE), ctypes.addressof(program))
-        )
+        keep_only(wire, VRRP_ALONE)
         let_through(wire, interface, PROMISCUOUS)
         found = (parse(frame) for frame in frames(wire, wait_s))
         return tuple(dict.fromkeys(advert for advert in found if advert))

@@ -11,8 +11,9 @@ from cluster.options import NetworkFindings, Phase
 from providers.base.errors import PreflightError, SegmentError
 from providers.base.verdict import Verdict
 from providers.network_preflight.engine import judge
-from providers.network_preflight.model import NetworkPreflightSpec
+from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from testing import clusters, plans
+from wires.segment.dhcp import Offer
 from wires.segment.macs import described
 from wires.segment.vrrp import Advert
 
@@ -35,6 +36,8 @@ class FakeNetwork:
     refusal: SegmentError | None = None
     silent: Collection[tuple[str, int]] = ()
     """Addresses and ports at which no host answers."""
+    offers: Collection[Offer] = ()
+    """What DHCP servers offer, whoever asks."""
     asked: list[str] = field(default_factory=list)
 
     def macs_of(self, address: str) -> frozenset[str]:
@@ -51,6 +54,12 @@ class FakeNetwork:
             raise self.refusal
         self.asked += addresses
         return self.advertised
+
+    def dhcp_offers(self, interface: str, mac: str) -> Collection[Offer]:
+        self.asked.append(f"DHCP on {interface} as {mac}")
+        if self.refusal:
+            raise self.refusal
+        return self.offers
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
         host = name.removesuffix(".okd.lab.test")
@@ -246,6 +255,60 @@ def test_a_balancer_of_the_site_needs_api_int_in_the_sites_dns() -> None:
     )
 
 
+FIRST, SECOND = "52:54:00:11:aa:21", "52:54:00:11:aa:22"
+OFFER = Offer("172.22.0.9", STRANGER, "172.22.0.21", "undionly.kpxe")
+
+
+def booting(mode: Mode, base: NetworkPreflightSpec = SPEC) -> NetworkPreflightSpec:
+    """Return the spec of a cluster two of whose servers boot from the network."""
+    segment = ProvisioningSegment(mode=mode, bridge="pxe0", macs=(FIRST, SECOND))
+    return base.model_copy(update={"provisioning": segment})
+
+
+def test_without_servers_that_boot_from_the_network_nobody_is_asked_for_dhcp() -> None:
+    network = FakeNetwork(offers=[OFFER])
+    assert seen(network).notes == ()
+    assert not any("DHCP" in each for each in network.asked)
+
+
+@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize(
+    ("mode", "offers", "mac"), [("Managed", [], "02:6f:6b:64:00:00"), ("Unmanaged", [OFFER], FIRST)]
+)
+def test_dhcp_is_asked_for_as_a_machine_that_ours_do_not_answer_and_the_sites_does(
+    mode: Mode, offers: list[Offer], mac: str, phase: Phase
+) -> None:
+    network = FakeNetwork(offers=offers)
+    assert seen(network, booting(mode).model_copy(update={"phase": phase})).notes == ()
+    assert network.asked[-1] == f"DHCP on pxe0 as {mac}"
+
+
+def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault() -> None:
+    other = Offer("172.22.0.8", "02:00:00:00:00:01", "172.22.0.77", "pxelinux.0")
+    wanted = [
+        f"DHCP on pxe0: answered by {server}, wanted nobody but this cluster's own. "
+        "Fix: switch that DHCP server off there, or write provisioningNetwork: Unmanaged"
+        for server in ("172.22.0.8, 02:00:00:00:00:01 (locally administered)", "172.22.0.9, 00:1b:21:00:00:99")
+    ]
+    network = FakeNetwork(offers={OFFER, other})
+    assert [str(fault) for fault in seen(network, booting("Managed")).faults] == wanted
+    assert seen(network, booting("Managed"), dhcp="warn").warnings == wanted
+
+
+def test_no_dhcp_server_on_an_unmanaged_network_is_a_fault() -> None:
+    line = (
+        f"DHCP on pxe0: nobody answers a PXE client of MAC {FIRST}, wanted the site's DHCP server. "
+        "Fix: let it serve that MAC; `okd-baremetal network-boot` prints its configuration"
+    )
+    assert [str(fault) for fault in seen(FakeNetwork(), booting("Unmanaged")).faults] == [line]
+    assert seen(FakeNetwork(), booting("Unmanaged"), dhcp="warn").warnings == [line]
+
+
+def test_dhcp_is_judged_with_a_balancer_of_the_site_too() -> None:
+    (fault,) = seen(FakeNetwork(names=RIGHT), booting("Unmanaged", SITE)).faults
+    assert fault.where == "DHCP on pxe0"
+
+
 def test_each_fault_can_be_reduced_to_a_warning() -> None:
     network = FakeNetwork({API: {STRANGER}}, [advert()], {"api": set()})
     assert len(seen(network).faults) == 2
@@ -256,12 +319,13 @@ def test_each_fault_can_be_reduced_to_a_warning() -> None:
 
 def test_what_cannot_be_probed_is_listed_and_is_no_fault() -> None:
     refusal = SegmentError("raw sockets are not permitted", where="baremetal", fix="run as root")
-    verdict = seen(FakeNetwork(refusal=refusal))
+    verdict = seen(FakeNetwork(refusal=refusal), booting("Unmanaged"))
     assert verdict.faults == []
     assert verdict.unseen == [
         "API VIP 192.168.111.5: baremetal: raw sockets are not permitted. Fix: run as root",
         "Ingress VIP 192.168.111.4: baremetal: raw sockets are not permitted. Fix: run as root",
         "VRIDs 67 and 162: baremetal: raw sockets are not permitted. Fix: run as root",
+        "DHCP on pxe0: baremetal: raw sockets are not permitted. Fix: run as root",
     ]
 
 

@@ -15,7 +15,7 @@ from providers.network_preflight.provider import NetworkPreflightProvider
 from testing import plans
 from testing.checkout import ROOT
 from testing.namespaces import in_own_network, ip, needs_root, neighbour, run_on_a_machine
-from wires.segment import vrrp
+from wires.segment import dhcp, vrrp
 
 pytestmark = needs_root
 
@@ -116,6 +116,20 @@ def test_a_master_is_heard_that_speaks_each_second_on_each_network_of_the_vips(
     probe.LocalNetworkProbe(print).adverts(["192.168.111.5", "fd2e::5"])
     assert listened.keys() == {"baremetal", "second"}
     assert min(listened.values()) >= 3 + 255 / 256
+
+
+def test_a_dhcp_server_is_awaited_that_pings_an_address_before_it_offers_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dnsmasq 2.90 offers one after 3.0 s."""
+    asked = dict[tuple[str, str], float]()
+    monkeypatch.setattr(
+        dhcp, "offers", lambda interface, mac, wait_s: asked.setdefault((interface, mac), wait_s) and ()
+    )
+    reported = list[str]()
+    assert probe.LocalNetworkProbe(reported.append).dhcp_offers("provisioning", STRANGER) == ()
+    ((question, wait_s),) = asked.items()
+    assert question == ("provisioning", STRANGER)
+    assert wait_s >= 4
+    assert reported == [f"asking for DHCP on provisioning as {STRANGER}, at most {wait_s:g} s"]
 
 
 def test_a_deletion_asks_nothing_so_that_a_machine_that_is_not_ready_hinders_no_destroy(

@@ -1,0 +1,34 @@
+"""What of a plan the preflight probes."""
+
+import pytest
+
+from cluster.plan import ClusterPlan
+from cluster.values.bmc_url import parse_bmc_url
+from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
+from testing import plans
+
+
+def plan(mode: str, *from_the_network: str) -> ClusterPlan:
+    """Return a plan with a provisioning network, from which some servers boot; such a file is refused today."""
+    base = plans.plan()
+    network = base.provisioning.model_copy(update={"mode": mode, "bridge": "pxe0"})
+    url = parse_bmc_url("redfish+https://192.0.2.9/redfish/v1/Systems/1")
+    hosts = tuple(
+        host.model_copy(update={"bmc": host.bmc.model_copy(update={"url": url})})
+        if host.name in from_the_network
+        else host
+        for host in base.hosts
+    )
+    return base.model_copy(update={"provisioning": network, "hosts": hosts})
+
+
+@pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
+def test_dhcp_is_probed_for_the_servers_that_boot_from_the_network(mode: Mode) -> None:
+    first, _, third = (server.boot_mac for server in plans.plan().control_plane)
+    found = NetworkPreflightSpec.of(plan(mode, "okd-master-2", "okd-master-0")).provisioning
+    assert found == ProvisioningSegment(mode=mode, bridge="pxe0", macs=(first, third))
+
+
+@pytest.mark.parametrize(("mode", "hosts"), [("Disabled", ["okd-master-0"]), ("Managed", []), ("Unmanaged", [])])
+def test_dhcp_is_not_probed_where_no_server_boots_from_the_network(mode: str, hosts: list[str]) -> None:
+    assert NetworkPreflightSpec.of(plan(mode, *hosts)).provisioning is None
