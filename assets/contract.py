@@ -14,8 +14,6 @@ BALANCER_PORT = 9445
 ALIVE_PORT = 9444
 MONITOR_PORT = 9454
 """Ports of haproxy's health pages: whether haproxy runs; and, for keepalived, whether API servers are ready."""
-PROVISIONING_PORT = 6180
-"""Port on the provisioning network at which machines that boot from it reach this program."""
 ROUTER_PORT = 1936
 """Port of the Ingress router's health pages."""
 PROVISIONING_PORT = 6180

@@ -155,7 +155,7 @@ class HostProvisioningSpec(Spec):
 
 def _boot_server(plan: "ClusterPlan", role: Role) -> str:
     """Return the URL at which a role's hosts reach the media server to boot from the network; empty if none does."""
-    own, media = plan.provisioning, plan.options.media
+    own, media = plan.provisioning, plan.media
     if plan.boot_clients(role):
         proxy = own.bootstrap_ip if role is Role.CONTROL_PLANE else own.cluster_ip
         return f"http://{netloc(str(proxy), PROVISIONING_PORT)}"
