@@ -23,6 +23,9 @@ preview would refuse, in one run: missing and wrong options, networkConfigs, and
 Pulumi is not needed: an encrypted option counts as present and right."""
 ISOS = """Write DIGEST/HOST.iso for every server of a stack, to upload to the web server that media.url names.
 The ISOs are secret. An ISO that exists already is left unchanged."""
+NETWORK_BOOT = """Print the configuration of the site's DHCP server for a stack with provisioningNetwork Unmanaged: the
+files that firmware and iPXE boot, ready to paste, and the cards that need an address. With Managed, the cluster's own
+machines serve them."""
 REHEARSE = """Build the virtual twin of a stack on this machine, as root: as many servers as the install-config names,
 with their names, MACs, addresses and BMCs. Install it, take it to production, destroy it. No secret of the stack is
 needed. It begins with what the twin cannot stand in for, and ends with report/STACK/index.html."""
@@ -82,6 +85,11 @@ def _parser() -> argparse.ArgumentParser:
     images = add("isos", _loaded("isos"), "write the boot ISOs of a stack's servers into a directory", ISOS)
     images.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     images.add_argument("--out", type=Path, metavar="DIR", required=True, help="with room for one ISO per server")
+    booted = add(
+        "network-boot", _loaded("network_boot"), "print what the site's DHCP hands out to servers", NETWORK_BOOT
+    )
+    booted.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
+    booted.add_argument("--server", choices=("dnsmasq", "kea"), default="dnsmasq", help="the DHCP server")
     rehearsed = add("rehearse", _loaded("rehearse"), "install the twin of a stack on virtual machines", REHEARSE)
     rehearsed.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     _add_bmc(subparsers.add_parser("bmc", help="read the BMCs of a cluster, before anything is touched"))

@@ -1,0 +1,74 @@
+"""`network-boot`: print what a site's DHCP hands out on an Unmanaged provisioning network."""
+
+import argparse
+import json
+from collections.abc import Callable
+
+from assets.contract import TFTP
+from assets.render import TEMPLATES
+from boot_media.netboot import BOOT_SCRIPT
+from cli.command_line import GOOD, install_config, stack_file
+from cluster.install_config.platform import UNMANAGED
+from cluster.options import read_stack_file
+from cluster.plan import Intent, Server, load_intent
+from cluster.plan.refusals import BARE, MEDIA
+from cluster.values.address import netloc
+from providers.base.errors import ConfigError, Fault
+
+EFI = "option[93].hex == 0x0007 or option[93].hex == 0x0009"
+IPXE = "option[175].exists"
+
+
+def network_boot(options: argparse.Namespace) -> int:
+    """Print the configuration of one DHCP server."""
+    intent = load_intent(install_config(options.stack), read_stack_file(stack_file(options.stack)))
+    print(SERVERS[options.server](intent, _script(intent, options.stack)), end="")
+    return GOOD
+
+
+def _script(intent: Intent, stack: str) -> str:
+    """Return the URL of the script that every iPXE of the site fetches.
+
+    Raises:
+        ConfigError: Not the site's DHCP serves the hosts, or the stack does not name this program's address.
+    """
+    mode, media = intent.provisioning.mode, intent.media
+    if mode != UNMANAGED:
+        what = f"{mode}: the site's DHCP hands out nothing for the boot of its servers"
+        fault = Fault(f"{install_config(stack)}: {BARE}.provisioningNetwork", what, f"write {UNMANAGED}")
+        raise ConfigError([fault])
+    if media.address is None:
+        what = "missing: this program serves there what the hosts boot"
+        raise ConfigError([Fault(f"{stack_file(stack)}: {MEDIA}", what, "name the address of this machine")])
+    return f"http://{netloc(str(media.address), media.port)}/{BOOT_SCRIPT}"
+
+
+def _dnsmasq(intent: Intent, script: str) -> str:
+    hosts = "".join(f"#   {server.boot_mac}  {server.name}\n" for server in _booting(intent))
+    files = TEMPLATES.get_template("common/boot-files.conf.j2").render(script=script)
+    return f"# For dnsmasq, which must give an address to these cards:\n{hosts}{files}"
+
+
+def _kea(intent: Intent, script: str) -> str:
+    next_server = "<address of the TFTP server>"
+    classes = [
+        {"name": "okd-ipxe", "test": IPXE, "boot-file-name": script},
+        {"name": "okd-efi", "test": f"not {IPXE} and ({EFI})", "boot-file-name": "snponly.efi"},
+        {"name": "okd-bios", "test": f"not {IPXE} and not ({EFI})", "boot-file-name": "undionly.kpxe"},
+    ]
+    for each in classes[1:]:
+        each["next-server"] = next_server
+    reservations = [{"hw-address": server.boot_mac, "hostname": server.name} for server in _booting(intent)]
+    document = {"client-classes": classes, "reservations": reservations}
+    return (
+        f"// For ISC Kea: merge into Dhcp4. The TFTP server has iPXE's files, as in {TFTP} of the release's image ironic.\n"
+        f"{json.dumps(document, indent=2)}\n"
+    )
+
+
+def _booting(intent: Intent) -> list[Server]:
+    return [server for server in intent.servers if server.boots_from_network]
+
+
+SERVERS: dict[str, Callable[[Intent, str], str]] = {"dnsmasq": _dnsmasq, "kea": _kea}
+"""By name of the DHCP server."""

@@ -1,0 +1,74 @@
+"""`okd-baremetal network-boot …`, for the DHCP server of a site."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from testing import plans
+from testing.command_line import run
+
+URL = "http://172.22.0.1:8080/boot.ipxe"
+
+
+class Project:
+    """A folder with one stack, `prod`: the rehearsal's, on a provisioning network of the site."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "stacks" / "prod").mkdir(parents=True)
+
+    def run(self, *words: str, mode: str = "Unmanaged", **options: Any) -> subprocess.CompletedProcess[str]:
+        document = yaml.safe_load(plans.INSTALL_CONFIG.read_text())
+        bare = document["platform"]["baremetal"]
+        bare["provisioningNetwork"] = mode
+        for host in bare["hosts"][1:]:
+            host["bmc"]["address"] = host["bmc"]["address"].replace("-virtualmedia", "")
+        (self.folder / "stacks" / "prod" / "install-config.yaml").write_text(yaml.safe_dump(document))
+        stack = {f"okd-baremetal:{name}": value for name, value in (plans.options() | options).items()}
+        (self.folder / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": stack}))
+        return run("network-boot", "prod", *words, folder=self.folder)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def macs() -> list[str]:
+    hosts = yaml.safe_load(plans.INSTALL_CONFIG.read_text())["platform"]["baremetal"]["hosts"]
+    return [host["bootMACAddress"] for host in hosts]
+
+
+def test_dnsmasq_reads_what_is_printed(project: Project, tmp_path: Path) -> None:
+    done = project.run()
+    (tmp_path / "dnsmasq.conf").write_text(done.stdout)
+    subprocess.run(["dnsmasq", "--test", f"--conf-file={tmp_path / 'dnsmasq.conf'}"], check=True, capture_output=True)
+    assert f"dhcp-boot=tag:ipxe,{URL}\n" in done.stdout
+    assert "dhcp-boot=tag:!ipxe,tag:efi,snponly.efi\n" in done.stdout
+
+
+def test_the_cards_are_those_of_the_hosts_that_boot_from_the_network(project: Project) -> None:
+    first, *others = macs()
+    printed = project.run().stdout
+    assert [mac for mac in others if mac in printed] == others
+    assert first not in printed
+
+
+def test_kea_gets_a_class_for_each_kind_of_client(project: Project) -> None:
+    comment, _, document = project.run("--server", "kea").stdout.partition("\n")
+    printed = json.loads(document)
+    assert comment.startswith("// For ISC Kea")
+    files = {each["name"]: each["boot-file-name"] for each in printed["client-classes"]}
+    assert files == {"okd-ipxe": URL, "okd-efi": "snponly.efi", "okd-bios": "undionly.kpxe"}
+    assert [each["hw-address"] for each in printed["reservations"]] == macs()[1:]
+
+
+@pytest.mark.parametrize("mode", ["Managed", "Disabled"])
+def test_without_a_dhcp_server_of_the_site_it_says_so(project: Project, mode: str) -> None:
+    done = project.run(mode=mode)
+    refused = "Disabled: " if mode == "Disabled" else "Managed: the site's DHCP hands out nothing"
+    assert (done.returncode, refused in done.stderr) == (2, True)
