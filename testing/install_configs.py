@@ -38,6 +38,17 @@ def all_of_arm64(config: dict[str, Any]) -> None:
     config["controlPlane"].update(architecture="arm64")
 
 
+def from_network(*hosts: int, mode: str = "Managed", **provisioning: Any) -> Change:
+    """Have a provisioning network, and boot the hosts of these numbers over it."""
+
+    def change(config: dict[str, Any]) -> None:
+        bare(config).update(provisioningNetwork=mode, **provisioning)
+        for index in hosts:
+            host(config, index)["bmc"].update(address=f"redfish://192.0.2.{index}/redfish/v1/Systems/1")
+
+    return change
+
+
 def lines(change: Change) -> list[str]:
     """Return each fault of the changed file as a line."""
     config = plans.install_config()

@@ -82,7 +82,7 @@ class BmcUrl:
     driver: str
     """Ironic's driver: `redfish` or `idrac`."""
     scheme: str
-    """As written, in lower case: `redfish-virtualmedia+https`."""
+    """As written, in lower case: `redfish-virtualmedia+https`. `redfish` if `parse_redfish_url` found none."""
     host: str
     """Name or address as written, IPv6 without brackets."""
     port: int

@@ -94,7 +94,10 @@ def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -
         pytest.param(lambda c: host(c)["bmc"].update(address="nonsense://x"), id="address-that-is-wrong-anyway"),
         pytest.param(lambda c: bare(c).update(provisioningNetwork="managed"), id="mode-that-is-wrong-anyway"),
         pytest.param(
-            lambda c: bare(c).update(provisionningNetwork=bare(c).pop("provisioningNetwork")), id="misspelt-key"
+            lambda c: bare(c).update(
+                provisionningNetwork=bare(c).pop("provisioningNetwork"), loadBalancer={"type": "UserManaged"}
+            ),
+            id="misspelt-key",
         ),
         pytest.param(lambda c: c["platform"].pop("baremetal"), id="no-platform"),
         pytest.param(lambda c: bare(c).update(hosts="none"), id="no-hosts"),

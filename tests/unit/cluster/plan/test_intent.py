@@ -12,7 +12,7 @@ from cluster.plan.intent import intent_of
 from cluster.values.balancer import Balancer
 from cluster.values.vrrp import API, INGRESS
 from testing import clusters, plans
-from testing.install_configs import Change, bare, host
+from testing.install_configs import Change, bare, from_network, host
 from testing.plan_files import Files, as_it_is
 
 
@@ -262,32 +262,23 @@ def test_the_mac_on_the_provisioning_network_differs_from_the_external_one() -> 
     assert intent.provisioning.mac != intent.bootstrap.mac
 
 
-def from_network(*hosts: int, mode: str = "Managed", **changes: Any) -> Change:
-    """Let some hosts boot from the network, and the others by virtual CD."""
+def with_a_spare_of_compute(change: Change) -> Change:
+    def changed(config: dict[str, Any]) -> None:
+        change(config)
+        config["compute"][0].update(replicas=1)
 
-    def change(config: dict[str, Any]) -> None:
-        provisioning(provisioningNetwork=mode, **changes)(config)
-        for index in hosts:
-            host(config, index)["bmc"].update(address=f"redfish://192.0.2.{index}/redfish/v1/Systems/1")
-
-    return change
-
-
-def spare_of_compute(config: dict[str, Any]) -> None:
-    config["compute"][0].update(replicas=1)
+    return changed
 
 
 def test_each_host_has_the_address_of_its_number_in_the_file_on_a_managed_provisioning_network() -> None:
     """Also a spare, and one that boots by virtual CD: an address never moves to another host."""
 
     def change(config: dict[str, Any]) -> None:
-        from_network(0, 2, provisioningDHCPRange="172.22.0.254,172.22.1.20", provisioningNetworkCIDR="172.22.0.0/16")(
-            config
-        )
+        from_network(0, 2)(config)
+        bare(config).update(provisioningDHCPRange="172.22.0.254,172.22.1.20", provisioningNetworkCIDR="172.22.0.0/16")
         bare(config)["hosts"].insert(0, bare(config)["hosts"].pop())
-        spare_of_compute(config)
 
-    intent = judged(change)
+    intent = judged(with_a_spare_of_compute(change))
     assert [(each.name, str(each.provisioning_address)) for each in intent.hosts] == [
         ("okd-worker-1", "172.22.0.254"),
         ("okd-master-0", "172.22.0.255"),
@@ -322,7 +313,7 @@ def test_the_bmcs_address_says_whether_a_host_boots_from_the_network() -> None:
         pytest.param(from_network(0, 2, 3), (["okd-master-0", "okd-master-2"], ["okd-worker-0"]), id="managed"),
         pytest.param(from_network(), ([], []), id="by-virtual-cd"),
         pytest.param(from_network(0, 2, 3, mode="Unmanaged"), ([], []), id="unmanaged"),
-        pytest.param(lambda c: (from_network(3, 4)(c), spare_of_compute(c)), ([], ["okd-worker-0"]), id="spare"),
+        pytest.param(with_a_spare_of_compute(from_network(3, 4)), ([], ["okd-worker-0"]), id="spare"),
     ],
 )
 def test_a_cluster_serves_the_network_boot_of_its_servers_if_it_manages_the_network(
@@ -349,7 +340,7 @@ def test_the_control_plane_claims_the_provisioning_vip_for_compute_that_boots_fr
         pytest.param(from_network(0, 1, 2), id="the-control-plane-alone"),
         pytest.param(from_network(0, 3, mode="Unmanaged"), id="unmanaged"),
         pytest.param(from_network(mode="Disabled", clusterProvisioningIP="192.168.111.8"), id="disabled"),
-        pytest.param(lambda c: (from_network(4)(c), spare_of_compute(c)), id="a-spare-alone"),
+        pytest.param(with_a_spare_of_compute(from_network(4)), id="a-spare-alone"),
     ],
 )
 def test_without_compute_that_boots_from_the_cluster_there_is_no_provisioning_vip(change: Change) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from providers.base.errors import ConfigError
 from testing import clusters, plans
-from testing.install_configs import Change, all_of_arm64, arm64, bare, host
+from testing.install_configs import Change, all_of_arm64, arm64, from_network, host
 from testing.plan_files import Files, addresses
 
 WEB = "https://web.example.com/isos"
@@ -34,60 +34,54 @@ def test_a_pool_without_servers_needs_no_base_iso(files: Files) -> None:
     assert files.plan(change, consent=consent, node_addresses=named).options.media.base_iso_arm64 is None
 
 
-def from_network(mode: str, *hosts: int) -> Change:
-    """Let some hosts boot from the network, and the others by virtual CD."""
-
-    def change(config: dict[str, Any]) -> None:
-        bare(config).update(provisioningNetwork=mode)
-        for index in hosts:
-            host(config, index)["bmc"].update(address=f"redfish://192.0.2.{index}/redfish/v1/Systems/1")
-
-    return change
-
-
 @pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
 def test_a_web_server_of_the_site_cannot_serve_hosts_that_boot_from_the_network(files: Files, mode: str) -> None:
     media = {"url": WEB, "base_iso": plans.BASE_ISO}
-    assert files.refused_plan(from_network(mode, 0, 4), media=media) == [
+    assert files.refused_plan(from_network(0, 4, mode=mode), media=media) == [
         "config: media.url: a web server, and this program itself serves hosts that boot from the network: "
         "okd-master-0, okd-worker-1. Fix: name media.address instead"
     ]
-    assert str(files.plan(from_network(mode, 0, 4)).options.media.address) == "172.22.0.1"
+    assert str(files.plan(from_network(0, 4, mode=mode)).options.media.address) == "172.22.0.1"
 
 
 @pytest.mark.parametrize("hosts", [pytest.param((), id="by-virtual-cd"), pytest.param((4,), id="a-spare")])
 def test_a_web_server_of_the_site_serves_the_other_hosts(files: Files, hosts: tuple[int, ...]) -> None:
     def change(config: dict[str, Any]) -> None:
-        from_network("Managed", *hosts)(config)
+        from_network(*hosts)(config)
         config["compute"][0]["replicas"] = 1
 
     assert files.plan(change, media={"url": WEB, "base_iso": plans.BASE_ISO}).options.media.url == WEB
 
 
-def with_secret(config: dict[str, Any]) -> None:
-    """Give the last host a password for its switch port."""
+def with_secret(change: Change, *, compute: int = 2) -> Change:
+    """Give the last host a password for its switch port, too."""
     login = {"eap-methods": ["md5"], "identity": "okd", "password": clusters.SWITCH_PASSWORD}
     network = {"interfaces": [{"name": "eno1", "type": "ethernet", "state": "up", "802.1x": login}]}
-    host(config, 4).update(networkConfig=network)
+
+    def changed(config: dict[str, Any]) -> None:
+        change(config)
+        host(config, 4).update(networkConfig=network)
+        config["compute"][0]["replicas"] = compute
+
+    return changed
 
 
 @pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
 def test_a_secret_does_not_go_to_a_host_that_boots_from_the_network(files: Files, mode: str) -> None:
-    assert files.refused_plan(lambda c: (with_secret(c), from_network(mode, 0, 4)(c))) == [
+    assert files.refused_plan(with_secret(from_network(0, 4, mode=mode))) == [
         "FILE: platform.baremetal.hosts[4].networkConfig: holds a secret, and a host that boots from the network "
         "would get it over plain HTTP. Fix: set bmc.address to redfish-virtualmedia, or remove the secret"
     ]
 
 
 @pytest.mark.parametrize(
-    ("hosts", "compute"), [pytest.param((0, 3), 2, id="by-virtual-cd"), pytest.param((4,), 1, id="a-spare")]
+    "change",
+    [
+        pytest.param(with_secret(from_network(0, 3)), id="by-virtual-cd"),
+        pytest.param(with_secret(from_network(4), compute=1), id="a-spare"),
+    ],
 )
-def test_a_secret_may_be_in_the_network_of_another_host(files: Files, hosts: tuple[int, ...], compute: int) -> None:
-    def change(config: dict[str, Any]) -> None:
-        with_secret(config)
-        from_network("Managed", *hosts)(config)
-        config["compute"][0]["replicas"] = compute
-
+def test_a_secret_may_be_in_the_network_of_another_host(files: Files, change: Change) -> None:
     plan = files.plan(change)
     assert [(each.name, [file.secret for file in each.keyfiles]) for each in plan.hosts if each.keyfiles] == [
         ("okd-worker-1", [True])
@@ -105,7 +99,7 @@ def test_a_secret_may_be_in_the_network_of_another_host(files: Files, hosts: tup
 def test_a_missing_address_names_the_mac_only_where_the_file_does(files: Files, mode: str, card: str) -> None:
     """With a provisioning network, `bootMACAddress` is that of the card there."""
     options = {"node_addresses": addresses(okd_master_0=[]), "bootstrap": {"base_volume": "base.qcow2"}}
-    assert files.refused_plan(from_network(mode), **options) == [
+    assert files.refused_plan(from_network(mode=mode), **options) == [
         f"config: node_addresses.okd-master-0: no IPv4 address. Fix: name the one that DHCP reserves for {card}",
         "config: bootstrap.address: no IPv4 address. Fix: name the one that DHCP reserves for 52:54:00:11:10:14",
     ]

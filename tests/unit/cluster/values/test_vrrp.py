@@ -1,6 +1,6 @@
 """VRIDs by the current algorithm of baremetal-runtimecfg, which computed those of API and Ingress here.
 
-The third, of the provisioning network, is this program's own: the same algorithm, written by hand for the test.
+The third, of a Managed provisioning network, is this program's own, by the same algorithm.
 """
 
 from string import ascii_lowercase, digits
