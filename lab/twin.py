@@ -8,7 +8,7 @@ So no secret of the real stack is needed, and none is read: encrypted options ma
 import copy
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -20,7 +20,6 @@ from cluster.files import read_text
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
 from cluster.plan.samples import with_samples
-from cluster.plan.static_addresses import static_addresses
 from cluster.values.address import IPV4, IPV6, Network, parse_address
 from lab.disks import emulated
 from lab.paths import BASE_VOLUME, LIBVIRT_URI
@@ -99,9 +98,10 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     """
     path = stacks / stack / "install-config.yaml"
     options = read_stack_file(stacks / f"Pulumi.{stack}.yaml")
+    own = {host.name for host in load_intent(path, {}).hosts if host.addresses}
     intent, made = with_samples(load_intent(path, options))
     config: dict[str, Any] = yaml.safe_load(read_text(path))
-    adapted = _options(intent, options)
+    adapted = _options(intent, options, own)
     made_up = {each.where: value for each, value in made.items() if each.version}
     consents = options.get("consent", {})
     made_up |= {f"consent.{name}": value for name, value in adapted["consent"].items() if not consents.get(name)}
@@ -131,7 +131,8 @@ def _family_of_bmcs(intent: Intent) -> int:
     return IPV6 if families == {IPV6} else IPV4
 
 
-def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
+def _options(intent: Intent, real: Mapping[str, Any], own: Container[str]) -> dict[str, Any]:
+    """Return the options of the twin; `own` are the hosts whose `networkConfig` sets their address."""
     options = {name: copy.deepcopy(value) for name, value in real.items() if name not in _DROPPED}
     for name, values in _LAB_OPTIONS.items():
         options[name] = {**options.get(name, {}), **values}
@@ -141,7 +142,7 @@ def _options(intent: Intent, real: Mapping[str, Any]) -> dict[str, Any]:
     options["node_addresses"] = {
         server.name: [str(address) for address in server.addresses]
         for server in intent.servers
-        if not static_addresses(server.network_config, server.boot_mac)
+        if server.name not in own
     }
     options["consent"] = {
         server.name: uuid_of(server.name, intent.domain, real.get("consent", {}).get(server.name))

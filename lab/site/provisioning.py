@@ -1,7 +1,7 @@
 """The site's own DHCP server on an Unmanaged provisioning network, and one that nobody asked for."""
 
+import contextlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from cluster.install_config.platform import UNMANAGED
 from cluster.values.address import netloc
@@ -29,7 +29,7 @@ def ensure_provisioning(site: Site) -> None:
         ensure_serves(daemon, _dnsmasq_conf(site), lambda: all(is_listening("udp", each, _TFTP_PORT) for each in own))
 
 
-@contextmanager
+@contextlib.contextmanager
 def foreign_dhcp(site: Site) -> Iterator[str]:
     """Have a machine on the provisioning network that answers everybody's DHCP, as none may on a Managed one.
 
@@ -52,12 +52,14 @@ def foreign_dhcp(site: Site) -> Iterator[str]:
         run("ip", "-n", NAMESPACE, "link", "set", "stranger", "master", bridge, "up")
         port = ("bridge", "-n", NAMESPACE, "link", "show", "dev", "stranger")
         wait_until(lambda: "state forwarding" in run(*port), f"a port of {bridge} that forwards", _DEADLINE_S)
-        serves = (f"--dhcp-range={network[1]},{network[-3]}", "--dhcp-leasefile=/dev/null", "--dhcp-authoritative")
+        serves = (f"--dhcp-range={network[1]},{network[-3]}", "--leasefile-ro", "--dhcp-authoritative")
         quiet = ("--port=0", "--no-ping", "--pid-file=", f"--log-facility={LOG / 'stranger.log'}")
         # It is ready when its first process ends; the other ends with the namespace.
         run("ip", "netns", "exec", STRANGER, "dnsmasq", "--conf-file=/dev/null", "--user=root", *serves, *quiet)
         yield STRANGER_MAC
     finally:
+        with contextlib.suppress(LabError):  # the kernel would remove it some moments after the namespace
+            run("ip", "-n", STRANGER, "link", "delete", "eth0")
         remove_namespace(STRANGER)
 
 

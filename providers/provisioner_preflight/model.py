@@ -9,6 +9,7 @@ from pydantic import Field
 
 from cluster.options import PayloadDigests, Phase
 from cluster.values.architecture import Architecture
+from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig
 from providers.base.spec import Model, Spec
 from wires.libvirt.hypervisor import HostFacts
@@ -69,7 +70,9 @@ class ProvisionerPreflightSpec(Spec):
         options, image = plan.options, plan.options.provisioner.base_image
         wanted = {each: options.media.base_isos[each] for each in plan.architectures.values()}
         amd64, arm64 = wanted.get(Architecture.AMD64), wanted.get(Architecture.ARM64)
-        bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": plan.provisioning.bridge}
+        # The bootstrap VM has a card there only to serve the control plane's network boot.
+        serves = plan.provisioning.bridge if plan.boot_clients(Role.CONTROL_PLANE) else None
+        bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": serves}
         return cls(
             phase=options.phase,
             stack=stack,

@@ -22,7 +22,7 @@ def system() -> Iterator[tuple[LibvirtDriver, str]]:
     site = load_site("compact")
     server = site.plan.servers[2]
     disks = [(disk, Path("/disk")) for disk in disks_of(server.root_device_hints.given)]
-    text = libvirtd._server_xml(server, site.uuids[server.name], disks, "br-machines")
+    text = libvirtd._server_xml(site, server, disks)
     settings: dict[str, object] = {}
     exec(bmc._config(site), settings)  # noqa: S102  (as the emulator reads it)
     connection = libvirt.open(URI)
@@ -51,7 +51,7 @@ def test_the_disk_of_the_hints_is_the_next_to_boot_after_the_virtual_cd() -> Non
     site = load_site()
     server = site.plan.servers[0]
     disks = [(disk, Path("/disk")) for disk in disks_of(server.root_device_hints.given)]
-    text = libvirtd._server_xml(server, site.uuids[server.name], disks, "br-machines")
+    text = libvirtd._server_xml(site, server, disks)
     drive = '<disk type="file" device="cdrom"><target dev="sdx" bus="scsi"/></disk></devices>'
     connection = libvirt.open(URI)
     domain = connection.defineXML(text.replace('type="qemu"', 'type="test"', 1).replace("</devices>", drive))

@@ -112,6 +112,34 @@ def test_the_provisioner_has_the_addresses_of_the_time_servers() -> None:
     assert load_site("dual-stack").services == tuple(map(ip_address, services))
 
 
+@pytest.mark.parametrize(
+    ("stack", "media", "own"),
+    [
+        pytest.param("managed", "10.50.0.2", [], id="managed"),
+        pytest.param("managed", "172.22.0.1", ["172.22.0.1/24"], id="managed-with-media-there"),
+        pytest.param("unmanaged", "10.52.0.2", ["10.52.0.2/24"], id="unmanaged"),
+        pytest.param("unmanaged", "10.51.0.2", ["10.52.0.1/24"], id="unmanaged-with-media-elsewhere"),
+        pytest.param("compact", "10.20.0.2", [], id="disabled"),
+    ],
+)
+def test_the_provisioner_is_on_the_provisioning_network_where_the_site_serves_there_or_its_media_are(
+    tmp_path: Path, stack: str, media: str, own: list[str]
+) -> None:
+    path = copy_of(stack, tmp_path) / f"Pulumi.{stack}.yaml"
+    document = changed(path)
+    document["config"]["okd-baremetal:media"]["address"] = media
+    path.write_text(yaml.safe_dump(document))
+    assert [str(each) for each in load_site(stack, tmp_path).on_provisioning] == own
+
+
+def test_both_networks_on_one_bridge_are_refused(tmp_path: Path) -> None:
+    path = copy_of("unmanaged", tmp_path) / "unmanaged" / "install-config.yaml"
+    path.write_text(path.read_text().replace("br-site", "br-unmanaged"))
+    what = r"platform\.baremetal\.provisioningBridge: br-unmanaged is externalBridge too: .* Fix: name another one$"
+    with pytest.raises(LabError, match=what):
+        load_site("unmanaged", tmp_path)
+
+
 def test_only_a_stack_that_asks_for_a_balancer_of_the_site_has_one() -> None:
     assert [load_site(stack).has_balancer for stack in ("balancer", "compact")] == [True, False]
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.plan.model import PlannedHost
-from lab.nics import Nic, nics_of, not_emulated, vlan_of
+from cluster.install_config.platform import MANAGED
+from cluster.plan.model import Intent, PlannedHost
+from lab.nics import Nic, machine_mac, nics_of, not_emulated, vlan_of
 from testing import plans
 
 BOOT = "52:54:00:11:10:15"
@@ -24,10 +25,19 @@ BOND = "name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [
 VLAN = "name: bond0.120, type: vlan, vlan: {base-iface: bond0, id: 120}"
 
 
+PLAN = plans.plan()
+
+
+def managed(interface: str | None = None) -> Intent:
+    """Return a plan with a provisioning network."""
+    change = {"mode": MANAGED, "bridge": "prov", "interface": interface}
+    return PLAN.model_copy(update={"provisioning": PLAN.provisioning.model_copy(update=change)})
+
+
 def test_a_server_without_network_config_has_one_card() -> None:
-    server = plans.plan().servers[0]
+    server = PLAN.servers[0]
     assert server.boot_mac == BOOT
-    assert nics_of(server) == (Nic(BOOT, "eth0"),)
+    assert nics_of(server, PLAN) == (Nic(BOOT, "eth0", "baremetal"),)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +48,8 @@ def test_a_server_without_network_config_has_one_card() -> None:
     ],
 )
 def test_each_port_of_a_bond_is_a_card_and_the_first_has_the_boot_mac(interfaces: list[str]) -> None:
-    assert nics_of(host(*interfaces)) == (Nic(BOOT, "eno1"), Nic("52:54:00:ff:3d:d4", "eno2"))
+    cards = (Nic(BOOT, "eno1", "baremetal"), Nic("52:54:00:ff:3d:d4", "eno2", "baremetal"))
+    assert nics_of(host(*interfaces), PLAN) == cards
 
 
 def test_a_card_has_the_mac_that_the_config_has_for_it_and_that_with_the_boot_mac_is_first() -> None:
@@ -46,16 +57,86 @@ def test_a_card_has_the_mac_that_the_config_has_for_it_and_that_with_the_boot_ma
         'name: eno1, type: ethernet, identifier: mac-address, mac-address: "0A:00:00:00:00:01"',
         f'name: eno2, type: ethernet, mac-address: "{BOOT}"',
     ]
-    assert nics_of(host(*ports)) == (Nic(BOOT, "eno2"), Nic("0a:00:00:00:00:01", "eno1"))
+    cards = (Nic(BOOT, "eno2", "baremetal"), Nic("0a:00:00:00:00:01", "eno1", "baremetal"))
+    assert nics_of(host(*ports), PLAN) == cards
 
 
 def test_a_boot_mac_that_no_interface_can_have_is_that_of_one_more_card() -> None:
     other = 'name: eth0, type: ethernet, mac-address: "0a:00:00:00:00:01"'
-    assert nics_of(host(other)) == (Nic(BOOT, "eth1"), Nic("0a:00:00:00:00:01", "eth0"))
+    cards = (Nic(BOOT, "eth1", "baremetal"), Nic("0a:00:00:00:00:01", "eth0", "baremetal"))
+    assert nics_of(host(other), PLAN) == cards
 
 
 def test_what_a_vlan_is_on_is_a_card() -> None:
-    assert nics_of(host("name: eno1.7, type: vlan, vlan: {base-iface: eno1, id: 7}")) == (Nic(BOOT, "eno1"),)
+    vlan = "name: eno1.7, type: vlan, vlan: {base-iface: eno1, id: 7}"
+    assert nics_of(host(vlan), PLAN) == (Nic(BOOT, "eno1", "baremetal"),)
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "interface", "cards"),
+    [
+        pytest.param([], None, ("eth0 prov", "eth1 baremetal"), id="no-config"),
+        pytest.param(["name: eno1, type: ethernet"], None, ("eth0 prov", "eno1 baremetal"), id="config"),
+        pytest.param(
+            ["name: eno1, type: ethernet", f"name: eno2, type: ethernet, mac-address: '{BOOT}'"],
+            None,
+            ("eno2 prov", "eno1 baremetal"),
+            id="config-with-the-boot-mac",
+        ),
+        pytest.param(
+            [f"name: eno2, type: ethernet, mac-address: '{BOOT}'"],
+            None,
+            ("eno2 prov", "eth0 baremetal"),
+            id="config-of-the-provisioning-network-alone",
+        ),
+        pytest.param(
+            ["name: ens1, type: ethernet", "name: ens2, type: ethernet"],
+            "ens2",
+            ("ens2 prov", "ens1 baremetal"),
+            id="provisioning-interface",
+        ),
+        pytest.param([BOND], "ens2", ("ens2 prov", "eno1 baremetal", "eno2 baremetal"), id="bond"),
+        pytest.param([BOND, f"{VLAN}, {DHCP}"], None, ("eth0 prov", "eno1 trunk", "eno2 trunk"), id="vlan"),
+        pytest.param(
+            [f"name: ens1, type: ethernet, mac-address: '{BOOT}', {DHCP}", BOND, f"{VLAN}, {DHCP}"],
+            None,
+            ("ens1 prov", "eno1 trunk", "eno2 trunk"),
+            id="vlan-beside-dhcp-of-provisioning",
+        ),
+    ],
+)
+def test_the_card_with_the_boot_mac_is_on_the_provisioning_network_and_first_and_the_others_are_not(
+    interfaces: list[str], interface: str | None, cards: tuple[str, ...]
+) -> None:
+    found = nics_of(host(*interfaces), managed(interface))
+    assert tuple(f"{card.name} {card.bridge}" for card in found) == cards
+    assert [card.mac == BOOT for card in found] == [True] + [False] * (len(cards) - 1)
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "name"),
+    [
+        pytest.param([], "eth1", id="no-config"),
+        pytest.param(["name: eno1, type: ethernet", f"name: eno2, type: ethernet, {DHCP}"], "eno2", id="dhcp"),
+        pytest.param(
+            [f"name: eno1, type: ethernet, {DHCP}", f"name: eno2, type: ethernet, {STATIC}"], "eno2", id="static"
+        ),
+        pytest.param(["name: eno0, type: ethernet", BOND, f"{VLAN}, {DHCP}"], "eno1", id="vlan-on-a-bond"),
+        pytest.param([f"name: ens1, type: ethernet, mac-address: '{BOOT}', {DHCP}", BOND], "eno1", id="no-address"),
+        pytest.param(
+            [f"name: bond1, type: bond, link-aggregation: {{mode: active-backup, port: []}}, {DHCP}"],
+            "eth1",
+            id="on-nothing",
+        ),
+    ],
+)
+def test_the_machine_network_knows_a_server_by_the_card_below_its_address(interfaces: list[str], name: str) -> None:
+    server, plan = host(*interfaces), managed()
+    assert {card.name: card.mac for card in nics_of(server, plan)}[name] == machine_mac(server, plan)
+
+
+def test_without_a_provisioning_network_a_server_is_known_by_its_boot_mac() -> None:
+    assert machine_mac(host(f"name: eno2, type: ethernet, mac-address: '0a:00:00:00:00:01', {DHCP}"), PLAN) == BOOT
 
 
 @pytest.mark.parametrize(
@@ -75,7 +156,7 @@ def test_what_a_vlan_is_on_is_a_card() -> None:
 def test_a_servers_frames_have_the_tag_of_the_vlan_that_its_address_is_on(
     interfaces: list[str], vlan: int | None
 ) -> None:
-    assert vlan_of(host(*interfaces)) == vlan
+    assert vlan_of(host(*interfaces), PLAN) == vlan
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 
 from lab.disks import disks_of
 from lab.inventory import Site, load_site
-from lab.site import bmc, libvirtd, network
+from lab.shell import LabError
+from lab.site import bmc, libvirtd, network, provisioning
 from testing.clusters import as_stack
 
 
@@ -125,7 +126,7 @@ def test_a_bmc_calls_its_system_as_the_install_config_does() -> None:
 def test_a_domain_has_the_values_of_its_server(site: Site, index: int) -> None:
     server = site.plan.servers[index]
     disks = [(disk, Path("/disk")) for disk in disks_of({"deviceName": "/dev/vda"})]
-    text = libvirtd._server_xml(server, site.uuids[server.name], disks, "baremetal")
+    text = libvirtd._server_xml(site, server, disks)
     domain = ET.fromstring(text)  # noqa: S314  (our own)
     assert domain.findtext("name") == server.name
     assert domain.findtext("uuid") == site.uuids[server.name]
@@ -138,7 +139,7 @@ def test_an_interface_has_the_name_that_its_network_config_has_for_it() -> None:
     compact = load_site("compact")
     found = {}
     for host in compact.plan.hosts:
-        text = libvirtd._server_xml(host, compact.uuids[host.name], [], "br-machines")
+        text = libvirtd._server_xml(compact, host, [])
         found[host.name] = ET.fromstring(text).findtext("sysinfo/entry")  # noqa: S314  (our own)
     assert found["edge-a"] == "52:54:00:20:00:0a eth0\n"
     assert found["edge-c"] == "52:54:00:20:00:0c eno1\n"
@@ -151,8 +152,53 @@ def test_a_server_with_a_bond_has_a_card_for_each_port_and_is_on_the_trunk_if_it
     dhcp = {"enabled": True, "dhcp": True}
     vlan = {"name": "bond0.120", "type": "vlan", "vlan": {"base-iface": "bond0", "id": 120}, "ipv4": dhcp}
     server = site.plan.servers[0].model_copy(update={"network_config": {"interfaces": [bond, vlan]}})
-    bridge = network.bridge_of(site, server)
-    domain = ET.fromstring(libvirtd._server_xml(server, site.uuids[server.name], [], bridge))  # noqa: S314  (our own)
+    domain = ET.fromstring(libvirtd._server_xml(site, server, []))  # noqa: S314  (our own)
     macs = [each.get("address") for each in domain.iterfind("devices/interface/mac")]
     assert domain.findtext("sysinfo/entry") == f"{macs[0]} eno1\n{macs[1]} eno2\n"
     assert [each.get("bridge") for each in domain.iterfind("devices/interface/source")] == ["trunk", "trunk"]
+
+
+def test_a_server_on_a_provisioning_network_boots_from_its_card_there_first() -> None:
+    managed = load_site("managed")
+    server = managed.plan.compute[0]
+    domain = ET.fromstring(libvirtd._server_xml(managed, server, []))  # noqa: S314  (our own)
+    macs = [each.get("address") for each in domain.iterfind("devices/interface/mac")]
+    assert macs == ["52:54:00:50:00:0d", "52:54:00:ca:bc:63"]
+    assert [each.get("bridge") for each in domain.iterfind("devices/interface/source")] == [
+        "provisioning",
+        "br-managed",
+    ]
+    assert domain.findtext("sysinfo/entry") == "52:54:00:50:00:0d eth0\n52:54:00:ca:bc:63 eno2\n"
+
+
+def test_dhcp_of_the_machine_network_serves_the_cards_that_are_on_it() -> None:
+    lines = network._dnsmasq_conf(load_site("managed")).splitlines()
+    assert [line for line in lines if line.startswith("dhcp-host=")] == [
+        "dhcp-host=52:54:00:de:b0:bd,managed-bootstrap,10.50.0.20,infinite",
+        "dhcp-host=52:54:00:e9:d9:84,net-a,10.50.0.21,infinite",
+        "dhcp-host=52:54:00:95:ad:ef,net-b,10.50.0.22,infinite",
+        "dhcp-host=52:54:00:79:f1:f0,net-c,10.50.0.23,infinite",
+        "dhcp-host=52:54:00:ca:bc:63,ignore",
+        "dhcp-host=52:54:00:97:67:00,net-e,10.50.0.25,infinite",
+    ]
+
+
+def test_an_unmanaged_site_serves_its_provisioning_network() -> None:
+    lines = provisioning._dnsmasq_conf(load_site("unmanaged")).splitlines()
+    assert [line for line in lines if line.startswith(("interface=", "dhcp-host=", "dhcp-range=", "dhcp-boot="))] == [
+        "interface=br-site",
+        "dhcp-range=10.52.0.1,10.52.0.254,255.255.255.0,infinite",
+        "dhcp-host=52:54:00:51:00:0a",
+        "dhcp-host=52:54:00:51:00:0b",
+        "dhcp-host=52:54:00:51:00:0c",
+        "dhcp-host=52:54:00:51:00:0d",
+        "dhcp-boot=tag:ipxe,http://10.52.0.2:8080/boot.ipxe",
+        "dhcp-boot=tag:!ipxe,tag:efi,snponly.efi",
+        "dhcp-boot=tag:!ipxe,tag:!efi,undionly.kpxe",
+    ]
+
+
+def test_a_stranger_needs_a_provisioning_network(site: Site) -> None:
+    stranger = provisioning.foreign_dhcp(site)
+    with pytest.raises(LabError, match=r"^rehearsal has no provisioning network\. Fix: name a stack that has one$"):
+        stranger.__enter__()

@@ -136,3 +136,10 @@ def test_bmcs_that_have_ipv6_alone_get_the_media_by_it(tmp_path: Path, bmcs: lis
 
 def test_the_twin_starts_in_phase_bootstrap(tmp_path: Path) -> None:
     assert "phase" not in a_stack(tmp_path, phase="production").options
+
+
+def test_an_address_that_a_network_config_sets_is_no_reservation() -> None:
+    named = make_twin("managed", STACKS).options["node_addresses"]
+    assert named == {
+        f"net-{name}": [f"10.50.0.{number}"] for name, number in zip("abce", (21, 22, 23, 25), strict=True)
+    }
