@@ -102,7 +102,7 @@ def on_bootstrap(plan: Intent) -> Keepalived:
 def on_control_plane(plan: Intent, server: Server) -> Keepalived:
     """Return a control-plane server's configuration.
 
-    The API VIP; where compute boots from the network, that of the provisioning network; without compute, the Ingress VIP.
+    The API VIP; the VIP of the provisioning network, where compute boots over it; without compute, the Ingress VIP.
     """
     numbers, rank = plan.api.priorities, plan.control_plane.index(server)
     checks = tuple(

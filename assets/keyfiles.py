@@ -18,8 +18,8 @@ DNS_PRIORITY = 10
 """The lowest number comes first: nmstate 2.2 writes 40 and 50, and NetworkManager's default is 100. A negative number
 would drop the DNS servers of all other connections."""
 PROVISIONING_PRIORITY, ANY_CARD_PRIORITY = -1, -2
-"""NetworkManager takes the profile with the highest autoconnect-priority of those that fit a card. nmstate writes none,
-which is 0: what a `networkConfig` says of the card on the provisioning network is what counts. NetworkManager's own
+"""Of the profiles that fit a card, NetworkManager takes the one with the highest autoconnect-priority. nmstate writes
+none, which is 0: so a `networkConfig` for the card on the provisioning network is what counts. NetworkManager's own
 profiles have -100 (in the initramfs) and -999."""
 _ASKING = ("auto", "dhcp")
 _BY_MAC = {"dhcp-duid": "ll", "dhcp-iaid": "mac"}

@@ -99,16 +99,15 @@ def balancer(config: dict[str, Any]) -> None:
 
 
 def managed(config: dict[str, Any]) -> None:
-    """Have three servers boot over a Managed provisioning network: the first by BIOS, the second by UEFI, and compute.
+    """Have two servers of the control plane, and compute, boot over a Managed provisioning network.
 
-    The others have a virtual CD.
+    By BIOS and UEFI, one each; the third server of the control plane has a virtual CD.
     """
     bare(config).update(provisioningNetwork="Managed", provisioningNetworkCIDR="172.22.0.0/24")
     bare(config).update(provisioningNetworkGateway="172.22.0.4", provisioningBridge="provisioning")
     for host in bare(config)["hosts"]:
         if host["name"] in BOOT_FROM_NETWORK:
-            address = host["bmc"]["address"].replace("redfish-virtualmedia", "redfish")
-            host["bmc"]["address"] = address
+            host["bmc"]["address"] = host["bmc"]["address"].replace("redfish-virtualmedia", "redfish")
             host["bootMode"] = BOOT_FROM_NETWORK[host["name"]]
 
 

@@ -36,7 +36,7 @@ def private(name: str, size: int) -> str:
 
 
 def domain(spec: DomainSpec, host: str) -> str:
-    """Return the XML of the bootstrap VM: a disk, its cards, the handoff's channel, Ignition in fw_cfg, a console log.
+    """Return the XML of the bootstrap VM: a disk, NICs, the handoff's channel, Ignition in fw_cfg, a console log.
 
     Args:
         spec: The VM.

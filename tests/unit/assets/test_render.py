@@ -82,7 +82,9 @@ def test_a_vip_brings_no_route_along_and_is_known_for_a_vip(name: str) -> None:
     intent = clusters.intent(name)
     wanted = {
         f"{vip}/32 label vip" if vip.version == 4 else f"{vip}/128"
-        for vip in (*intent.api.addresses, *intent.ingress.addresses)
+        for role in Role
+        for each in intent.vips_of(role)
+        for vip in each.addresses
     }
     texts = [file.text for file in everything(intent) if file.reader is Reader.KEEPALIVED]
     found = {line for text in texts for line in re.findall(r"virtual_ipaddress \{\n +(.*)\n", text)}

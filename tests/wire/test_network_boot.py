@@ -1,0 +1,197 @@
+"""The rendered dnsmasq and proxy of the provisioning network, as its machines see them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from assets.file import Files
+from assets.render import render
+from testing import clusters
+from testing.checkout import ROOT
+from testing.dhcp_client import DNS, ROUTER, Answer
+from testing.namespaces import MORTAL, SBIN, in_own_network, ip, needs_root, neighbour, run_on_a_machine
+from testing.scene.machine import until
+
+pytestmark = needs_root
+
+BRIDGE = "provisioning"
+CONTROL_PLANE = "52:54:00:11:10:15"
+COMPUTE = "52:54:00:11:10:18"
+STRANGER = "52:54:00:ff:ff:ff"
+
+
+class Server:
+    """A machine with the rendered dnsmasq."""
+
+    def __init__(self, inside: list[str], folder: Path, files: Files) -> None:
+        self.inside, self.folder = inside, folder
+        (text,) = (file.text for file in files if file.name == "dnsmasq.conf")
+        (folder / "tftpboot").mkdir(parents=True)
+        (folder / "dnsmasq.conf").write_text(text.replace("/tftpboot", f"{folder}/tftpboot"))
+        for name in ("undionly.kpxe", "snponly.efi"):
+            (folder / "tftpboot" / name).write_text(f"this is {name}\n")
+
+    @contextmanager
+    def running(self) -> Iterator[list[str]]:
+        """Run it, and yield its log, which is complete at the end."""
+        command = [
+            *MORTAL,
+            *self.inside,
+            "dnsmasq",
+            "--keep-in-foreground",
+            f"--conf-file={self.folder}/dnsmasq.conf",
+        ]
+        log: list[str] = []
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={"PATH": SBIN}) as program:
+            assert program.stderr
+            for line in program.stderr:
+                log.append(line)
+                if "TFTP root" in line:
+                    break
+            assert program.poll() is None, "".join(log)
+            try:
+                yield log
+            finally:
+                program.terminate()
+                log += program.stderr
+
+
+def ask(inside: list[str], mac: str, client: str, answers: int, *accept: str) -> list[Answer]:
+    """Have a machine ask for an address, or accept what a server has offered; return its first answers, by server."""
+    command = [*inside, sys.executable, "-m", "testing.dhcp_client", mac, client, str(answers), *accept]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert run.returncode == 0, run.stderr
+    return sorted((Answer(**json.loads(line)) for line in run.stdout.splitlines()), key=lambda each: each.server)
+
+
+def tftp_servers(inside: list[str]) -> set[str]:
+    """Return the addresses of a machine at which TFTP is served."""
+    run = subprocess.run([*inside, "ss", "-Hlnu", "sport = :69"], capture_output=True, text=True, check=True)
+    return {line.split()[3].rpartition(":")[0] for line in run.stdout.splitlines()}
+
+
+def files_of(name: str) -> Files:
+    return render(clusters.intent("managed")).folders[name]
+
+
+@pytest.mark.parametrize(
+    ("client", "boot_file"),
+    [
+        ("bios", "undionly.kpxe"),
+        ("uefi", "snponly.efi"),
+        ("uefi-9", "snponly.efi"),
+        ("ipxe", "http://172.22.0.2:6180/boot.ipxe"),
+    ],
+)
+def test_a_known_server_gets_its_address_and_what_its_firmware_boots(
+    client: str, boot_file: str, tmp_path: Path
+) -> None:
+    def seen() -> tuple[list[Answer], str]:
+        ip(f"link add {BRIDGE} type bridge forward_delay 0")
+        ip(f"link set {BRIDGE} up")
+        vm_mac, other = "52:54:00:00:00:01", "192.168.111.20/24"
+        with ExitStack() as stack:
+            vm = stack.enter_context(neighbour(BRIDGE, "vm", vm_mac, other))
+            host = stack.enter_context(neighbour(BRIDGE, "host", CONTROL_PLANE))
+            with Server(vm, tmp_path / "vm", files_of("bootstrap")).running():
+                # The card gets its address when dnsmasq runs already.
+                subprocess.check_call([*vm, *["ip", "address", "add", "172.22.0.2/24", "dev", "eth0"]])
+                until("TFTP at that address alone", lambda: tftp_servers(vm) == {"172.22.0.2"})
+                found = ask(host, CONTROL_PLANE, client, 1)
+                subprocess.check_call([*host, *["ip", "address", "add", "172.22.0.10/24", "dev", "eth0"]])
+                fetch = [*host, "curl", "-sm", "10", f"tftp://{found[0].next_server}/{found[0].boot_file}"]
+                got = subprocess.run(fetch, capture_output=True, text=True, check=False, env={"PATH": SBIN})
+        return found, got.stdout
+
+    found, got = in_own_network(seen)
+    assert [(each.kind, each.address, each.boot_file) for each in found] == [("offer", "172.22.0.10", boot_file)]
+    assert found[0].next_server == "172.22.0.2"
+    assert ROUTER in found[0].options  # provisioningNetworkGateway
+    assert DNS not in found[0].options
+    assert got == ("" if client == "ipxe" else f"this is {boot_file}\n")
+
+
+def test_the_control_plane_gives_one_answer_also_after_a_restart_and_none_to_a_stranger(tmp_path: Path) -> None:
+    macs = {"okd-master-0": ("a", "172.22.0.10"), "okd-master-1": ("b", "172.22.0.11")}
+
+    def seen() -> tuple[list[list[Answer]], list[str]]:
+        ip(f"link add {BRIDGE} type bridge forward_delay 0")
+        ip(f"link set {BRIDGE} up")
+        with ExitStack() as stack:
+            servers = [
+                Server(
+                    stack.enter_context(
+                        neighbour(BRIDGE, f"node-{port}", f"52:54:00:00:00:0{port}", f"{address}/24")
+                    ),
+                    tmp_path / name,
+                    files_of(f"hosts/{name}"),
+                )
+                for name, (port, address) in macs.items()
+            ]
+            host = stack.enter_context(neighbour(BRIDGE, "host", COMPUTE))
+            answers = []
+            with servers[1].running() as log:
+                with servers[0].running():
+                    answers.append(ask(host, COMPUTE, "uefi", 2))
+                    answers.append(ask(host, COMPUTE, "uefi", 1, "172.22.0.10", "172.22.0.13"))
+                    ask(host, STRANGER, "uefi", 0)
+                    ask(host, CONTROL_PLANE, "uefi", 0)
+                    answers.append(ask(host, COMPUTE, "ipxe", 2))
+                with servers[0].running():
+                    answers.append(ask(host, COMPUTE, "ipxe", 2))
+        return answers, log
+
+    (offers, accepted, again, restarted), log = in_own_network(seen)
+    assert [(each.server, each.address) for each in offers] == [
+        ("172.22.0.10", "172.22.0.13"),
+        ("172.22.0.11", "172.22.0.13"),
+    ]
+    # The other server would refuse what the client accepts if it were authoritative: its refusal would be in `again`.
+    assert [(each.kind, each.server, each.address) for each in accepted] == [("ack", "172.22.0.10", "172.22.0.13")]
+    assert {(each.kind, each.address, each.boot_file) for each in again} == {
+        ("offer", "172.22.0.13", "http://172.22.0.3:6180/boot.ipxe")
+    }
+    assert restarted == again
+    answered = [line for line in log if "DHCPOFFER" in line or "DHCPACK" in line or "DHCPNAK" in line]
+    assert {line.split(" ")[-2] for line in answered} == {COMPUTE}
+    assert [mac for mac in (STRANGER, CONTROL_PLANE) if not any(f"{mac} ignored" in line for line in log)] == []
+
+
+PROXY = """
+    asked() {{ curl -sm 10 -o {folder}/got -w "%{{http_code}} " http://$1:6180/boot.ipxe || true; }}
+    haproxy -db -f {folder}/provisioning.cfg 2>{folder}/log &
+    until bash {folder}/okd-check.sh 6180 /provisioning_proxy_ready 2>/dev/null; do sleep 0.02; done
+    asked 127.0.0.1
+    coproc {{ exec {python} -c '{program}' {folder}; }}
+    read -r <&"${{COPROC[0]}}"
+    ip address add 172.22.0.3/32 dev lo
+    asked 172.22.0.3
+    """
+PROGRAM = """
+import http.server, sys
+class Program(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"the program says " + self.path.encode())
+    def log_message(self, *words): pass
+server = http.server.HTTPServer(("127.0.0.1", 8080), Program)
+print("listens", flush=True)
+server.serve_forever()
+"""
+
+
+def test_the_proxy_says_at_once_that_the_program_is_off_and_serves_a_vip_that_came_later(tmp_path: Path) -> None:
+    files = {file.name: file.text for file in files_of("control-plane")}
+    assert "server program 172.22.0.1:8080\n" in files["provisioning.cfg"]
+    (tmp_path / "provisioning.cfg").write_text(files["provisioning.cfg"].replace("172.22.0.1:", "127.0.0.1:"))
+    (tmp_path / "okd-check.sh").write_text(files["okd-check.sh"])
+    script = PROXY.format(folder=tmp_path, python=sys.executable, program=PROGRAM)
+    run = run_on_a_machine(script, tmp_path)
+    assert run.stdout == "503 200 ", run.stderr
+    assert (tmp_path / "got").read_text() == "the program says /boot.ipxe"
