@@ -23,9 +23,9 @@ preview would refuse, in one run: missing and wrong options, networkConfigs, and
 Pulumi is not needed: an encrypted option counts as present and right."""
 ISOS = """Write DIGEST/HOST.iso for every server of a stack, to upload to the web server that media.url names.
 The ISOs are secret. An ISO that exists already is left unchanged."""
-NETWORK_BOOT = """Print the configuration of the site's DHCP server for a stack with provisioningNetwork Unmanaged: the
-files that firmware and iPXE boot, ready to paste, and the cards that need an address. With Managed, the cluster's own
-machines serve them."""
+NETWORK_BOOT = """Print the configuration of the site's DHCP server for a stack with provisioningNetwork Unmanaged,
+ready to paste: the files that firmware and iPXE boot, and the cards that need an address. With Managed, the cluster's
+own machines serve them."""
 REHEARSE = """Build the virtual twin of a stack on this machine, as root: as many servers as the install-config names,
 with their names, MACs, addresses and BMCs. Install it, take it to production, destroy it. No secret of the stack is
 needed. It begins with what the twin cannot stand in for, and ends with report/STACK/index.html."""

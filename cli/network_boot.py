@@ -61,7 +61,7 @@ def _kea(intent: Intent, script: str) -> str:
     reservations = [{"hw-address": server.boot_mac, "hostname": server.name} for server in _booting(intent)]
     document = {"client-classes": classes, "reservations": reservations}
     return (
-        f"// For ISC Kea: merge into Dhcp4. The TFTP server has iPXE's files, as in {TFTP} of the release's image ironic.\n"
+        f"// For ISC Kea: merge into Dhcp4. The TFTP server has iPXE, as {TFTP} of the image ironic has.\n"
         f"{json.dumps(document, indent=2)}\n"
     )
 
