@@ -130,11 +130,13 @@ def _whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     if rehearsal.stack.name == STACK:  # these do not depend on the cluster
         rehearsal.preflight()
         rehearsal.refusals()
+    rehearsal.network_boot.refuses_a_stranger()
     rehearsal.bootstrap()
     rehearsal.preview()
     rehearsal.refusal()
     rehearsal.production()
     rehearsal.nothing_changes()
+    rehearsal.network_boot.again_from_disk()
     rehearsal.secrets()
     if not keep:
         rehearsal.provisioner_away()

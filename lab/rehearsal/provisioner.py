@@ -84,6 +84,12 @@ class Provisioner:
         with libvirtd.connection() as connection:
             connection.lookupByName(machine).resume()
 
+    def boot_from_network(self, server: Server) -> None:
+        """Cut a server's power, and switch it on with its boot overridden to the network."""
+        self._post(server, {"ResetType": "ForceOff"})
+        self._patch(server, {"Boot": {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"}})
+        self._post(server, {"ResetType": "On"})
+
     def memory_mib(self) -> int:
         """Return the resident memory of all virtual machines."""
         total_kib = 0
@@ -108,11 +114,22 @@ class Provisioner:
         return target, mode, secure, media["Image"] or None
 
     def _get(self, server: Server, below: str = "") -> dict[str, Any]:
+        return dict(json.loads(self._ask("GET", server, below)))
+
+    def _patch(self, server: Server, change: dict[str, Any]) -> None:
+        self._ask("PATCH", server, "", change)
+
+    def _post(self, server: Server, reset: dict[str, Any]) -> None:
+        self._ask("POST", server, "/Actions/ComputerSystem.Reset", reset)
+
+    def _ask(self, method: str, server: Server, below: str, body: dict[str, Any] | None = None) -> bytes:
         login = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
+        headers = {"Authorization": f"Basic {login}", "Content-Type": "application/json"}
         url = f"{bmc.EMULATOR}/redfish/v1/Systems/{self._site.uuids[server.name]}{below}"
-        request = urllib.request.Request(url, headers={"Authorization": f"Basic {login}"})  # noqa: S310
+        content = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, content, headers, method=method)  # noqa: S310
         with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-            return dict(json.load(answer))
+            return bytes(answer.read())
 
 
 def keep_note(plan: Intent) -> str:

@@ -10,6 +10,8 @@ from lab.inventory import STACK
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Stack
 
+UP, PREVIEW = ("up", "--yes", "--skip-preview"), ("preview",)
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -22,11 +24,10 @@ class Mistake:
     """Puts the mistake into the file's text."""
     line: str
     """Words of the one line that the operator reads."""
-    by: Sequence[str] = ("up", "--yes", "--skip-preview")
+    by: Sequence[str] = UP
     """The command that refuses; a preview, if that refuses already."""
 
 
-PREVIEW = ("preview",)
 CONFIG, INSTALL_CONFIG = f"Pulumi.{STACK}.yaml", f"{STACK}/install-config.yaml"
 
 

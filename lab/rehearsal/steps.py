@@ -15,6 +15,7 @@ from lab.nics import machine_mac
 from lab.paths import DNS
 from lab.rehearsal.balancer import BalancerProofs
 from lab.rehearsal.kube import Operator
+from lab.rehearsal.network_boot import NetworkBootProofs
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
@@ -92,6 +93,11 @@ class Rehearsal:
             running = ", ".join(sorted(self.provisioner.running())) or "none"
             self.report.prove("machines running after all mistakes", wanted="none", seen=running)
 
+    @property
+    def network_boot(self) -> NetworkBootProofs:
+        """Proofs of the provisioning network."""
+        return NetworkBootProofs(self.provisioner, self.stack, self.report, self.wanted)
+
     def bootstrap(self) -> None:
         """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves in it, by itself."""
         self.writer = Writer(self.proofs.store())
@@ -163,6 +169,7 @@ class Rehearsal:
                 self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
             self._disks()
             self._firmware()
+            self.network_boot.each_once()
             self._own_addresses()
             self.proofs.clocks_follow_the_time_servers(self.provisioner.console)
             self.proofs.bootstrap_left_etcd()

@@ -1,0 +1,72 @@
+"""Proofs of a provisioning network: who answers there, and who boots the installer from it, and how often."""
+
+import time
+from dataclasses import dataclass
+
+from cluster.install_config.platform import MANAGED
+from cluster.plan import Server
+from lab.inventory import Site
+from lab.rehearsal.provisioner import Provisioner
+from lab.rehearsal.refusals import UP, refuse
+from lab.rehearsal.report import Report
+from lab.rehearsal.stack import Stack
+from lab.site.provisioning import foreign_dhcp
+
+FETCHED, STARTED = ": has fetched the root", ": starting systemd"
+"""What a guest says of its live system from the network, and of every boot."""
+BOOT_S, POLL_S = 120.0, 0.5
+
+
+@dataclass(frozen=True)
+class NetworkBootProofs:
+    """Proofs of one cluster with a provisioning network."""
+
+    provisioner: Provisioner
+    stack: Stack
+    report: Report
+    site: Site
+
+    @property
+    def booted(self) -> list[Server]:
+        """The servers that boot from the network."""
+        return [server for server in self.site.plan.servers if server.boots_from_network]
+
+    def refuses_a_stranger(self) -> None:
+        """Prove that `up` ends before anything boots while another DHCP server is on a Managed network."""
+        if self.site.plan.provisioning.mode != MANAGED or not self.booted:
+            return
+        with self.report.step("a stranger's DHCP is refused"), foreign_dhcp(self.site) as mac:
+            refuse(self.stack, self.report, "another DHCP server on the provisioning network", mac, UP)
+
+    def each_once(self) -> None:
+        """Prove that each server that boots from the network has fetched the installer once, and no other has."""
+        if not self.booted:
+            return
+        wanted = {server.name: int(server.boots_from_network) for server in self.site.plan.servers}
+        seen = {name: self._said(name, FETCHED) for name in wanted}
+        machine = next((name for name in wanted if seen[name] != wanted[name]), "")
+        what = "live systems fetched over the network"
+        self.report.prove(what, wanted=_listed(wanted), seen=_listed(seen), machine=machine)
+
+    def again_from_disk(self) -> None:
+        """Prove that an installed server whose firmware boots from the network again boots its disk."""
+        if not self.booted:
+            return
+        server = self.booted[-1]
+        with self.report.step(f"{server.name} boots from the network again"):
+            before = self._said(server.name, STARTED)
+            self.provisioner.boot_from_network(server)
+            until = time.monotonic() + BOOT_S
+            while self._said(server.name, STARTED) == before and time.monotonic() < until:
+                time.sleep(POLL_S)
+            started = self._said(server.name, STARTED) - before
+            self.report.prove("boots", wanted=1, seen=started, machine=server.name)
+            fetched = self._said(server.name, FETCHED)
+            self.report.prove("live systems fetched, ever", wanted=1, seen=fetched, machine=server.name)
+
+    def _said(self, machine: str, what: str) -> int:
+        return sum(what in line for line in self.provisioner.console(machine))
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
