@@ -60,14 +60,23 @@ def stranger(bridge: str, address: str, router: Router, folder: Path, mac: str =
 @contextmanager
 def dhcp_server(bridge: str, folder: Path, *options: str) -> Iterator[Path]:
     """Put the machine on the segment, at 172.22.0.9, with a dnsmasq that listens; yield its log."""
+    with (
+        neighbour(bridge, "stranger", MAC, "172.22.0.9/24") as inside,
+        listening_dnsmasq(inside, "eth0", folder, *options) as log,
+    ):
+        yield log
+
+
+@contextmanager
+def listening_dnsmasq(inside: Sequence[str], interface: str, folder: Path, *options: str) -> Iterator[Path]:
+    """Start a dnsmasq by the command prefix of a machine, without DNS, and wait until it listens; yield its log."""
     log = folder / "dnsmasq.log"
     files = (f"--log-facility={log}", f"--dhcp-leasefile={folder}/leases", "--conf-file=/dev/null", "--pid-file=")
-    alone = ("--keep-in-foreground", "--user=root", "--port=0", "--interface=eth0", "--bind-interfaces")
-    with neighbour(bridge, "stranger", MAC, "172.22.0.9/24") as inside:
-        command = [*MORTAL, *inside, "dnsmasq", *files, *alone, *options]
-        with subprocess.Popen(command, env={"PATH": SBIN}) as dnsmasq:
-            try:
-                until("dnsmasq listens", lambda: log.exists() and "sockets bound" in log.read_text())
-                yield log
-            finally:
-                dnsmasq.terminate()
+    alone = ("--keep-in-foreground", "--user=root", "--port=0", f"--interface={interface}", "--bind-interfaces")
+    command = [*MORTAL, *inside, "dnsmasq", *files, *alone, *options]
+    with subprocess.Popen(command, env={"PATH": SBIN}) as dnsmasq:
+        try:
+            until("dnsmasq listens", lambda: log.exists() and "sockets bound" in log.read_text())
+            yield log
+        finally:
+            dnsmasq.terminate()

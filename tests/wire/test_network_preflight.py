@@ -17,7 +17,7 @@ from testing import clusters
 from testing.namespaces import in_own_network, ip, needs_root, neighbour
 from testing.scene.cluster import cluster_of
 from testing.scene.machine import BRIDGE, bridge, until
-from testing.scene.strangers import MAC, Router, dhcp_server, stranger
+from testing.scene.strangers import MAC, Router, dhcp_server, listening_dnsmasq, stranger
 from wires.segment import dhcp
 from wires.segment.dhcp import Offer
 
@@ -125,6 +125,18 @@ def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault(tmp_path: Path) -
         assert fault.where == "DHCP on provisioning"
         assert fault.what.startswith(f"answered by 172.22.0.9, {MAC} (locally administered), wanted nobody but")
         assert (tmp_path / "leases").read_text() == "", "no lease was taken"
+
+    on_the_provisioning_network(scenario)
+
+
+def test_a_dhcp_server_on_this_machine_itself_is_seen(tmp_path: Path) -> None:
+    def scenario() -> None:
+        ip(f"link set {PXE} address 02:00:00:00:00:01")
+        ip(f"address add 172.22.0.1/24 dev {PXE}")
+        with neighbour(PXE, "port", MAC), listening_dnsmasq((), PXE, tmp_path, *RANGE):
+            assert dhcp_seen("Unmanaged").faults == []
+            (fault,) = dhcp_seen("Managed").faults
+        assert fault.what.startswith("answered by 172.22.0.1, 02:00:00:00:00:01 (locally administered), wanted ")
 
     on_the_provisioning_network(scenario)
 

@@ -5,9 +5,8 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from wires.segment.packets import IF_EQUAL, LOAD_BYTE, LOAD_HALF, RETURN, checksum, frames, keep_only, packets
+from wires.segment.packets import ETH_P_ALL, ETH_P_IP, broadcast, checksum, frames, keep_only, packets, udp_to
 
-ETH_P_IP = 0x0800
 BROADCAST = b"\xff" * 6
 UDP, SERVER_PORT, CLIENT_PORT = 17, 67, 68
 BOOTREQUEST, BOOTREPLY = 1, 2
@@ -29,14 +28,6 @@ OFFERED, FILE, OPTIONS = slice(16, 20), slice(108, 236), 240
 """Places of `yiaddr`, `file` and the options in a message."""
 QUIET_S = 1.0
 """Time for others, such as a proxyDHCP, to answer after the first."""
-TO_A_CLIENT = (
-    (LOAD_BYTE, 0, 0, 23),
-    (IF_EQUAL, 0, 3, UDP),
-    (LOAD_HALF, 0, 0, ETHERNET + IP + 2),
-    (IF_EQUAL, 0, 1, CLIENT_PORT),
-    (RETURN, 0, 0, 0xFFFF),
-    (RETURN, 0, 0, 0),
-)
 
 
 @dataclass(frozen=True, order=True)
@@ -53,10 +44,10 @@ class Offer:
 
 
 def offers(interface: str, mac: str, wait_s: float) -> frozenset[Offer]:
-    """Broadcast one DHCPDISCOVER of a PXE client, and return the offers. No server records a lease for it.
+    """Broadcast the DHCPDISCOVER of a PXE client, and return the offers. No server records a lease for it.
 
     Args:
-        interface: Name of an interface of this machine; it needs no address. A server on this machine hears nothing.
+        interface: Name of an interface of this machine; it needs no address.
         mac: MAC of the client. The interface's own is that of the frame, or switches would look for the client here.
         wait_s: Seconds to wait for the first offer.
 
@@ -64,9 +55,12 @@ def offers(interface: str, mac: str, wait_s: float) -> frozenset[Offer]:
         SegmentError: Raw sockets are not permitted, or the interface does not exist or is down.
     """
     transaction = os.urandom(4)
-    with packets(interface, ETH_P_IP, "DHCP") as wire:
-        keep_only(wire, TO_A_CLIENT)
-        wire.send(discover(wire.getsockname()[4], bytes.fromhex(mac.replace(":", "")), transaction))
+    # All frames: so those are seen too that this machine sends.
+    with packets(interface, ETH_P_ALL, "DHCP") as wire:
+        keep_only(wire, udp_to(CLIENT_PORT))
+        question = discover(wire.getsockname()[4], bytes.fromhex(mac.replace(":", "")), transaction)
+        wire.send(question)
+        broadcast(interface, question[ETHERNET:])
         for frame in frames(wire, wait_s):
             if first := parse(frame, transaction):
                 later = (parse(each, transaction) for each in frames(wire, QUIET_S))

@@ -9,12 +9,15 @@ from contextlib import contextmanager
 
 from providers.base.errors import SegmentError
 
+ETH_P_ALL, ETH_P_IP = 0x0003, 0x0800
 SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1
 PROMISCUOUS, ALL_MULTICAST = 1, 2
 """PACKET_MR_…: frames that an interface receives besides its own."""
 SO_ATTACH_FILTER = 26
 LOAD_HALF, LOAD_BYTE, IF_EQUAL, RETURN = 0x28, 0x30, 0x15, 0x06
 """Codes of a filter's instructions (the kernel's Documentation/networking/filter.rst)."""
+Program = Sequence[tuple[int, int, int, int]]
+"""A filter. Each instruction: code, instructions to skip if equal, if not equal, operand."""
 QUEUED = 1000
 """Most frames to read after the time is over: more than a queue of Linux's default size holds."""
 
@@ -25,15 +28,24 @@ def let_through(wire: socket.socket, interface: str, what: int) -> None:
     wire.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, request)
 
 
-def keep_only(wire: socket.socket, program: Sequence[tuple[int, int, int, int]]) -> None:
-    """Have the kernel drop the frames that a filter returns 0 for: otherwise a busy bridge would fill the queue.
-
-    Args:
-        wire: A packet socket.
-        program: Each instruction: code, instructions to skip if equal, if not equal, operand.
-    """
+def keep_only(wire: socket.socket, program: Program) -> None:
+    """Have the kernel drop the frames that a filter returns 0 for: otherwise a busy bridge would fill the queue."""
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in program))
     wire.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
+
+
+def udp_to(port: int) -> Program:
+    """Return the filter that keeps UDP of IPv4 to a port."""
+    return (
+        (LOAD_HALF, 0, 0, 12),
+        (IF_EQUAL, 0, 5, ETH_P_IP),
+        (LOAD_BYTE, 0, 0, 23),
+        (IF_EQUAL, 0, 3, socket.IPPROTO_UDP),
+        (LOAD_HALF, 0, 0, 36),  # behind an IPv4 header without options
+        (IF_EQUAL, 0, 1, port),
+        (RETURN, 0, 0, 0xFFFF),
+        (RETURN, 0, 0, 0),
+    )
 
 
 @contextmanager
@@ -59,6 +71,14 @@ def packets(interface: str, ethertype: int, what: str) -> Iterator[socket.socket
         raise SegmentError(what, where=interface, fix=fix) from error
     except OSError as error:
         raise SegmentError(f"no {what} here: {error}", where=interface, fix="set the bridge up") from error
+
+
+def broadcast(interface: str, packet: bytes) -> None:
+    """Send an IPv4 packet by the kernel, which shows it to this machine's own servers too. A frame passes them by."""
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        wire.sendto(packet, ("255.255.255.255", 0))
 
 
 def frames(wire: socket.socket, wait_s: float) -> Iterator[bytes]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from wires.segment.packets import (
+    ETH_P_ALL,
+    ETH_P_IP,
     IF_EQUAL,
     LOAD_BYTE,
     LOAD_HALF,
@@ -15,7 +17,7 @@ from wires.segment.packets import (
     packets,
 )
 
-ETH_P_ALL, ETH_P_IP, ETH_P_IPV6 = 0x0003, 0x0800, 0x86DD
+ETH_P_IPV6 = 0x86DD
 VRRP = 112
 """Number of the protocol in an IPv4 header, and of the next header in IPv6."""
 ADVERTISEMENT = 1

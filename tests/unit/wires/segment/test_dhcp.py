@@ -9,7 +9,7 @@ import pytest
 from testing.namespaces import in_own_network, ip, needs_root, until_it_forwards
 from wires.segment import dhcp
 from wires.segment.dhcp import Offer, discover, parse
-from wires.segment.packets import checksum, frames, packets
+from wires.segment.packets import ETH_P_IP, checksum, frames, packets
 
 SENDER, CLIENT = bytes.fromhex("020000000001"), bytes.fromhex("52540011aa21")
 SERVER_MAC, SERVER = bytes.fromhex("020000000099"), socket.inet_aton("172.22.0.9")
@@ -139,7 +139,7 @@ def _known_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_known_transaction")
 def test_the_interface_asks_for_another_mac_than_its_own() -> None:
     def sent() -> bytes:
-        with packets("far", dhcp.ETH_P_IP, "DHCP") as far:
+        with packets("far", ETH_P_IP, "DHCP") as far:
             assert dhcp.offers("provisioning", "52:54:00:11:aa:21", wait_s=0) == frozenset()
             return next(frames(far, 5))
 
