@@ -43,3 +43,35 @@ def test_the_first_dns_server_of_a_server_is_the_api_vip(
     assert run.returncode == 0, run.stderr
     lines = (tmp_path / "run/NetworkManager/resolv.conf").read_text().splitlines()
     assert [line.removeprefix("nameserver ") for line in lines if line.startswith("nameserver ")] == servers
+
+
+TWO_CARDS = """
+    SITE=site
+    ip link add ens3 type veth peer name site
+    ip link add ens4 address {mac} type veth peer name boots
+    ip link set boots up; ip link set site up; ip address add 192.168.111.1/24 dev site
+    dnsmasq --conf-file=/dev/null --user=root --interface=site --bind-interfaces --no-resolv --no-hosts --pid-file= \
+        --dhcp-leasefile=/run/leases --no-ping --dhcp-range=192.168.111.21,192.168.111.25
+    """
+SETTLED = """
+    until [[ $(ip -4 -o address show ens3) && $(ip -4 -o address show ens4) ]]; do sleep 0.05; done
+    until [[ $(ip -4 route show default) ]]; do sleep 0.05; done
+    for each in ens3 ens4; do echo "$each $(ip -4 -o address show $each | awk '{print $4}')"; done
+    ip -4 route show default | awk '{print $5}'
+    nmcli --get-values NAME,DEVICE connection show --active | grep -v ':lo$\\|:site$\\|:boots$' | sort
+    """
+
+
+@needs_root
+def test_a_server_on_a_provisioning_network_has_one_card_on_each_network(tmp_path: Path) -> None:
+    """That on the provisioning network is known by its MAC, that on the machine network is any other."""
+    intent = clusters.intent("managed")
+    server = intent.compute[0]
+    lay_out_keyfiles(tmp_path, render_server(intent, server))
+    manager = NETWORK_MANAGER.replace("interface-name:$SITE", "interface-name:$SITE,interface-name:boots")
+    run = run_on_a_machine(f"{NO_UDEV}{TWO_CARDS.format(mac=server.boot_mac)}{manager}{SETTLED}", tmp_path)
+    assert run.returncode == 0, run.stderr
+    first, *found = run.stdout.splitlines()
+    assert first.startswith("ens3 192.168.111.2")
+    assert found == ["ens4 172.22.0.13/24", "ens3", "okd-machine-network:ens3", "okd-provisioning:ens4"]
+    assert "172.22.0" not in (tmp_path / "run/NetworkManager/resolv.conf").read_text()

@@ -234,3 +234,55 @@ def test_every_server_has_the_vip_of_each_family_in_its_boot_iso(name: str) -> N
         texts = [file.text for file in render(intent).servers[server.name] if file.reader is Reader.KEYFILE]
         for vip in intent.api.addresses:
             assert any(f"\ndns={vip};" in text for text in texts), (server.name, vip)
+
+
+def keyfiles_on(intent: Intent, name: str) -> Profiles:
+    return profiles([file for file in render(intent).servers[name] if file.reader is Reader.KEYFILE])
+
+
+THERE = "okd-provisioning.nmconnection"
+UNROUTED = {"never-default": "true"}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "ipv4"),
+    [
+        pytest.param("managed", {"method": "manual", "address1": "172.22.0.13/24"}, id="managed"),
+        pytest.param(
+            "unmanaged", {"method": "auto", "ignore-auto-dns": "true", "ignore-auto-routes": "true"}, id="unmanaged"
+        ),
+    ],
+)
+def test_the_card_on_the_provisioning_network_has_no_route_and_no_dns(cluster: str, ipv4: dict[str, str]) -> None:
+    intent = clusters.intent(cluster)
+    found = keyfiles_on(intent, "okd-worker-0")
+    assert list(found) == [THERE, OWN]
+    assert found[THERE]["ethernet"] == {"mac-address": "52:54:00:11:10:18"}
+    assert found[THERE]["ipv4"] == ipv4 | UNROUTED
+    assert found[THERE]["ipv6"] == {"method": "disabled"}
+    assert "ethernet" not in found[OWN]
+    assert found[OWN]["connection"]["multi-connect"] == "3"
+    ranks = [int(found[name]["connection"]["autoconnect-priority"]) for name in (THERE, OWN)]
+    assert 0 > ranks[0] > ranks[1] > -100
+
+
+def test_a_network_config_for_the_card_on_the_provisioning_network_comes_first() -> None:
+    """NetworkManager takes the higher priority, and nmstate writes none."""
+    document = nmstate(ethernet("eth0", "192.168.111.21/24"), STORAGE)
+    found = profiles(keyfiles(clusters.intent("managed"), document))
+    assert list(found) == ["eth0.nmconnection", "eth1.nmconnection", THERE]
+    assert [name for name, each in found.items() if "autoconnect-priority" in each["connection"]] == [THERE]
+
+
+def test_the_bootstrap_vm_has_keyfiles_for_both_of_its_cards() -> None:
+    """CoreOS asks DHCP on a card without a keyfile only where no card has one."""
+    files = [file for file in render(clusters.intent("managed")).bootstrap if file.reader is Reader.KEYFILE]
+    found = profiles(files)
+    assert {name: each["ethernet"]["mac-address"] for name, each in found.items()} == {
+        "okd-external.nmconnection": "52:54:00:11:10:14",
+        THERE: "52:54:00:ea:6c:2a",
+    }
+    assert found["okd-external.nmconnection"]["ipv4"] == {"method": "auto"}
+    assert found[THERE]["ipv4"] == {"method": "manual", "address1": "172.22.0.2/24"} | UNROUTED
+    for name in ("rehearsal", "unmanaged"):
+        assert [file for file in render(clusters.intent(name)).bootstrap if file.reader is Reader.KEYFILE] == []

@@ -199,6 +199,7 @@ BUILT_FROM: dict[str, object] = {
     "vcpus": 2,
     "emulated": False,
     "ignition_sha256": "b" * 64,
+    "provisioning": {"mac": "52:54:00:00:00:12", "bridge": "other", "network": ""},
 }
 """A changed value of each input that a running VM cannot take over."""
 LEFT_ALONE: dict[str, object] = {

@@ -12,7 +12,7 @@ from cluster.plan import ClusterPlan
 from providers.base.errors import AssetError
 from providers.rendered_asset import readers
 from providers.rendered_asset.readers import COMMANDS, lint
-from testing import plans
+from testing import clusters, plans
 from testing.namespaces import SBIN, needs_root
 from testing.skips import NO_MULTICAST
 
@@ -21,6 +21,11 @@ FILES = {
     f"{folder.removeprefix('hosts/')}-{file.name}": file
     for folder, files in render(plans.plan()).folders.items()
     for file in files
+}
+FILES |= {
+    file.name: file
+    for file in render(clusters.intent("managed")).bootstrap
+    if file.name in ("dnsmasq.conf", "provisioning.cfg")
 }
 
 
@@ -37,6 +42,8 @@ def test_its_real_reader_accepts_a_rendered_file(name: str) -> None:
         pytest.param("okd-master-0-keepalived.conf", "virtual_router_id 67", "virtual_router_id 0", id="keepalived"),
         pytest.param("okd-master-0-keepalived.conf", "advert_int 1", "adverb_int 1", id="keepalived-word"),
         pytest.param("control-plane-haproxy.cfg", "mode tcp", "mode udp", id="haproxy"),
+        pytest.param("provisioning.cfg", "mode http", "mode httq", id="haproxy-of-boots"),
+        pytest.param("dnsmasq.conf", "dhcp-range=172", "dhcp-range=1722", id="dnsmasq"),
         pytest.param("bootstrap-okd-own-api.sh", "fi\n", "\n", id="bash"),
     ],
 )

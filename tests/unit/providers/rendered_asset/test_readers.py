@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from assets.file import Folders
+from assets.file import Folders, Reader
 from assets.render import render
 from cli.render import own_configs
 from providers.rendered_asset.readers import ReaderVerdict, ask_readers
@@ -17,6 +17,7 @@ FIX = "look at it with `okd-baremetal render`; if your inputs are right, report 
 FILES = {
     "keepalived": 6,
     "haproxy": 1,
+    "dnsmasq": 1,
     "bash": 26,
     "nft": 1,
     "shellcheck": 26,
@@ -34,7 +35,9 @@ FILES = {
 def tree() -> tuple[Folders, dict[str, bytes]]:
     intent = clusters.intent("static")
     rendered = render(intent)
-    return rendered.folders, {path: config.encode() for path, config in own_configs(intent, rendered).items()}
+    (dnsmasq,) = (file for file in render(clusters.intent("managed")).bootstrap if file.reader is Reader.DNSMASQ)
+    ours = {path: config.encode() for path, config in own_configs(intent, rendered).items()}
+    return {**rendered.folders, "managed": (dnsmasq,)}, ours
 
 
 def verdicts() -> dict[str, ReaderVerdict]:
@@ -71,6 +74,7 @@ def test_each_reader_accepts_its_files() -> None:
     [
         pytest.param("keepalived", "bootstrap", "keepalived.conf", "advert_int 1", "adverb_int 1", id="keepalived"),
         pytest.param("haproxy", "control-plane", "haproxy.cfg", "mode tcp", "mode udp", id="haproxy"),
+        pytest.param("dnsmasq", "managed", "dnsmasq.conf", "leasefile-ro", "leasefile-rw", id="dnsmasq"),
         pytest.param("bash", "bootstrap", "okd-own-api.sh", "fi\n", "\n", id="bash"),
         pytest.param("nft", "control-plane", "haproxy.nft", "redirect", "reroute", id="nft"),
         pytest.param("shellcheck", "compute", "okd-check.sh", "set -", "cd $1; set -", id="shellcheck"),
