@@ -232,9 +232,12 @@ def _pem(pair: Pair) -> SecretStr:
 
 
 def _etcd_files(plan: Intent, profile: Profile) -> list[File]:
+    family = plan.api.address.version
+    own_networks = [each for each in plan.machine_networks if each.version == family]
     values = {
         "DOMAIN": plan.domain,
-        "FAMILY": plan.api.address.version,
+        "FAMILY": family,
+        "MACHINE_NETWORKS": f'"{" ".join(str(each) for each in own_networks)}"',
         "ETCD_PORT": profile.etcd_port,
         "BOOTSTRAP_NAME": plan.bootstrap.name,
         "BOOTSTRAP_ADDRESS": plan.bootstrap.address,

@@ -43,6 +43,7 @@ def ensure_network(site: Site) -> None:
     _ensure_trunk(machines, sorted({vlan for vlan in vlans if vlan is not None}))
     if provisioning := provisioning_bridge(site.plan):
         _ensure_bridge(provisioning, site.on_provisioning)
+        _ensure_uplink(provisioning)
     media = ip_address(site.twin.options["media"]["address"])
     bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {
         each.ip for each in (*site.provisioners, *site.on_provisioning)
@@ -147,6 +148,17 @@ def _ensure_bridge(name: str, addresses: Sequence[Interface]) -> None:
         _ip("link", "set", "dev", name, "addrgenmode", "none")
     ensure_addresses(name, addresses)
     _ip("link", "set", name, "up")
+
+
+def _ensure_uplink(bridge: str) -> None:
+    """Give a bridge a port that is up, as a site's has: it passes nothing until it has one."""
+    port, peer = f"{bridge[:8]}-port", f"{bridge[:8]}-site"
+    if not _exists(port):
+        _ip("link", "add", port, "type", "veth", "peer", "name", peer)
+    for end in (port, peer):
+        _ip("link", "set", "dev", end, "addrgenmode", "none")
+        _ip("link", "set", "dev", end, "up")
+    _ip("link", "set", "dev", port, "master", bridge)
 
 
 def _write(path: str, text: str) -> None:

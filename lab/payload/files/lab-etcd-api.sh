@@ -1,7 +1,7 @@
 # etcd's JSON gateway in plain shell, sourced by the other lab-etcd*.sh. A member is one line of JSON. It uses neither jq
 # nor Python, which the guests do not have.
 # shellcheck shell=bash
-# DOMAIN FAMILY ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S COMPLETE SERVICE_NETWORK
+# DOMAIN FAMILY MACHINE_NETWORKS ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS CONTROL_PLANE RETIRE_AFTER_S COMPLETE SERVICE_NETWORK
 # shellcheck source=/dev/null
 source /etc/lab/etcd.env
 
@@ -15,10 +15,13 @@ say() {
     echo "okd-lab: etcd: $*"
 }
 
-# This node's own address of the cluster's primary family. A VIP, which the node may hold, has a label or is deprecated.
+# This node's own address of the cluster's primary family, on a machine network: a node may have a card on another one. A
+# VIP, which the node may hold, has a label or is deprecated.
 own_address() {
-    ip "-${FAMILY}" -o address show scope global -deprecated |
-        awk '!/ vip\\/ { sub("/.*", "", $4); print $4; exit }'
+    local network
+    for network in $MACHINE_NETWORKS; do
+        ip "-${FAMILY}" -o address show to "$network" scope global -deprecated
+    done | awk '!/ vip\\/ && !seen++ { sub("/.*", "", $4); print $4 }'
 }
 
 # As a URL has it.

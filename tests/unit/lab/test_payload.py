@@ -226,6 +226,7 @@ def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
     assert text.splitlines() == [
         "DOMAIN=okd.lab.test",
         "FAMILY=4",
+        'MACHINE_NETWORKS="192.168.111.0/24"',
         "ETCD_PORT=6443",
         "BOOTSTRAP_NAME=okd-bootstrap",
         "BOOTSTRAP_ADDRESS=192.168.111.20",
