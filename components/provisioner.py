@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import pulumi
 
 from boot_media.base_image import base_path
-from cluster.install_config.platform import DISABLED
 from cluster.options import BaseImage
-from cluster.plan import ClusterPlan
+from cluster.plan import ClusterPlan, Role
 from components.component import Component
 from providers.bootstrap_vm.model import VmBase
 
@@ -82,8 +81,8 @@ class Provisioner(Component):
 
 
 def _bridges(plan: ClusterPlan) -> dict[str, str | None]:
-    """Return the bridges of the install-config by the names of their libvirt networks."""
+    """Return the bridges that the bootstrap VM has a card on, by the names of their libvirt networks."""
     bridges: dict[str, str | None] = {BAREMETAL: plan.bootstrap.bridge}
-    if plan.provisioning.mode != DISABLED:
+    if plan.boot_clients(Role.CONTROL_PLANE):
         bridges[PROVISIONING] = plan.provisioning.bridge
     return bridges
