@@ -22,6 +22,8 @@ PROVISIONING_PORT = 6180
 The httpd of metal3 has the same one on the control plane, where a site has it: it enables the capability `baremetal`
 and creates a Provisioning object (docs/adr/0026). That pod starts only where okd-provisioning-proxy.service is off.
 """
+BOOT_SCRIPT = "boot.ipxe"
+"""Name of the script that DHCP hands to every iPXE."""
 TFTP = "/tftpboot"
 """The folder of iPXE: undionly.kpxe for BIOS, snponly.efi for UEFI. dnsmasq's image in a release has it."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets import contract, keepalived
+from assets.boot_server import boot_script
 from assets.contract import BIN, CONF, CONNECTIONS, NETWORK_MANAGER, TMPFILES, UNITS
 from assets.file import Files, Folders, Reader, RenderedFile
 from assets.keepalived import Keepalived, host_route
@@ -24,6 +25,7 @@ from assets.services import (
     HAPROXY,
     KEEPALIVED,
     PROXY,
+    SERVED,
     boot_clients_of,
     command,
     pull_secret,
@@ -33,7 +35,7 @@ from assets.services import (
 from assets.templates import templates_in
 from cluster.install_config.platform import DISABLED
 from cluster.plan import Intent, Role, Server
-from cluster.values.address import IPV4, IPV6, Address
+from cluster.values.address import IPV4, IPV6, Address, netloc
 from cluster.values.balancer import Balancer
 
 FOLDER = Path(__file__).parent
@@ -180,8 +182,7 @@ def _boot_services(plan: Intent, role: Role | None) -> Files:
     """Render the services of network boot of the machines that serve it. None: the bootstrap VM."""
     if not boot_clients_of(plan, role):
         return ()
-    address, port = plan.media.address, plan.media.port
-    media = f"[{address}]:{port}" if address and address.version == IPV6 else f"{address}:{port}"
+    media = netloc(str(plan.media.address), plan.media.port)
     unit = {"on_node": role is not None, "release": release(plan)}
     run = {each: command(plan, each, bootstrap=role is None) for each in (DNSMASQ, PROXY)}
     return (
@@ -196,13 +197,12 @@ def _dnsmasq(plan: Intent, role: Role | None, address: Address | None) -> Files:
     clients, own = boot_clients_of(plan, role), plan.provisioning
     if not clients:
         return ()
-    server = own.bootstrap_ip if role is None else own.cluster_ip
     values = {
         "address": address,
         "network": own.cidr,
         "clients": clients,
         "gateway": own.gateway,
-        "script": f"http://{server}:{contract.PROVISIONING_PORT}/boot.ipxe",
+        "script": boot_script(plan, SERVED[role]),
     }
     return (_file(f"{CONF}/dnsmasq.conf", "common/dnsmasq.conf.j2", Reader.DNSMASQ, **values),)
 

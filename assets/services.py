@@ -87,10 +87,13 @@ def services(plan: Intent, role: Role | None) -> tuple[Service, ...]:
     return (KEEPALIVED, HAPROXY, COREDNS, *of_boots)
 
 
+SERVED = {None: Role.CONTROL_PLANE, Role.CONTROL_PLANE: Role.COMPUTE}
+"""The role whose network boot the machines of a role serve, or the bootstrap VM (None)."""
+
+
 def boot_clients_of(plan: Intent, role: Role | None) -> tuple[Server, ...]:
     """Return the servers whose network boot the machines of a role serve, or the bootstrap VM (None)."""
-    served = {None: Role.CONTROL_PLANE, Role.CONTROL_PLANE: Role.COMPUTE}.get(role)
-    return plan.boot_clients(served) if served else ()
+    return plan.boot_clients(SERVED[role]) if role in SERVED else ()
 
 
 PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"

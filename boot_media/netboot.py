@@ -21,8 +21,6 @@ FILES = {
 }
 """The files of a live system, by their names in ISO 9660; the embed area is where the tool says."""
 
-BOOT_SCRIPT = "boot.ipxe"
-"""Name of the script that DHCP hands to every iPXE."""
 # `exit` goes on to the firmware's next boot device: a host that nobody installs boots from its disk.
 BOOT_SCRIPT_TEXT = "#!ipxe\nchain --replace hosts/${netX/mac:hexhyp}.ipxe || exit\n"
 TRIES, PAUSE_S = 60, 5

@@ -4,15 +4,14 @@ import argparse
 import json
 from collections.abc import Callable
 
+from assets.boot_server import boot_script
 from assets.contract import TFTP
 from assets.render import TEMPLATES
-from boot_media.netboot import BOOT_SCRIPT
 from cli.command_line import GOOD, install_config, stack_file
 from cluster.install_config.platform import UNMANAGED
 from cluster.options import read_stack_file
-from cluster.plan import Intent, Server, load_intent
+from cluster.plan import Intent, Role, Server, load_intent
 from cluster.plan.refusals import BARE, MEDIA
-from cluster.values.address import netloc
 from providers.base.errors import ConfigError, Fault
 
 EFI = "option[93].hex == 0x0007 or option[93].hex == 0x0009"
@@ -32,15 +31,15 @@ def _script(intent: Intent, stack: str) -> str:
     Raises:
         ConfigError: Not the site's DHCP serves the hosts, or the stack does not name this program's address.
     """
-    mode, media = intent.provisioning.mode, intent.media
+    mode = intent.provisioning.mode
     if mode != UNMANAGED:
         what = f"{mode}: the site's DHCP hands out nothing for the boot of its servers"
         fault = Fault(f"{install_config(stack)}: {BARE}.provisioningNetwork", what, f"write {UNMANAGED}")
         raise ConfigError([fault])
-    if media.address is None:
+    if intent.media.address is None:
         what = "missing: this program serves there what the hosts boot"
         raise ConfigError([Fault(f"{stack_file(stack)}: {MEDIA}", what, "name the address of this machine")])
-    return f"http://{netloc(str(media.address), media.port)}/{BOOT_SCRIPT}"
+    return boot_script(intent, Role.COMPUTE)
 
 
 def _dnsmasq(intent: Intent, script: str) -> str:

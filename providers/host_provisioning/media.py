@@ -22,10 +22,11 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, Self
 
+from assets.contract import BOOT_SCRIPT
 from boot_media.disk import LONGEST_VERDICT
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
-from boot_media.netboot import BOOT_SCRIPT, BOOT_SCRIPT_TEXT, script_name
+from boot_media.netboot import BOOT_SCRIPT_TEXT, script_name
 from cluster.values.address import netloc
 from providers.base.errors import ProvisioningError
 from wires.segment.netlink import family_of

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, SecretStr
 
-from assets.contract import PROVISIONING_PORT
+from assets.boot_server import boot_server
 from assets.ignition import composed_sha256, keyfiles_in, own_config
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
@@ -111,6 +111,7 @@ class HostProvisioningSpec(Spec):
         options, servers = plan.options, plan.of(role)
         payload, architecture = getattr(options.payload, role.pool), plan.architectures[role]
         base_iso = options.media.base_isos[architecture]
+        boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
         ours = {server.name: own_config(rendered.of(server)) for server in servers}
         keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}
         return cls(
@@ -122,8 +123,8 @@ class HostProvisioningSpec(Spec):
             media_address=str(options.media.address or ""),
             media_port=options.media.port,
             media_url=options.media.url,
-            boot_macs={server.name: server.boot_mac for server in servers if server.boots_from_network},
-            boot_server=_boot_server(plan, role),
+            boot_macs=boot_macs,
+            boot_server=boot_server(plan, role) if boot_macs else "",
             base_iso_sha256=base_iso.sha256,
             base_iso_url=base_iso.url,
             ignition_sha256={name: composed_sha256(payload, text) for name, text in ours.items()},
@@ -151,16 +152,6 @@ class HostProvisioningSpec(Spec):
     def identity_of(self, name: str) -> MachineId:
         """Return the machine behind a host's BMC."""
         return self.identities.get(name, UNIDENTIFIED)
-
-
-def _boot_server(plan: "ClusterPlan", role: Role) -> str:
-    """Return the URL at which a role's hosts reach the media server to boot from the network; empty if none does."""
-    own, media = plan.provisioning, plan.media
-    if plan.boot_clients(role):
-        proxy = own.bootstrap_ip if role is Role.CONTROL_PLANE else own.cluster_ip
-        return f"http://{netloc(str(proxy), PROVISIONING_PORT)}"
-    over_network = any(server.boots_from_network for server in plan.of(role))
-    return f"http://{netloc(str(media.address), media.port)}" if over_network else ""
 
 
 def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:

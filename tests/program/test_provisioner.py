@@ -1,15 +1,17 @@
 """The provisioner's libvirt objects: the real SDK of pulumi-libvirt under Pulumi's mocks."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from boot_media.base_image import base_path
-from cluster.plan.model import Provisioning
 from components.provisioner import Provisioner, ProvisionerArgs
 from testing import plans
 from testing.checkout import PROGRAM, ROOT
+from testing.install_configs import Change, from_network
+from testing.plan_files import Files, as_it_is
 from tests.program.graph import Graph, run
 
 SHA256 = "0123456789ab" + "c" * 52
@@ -142,25 +144,20 @@ def test_only_the_provisioner_imports_pulumi_libvirt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "bridges"),
+    ("change", "bridges"),
     [
-        pytest.param("Managed", {"baremetal": "br-ext", "provisioning": "br-prov"}, id="managed"),
-        pytest.param("Unmanaged", {"baremetal": "br-ext", "provisioning": "br-prov"}, id="unmanaged"),
-        pytest.param("Disabled", {"baremetal": "br-ext"}, id="disabled"),
+        pytest.param(from_network(0, provisioningBridge="br-prov"), {"provisioning": "br-prov"}, id="the-vm-serves"),
+        pytest.param(from_network(3, provisioningBridge="br-prov"), {}, id="the-control-plane-serves"),
+        pytest.param(from_network(0, mode="Unmanaged", provisioningBridge="br-prov"), {}, id="the-site-serves"),
+        pytest.param(as_it_is, {}, id="disabled"),
     ],
 )
-def test_each_bridge_that_the_cluster_uses_is_a_network(mode: str, bridges: dict[str, str]) -> None:
-    plan = plans.plan(**managed())
-    plan = plan.model_copy(
-        update={
-            "provisioning": Provisioning(mode=mode, bridge="br-prov"),
-            "bootstrap": plan.bootstrap.model_copy(update={"bridge": "br-ext"}),
-        }
-    )
+def test_each_bridge_that_the_vm_uses_is_a_network(tmp_path: Path, change: Change, bridges: dict[str, str]) -> None:
+    plan = Files(tmp_path).plan(change, **managed())
 
     def declare() -> None:
         Provisioner("p", ProvisionerArgs(plan, []))
 
     declared = run(program=declare).of("Network")
-    assert {each.inputs["name"]: each.inputs["bridge"] for each in declared} == bridges
+    assert {each.inputs["name"]: each.inputs["bridge"] for each in declared} == {"baremetal": "baremetal", **bridges}
     assert {(each.inputs["mode"], each.inputs["autostart"]) for each in declared} == {("bridge", True)}
