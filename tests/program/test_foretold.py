@@ -115,8 +115,8 @@ def test_a_preview_finds_nothing_that_plan_has_not_found(
 def test_all_missing_options_come_in_one_run(tmp_path: Path) -> None:
     stack(tmp_path, as_it_is, {})
     assert [line.split(": ")[1] for line in planned(tmp_path)] == [
-        "payload",
         "media",
+        "payload",
         *(f"node_addresses.{name}" for name in plans.HOSTS),
         "bootstrap.address",
         "images.release",

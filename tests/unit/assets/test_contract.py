@@ -36,7 +36,7 @@ def test_the_contract_has_these_constants() -> None:
         *("/etc/systemd/system", "/etc/tmpfiles.d", "/etc/NetworkManager", "/etc/NetworkManager/system-connections"),
         *("/run/okd-baremetal/keepalived.conf", "/var/lib/okd-baremetal/release", "/run/okd-baremetal/upstreams"),
         "/var/lib/okd-baremetal/images",
-        "/tftpboot",
+        *("/tftpboot", "boot.ipxe"),
         "org.okd-baremetal.vip",
     } == CONSTANTS
     assert {"release", "hold", "status", "held", "released"} == WORDS

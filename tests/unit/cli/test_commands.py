@@ -40,6 +40,7 @@ PROCESSES = {
     "bmc-url": ("ipmi://h",),
     "render": (GOOD, "--sample-addresses", "--out", "/nowhere/out"),
     "isos": ("none", "--out", "/nowhere/out"),
+    "network-boot": ("none",),
     "rehearse": ("none",),
     "bmc": ("check", "none.yaml"),
     "chart": (),

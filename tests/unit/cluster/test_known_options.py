@@ -27,7 +27,7 @@ def test_a_wrong_value_takes_nothing_else_with_it() -> None:
 
 def test_what_is_required_is_named_once_and_stood_in_for() -> None:
     known = known_options({"payload": {"master": "a1" * 32}})
-    assert [fault.where for fault in known.faults] == ["payload.bootstrap", "payload.worker", "media"]
+    assert [fault.where for fault in known.faults] == ["media", "payload.bootstrap", "payload.worker"]
 
 
 def test_a_stand_in_is_never_the_fault() -> None:
