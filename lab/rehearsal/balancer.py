@@ -63,10 +63,11 @@ class BalancerProofs(Proofs):
         """
         names = {str(address): server.name for server in servers for address in server.addresses}
         wanted = _names(servers)
-        self._proven(
+        self._settled(
             f"were led to a config server for {path}",
             wanted,
             lambda: sorted({names[client] for client, _ in _LED.findall(_log()) if client in names}),
+            SETTLE_S,
         )
         served = self._settle(lambda: sum(f" {path} from " in line for line in console()), len(servers).__le__, 10)
         holds = served >= len(servers)
@@ -89,12 +90,7 @@ class BalancerProofs(Proofs):
 
     def _behind_are(self, wanted: list[str], *services: str) -> None:
         for service in services:
-            self._proven(f"{service} behind the balancer", wanted, partial(_behind, service))
-
-    def _proven(self, what: str, wanted: list[str], measure: Callable[[], list[str]]) -> None:
-        seen = self._settle(measure, wanted.__eq__, SETTLE_S)
-        machine = next(iter({*wanted} ^ {*seen}), "")
-        self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
+            self._settled(f"{service} behind the balancer", wanted, partial(_behind, service), SETTLE_S)
 
 
 def _behind(service: str) -> list[str]:

@@ -23,11 +23,11 @@ class Etcd:
 
     def put(self, key: str) -> None:
         """See `Store`."""
-        self.client.call("POST", "/v3/kv/put", {"key": _b64(f"{PREFIX}{key}"), "value": _b64("written")})
+        self._write(f"{PREFIX}{key}")
 
     def complete(self) -> None:
         """Tell the bootstrap that it is complete."""
-        self.client.call("POST", "/v3/kv/put", {"key": _b64(COMPLETE), "value": _b64("written")})
+        self._write(COMPLETE)
 
     def keys(self) -> set[str]:
         """See `Store`."""
@@ -35,6 +35,9 @@ class Etcd:
         all_of_them = {"key": _b64(PREFIX), "range_end": _b64(PREFIX_END), "keys_only": True}
         found = self.client.call("POST", "/v3/kv/range", all_of_them, 20)
         return {base64.b64decode(each["key"]).decode().removeprefix(PREFIX) for each in found.get("kvs", [])}
+
+    def _write(self, key: str) -> None:
+        self.client.call("POST", "/v3/kv/put", {"key": _b64(key), "value": _b64("written")})
 
 
 def _b64(text: str) -> str:

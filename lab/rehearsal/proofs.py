@@ -135,10 +135,7 @@ class Proofs:
         def following() -> list[str]:
             return [name for name in wanted if chosen(console(name)) & {*servers}]
 
-        seen = self._settle(following, wanted.__eq__, 60)
-        machine = next(iter(set(wanted) - set(seen)), "")
-        what = f"clocks that follow {' or '.join(servers)}"
-        self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
+        self._settled(f"clocks that follow {' or '.join(servers)}", wanted, following, 60)
 
     def the_sites_dns_has_no_more(self, dns_server: str) -> None:
         """Prove that the site's DNS has the names that this cluster needs there, and no other of the API."""
@@ -222,8 +219,12 @@ class Proofs:
             except (OSError, http.client.HTTPException):
                 return []
 
-        seen = self._settle(members, lambda found: found == wanted, 90)
-        machine = next(iter(set(wanted) - set(seen)), "")
+        self._settled(what, wanted, members, 90)
+
+    def _settled(self, what: str, wanted: list[str], measure: Callable[[], list[str]], deadline_s: float) -> None:
+        """Prove that a list of machines is, or soon becomes, as wanted."""
+        seen = self._settle(measure, wanted.__eq__, deadline_s)
+        machine = next(iter({*wanted} ^ {*seen}), "")
         self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
 
     def _router_status(self, vip: str) -> int:
