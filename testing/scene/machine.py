@@ -87,7 +87,7 @@ class Machine:
 
     @property
     def mac(self) -> str:
-        """MAC of its only interface."""
+        """MAC of its card on the machine network."""
         return self.run("ip", "-o", "link", "show", "eth0").split("link/ether ")[1].split()[0]
 
     def freeze(self, program: str) -> None:
@@ -135,13 +135,13 @@ class Machine:
 
 
 @contextmanager
-def bridge(networks: Sequence[Network]) -> Iterator[None]:
-    """Make the bridge, and give the test the provisioner's place: the first address of each network."""
-    ip(f"link add {BRIDGE} type bridge")
-    ip(f"link set {BRIDGE} up")
+def bridge(networks: Sequence[Network], name: str = BRIDGE) -> Iterator[None]:
+    """Make a bridge, and give the test the provisioner's place: the first address of each network."""
+    ip(f"link add {name} type bridge")
+    ip(f"link set {name} up")
     for network in networks:
         dad = " nodad" if network.version == IPV6 else ""
-        ip(f"address add {next(network.hosts())}/{network.prefixlen} dev {BRIDGE}{dad}")
+        ip(f"address add {next(network.hosts())}/{network.prefixlen} dev {name}{dad}")
     yield
 
 
@@ -161,7 +161,7 @@ def machine(
         pid = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
         made = Machine(which.name, folder, process, pid, which.addresses)
         try:
-            _plug_in(made, plan.machine_networks)
+            plug_in(made, "eth0", BRIDGE, plan.machine_networks, made.addresses)
             yield made
         finally:
             made.die()
@@ -182,16 +182,18 @@ def _lay_out(folder: Path, files: Sequence[RenderedFile]) -> None:
             path.chmod(file.mode)
 
 
-def _plug_in(made: Machine, networks: Sequence[Network]) -> None:
-    port = f"p{made.pid}"
-    ip(f"link add {port} type veth peer name eth0 netns {made.pid}")
-    ip(f"link set {port} master {BRIDGE} up")
-    made.run("ip", "link", "set", "eth0", "up")
-    for address in made.addresses:
+def plug_in(made: Machine, card: str, into: str, networks: Sequence[Network], addresses: Sequence[Address]) -> str:
+    """Give a machine a card in a bridge, with its addresses in these networks; return the port of the bridge."""
+    port = f"{card}-{made.pid}"
+    ip(f"link add {port} type veth peer name {card} netns {made.pid}")
+    ip(f"link set {port} master {into} up")
+    made.run("ip", "link", "set", card, "up")
+    for address in addresses:
         network = next(each for each in networks if address in each)
         dad = ["nodad"] if address.version == IPV6 else []
-        made.run("ip", "address", "add", f"{address}/{network.prefixlen}", "dev", "eth0", *dad)
-    until_it_forwards(BRIDGE, port)
+        made.run("ip", "address", "add", f"{address}/{network.prefixlen}", "dev", card, *dad)
+    until_it_forwards(into, port)
+    return port
 
 
 @contextmanager
