@@ -136,10 +136,10 @@ def _whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     rehearsal.refusal()
     rehearsal.production()
     rehearsal.nothing_changes()
-    rehearsal.network_boot.again_from_disk()
     rehearsal.secrets()
     if not keep:
         rehearsal.provisioner_away()
+        rehearsal.network_boot.again_from_disk()
         rehearsal.destroy()
 
 

@@ -12,8 +12,8 @@ from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Stack
 from lab.site.provisioning import foreign_dhcp
 
-FETCHED, STARTED = ": has fetched the root", ": starting systemd"
-"""What a guest says of its live system from the network, and of every boot."""
+FETCHED, READY = ": has fetched the root", "okd-lab: ready "
+"""What a guest says of its live system from the network, and of a boot from its disk."""
 BOOT_S, POLL_S = 120.0, 0.5
 
 
@@ -54,13 +54,13 @@ class NetworkBootProofs:
             return
         server = self.booted[-1]
         with self.report.step(f"{server.name} boots from the network again"):
-            before = self._said(server.name, STARTED)
+            before = self._said(server.name, READY)
             self.provisioner.boot_from_network(server)
             until = time.monotonic() + BOOT_S
-            while self._said(server.name, STARTED) == before and time.monotonic() < until:
+            while self._said(server.name, READY) == before and time.monotonic() < until:
                 time.sleep(POLL_S)
-            started = self._said(server.name, STARTED) - before
-            self.report.prove("boots", wanted=1, seen=started, machine=server.name)
+            ready = self._said(server.name, READY) - before
+            self.report.prove("boots from its disk", wanted=1, seen=ready, machine=server.name)
             fetched = self._said(server.name, FETCHED)
             self.report.prove("live systems fetched, ever", wanted=1, seen=fetched, machine=server.name)
 
