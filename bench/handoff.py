@@ -43,7 +43,7 @@ class Rig:
     @property
     def ways(self) -> dict[str, tuple[Callable[[], object], Callable[[], object]] | None]:
         """By name, the calls that move the VIP and bring it back; None for no move."""
-        port = f"link set p{self.cluster.bootstrap.pid}"
+        port = f"link set {self.cluster.bootstrap.port()}"
         return {
             "nothing": None,
             "our handoff": (partial(self.send, "release"), self._hold),

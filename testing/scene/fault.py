@@ -131,6 +131,6 @@ def behind_an_uplink(machines: list[Machine]) -> None:
     for command in ("switch up", f"uplink master {BRIDGE} up", "downlink master switch up"):
         ip(f"link set {command}")
     for machine in machines:
-        ip(f"link set p{machine.pid} master switch")
+        ip(f"link set {machine.port()} master switch")
     for bridge, port in ((BRIDGE, "uplink"), ("switch", "downlink")):
         until_it_forwards(bridge, port)

@@ -90,6 +90,10 @@ class Machine:
         """MAC of its card on the machine network."""
         return self.run("ip", "-o", "link", "show", "eth0").split("link/ether ")[1].split()[0]
 
+    def port(self, card: str = "eth0") -> str:
+        """Return the name of the bridge's port that one of its cards is connected to."""
+        return f"{card}-{self.pid}"
+
     def freeze(self, program: str) -> None:
         """Freeze a program: the kernel still accepts its connections, but nothing is answered."""
         self.run("bash", "-c", f"kill -STOP $(pgrep -x {program})")
@@ -182,9 +186,9 @@ def _lay_out(folder: Path, files: Sequence[RenderedFile]) -> None:
             path.chmod(file.mode)
 
 
-def plug_in(made: Machine, card: str, into: str, networks: Sequence[Network], addresses: Sequence[Address]) -> str:
-    """Give a machine a card in a bridge, with its addresses in these networks; return the port of the bridge."""
-    port = f"{card}-{made.pid}"
+def plug_in(made: Machine, card: str, into: str, networks: Sequence[Network], addresses: Sequence[Address]) -> None:
+    """Give a machine a card in a bridge, with its addresses in these networks."""
+    port = made.port(card)
     ip(f"link add {port} type veth peer name {card} netns {made.pid}")
     ip(f"link set {port} master {into} up")
     made.run("ip", "link", "set", card, "up")
@@ -193,7 +197,6 @@ def plug_in(made: Machine, card: str, into: str, networks: Sequence[Network], ad
         dad = ["nodad"] if address.version == IPV6 else []
         made.run("ip", "address", "add", f"{address}/{network.prefixlen}", "dev", card, *dad)
     until_it_forwards(into, port)
-    return port
 
 
 @contextmanager

@@ -22,7 +22,7 @@ BRIDGE = "provisioning"
 CLIENT = "okd-worker-0"
 FIRST, SECOND = "okd-master-0", "okd-master-1"
 VIP = "172.22.0.3"
-INSTANCE = "(okd_PROVISIONING_0)"
+CLAIM = "(okd_PROVISIONING_0) Entering MASTER STATE"
 ROOTFS_BYTES = 256 << 20
 RESET = 56
 """Exit code of curl for a connection that the other side does not know."""
@@ -34,8 +34,6 @@ class Site:
 
     plan: Intent
     nodes: Mapping[str, Machine]
-    ports: Mapping[str, str]
-    """Of each node, the port of the provisioning bridge."""
     client: list[str]
     """The prefix of the booting server's commands."""
 
@@ -82,7 +80,7 @@ def site(folder: Path, media: MediaServer) -> Iterator[Site]:
     plan = clusters.intent("managed")
     assert plan.provisioning.cidr
     networks, shared = [plan.provisioning.cidr], render_role(plan, Role.CONTROL_PLANE)
-    nodes, ports = dict[str, Machine](), dict[str, str]()
+    nodes = dict[str, Machine]()
     with ExitStack() as stack:
         stack.enter_context(bridge(plan.machine_networks))
         stack.enter_context(bridge(networks, BRIDGE))
@@ -90,13 +88,13 @@ def site(folder: Path, media: MediaServer) -> Iterator[Site]:
             assert server.provisioning_address
             node = stack.enter_context(machine(folder, plan, server, (*shared, *render_server(plan, server))))
             nodes[server.name] = node
-            ports[server.name] = plug_in(node, "eth1", BRIDGE, networks, [server.provisioning_address])
+            plug_in(node, "eth1", BRIDGE, networks, [server.provisioning_address])
         client = stack.enter_context(neighbour(BRIDGE, "client", "52:54:00:11:10:18", "172.22.0.13/24"))
         with (folder / "iso").open("wb") as base:
             base.truncate(ROOTFS_BYTES)
         files = LiveFiles({ROOTFS: (0, ROOTFS_BYTES)}, "")
         media.publish(CLIENT, Iso(folder / "iso", ROOTFS_BYTES, (), "digest", files))
-        yield Site(plan, nodes, ports, client)
+        yield Site(plan, nodes, client)
 
 
 def test_a_cut_off_holder_leaves_the_vip_to_the_next_node_and_takes_it_again(
@@ -108,12 +106,13 @@ def test_a_cut_off_holder_leaves_the_vip_to_the_next_node_and_takes_it_again(
                 here.start_proxy(name)
                 here.start_keepalived(name)
             here.until_held_by(FIRST)
+            cable = here.nodes[FIRST].port("eth1")
             with here.downloading(f"digest/{CLIENT}/rootfs.img", tmp_path / "got") as download:
-                ip(f"link set {here.ports[FIRST]} down")
+                ip(f"link set {cable} down")
                 answered_s = until("an answer of the other node", here.fetches)
                 assert here.holders() == [SECOND]
                 assert download.wait(60) == RESET
-            ip(f"link set {here.ports[FIRST]} up")
+            ip(f"link set {cable} up")
             back_s = here.until_held_by(FIRST)
             until("an answer of the first node", here.fetches)
             measured(f"provisioning VIP: holder cut off, answered in {answered_s:.1f} s, back in {back_s:.1f} s")
@@ -128,10 +127,11 @@ def test_a_node_whose_proxy_is_dead_does_not_claim_the_vip(tmp_path: Path) -> No
                 here.start_keepalived(name)
             here.start_proxy(SECOND)
             here.until_held_by(SECOND)
-            assert f"{INSTANCE} Entering MASTER STATE" not in here.nodes[FIRST].log("keepalived")
+            assert CLAIM not in here.nodes[FIRST].log("keepalived")
             until("an answer of the only node", here.fetches)
             here.start_proxy(FIRST)
             here.until_held_by(FIRST)
+            assert CLAIM in here.nodes[FIRST].log("keepalived")
             here.nodes[FIRST].kill("provisioning.cfg")
             here.until_held_by(SECOND)
             until("an answer of the other node", here.fetches)
