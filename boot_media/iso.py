@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Self
@@ -50,11 +51,11 @@ class Iso:
     sha256: str
     """Digest over the base's digest and the patches, which names the ISO."""
     live: LiveFiles | None = None
-    """What of it the network serves. None: it has no live system."""
+    """What of it the network serves. None: it was not made for that, or has no live system."""
 
     def place(self, host: str) -> str:
         """Return the path of the host's ISO below a server's folder. It cannot be guessed without the ISO itself."""
-        return f"{self.sha256}/{host}.iso"
+        return f"{self.folder(host)}.iso"
 
     def folder(self, host: str) -> str:
         """Return the path of the folder with the files inside the host's ISO, which is as hard to guess."""
@@ -120,8 +121,6 @@ class IsoMaker:
             self._compare()
             if fault := another_architecture(base, architecture_of(self._work), architecture):
                 raise BootMediaError(fault.what, where=fault.where, fix=fault.fix)
-            arguments = self._run("iso", "kargs", "show").decode()
-            self._live = live_files(self._work, (self._offset, self._offset + length), arguments)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -134,7 +133,15 @@ class IsoMaker:
         """Delete the copy."""
         self._undo.close()
 
-    def make(self, *, ignition: bytes, keyfiles: Mapping[str, str], hints: Hints, verdict_url: str) -> Iso:
+    def make(
+        self,
+        *,
+        ignition: bytes,
+        keyfiles: Mapping[str, str],
+        hints: Hints,
+        verdict_url: str,
+        over_network: bool = False,
+    ) -> Iso:
         """Return a host's boot ISO: it chooses the disk, installs to it with `ignition`, then powers the host off.
 
         Args:
@@ -143,16 +150,18 @@ class IsoMaker:
                 only while the tool runs, because it takes their names from files.
             hints: What the disk to wipe must have.
             verdict_url: URL to which the host sends the disk that it chose, or why it refuses; empty for none.
+            over_network: Whether the host boots the files inside the ISO from the network.
 
         Raises:
             BootMediaError: The tool fails.
         """
         with self._lock:
             patches = self._patches(ignition, keyfiles, disk_script(hints, verdict_url))
+            live = self._live if over_network else None
         digest = hashlib.sha256(self._sha256.encode())
         for offset, content in patches:
             digest.update(f"\n{offset} {len(content)}\n".encode() + content)
-        return Iso(self._base, self._size, patches, digest.hexdigest(), self._live)
+        return Iso(self._base, self._size, patches, digest.hexdigest(), live)
 
     def _patches(self, ignition: bytes, keyfiles: Mapping[str, str], choose_disk: str) -> tuple[Patch, ...]:
         # Few system calls: with many hosts, each call waits for the threads that talk to BMCs.
@@ -173,6 +182,12 @@ class IsoMaker:
             what = f"wrote nothing into the embed area of {self._base}"
             raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)
         return tuple(_differences(self._offset, self._free, after))
+
+    @cached_property
+    def _live(self) -> LiveFiles | None:
+        """What of each ISO the network serves. For a virtual CD, an ISO whose arguments cannot be read is as good."""
+        embed_area = self._offset, self._offset + len(self._free)
+        return live_files(self._work, embed_area, self._run("iso", "kargs", "show").decode())
 
     def _embed_area(self) -> tuple[int, int]:
         """Return offset and length of the area that the tool may write."""

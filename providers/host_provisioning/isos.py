@@ -141,6 +141,7 @@ class IsoMedia:
             keyfiles=recipe.keyfiles.get(host, {}),
             hints=recipe.hints[host],
             verdict_url=self._boxes[host],
+            over_network=host in recipe.boot_macs,
         )
         self._made[host] = made
         url = self.server.publish(host, made)

@@ -14,11 +14,12 @@ AMD64 = kernel(0x8664)
 INITRD, ROOTFS = b"initrd" * 1000, b"rootfs" * 5000
 
 
-def made(folder: Path, content: bytes) -> Iso:
+def made(folder: Path, content: bytes, *, over_network: bool = True) -> Iso:
     base = folder / "base.iso"
     base.write_bytes(content)
     with IsoMaker(base, hashlib.sha256(content).hexdigest(), find_coreos_installer()) as maker:
-        return maker.make(ignition=b'{"ignition":{"version":"3.2.0"}}', keyfiles={}, hints={}, verdict_url="")
+        ignition = b'{"ignition":{"version":"3.2.0"}}'
+        return maker.make(ignition=ignition, keyfiles={}, hints={}, verdict_url="", over_network=over_network)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,13 @@ def test_the_kernel_arguments_have_no_place_of_a_cd(iso: Iso) -> None:
 
 def test_an_iso_without_a_live_system_has_nothing_for_the_network(tmp_path: Path) -> None:
     assert made(tmp_path, live_iso(AMD64)).live is None
+
+
+def test_an_iso_for_a_virtual_cd_is_not_asked_for_its_kernel_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boot_media.iso.live_files", lambda *_: pytest.fail("only a network boot needs them"))
+    assert made(tmp_path, live_iso(AMD64, INITRD, ROOTFS), over_network=False).live is None
 
 
 def test_the_script_of_all_asks_for_that_of_the_host_and_else_leaves_to_the_disk() -> None:
