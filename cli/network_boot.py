@@ -10,7 +10,7 @@ from assets.render import TEMPLATES
 from cli.command_line import GOOD, install_config, stack_file
 from cluster.install_config.platform import UNMANAGED
 from cluster.options import read_stack_file
-from cluster.plan import Intent, Role, Server, load_intent
+from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import BARE, MEDIA
 from providers.base.errors import ConfigError, Fault
 
@@ -43,7 +43,7 @@ def _script(intent: Intent, stack: str) -> str:
 
 
 def _dnsmasq(intent: Intent, script: str) -> str:
-    hosts = "".join(f"#   {server.boot_mac}  {server.name}\n" for server in _booting(intent))
+    hosts = "".join(f"#   {server.boot_mac}  {server.name}\n" for server in intent.booted_from_network)
     files = TEMPLATES.get_template("common/boot-files.conf.j2").render(script=script)
     return f"# For dnsmasq, which must give an address to these cards:\n{hosts}{files}"
 
@@ -57,16 +57,12 @@ def _kea(intent: Intent, script: str) -> str:
     ]
     for each in classes[1:]:
         each["next-server"] = next_server
-    reservations = [{"hw-address": server.boot_mac, "hostname": server.name} for server in _booting(intent)]
+    reservations = [{"hw-address": server.boot_mac, "hostname": server.name} for server in intent.booted_from_network]
     document = {"client-classes": classes, "reservations": reservations}
     return (
         f"// For ISC Kea: merge into Dhcp4. The TFTP server has iPXE, as {TFTP} of the image ironic has.\n"
         f"{json.dumps(document, indent=2)}\n"
     )
-
-
-def _booting(intent: Intent) -> list[Server]:
-    return [server for server in intent.servers if server.boots_from_network]
 
 
 SERVERS: dict[str, Callable[[Intent, str], str]] = {"dnsmasq": _dnsmasq, "kea": _kea}

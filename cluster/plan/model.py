@@ -233,13 +233,18 @@ class Intent(Planned):
         """Compute servers."""
         return self.of(Role.COMPUTE)
 
+    @property
+    def booted_from_network(self) -> tuple[Server, ...]:
+        """The servers that boot the installer from the network."""
+        return tuple(server for server in self.servers if server.boots_from_network)
+
     def boot_clients(self, role: Role) -> tuple[Server, ...]:
         """Return the servers of a role whose network boot the cluster's own machines serve.
 
         The bootstrap VM serves that of the control plane, the control plane that of compute.
         """
         managed = self.provisioning.mode == MANAGED
-        return tuple(server for server in self.of(role) if managed and server.boots_from_network)
+        return tuple(server for server in self.booted_from_network if managed and server.role is role)
 
     @property
     def serves_boots(self) -> bool:

@@ -80,7 +80,7 @@ def no_base_iso(intent: Intent, media: MediaOption) -> Iterator[Fault]:
 
 def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
     """Yield the option that leaves the hosts that boot from the network without this program's server."""
-    hosts = [server.name for server in intent.servers if server.boots_from_network]
+    hosts = [server.name for server in intent.booted_from_network]
     if hosts and media.url:
         what = f"a web server, and this program itself serves hosts that boot from the network: {', '.join(hosts)}"
         yield Fault("media.url", what, "name media.address instead")

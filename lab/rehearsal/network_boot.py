@@ -4,7 +4,6 @@ import time
 from dataclasses import dataclass
 
 from cluster.install_config.platform import MANAGED
-from cluster.plan import Server
 from lab.inventory import Site
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.refusals import UP, refuse
@@ -26,21 +25,16 @@ class NetworkBootProofs:
     report: Report
     site: Site
 
-    @property
-    def booted(self) -> list[Server]:
-        """The servers that boot from the network."""
-        return [server for server in self.site.plan.servers if server.boots_from_network]
-
     def refuses_a_stranger(self) -> None:
         """Prove that `up` ends before anything boots while another DHCP server is on a Managed network."""
-        if self.site.plan.provisioning.mode != MANAGED or not self.booted:
+        if self.site.plan.provisioning.mode != MANAGED or not self.site.plan.booted_from_network:
             return
         with self.report.step("a stranger's DHCP is refused"), foreign_dhcp(self.site) as mac:
             refuse(self.stack, self.report, "another DHCP server on the provisioning network", mac, UP)
 
     def each_once(self) -> None:
         """Prove that each server that boots from the network has fetched the installer once, and no other has."""
-        if not self.booted:
+        if not self.site.plan.booted_from_network:
             return
         wanted = {server.name: int(server.boots_from_network) for server in self.site.plan.servers}
         seen = {name: self._said(name, FETCHED) for name in wanted}
@@ -50,9 +44,9 @@ class NetworkBootProofs:
 
     def again_from_disk(self) -> None:
         """Prove that an installed server whose firmware boots from the network again boots its disk."""
-        if not self.booted:
+        if not (booted := self.site.plan.booted_from_network):
             return
-        server = self.booted[-1]
+        server = booted[-1]
         with self.report.step(f"{server.name} boots from the network again"):
             before = self._said(server.name, READY)
             self.provisioner.boot_from_network(server)

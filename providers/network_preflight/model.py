@@ -58,7 +58,7 @@ class ProvisioningSegment(Model):
     def of(cls, plan: "ClusterPlan") -> Self | None:
         """Return that of a plan. None: no server boots from the network."""
         network = plan.provisioning
-        macs = tuple(server.boot_mac for server in plan.servers if not server.bmc.url.virtual_media)
+        macs = tuple(server.boot_mac for server in plan.booted_from_network)
         if network.mode not in get_args(Mode) or not network.bridge or not macs:
             return None
         return cls.model_validate({"mode": network.mode, "bridge": network.bridge, "macs": macs})
