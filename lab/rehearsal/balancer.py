@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from cluster.plan import Server
 from cluster.plan.model import Machine
-from lab.rehearsal.proofs import Proofs
+from lab.rehearsal.proofs import Proofs, settle
 from lab.rehearsal.report import RehearsalError
 from lab.rehearsal.stack import OnLine
 from lab.site import balancer
@@ -69,7 +69,7 @@ class BalancerProofs(Proofs):
             lambda: sorted({names[client] for client, _ in _LED.findall(_log()) if client in names}),
             SETTLE_S,
         )
-        served = self._settle(lambda: sum(f" {path} from " in line for line in console()), len(servers).__le__, 10)
+        served = settle(lambda: sum(f" {path} from " in line for line in console()), len(servers).__le__, 10)
         holds = served >= len(servers)
         self.report.prove(f"answers to {path}", wanted=f"{len(servers)} at least", seen=served, holds=holds)
 

@@ -1,10 +1,10 @@
 """Proofs of a provisioning network: who answers there, and who boots the installer from it, and how often."""
 
-import time
 from dataclasses import dataclass
 
 from cluster.install_config.platform import MANAGED
 from lab.inventory import Site
+from lab.rehearsal.proofs import settle
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.refusals import UP, refuse
 from lab.rehearsal.report import Report
@@ -13,7 +13,7 @@ from lab.site.provisioning import foreign_dhcp
 
 FETCHED, READY = ": has fetched the root", "okd-lab: ready "
 """What a guest says of its live system from the network, and of a boot from its disk."""
-BOOT_S, POLL_S = 120.0, 0.5
+BOOT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ class NetworkBootProofs:
             return
         wanted = {server.name: int(server.boots_from_network) for server in self.site.plan.servers}
         seen = {name: self._said(name, FETCHED) for name in wanted}
-        machine = next((name for name in wanted if seen[name] != wanted[name]), "")
-        what = "live systems fetched over the network"
-        self.report.prove(what, wanted=_listed(wanted), seen=_listed(seen), machine=machine)
+        self.report.prove_each("live systems fetched over the network", wanted=wanted, seen=seen)
 
     def again_from_disk(self) -> None:
         """Prove that an installed server whose firmware boots from the network again boots its disk."""
@@ -50,17 +48,10 @@ class NetworkBootProofs:
         with self.report.step(f"{server.name} boots from the network again"):
             before = self._said(server.name, READY)
             self.provisioner.boot_from_network(server)
-            until = time.monotonic() + BOOT_S
-            while self._said(server.name, READY) == before and time.monotonic() < until:
-                time.sleep(POLL_S)
-            ready = self._said(server.name, READY) - before
+            ready = settle(lambda: self._said(server.name, READY) - before, bool, BOOT_S)
             self.report.prove("boots from its disk", wanted=1, seen=ready, machine=server.name)
             fetched = self._said(server.name, FETCHED)
             self.report.prove("live systems fetched, ever", wanted=1, seen=fetched, machine=server.name)
 
     def _said(self, machine: str, what: str) -> int:
         return sum(what in line for line in self.provisioner.console(machine))
-
-
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())

@@ -56,7 +56,7 @@ class Proofs:
     def vip_left_the_bootstrap(self) -> None:
         """Prove that the API VIP leaves the bootstrap by itself, and the bootstrap leaves etcd."""
         vip, nodes = str(self.plan.api.address), self._macs(self.plan.control_plane)
-        self._settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: bool(seen) and seen <= nodes, 180)
+        settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: bool(seen) and seen <= nodes, 180)
         self.control_plane_serves()
         self.bootstrap_left_etcd()
 
@@ -70,7 +70,7 @@ class Proofs:
             except (OSError, http.client.HTTPException):
                 return {}
 
-        seen = self._settle(ready, lambda found: sorted(found) == wanted, 120)
+        seen = settle(ready, lambda found: sorted(found) == wanted, 120)
         machine = next(iter(set(wanted) - set(seen)), "")
         self.report.prove("nodes Ready", wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
         return seen
@@ -83,7 +83,7 @@ class Proofs:
     def seconds_until_the_bootstrap_answers(self, deadline_s: float = 60) -> float:
         """Return the seconds until only the bootstrap answers the API VIP; at least `deadline_s` if it never does."""
         vip, began = str(self.plan.api.address), time.monotonic()
-        self._settle(lambda: answering_macs(vip, wait_s=POLL_S), {self.plan.bootstrap.mac}.__eq__, deadline_s)
+        settle(lambda: answering_macs(vip, wait_s=POLL_S), {self.plan.bootstrap.mac}.__eq__, deadline_s)
         return time.monotonic() - began
 
     def control_plane_joined(self) -> None:
@@ -122,7 +122,7 @@ class Proofs:
             return sorted({name for address, name in names.items() if address in clients})
 
         wanted = sorted(server.name for server in servers)
-        seen = self._settle(fetched, lambda found: found == wanted, 10)
+        seen = settle(fetched, lambda found: found == wanted, 10)
         self.report.prove(f"fetched {path} through the API VIP", wanted=wanted, seen=seen)
 
     def clocks_follow_the_time_servers(self, console: Callable[[str], list[str]]) -> None:
@@ -145,7 +145,7 @@ class Proofs:
     def still_answers(self) -> None:
         """Prove that API and Ingress answer without the provisioner."""
         for vip in _texts(self.plan.api):
-            seen = self._settle(partial(self._api_status, vip), OK.__eq__, 10)
+            seen = settle(partial(self._api_status, vip), OK.__eq__, 10)
             self.report.prove("API without the provisioner", wanted=OK, seen=seen)
         for vip in _texts(self.plan.ingress):
             self.report.prove("Ingress without the provisioner", wanted=OK, seen=self._router_status(vip))
@@ -169,7 +169,7 @@ class Proofs:
     def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> frozenset[str]:
         """Prove that one of these machines answers an address, and return its MAC."""
         # No answer for a moment only means that a machine is busy; a second MAC fails at once.
-        seen = self._settle(lambda: answering_macs(address), bool, 10)
+        seen = settle(lambda: answering_macs(address), bool, 10)
         good = len(seen) == 1 and seen <= macs
         wanted = "1 MAC" if len(macs) == 1 else f"1 of {len(macs)} MACs"
         self.report.prove(
@@ -184,7 +184,7 @@ class Proofs:
 
     def _serves(self, address: str, machine: str) -> None:
         for port, ask in ((6443, self._api_status), (22623, self._config_server_status)):
-            seen = self._settle(partial(ask, address), OK.__eq__, 10)
+            seen = settle(partial(ask, address), OK.__eq__, 10)
             self.report.prove(f"{port} answers on the API VIP {address}", wanted=OK, seen=seen, machine=machine)
 
     def _api_status(self, address: str) -> int:
@@ -223,7 +223,7 @@ class Proofs:
 
     def _settled(self, what: str, wanted: list[str], measure: Callable[[], list[str]], deadline_s: float) -> None:
         """Prove that a list of machines is, or soon becomes, as wanted."""
-        seen = self._settle(measure, wanted.__eq__, deadline_s)
+        seen = settle(measure, wanted.__eq__, deadline_s)
         machine = next(iter({*wanted} ^ {*seen}), "")
         self.report.prove(what, wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
 
@@ -233,12 +233,13 @@ class Proofs:
     def _macs(self, servers: tuple[Server, ...]) -> set[str]:
         return {machine_mac(server, self.plan) for server in servers}
 
-    @staticmethod
-    def _settle(measure: Callable[[], Seen], is_it: Callable[[Seen], bool], deadline_s: float) -> Seen:
-        until = time.monotonic() + deadline_s
-        while not is_it(seen := measure()) and time.monotonic() < until:
-            time.sleep(POLL_S)
-        return seen
+
+def settle(measure: Callable[[], Seen], is_it: Callable[[Seen], bool], deadline_s: float) -> Seen:
+    """Measure until it is as wanted, or the deadline is over; return what was measured last."""
+    until = time.monotonic() + deadline_s
+    while not is_it(seen := measure()) and time.monotonic() < until:
+        time.sleep(POLL_S)
+    return seen
 
 
 def chosen(console: list[str]) -> set[str]:

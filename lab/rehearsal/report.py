@@ -79,6 +79,15 @@ class Report:
         if not good:
             raise RehearsalError(f"{name}: seen {proof.seen}, wanted {proof.wanted}", machine)
 
+    def prove_each(self, name: str, *, wanted: Mapping[str, object], seen: Mapping[str, object]) -> None:
+        """Record a proof about several machines, by name; if it fails, the console is that of the first to differ.
+
+        Raises:
+            RehearsalError: The proof fails.
+        """
+        machine = next((each for each in wanted if seen[each] != wanted[each]), "")
+        self.prove(name, wanted=_listed(wanted), seen=_listed(seen), machine=machine)
+
     def measure(self, name: str, *, goal: str, seen: object) -> None:
         """Record a figure beside its goal; a missed goal is no failure."""
         self.proofs.append(Proof(name, f"goal: {goal}", str(seen), holds=True))
@@ -112,6 +121,10 @@ class Report:
         for title, seconds in self.seconds.items():
             say(f"{seconds:7.1f} s  {title}")
         say(f"{time.monotonic() - self.started:7.1f} s  in all")
+
+
+def _listed(by_machine: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in by_machine.items())
 
 
 def say(line: str) -> None:

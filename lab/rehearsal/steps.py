@@ -197,9 +197,7 @@ class Rehearsal:
         """Prove that each server booted its ISO and its disk by the firmware of its bootMode, as its guest says."""
         wanted = {server.name: server.boot_mode for server in self.plan.servers}
         seen = {name: self._booted_by(name) for name in wanted}
-        machine = next((name for name in wanted if seen[name] != wanted[name]), "")
-        what = "boot mode of ISO and disk, as their guests see it"
-        self.report.prove(what, wanted=_listed(wanted), seen=_listed(seen), machine=machine)
+        self.report.prove_each("boot mode of ISO and disk, as their guests see it", wanted=wanted, seen=seen)
 
     def _booted_by(self, name: str) -> str:
         """Return the one boot mode of all boots of a server, of which there are at least two; else what was seen."""
@@ -313,10 +311,6 @@ class Rehearsal:
         name = self.plan.bootstrap.name
         traces = {each for each in self.provisioner.domains() | self.provisioner.volumes() if each.startswith(name)}
         self.report.prove("traces of the bootstrap VM in libvirt", wanted="none", seen=", ".join(traces) or "none")
-
-
-def _listed(modes: dict[str, str]) -> str:
-    return ", ".join(f"{name} {mode}" for name, mode in modes.items())
 
 
 def _tally(changes: dict[str, str]) -> str:

@@ -3,8 +3,11 @@
 import contextlib
 from collections.abc import Iterator
 
+from assets.boot_server import boot_script
+from assets.contract import TFTP
+from assets.render import TEMPLATES as FILES
 from cluster.install_config.platform import UNMANAGED
-from cluster.values.address import netloc
+from cluster.plan import Role
 from lab.inventory import Site
 from lab.nics import provisioning_bridge
 from lab.paths import DNS, LOG, NAMESPACE, STRANGER
@@ -15,6 +18,7 @@ from lab.templates import render
 
 STRANGER_MAC = "02:00:00:5e:5e:01"
 """MAC of `foreign_dhcp`."""
+_DEBIANS_IPXE = "/usr/lib/ipxe"
 _TFTP_PORT = 69
 _DEADLINE_S = 5.0
 
@@ -64,7 +68,7 @@ def foreign_dhcp(site: Site) -> Iterator[str]:
 
 
 def _dnsmasq_conf(site: Site) -> str:
-    media, network = site.twin.options["media"], site.plan.provisioning.cidr
-    boot = f"http://{netloc(media['address'], media['port'])}/boot.ipxe"
-    values = {"plan": site.plan, "network": network, "boot": boot, "state": DNS}
+    script = boot_script(site.plan, Role.COMPUTE)
+    files = FILES.get_template("common/boot-files.conf.j2").render(script=script).replace(TFTP, _DEBIANS_IPXE)
+    values = {"plan": site.plan, "network": site.plan.provisioning.cidr, "files": files, "state": DNS}
     return render("site/files/provisioning.conf.j2", **values)
