@@ -25,7 +25,10 @@ and creates a Provisioning object (docs/adr/0026). That pod starts only where ok
 BOOT_SCRIPT = "boot.ipxe"
 """Name of the script that DHCP hands to every iPXE."""
 TFTP = "/tftpboot"
-"""The folder of iPXE: undionly.kpxe for BIOS, snponly.efi for UEFI. dnsmasq's image in a release has it."""
+"""The folder of iPXE: undionly.kpxe for BIOS, snponly.efi for UEFI. The image `ironic` of a release has it.
+
+Source: `scripts/rundnsmasq` of openshift/ironic-image, which copies both from there.
+"""
 
 CONF = "/etc/okd-baremetal"
 RUN = "/run/okd-baremetal"

@@ -169,7 +169,7 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _unbootable(host: Host, architecture: str) -> str:
-    """Return why a host cannot boot from the network; empty if it can. iPXE is not signed, and here of amd64."""
+    """Return why a host cannot boot from the network; empty if it can. iPXE is not signed, and of arm64 untried."""
     if host.boot_mode == SECURE_BOOT:
         return f"bootMode {SECURE_BOOT} is not supported for hosts that boot from the network"
     if architecture == Architecture.ARM64:

@@ -121,6 +121,7 @@ class Installation:
             except BmcTimeoutError as error:
                 raise self._too_late(error.fault.what) from None
             finally:
+                self.world.way.withdraw()
                 self.world.bmc.close()
         self._enter("installed" if self.iso_sha256 else "adopted")
 
@@ -268,7 +269,7 @@ class Installation:
         return is_done
 
     def _boot_from_disk(self, steps: Steps) -> Waits:
-        self._enter("ejecting")
+        self._enter("withdrawing the boot ISO")
         yield from self.world.way.disarm(steps)
         # Hdd, Once leaves the permanent boot order to the operator. It matters where a BMC keeps Cd, Once after the
         # boot (sushy-tools): without it, the host would boot the CD again.

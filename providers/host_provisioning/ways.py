@@ -76,6 +76,10 @@ class BootWay(Protocol):
         """Have no later boot of the server be that of the ISO."""
         ...
 
+    def withdraw(self) -> None:
+        """Offer the ISO no longer, as far as that needs no BMC: the installation has ended, or has failed."""
+        ...
+
     def is_unread(self, url: str) -> bool:
         """Return whether nothing of the ISO was fetched, as far as is known: then nothing was installed."""
         ...
@@ -112,6 +116,9 @@ class VirtualCd:
     def disarm(self, steps: Steps) -> Waits:
         """Eject."""
         yield from steps.no_media()
+
+    def withdraw(self) -> None:
+        """Do nothing: an ISO that stays in the drive tells the next run that the host is being installed."""
 
     def is_unread(self, url: str) -> bool:
         """See `BootWay`. A web server of the site does not tell."""
@@ -181,9 +188,13 @@ class NetworkBoot:
         self.media.admit(self.host)
 
     def disarm(self, steps: Steps) -> Waits:
-        """Let iPXE go on to the disk: so a BMC that repeats a boot meant once does not install twice."""
-        self.media.dismiss(self.host)
+        """See `withdraw`: so a BMC that repeats a boot meant once does not install twice."""
+        self.withdraw()
         yield from ()
+
+    def withdraw(self) -> None:
+        """Let iPXE go on to the disk."""
+        self.media.dismiss(self.host)
 
     def is_unread(self, url: str) -> bool:
         """See `BootWay`. A live system that an earlier run served still sends its verdict."""

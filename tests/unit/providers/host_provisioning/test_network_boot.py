@@ -61,6 +61,14 @@ def test_a_host_that_goes_off_without_its_live_system_is_not_installed() -> None
     assert rig.bmc.writes == ["override Pxe Once", "On", "Off"]
 
 
+def test_ipxe_installs_no_host_whose_installation_has_failed() -> None:
+    rig = rig_over_network()
+    rig.bmc.boot_over_network = lambda: None
+    with pytest.raises(ProvisioningError):
+        rig.run()
+    assert rig.media.admitted == set()
+
+
 def test_the_error_says_how_far_the_host_came() -> None:
     rig = rig_over_network()
     rig.bmc.boot_over_network = lambda: None
