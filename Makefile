@@ -20,6 +20,8 @@ VENV := .venv/.locked-$(shell cat $(LOCKED) | sha256sum | cut -c 1-16)
 PULUMI := .venv/bin/pulumi
 JOBS := $(shell nproc)
 STACK ?= rehearsal
+# The folder that has stacks/, and gets report/.
+SITE ?= $(CURDIR)
 REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
@@ -33,6 +35,8 @@ setup: ## Install what is missing: Debian packages (as root), .venv, the Pulumi 
 	@tools/packages
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl
 	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
+# Pulumi starts program and providers in the folder of the stacks, which may be a site's repository.
+	@echo '$(CURDIR)' >"$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/okd-baremetal.pth"
 
 check: setup ## Format, lint, types, the rules between the rooms, shell scripts
 	ruff format --check .
@@ -57,7 +61,7 @@ mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and s
 	tools/mutants
 
 rehearsal: _lab ## Install the twin of STACK on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
-	$(PY) -m lab.rehearsal --stack $(STACK)
+	cd "$(SITE)" && "$(CURDIR)/$(PY)" -m lab.rehearsal --stack $(STACK)
 
 rehearsals: _lab ## Rehearse all stacks that are kept for it, one after the other
 	for stack in $(REHEARSED); do $(PY) -m lab.rehearsal --stack "$$stack"; done
@@ -86,7 +90,7 @@ accept: setup ## Rewrite the golden files and docs/reference/support.md from the
 	$(PY) -m testing.support
 
 lock: setup ## Compile the requirements*.txt from their .in files
-	@for name in requirements-build requirements requirements-dev; do \
+	@for name in requirements-build requirements requirements-check requirements-dev; do \
 		echo "$$name.txt" && $(PIP_COMPILE) --output-file $$name.txt $$name.in; done
 
 clean: ## Remove .venv and caches from the checkout

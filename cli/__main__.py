@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cli import chart, check, payload_config, schema, values
 from cli.command_line import run
+from cli.version import Version
 
 Command = Callable[[argparse.Namespace], int]
 RENDER = """Write the files that the machines read, as folders: bootstrap/, control-plane/, compute/, and hosts/NAME/
@@ -26,6 +27,8 @@ The ISOs are secret. An ISO that exists already is left unchanged."""
 NETWORK_BOOT = """Print the configuration of the site's DHCP server for a stack with provisioningNetwork Unmanaged,
 ready to paste: the files that firmware and iPXE boot, and the cards that need an address. With Managed, the cluster's
 own machines serve them."""
+NEW_SITE = """Make a git repository for the clusters of a site: stacks/, this program as the submodule okd-baremetal/
+at its present commit, links by which Pulumi finds it, workflows for pull requests, and a README. Commit nothing."""
 REHEARSE = """Build the virtual twin of a stack on this machine, as root: as many servers as the install-config names,
 with their names, MACs, addresses and BMCs. Install it, take it to production, destroy it. No secret of the stack is
 needed. It begins with what the twin cannot stand in for, and ends with report/STACK/index.html."""
@@ -53,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 for success, 2 for wrong inputs, 3 for a valid install-config that this release cannot "
         "install, 1 for a failure of this program.",
     )
+    parser.add_argument("--version", action=Version, nargs=0, help="print release and commit, and end")
     subparsers = parser.add_subparsers(metavar="COMMAND")
 
     def add(name: str, command: Command, what: str, description: str = "") -> argparse.ArgumentParser:
@@ -93,6 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     rehearsed = add("rehearse", _loaded("rehearse"), "install the twin of a stack on virtual machines", REHEARSE)
     rehearsed.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     _add_bmc(subparsers.add_parser("bmc", help="read the BMCs of a cluster, before anything is touched"))
+    site = add("new-site", _loaded("new_site"), "make the repository of a site, which pins this program", NEW_SITE)
+    site.add_argument("dir", type=Path, metavar="DIR", help="a new folder, or an empty repository")
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from providers.base.errors import OkdBaremetalError
 
+PROGRAM = Path(__file__).resolve().parents[1]
+"""The folder of this program."""
+
 GOOD = 0
 FAILED = 1
 REFUSED = 2

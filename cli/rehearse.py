@@ -4,18 +4,16 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from cli.command_line import stack_file
+from cli.command_line import PROGRAM, stack_file
 from cluster.options import read_options
-from providers.base.errors import ConfigError, Fault
 
 
 def rehearse(options: argparse.Namespace) -> int:
     """Run `make rehearsal` for a stack, which also builds what is missing; return its exit code.
 
     Raises:
-        ConfigError: There is no such stack, or this is not the program's checkout.
+        ConfigError: There is no such stack.
     """
     read_options(stack_file(options.stack))
-    if not Path("lab", "rehearsal").is_dir():
-        raise ConfigError([Fault("lab/rehearsal", "no such folder here", "run this in the program's checkout")])
-    return subprocess.call(["make", "--no-print-directory", "rehearsal", f"STACK={options.stack}"])  # noqa: S603, S607
+    wanted = (f"STACK={options.stack}", f"SITE={Path.cwd()}")
+    return subprocess.call(["make", "--no-print-directory", "-C", PROGRAM, "rehearsal", *wanted])  # noqa: S603, S607

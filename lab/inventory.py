@@ -19,9 +19,10 @@ from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
 from providers.base.errors import ConfigError, Fault, one_line
-from testing.checkout import ROOT
 
-STACKS = ROOT / "stacks"
+STACKS = Path("stacks")
+"""Of the current directory, as Pulumi reads them."""
+
 STACK = "rehearsal"
 """The stack that is rehearsed if none is named."""
 SERVER_MIB = 1100

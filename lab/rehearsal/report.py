@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lab.templates import render
-from testing.checkout import ROOT
 
-FOLDER = ROOT / "report"
+FOLDER = Path("report")
 PAGE = "rehearsal/report.html.j2"
 
 

@@ -1,4 +1,4 @@
-"""A preview imports only what it works with: each library more is a wait, and on a busy machine a long one."""
+"""Each process imports only what it works with: each library more is a wait, and on a busy machine a long one."""
 
 import subprocess
 import sys
@@ -15,11 +15,12 @@ OF_THE_PROGRAM = {"assets.render", "cluster.install_config", "cluster.plan", "ji
 @pytest.mark.parametrize(
     ("modules", "spared"),
     [
+        pytest.param(["cli.__main__"], OF_WIRES | {"jinja2", "pulumi"}, id="check"),  # see requirements-check.in
         pytest.param(["boot_media.keyfiles", "components.cluster"], OF_WIRES, id="program"),
         pytest.param(["pulumi.dynamic", *PROVIDERS], OF_WIRES | OF_THE_PROGRAM, id="plugin"),
     ],
 )
-def test_a_preview_imports_only_what_it_works_with(modules: list[str], spared: set[str]) -> None:
+def test_a_process_imports_only_what_it_works_with(modules: list[str], spared: set[str]) -> None:
     code = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found = loaded.stdout.split()
