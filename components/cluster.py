@@ -11,9 +11,10 @@ from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
 from components.component import Component
 from components.files import Files, FilesArgs
+from components.outputs import hosts
 from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs, Spares, SparesArgs
-from payload.kubeconfig import kubeconfig_path
+from providers.bmc_host.resource import BmcHost
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
 from providers.host_provisioning.model import HostProvisioningSpec
@@ -67,7 +68,7 @@ class Cluster(Component):
         }
         spares = SparesArgs(args.plan, before)
         self.spares = Spares(f"{name}-spares", name, spares, child).hosts if args.plan.spares else []
-        self.installed = list[HostProvisioning]()
+        self.installed: dict[Role, HostProvisioning] = {}
         network = self._network_preflight()
         reach = self._bootstrap if args.plan.options.phase is Phase.BOOTSTRAP else self._production
         handoff = reach(network)
@@ -76,8 +77,11 @@ class Cluster(Component):
             "phase": args.plan.options.phase.value,
             "api_vip_holder": handoff.holder,
             "handoff": handoff.summary(),
-            "disks": pulumi.Output.all(*(each.disks for each in self.installed)).apply(_joined),
-            "approved_certificates": pulumi.Output.all(*(each.approved for each in self.installed)).apply(_joined),
+            "hosts": hosts(args.plan, self._bmcs(), self.installed.items()),
+            "approved_certificates": pulumi.Output.all(*(each.approved for each in self.installed.values())).apply(
+                _joined
+            ),
+            "kubeconfig": handoff.kubeconfig,
         }
         if args.plan.options.phase is Phase.PRODUCTION:
             self.outputs |= self._access()
@@ -128,7 +132,6 @@ class Cluster(Component):
         """Return where the cluster is reached, and what is left to do."""
         found = {
             "console": f"https://console-openshift-console.apps.{self.plan.domain}",
-            "kubeconfig": str(kubeconfig_path(self.stack)),
         }
         if self.plan.options.wait == "install":
             return found
@@ -156,7 +159,7 @@ class Cluster(Component):
             rows=servers.rows,
             urn=self.urn_of(HostProvisioning, name),
         )
-        self.installed.append(installed)
+        self.installed[role] = installed
         return installed
 
     def _ingress(self, spec: VipHeldSpec, version: int, after: Sequence[pulumi.Resource]) -> VipHeld:
@@ -170,8 +173,11 @@ class Cluster(Component):
         spec = OkdInstalledSpec.of(self.plan, self.stack)
         OkdInstalled(name, spec, self._after(*after), urn=self.urn_of(OkdInstalled, name))
 
+    def _bmcs(self) -> dict[str, BmcHost]:
+        return {name: bmc for servers in self.servers.values() for name, bmc in servers.hosts.items()}
+
     def _hosts(self) -> list[pulumi.Resource]:
-        return [*(host for servers in self.servers.values() for host in servers.hosts.values()), *self.spares]
+        return [*self._bmcs().values(), *self.spares]
 
     def _after(self, *resources: pulumi.Resource) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self, depends_on=[*resources])

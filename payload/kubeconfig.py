@@ -67,14 +67,9 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
     Raises:
         PayloadError: The file cannot be read, or is not a kubeconfig of the installer.
     """
-    path = kubeconfig_path(stack)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+    path, content = kubeconfig_path(stack), kubeconfig_text(stack)
+    if content is None:
         return None
-    except OSError as error:
-        what = f"cannot be read ({error.strerror})"
-        raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
     try:
         config = _KubeconfigFile.model_validate(yaml.safe_load(content))
         user, cluster = config.users[0].user, config.clusters[0].cluster
@@ -85,6 +80,22 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
     except (yaml.YAMLError, ValidationError, ValueError, TypeError):  # their texts may quote the key
         what = "not one cluster's CA with one user's client certificate and key"
         raise PayloadError(what, where=str(path), fix=f"{TAKE}, or remove it") from None
+
+
+def kubeconfig_text(stack: str) -> str | None:
+    """Return the content of a stack's kubeconfig, which is secret. None: it is missing.
+
+    Raises:
+        PayloadError: The file cannot be read.
+    """
+    path = kubeconfig_path(stack)
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = f"cannot be read ({error.strerror})"
+        raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
 
 
 def needed(stack: str, found: Kubeconfig | None) -> Kubeconfig:

@@ -184,10 +184,10 @@ class Rehearsal:
 
     def _disks(self) -> None:
         """Prove that each server was installed to the disk that its hints choose."""
-        chosen, good = self.stack.outputs()["disks"], []
+        hosts, good = self.stack.outputs()["hosts"], []
         for server in self.plan.servers:
             wanted = wanted_of(server.root_device_hints.given)
-            good += [server.name] * (wanted.sign in chosen.get(server.name, ""))
+            good += [server.name] * (wanted.sign in hosts[server.name].get("disk", ""))
         names = [server.name for server in self.plan.servers]
         machine = next(iter(set(names) - set(good)), "")
         what = "installed to the disk of their hints"

@@ -105,6 +105,8 @@ class VipHandoffOuts(Outs):
     """Holders of the VIPs during the last move: `holder`, and `at_s`, the second at which it was first seen."""
     clients: dict[str, Any] = {}
     """Counts of what clients of the VIPs met during the move; `problems` has the first few in words."""
+    kubeconfig: str | None = None
+    """Content of the payload's kubeconfig, secret; None if there was none."""
 
 
 HOLDING = ("holder", "mac", "macs", "unproven")

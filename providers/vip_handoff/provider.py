@@ -6,7 +6,7 @@ from functools import partial
 from assets.contract import API_PORT
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from payload.kubeconfig import api_ca, read_kubeconfig
+from payload.kubeconfig import api_ca, kubeconfig_text, read_kubeconfig
 from payload.reading import read_payload
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
@@ -68,7 +68,9 @@ def _reached(old: Phase, outs: VipHandoffOuts, spec: VipHandoffSpec) -> VipHando
         warnings(spec.urn)(unseen)
     with held(spec.where):
         reached = _engine(spec).reach(old, outs)
-    return reached.model_copy(update={"unproven": unseen})
+    # A machine that runs the stack later need not have the payload.
+    kubeconfig = kubeconfig_text(spec.stack) or outs.kubeconfig
+    return reached.model_copy(update={"unproven": unseen, "kubeconfig": kubeconfig})
 
 
 def _engine(spec: VipHandoffSpec) -> HandoffEngine:

@@ -8,7 +8,7 @@ from providers.base.dynamic import BaremetalResource
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.provider import VipHandoffProvider
 
-FOR_PEOPLE = tuple(name for name in VipHandoffOuts.model_fields if name != "macs")
+FOR_PEOPLE = tuple(name for name in VipHandoffOuts.model_fields if name not in ("macs", "kubeconfig"))
 
 
 class VipHandoff(BaremetalResource, module="baremetal", name="VipHandoff"):
@@ -27,11 +27,13 @@ class VipHandoff(BaremetalResource, module="baremetal", name="VipHandoff"):
     timeline: pulumi.Output[list[dict[str, Any]]]
     holders: pulumi.Output[list[dict[str, Any]]]
     clients: pulumi.Output[dict[str, Any]]
+    kubeconfig: pulumi.Output[str | None]
 
     def __init__(
         self, name: str, spec: VipHandoffSpec, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]
     ) -> None:
-        super().__init__(VipHandoffProvider(), name, spec, opts, **later)
+        secret = pulumi.ResourceOptions(additional_secret_outputs=["kubeconfig"])
+        super().__init__(VipHandoffProvider(), name, spec, pulumi.ResourceOptions.merge(opts, secret), **later)
 
     def summary(self) -> dict[str, pulumi.Output[Any]]:
         """Return the outputs that an operator wants to read."""

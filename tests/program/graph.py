@@ -59,6 +59,8 @@ class Declared:
     """As the provider gets them, secrets unwrapped."""
     secrets: frozenset[str]
     """Names of the inputs that are secret as a whole."""
+    secret_outputs: frozenset[str]
+    """Names of the outputs that the engine is to encrypt."""
     after: frozenset[str]
     """URNs of the resources it depends on, by its options or by its inputs."""
     protect: bool
@@ -102,6 +104,7 @@ class Monitor(mocks.MockMonitor):
                 parent=request.parent,
                 inputs={key: _open(value) for key, value in wire.items() if key != "__provider"},
                 secrets=frozenset(key for key, value in wire.items() if rpc.is_rpc_secret(value)),
+                secret_outputs=frozenset(request.additionalSecretOutputs),
                 after=frozenset(request.dependencies).union(
                     *(each.urns for each in request.propertyDependencies.values())
                 ),

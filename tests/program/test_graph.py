@@ -336,14 +336,28 @@ def test_hosts_are_protected_in_production_unless_destroyable(
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
-    always = {"api", "phase", "api_vip_holder", "handoff", "disks", "approved_certificates"}
+    always = {"api", "phase", "api_vip_holder", "handoff", "hosts", "approved_certificates", "kubeconfig"}
     assert bootstrap.exports.keys() == always
-    assert production.exports.keys() == always | {"console", "kubeconfig", "next"}
+    assert production.exports.keys() == always | {"console", "next"}
     for phase, graph in (("bootstrap", bootstrap), ("production", production)):
         assert (graph.exports["phase"], graph.exports["api"]) == (phase, "https://api.okd.lab.test:6443")
     assert production.exports["console"] == "https://console-openshift-console.apps.okd.lab.test"
-    assert production.exports["kubeconfig"] == "stacks/rehearsal/payload/auth/kubeconfig"
     assert "openshift-install wait-for install-complete --dir <directory>" in production.exports["next"]
+
+
+def test_the_outputs_tell_about_each_server(bootstrap: Graph, production: Graph) -> None:
+    known, installed = {"role", "addresses", "mac", "uuid"}, {"disk", "iso_sha256", "at", "seconds"}
+    of_bootstrap = {f"okd-{name}": set(about) for name, about in bootstrap.exports["hosts"].items()}
+    assert {name for name, about in of_bootstrap.items() if about == known | installed} == CONTROL_PLANE
+    assert {name for name, about in of_bootstrap.items() if about == known} == COMPUTE
+    assert {*map(frozenset, production.exports["hosts"].values())} == {frozenset(known | installed)}
+    about = production.exports["hosts"]["okd-worker-0"]
+    assert (about["role"], about["addresses"], about["mac"]) == ("compute", ["192.168.111.24"], "52:54:00:11:10:18")
+
+
+def test_the_kubeconfig_is_a_secret_output(bootstrap: Graph) -> None:
+    assert bootstrap.one("VipHandoff").secret_outputs == {"kubeconfig"}
+    assert "kubeconfig" not in bootstrap.exports["handoff"]
 
 
 def test_okd_is_waited_for_last_of_all_and_on_request_alone(bootstrap: Graph, production: Graph) -> None:

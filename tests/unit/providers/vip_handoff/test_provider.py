@@ -175,6 +175,21 @@ def test_one_run_at_a_time_moves_the_vip_from_the_phase_of_the_state(
     assert (engine.came_from, engine.unlocked) == ([before], 0)
 
 
+def test_the_kubeconfig_is_an_output_that_a_machine_without_the_payload_keeps(
+    payload: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(vip_handoff, "_engine", lambda _: Reaching())
+    props = inputs(payload)
+    write_kubeconfig(payload)
+    file = payload / "auth" / "kubeconfig"
+    content = file.read_text()
+    outs = VipHandoffProvider().create(props).outs or {}
+    assert outs["kubeconfig"] == content
+    file.unlink()
+    assert (VipHandoffProvider().update("id", outs, props).outs or {})["kubeconfig"] == content
+
+
 def test_a_refresh_of_a_balancer_of_the_site_keeps_the_state_and_warns_if_it_is_closed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
