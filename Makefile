@@ -31,7 +31,7 @@ PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: ## Install what is missing: Debian packages (as root), .venv, the Pulumi CLI, nmstatectl
+setup: ## Install what is missing: packages (as root), .venv, the Pulumi CLI, nmstatectl
 	@tools/packages
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl
 	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
@@ -75,7 +75,7 @@ kubernetes: _lab ## Hand the VIP of a real Kubernetes over, in network namespace
 
 # What the tests need, all at once: one build after the other leaves a core idle.
 _tools:
-	@tools/packages
+	@tools/packages tests/packages.txt
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl _coreos-installer _readers
 
 _lab:

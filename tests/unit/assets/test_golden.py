@@ -107,6 +107,6 @@ def test_every_reader_accepts_every_tree(name: str) -> None:
     ours = {path: config.encode() for path, config in own_configs(intent, tree).items()}
     verdicts = ask_readers(tree.folders, ours)
     assert [refusal for verdict in verdicts for refusal in verdict.refusals] == []
-    # The readers of tools/packages.txt: without any of them, the test would prove nothing.
+    # The readers of the two packages.txt: without any of them, the test would prove nothing.
     wanted = {"bash", "shellcheck"} | ({"haproxy", "keepalived"} if name in clusters.WITH_VIPS else set())
     assert all(each.judged for each in verdicts if each.reader in wanted)
