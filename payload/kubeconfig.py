@@ -98,14 +98,14 @@ def kubeconfig_text(stack: str) -> str | None:
         raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
 
 
-def needed(stack: str, found: Kubeconfig | None) -> Kubeconfig:
-    """Return the result of `read_kubeconfig` where OKD must be asked.
+def needed(stack: str, found: Kubeconfig | None, option: str) -> Kubeconfig:
+    """Return the result of `read_kubeconfig` where an option has OKD asked.
 
     Raises:
         PayloadError: It is missing.
     """
     if found is None:
-        what, fix = "missing, but `wait: install` asks OKD with it", f"{TAKE}, or remove the option wait"
+        what, fix = f"missing, but `{option}` asks OKD with it", f"{TAKE}, or remove that option"
         raise PayloadError(what, where=str(kubeconfig_path(stack)), fix=fix)
     return found
 

@@ -11,13 +11,12 @@ from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
 from cluster.install_config.rules.hosts import SECURE_BOOT
 from cluster.install_config.rules.vips import user_managed
 from cluster.known_options import LOGINS
-from cluster.options import Images, MediaOption, Options, Phase
+from cluster.options import Images, MediaOption, Options
 from cluster.plan.intent import dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
-from cluster.values.role import Role
 from providers.base.errors import Fault
 from providers.base.shapes import below
 
@@ -226,8 +225,6 @@ def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
         if not options.consent.get(host.name, "").strip():
             fix = f"name the machine in consent.{host.name} as well"
             yield Fault(f"reinstall.{host.name}", "no consent to wipe its disk", fix)
-        elif options.phase is Phase.PRODUCTION and host.role is Role.CONTROL_PLANE:
-            yield Fault(f"reinstall.{host.name}", "it holds the API and a copy of etcd in production", "remove it")
 
 
 def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:

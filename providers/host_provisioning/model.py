@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, SecretStr
 
 from assets.boot_server import boot_server
 from assets.ignition import composed_sha256, keyfiles_in, own_config
+from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
@@ -91,6 +92,8 @@ class HostProvisioningSpec(Spec):
     """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
     reinstall: dict[str, str] = {}
     """Serial or UUID by host. A line that is new since the last successful `up` reinstalls its host."""
+    out_of_etcd: tuple[str, ...] = ()
+    """Hosts in `reinstall` whose disk may have a copy of etcd: the cluster must not count on them any more."""
     unicast: bool = False
     """If true, each host has a fixed list of its VRRP peers, so no host can be added once some are installed."""
     stack: str
@@ -112,6 +115,7 @@ class HostProvisioningSpec(Spec):
         payload, architecture = getattr(options.payload, role.pool), plan.architectures[role]
         base_iso = options.media.base_isos[architecture]
         boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
+        holds_etcd = role is Role.CONTROL_PLANE and options.phase is Phase.PRODUCTION
         ours = {server.name: own_config(rendered.of(server)) for server in servers}
         keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}
         return cls(
@@ -136,6 +140,7 @@ class HostProvisioningSpec(Spec):
             },
             payload_sha256=payload,
             reinstall={name: who for name, who in options.reinstall.items() if name in ours},
+            out_of_etcd=tuple(sorted(options.reinstall.keys() & ours.keys())) if holds_etcd else (),
             unicast=any(vip.transport == "unicast" for vip in plan.vips_of(role)),
             stack=stack,
             api_name=f"api.{plan.domain}",

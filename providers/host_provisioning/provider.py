@@ -11,13 +11,14 @@ from pulumi.dynamic import DiffResult
 
 from assets.contract import API_PORT
 from cluster.values.role import Role
-from payload.kubeconfig import Kubeconfig, api_ca, read_kubeconfig
+from payload.kubeconfig import Kubeconfig, api_ca, needed, read_kubeconfig
 from providers.base import lock, plugin
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Props, Provider
 from providers.base.errors import Fault, OkdBaremetalError
 from providers.host_provisioning import records
 from providers.host_provisioning.engine import HEARTBEAT_S, Installation, Missing, Target, World
+from providers.host_provisioning.etcd import EtcdQuorum
 from providers.host_provisioning.isos import ImageServer, IsoMedia, Recipe
 from providers.host_provisioning.joining import Joining
 from providers.host_provisioning.media import MediaServer
@@ -84,6 +85,7 @@ def _provision(
     approved = {name: found for name, found in outs.approved.items() if name in installed}
     if pending:
         recipe, kubeconfig = _recipe(spec), read_kubeconfig(spec.stack)
+        _refuse_members(spec, anew, kubeconfig)
         joining = _joining(spec, kubeconfig) if kubeconfig else None
         with _image_server(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
             ca_pem = api_ca(recipe.payload, kubeconfig) if spec.role is Role.CONTROL_PLANE else ""
@@ -100,6 +102,12 @@ def _provision(
         approved |= joining.approved if joining else {}
     shown = {name: disk for name, disk in disks.items() if disk}
     return HostProvisioningOuts(installed=installed, disks=shown, steps=steps, requests=requests, approved=approved)
+
+
+def _refuse_members(spec: HostProvisioningSpec, anew: Mapping[str, str], kubeconfig: Kubeconfig | None) -> None:
+    for name in sorted(anew.keys() & {*spec.out_of_etcd}):
+        api = KubeApi.by(needed(spec.stack, kubeconfig, f"reinstall.{name}"), spec.api_name)
+        EtcdQuorum(api, spec.api_vip).refuse_member(name, spec.hosts[name].addresses)
 
 
 def _image_server(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:

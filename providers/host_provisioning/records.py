@@ -26,7 +26,11 @@ def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Itera
         for name in sorted(new.boot_macs.keys() - old.hosts.keys()):
             what = f"{name}: the control plane is installed, and its DHCP does not know the MAC {new.boot_macs[name]}"
             yield Fault("hosts", what, "give the host a `…-virtualmedia` address, or make it a spare")
-    for name, who in named_anew(old, new).items():
+    anew = named_anew(old, new)
+    if len(wiped := sorted(anew.keys() & {*new.out_of_etcd})) > 1:
+        fix = "reinstall one server of the control plane at a time"
+        yield Fault("reinstall", f"{' and '.join(wiped)} hold copies of etcd", fix)
+    for name, who in anew.items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):
             what = f"reinstall.{name} names {who}, the host is {named(identity)}"

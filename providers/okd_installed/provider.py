@@ -20,7 +20,7 @@ class OkdInstalledProvider(Provider[OkdInstalledSpec, OkdInstalledOuts]):
 
 
 def _installed(spec: OkdInstalledSpec) -> OkdInstalledOuts:
-    kubeconfig = needed(spec.stack, read_kubeconfig(spec.stack))
+    kubeconfig = needed(spec.stack, read_kubeconfig(spec.stack), "wait: install")
     api = KubeApi.by(kubeconfig, spec.api_name)
     engine = OkdInstalledEngine(api, spec.api_vip, SYSTEM_CLOCK, row(spec.urn), notes(spec.urn))
     return engine.prove(deadline_s=spec.deadline_s)

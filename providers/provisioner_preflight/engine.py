@@ -276,7 +276,7 @@ def _kubeconfig(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, bootstr
         found = probe.kubeconfig(spec.stack)
         check_kubeconfig(spec.stack, bootstrap, spec.domain, found)
         if spec.asks_okd:
-            needed(spec.stack, found)
+            needed(spec.stack, found, "wait: install")
     except PayloadError as error:
         yield error.fault
 

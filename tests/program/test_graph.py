@@ -303,6 +303,27 @@ def test_each_role_gets_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
 
 
 @pytest.mark.parametrize(
+    ("phase", "out"), [("bootstrap", []), ("production", ["okd-master-0"])], ids=["bootstrap", "production"]
+)
+def test_in_production_the_control_plane_is_reinstalled_out_of_etcd_alone(
+    bootstrap: Graph, phase: str, out: list[str]
+) -> None:
+    named = {name: f"serial-of-okd-{name}" for name in ("okd-master-0", "okd-worker-0")}
+    graph = run(bootstrap, phase=phase, reinstall=named)
+    seen = {each.name: each.inputs["out_of_etcd"] for each in graph.of("HostProvisioning")}
+    assert seen == {INSTALL_MASTERS: out} | ({INSTALL_WORKERS: []} if phase == "production" else {})
+
+
+def test_two_servers_of_the_control_plane_are_not_reinstalled_at_once(bootstrap: Graph) -> None:
+    named = {name: f"serial-of-okd-{name}" for name in ("okd-master-0", "okd-master-2")}
+    (refused,) = run(bootstrap, phase="production", reinstall=named).refused
+    assert refused == (
+        f"{INSTALL_MASTERS}: reinstall: okd-master-0 and okd-master-2 hold copies of etcd. "
+        "Fix: reinstall one server of the control plane at a time"
+    )
+
+
+@pytest.mark.parametrize(
     ("changes", "running"),
     [({"phase": "production", "import_production": True}, True), ({"phase": "bootstrap"}, False)],
     ids=["imported", "new"],

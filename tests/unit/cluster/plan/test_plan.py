@@ -199,11 +199,6 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
         ),
         pytest.param({"reinstall": {"okd-master-9": "x"}}, [f"reinstall.okd-master-9: {NO_HOST}"], id="reinstall"),
         pytest.param(
-            {"reinstall": {"okd-worker-0": "x", "okd-master-0": "y"}, "phase": "production"},
-            ["reinstall.okd-master-0: it holds the API and a copy of etcd in production. Fix: remove it"],
-            id="reinstall-of-the-control-plane",
-        ),
-        pytest.param(
             {"reinstall": {"okd-master-0": "x"}, "consent": {name: "x" for name in plans.HOSTS[1:]}},
             [
                 "consent.okd-master-0: missing. Fix: "

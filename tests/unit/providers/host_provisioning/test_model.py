@@ -40,6 +40,7 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
         "base_iso_url": "",
         "payload_sha256": "c2" * 32,
         "reinstall": {},
+        "out_of_etcd": [],
         "unicast": False,
         "stack": "prod",
         "api_name": "api.okd.lab.test",

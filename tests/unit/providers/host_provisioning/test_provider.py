@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import SecretStr
@@ -168,6 +168,28 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
     wanted = {"address": host("w0")["bmc"]["address"], "username": "admin", "ca": "of all", "fingerprint": ""}
     assert access.model_dump() == {**wanted, "verify": True, "session": False, "boot_mode": "UEFI", **reached}
     assert password.get_secret_value() == "hidden"
+
+
+class TestOutOfEtcd:
+    """A server of the control plane in production; the API's answers are judged in test_etcd.py."""
+
+    CHANGES: ClassVar[dict[str, Any]] = {"reinstall": {"w0": "SN-w0"}, "out_of_etcd": ["w0"], "stack": "prod"}
+
+    def test_without_a_kubeconfig_it_is_not_wiped(self, rollouts: Rollouts, payload: Path) -> None:
+        with pytest.raises(OkdBaremetalError, match=r"auth/kubeconfig: missing, but `reinstall.w0` asks OKD with it"):
+            updated({**INSTALLED, "stack": "prod"}, **self.CHANGES)
+        assert rollouts.targets == []
+
+    def test_it_is_not_wiped_while_the_cluster_does_not_answer(self, rollouts: Rollouts, payload: Path) -> None:
+        write_kubeconfig(payload)
+        with pytest.raises(ProvisioningError, match=r"reinstall\.w0: not wiped: the API cannot be asked through 127"):
+            updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, api_vip="127.0.0.1")
+        assert rollouts.targets == []
+
+    def test_a_line_that_took_effect_asks_nobody(self, rollouts: Rollouts, payload: Path) -> None:
+        outs = updated({**INSTALLED, **self.CHANGES}, **self.CHANGES)
+        assert outs["installed"].keys() == {"w0", "w1"}
+        assert rollouts.targets == []
 
 
 class TestCreate:
