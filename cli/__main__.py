@@ -39,6 +39,9 @@ first."""
 BMC_CAPTURE = """Write DIR/capture.json: a copy of what the program reads of one host's BMC, for a report about it.
 Change nothing. Only what the program uses is kept, without passwords, tokens, licence keys and paths of ISOs. Instead
 of serials, UUIDs, addresses and names it has pseudonyms, the same one for the same value."""
+REVIEW = """Print what the next `pulumi up` does to machines, and the changed lines of the files that they read, as
+Markdown for a comment on a pull request: at most 65,536 characters, without secrets. Run `pulumi preview --json`, or
+read what it printed. The exit code is 0 whether anything changes or not, and 2 if the preview fails."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -93,6 +96,10 @@ def _parser() -> argparse.ArgumentParser:
     rehearsed = add("rehearse", _loaded("rehearse"), "install the twin of a stack on virtual machines", REHEARSE)
     rehearsed.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     _add_bmc(subparsers.add_parser("bmc", help="read the BMCs of a cluster, before anything is touched"))
+    reviewed = add("review", _loaded("review"), "print what a preview does to machines, for a pull request", REVIEW)
+    reviewed.add_argument("stack", metavar="STACK", help="the stack")
+    reviewed.add_argument("--preview", metavar="FILE", help="the output of `pulumi preview --json`; - for stdin")
+    reviewed.add_argument("--html", action="store_true", help="print one HTML page, however long")
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser
 

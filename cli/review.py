@@ -1,0 +1,51 @@
+"""`review`: print what the reader of a pull request reads: a preview's verdict, and the changed lines of files."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from cli.command_line import GOOD
+from cli.stack_options import run_pulumi
+from cluster.files import read_text
+from providers.base.errors import ConfigError, Fault
+from review.html import html
+from review.markdown import markdown
+from review.page import read
+from review.preview import failures
+
+RUN = "pulumi preview"
+
+
+def review(options: argparse.Namespace) -> int:
+    """Print the review of a stack's preview, which is made now if none is given."""
+    text, where = _preview(options)
+    page = read(text, options.stack, where)
+    print(html(page) if options.html else markdown(page), end="")
+    return GOOD
+
+
+def _preview(options: argparse.Namespace) -> tuple[str, str]:
+    """Return a preview, and its place for messages."""
+    match options.preview:
+        case None:
+            return _made(options.stack), RUN
+        case "-":
+            return sys.stdin.read(), "standard input"
+        case file:
+            return _saved(file), file
+
+
+def _made(stack: str) -> str:
+    done = run_pulumi(stack, "preview", "--json")
+    if done.returncode == 0:
+        return done.stdout
+    # A preview that failed is JSON too, with its errors, unless Pulumi could not begin.
+    lines = failures(done.stdout) or [line for line in done.stderr.splitlines() if line.strip()]
+    raise ConfigError(Fault(RUN, line) for line in lines or [f"exit code {done.returncode}"])
+
+
+def _saved(file: str) -> str:
+    try:
+        return read_text(Path(file))
+    except ConfigError as error:
+        raise ConfigError(fault.within(file) for fault in error.faults) from None
