@@ -74,17 +74,17 @@ def read_preview(text: str, where: str) -> Preview:
     if failed := failures(text):
         raise ConfigError(Fault(where, f"the preview failed: {line}") for line in failed)
     # A replacement is up to three steps of one resource; the one that has both states tells all.
-    found: dict[tuple[str, str], Step] = {}
-    for step in filter(None, map(_step, steps)):
-        key = (step.kind, step.name)
-        if key not in found or (step.old and step.new):
-            found[key] = step
+    found: dict[str, Step] = {}
+    for each in steps:
+        step = _step(each)
+        if step and (each["urn"] not in found or (step.old and step.new)):
+            found[each["urn"]] = step
     options = {
         name.removeprefix(PREFIX): _option(value)
         for name, value in loaded.get("config", {}).items()
         if name.startswith(PREFIX)
     }
-    return Preview(tuple(found[key] for key in sorted(found)), options)
+    return Preview(tuple(sorted(found.values(), key=lambda step: (step.kind, step.name, step.operation))), options)
 
 
 def failures(text: str) -> list[str]:
