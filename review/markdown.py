@@ -31,7 +31,7 @@ def markdown(page: Page, limit: int = LIMIT) -> str:
         counted(len(every) - len(kept), what)
         for every, kept, what in (
             (page.verdict, sentences, "sentence"),
-            (page.files, files, "entry of files"),
+            (page.files, files, "file block"),
             (page.inputs, inputs, "input"),
         )
         if len(every) > len(kept)

@@ -43,6 +43,7 @@ PROCESSES = {
     "network-boot": ("none",),
     "rehearse": ("none",),
     "bmc": ("check", "none.yaml"),
+    "review": ("prod", "--preview", "none.json"),
     "chart": (),
 }
 
