@@ -114,7 +114,7 @@ _nmstatectl:
 
 # The tests judge rendered files with these programs.
 _readers:
-	@tools/progress "coredns, ignition-validate" $(PYTHON) -m lab.binaries coredns ignition-validate
+	@tools/progress "actionlint, coredns, ignition-validate" $(PYTHON) -m lab.binaries actionlint coredns ignition-validate
 
 # This does not need .venv, so it does not depend on it.
 _lab-binaries:

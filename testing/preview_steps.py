@@ -1,7 +1,7 @@
 """Small outputs of `pulumi preview --json`, in the form that the engine gives them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from testing import plans
@@ -49,7 +49,7 @@ def file(folder: str, path: str, old: str | None, new: str | None) -> dict[str, 
     )
 
 
-def preview(*steps: Mapping[str, Any], diagnostics: list[Values] | None = None, **options: Any) -> str:
+def preview(*steps: Mapping[str, Any], diagnostics: Sequence[Values] = (), **options: Any) -> str:
     """Return what `pulumi preview --json` prints for these steps and options."""
     config = {
         f"{plans.PROJECT}:{name}": value if isinstance(value, str) else json.dumps(value)

@@ -28,8 +28,10 @@ def of(old: dict[str, Any], new: dict[str, Any], *names: str) -> list[Row]:
     ],
     ids=["plain", "nested", "list", "longer-list", "new", "removed", "urns"],
 )
-def test_only_what_differs_is_listed(old: dict[str, Any], new: dict[str, Any], found: list[tuple[Any, ...]]) -> None:
-    assert of(old, new) == [Row(*each, ("okd-a",)) for each in found]
+def test_only_what_differs_is_listed(
+    old: dict[str, Any], new: dict[str, Any], found: list[tuple[str, Any, Any]]
+) -> None:
+    assert of(old, new) == [Row(name, before, after, ("okd-a",)) for name, before, after in found]
 
 
 def test_an_equal_change_of_several_resources_is_one_row() -> None:
