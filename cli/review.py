@@ -2,16 +2,20 @@
 
 import argparse
 import sys
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from cli.command_line import GOOD
-from cli.stack_options import run_pulumi
+from cli.command_line import BROKEN, GOOD
+from cli.consents import written
+from cli.stack_options import backend_url, run_pulumi
 from cluster.files import read_text
 from providers.base.errors import ConfigError, Fault
 from review.html import html
 from review.markdown import markdown
-from review.page import read
-from review.preview import failures
+from review.page import page_of
+from review.policies import Facts, judged
+from review.preview import Preview, failures, read_preview
 
 RUN = "pulumi preview"
 
@@ -19,9 +23,15 @@ RUN = "pulumi preview"
 def review(options: argparse.Namespace) -> int:
     """Print the review of a stack's preview, which is made now if none is given."""
     text, where = _preview(options)
-    page = read(text, options.stack, where)
+    preview = read_preview(text, where)
+    policies = () if options.policy is None else judged(_facts(options.stack, preview), options.policy)
+    page = page_of(preview, options.stack, where, policies)
     print(html(page) if options.html else markdown(page), end="")
-    return GOOD
+    return BROKEN if any(policy.breaches for policy in policies) else GOOD
+
+
+def _facts(stack: str, preview: Preview) -> Facts:
+    return Facts(preview, datetime.now(UTC), partial(written, stack), backend_url)
 
 
 def _preview(options: argparse.Namespace) -> tuple[str, str]:
@@ -36,7 +46,7 @@ def _preview(options: argparse.Namespace) -> tuple[str, str]:
 
 
 def _made(stack: str) -> str:
-    done = run_pulumi(stack, "preview", "--json")
+    done = run_pulumi("preview", "--json", "--stack", stack)
     if done.returncode == 0:
         return done.stdout
     # A preview that failed is JSON too, with its errors, unless Pulumi could not begin.

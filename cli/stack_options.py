@@ -40,7 +40,20 @@ def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
     _pulumi(stack, "config", "set-all", "--json", json.dumps(option))
 
 
-def run_pulumi(stack: str, *words: str) -> subprocess.CompletedProcess[str]:
+def backend_url() -> str:
+    """Return the URL of the backend, which may hold a login.
+
+    Raises:
+        ConfigError: Pulumi does not say.
+    """
+    done = run_pulumi("whoami", "--verbose", "--json")
+    if done.returncode:
+        what = f"pulumi whoami failed: {' '.join(done.stderr.split())}"
+        raise ConfigError([Fault("", what, "log in with `pulumi login URL`, or set PULUMI_BACKEND_URL")])
+    return str(json.loads(done.stdout)["url"])
+
+
+def run_pulumi(*words: str) -> subprocess.CompletedProcess[str]:
     """Run Pulumi, and return its exit code and what it prints, which may be secret.
 
     Raises:
@@ -51,12 +64,12 @@ def run_pulumi(stack: str, *words: str) -> subprocess.CompletedProcess[str]:
         fix = "run `make setup`, then `. .venv/bin/activate`"
         raise ConfigError([Fault("", "pulumi is not in PATH", fix)])
     return subprocess.run(  # noqa: S603
-        [command, *words, "--stack", stack, "--non-interactive"], capture_output=True, text=True, check=False
+        [command, *words, "--non-interactive"], capture_output=True, text=True, check=False
     )
 
 
 def _pulumi(stack: str, *words: str) -> str:
-    done = run_pulumi(stack, *words)
+    done = run_pulumi(*words, "--stack", stack)
     if done.returncode:
         what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
         fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"

@@ -28,10 +28,19 @@ class Rollout:
     """Whether something changes that goes into the boot ISO."""
 
 
+def wipes(preview: Preview) -> dict[str, str]:
+    """Return the servers that may be wiped, each with the option whose line allows it: `consent` or `reinstall`."""
+    found = dict[str, str]()
+    for each in _rollouts(preview):
+        found |= dict.fromkeys([*each.pending, *_replaced(preview, each)], "consent") | dict.fromkeys(
+            each.anew, "reinstall"
+        )
+    return dict(sorted(found.items()))
+
+
 def wiped(preview: Preview) -> Iterator[str]:
     """Yield a sentence for the servers of each role, by the reason for which they are installed."""
     created = _made(preview)
-    exchanged = {str(step.new["host"]) for step in preview.of("BmcHost") if _may_be_another(step)}
     for each in _rollouts(preview):
         role = ROLES[each.role]
         disks = {host: f"{_disk(each.spec, host)} of {host}" for host in each.spec.hosts}
@@ -50,7 +59,7 @@ def wiped(preview: Preview) -> Iterator[str]:
             what = joined([f"{disks[host]}{consents[host]}" for host in others])
             runs = "a server that runs from its disk already is only recorded"
             yield f"Wipes {what}, and installs {_them(others)} ({role}); {runs}."
-        if replaced := sorted(exchanged & {*each.kept}):
+        if replaced := _replaced(preview, each):
             what = joined([f"{disks[host]}{consents[host]}" for host in replaced])
             yield f"Wipes {what}, where the BMC shows another machine than is recorded, and installs that ({role})."
 
@@ -140,6 +149,12 @@ def _leaves(who: Any) -> tuple[Any, ...]:
 def _may_be_another(step: Step) -> bool:
     """Whether a host's BMC may turn out to be that of another machine: only a new consent allows that."""
     return step.operation == "update" and not step.new.get("spare") and step.is_new("consent")
+
+
+def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
+    """Return the installed servers that may turn out to be other machines."""
+    exchanged = {str(step.new["host"]) for step in preview.of("BmcHost") if _may_be_another(step)}
+    return sorted(exchanged & {*rollout.kept})
 
 
 def _disk(spec: HostProvisioningSpec, host: str) -> str:

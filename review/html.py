@@ -6,6 +6,7 @@ from html import escape
 
 from review.files import Shown
 from review.page import Page
+from review.policies import Judged
 from review.words import code
 
 STYLE = """
@@ -31,6 +32,8 @@ def html(page: Page) -> str:
         f'<li class="{"grave" if each.is_grave else "plain"}">{_inline(each.text)}</li>' for each in page.verdict
     ]
     lines.append("</ul>")
+    if page.policies:
+        lines += ["<h2>Policies</h2>", "<ul>", *map(_policy, page.policies), "</ul>"]
     if page.files:
         lines += ["<h2>Files</h2>", *(line for file in page.files for line in _file(file))]
     if page.inputs:
@@ -40,6 +43,13 @@ def html(page: Page) -> str:
 
 def _inline(text: str) -> str:
     return re.sub("`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
+def _policy(policy: Judged) -> str:
+    if not policy.breaches:
+        return f"<li>kept: {policy.name}</li>"
+    breaches = "".join(f"<li>{_inline(breach)}</li>" for breach in policy.breaches)
+    return f'<li><span class="grave">broken: {policy.name}</span>. {_inline(policy.what)}<ul>{breaches}</ul></li>'
 
 
 def _file(file: Shown) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from review.files import Shown
 from review.inputs import Row
 from review.page import Page
+from review.policies import Judged
 from review.words import code, counted
 
 LIMIT = 65_536
@@ -18,11 +19,15 @@ HEADER = "| input | now | after `pulumi up` | of |\n|---|---|---|---|\n"
 def markdown(page: Page, limit: int = LIMIT) -> str:
     """Return the review. If it is longer than `limit` bytes, it leaves out files first, then inputs, and says so."""
     room = limit - RESERVED - len(f"{_mark(page.stack)}{page.title}".encode())
+    policies = [_policy(each) for each in page.policies]
+    room -= sum(len(each.encode()) for each in policies)
     sentences = [f"- **{each.text}**\n" if each.is_grave else f"- {each.text}\n" for each in page.verdict]
     sentences, room = _fitting(sentences, room)
     inputs, room = _fitting([_row(row) for row in page.inputs], room)
     files, room = _fitting([_file(file) for file in page.files], room)
     parts = [f"{_mark(page.stack)}## {page.title}\n\n", *sentences]
+    if policies:
+        parts += ["\n### Policies\n\n", *policies]
     if page.files:
         parts += ["\n### Files\n", *files]
     if page.inputs:
@@ -58,6 +63,12 @@ def _fitting(parts: Sequence[str], room: int) -> tuple[list[str], int]:
         kept.append(part)
         room -= size
     return kept, room
+
+
+def _policy(policy: Judged) -> str:
+    if not policy.breaches:
+        return f"- kept: {policy.name}\n"
+    return f"- **broken: {policy.name}**. {policy.what}\n" + "".join(f"  - {breach}\n" for breach in policy.breaches)
 
 
 def _row(row: Row) -> str:

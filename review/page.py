@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from review.files import Shown, shown
 from review.inputs import Row, rows
-from review.preview import read_preview
+from review.policies import Judged
+from review.preview import Preview
 from review.verdict import Sentence, verdict
 
 
@@ -16,6 +17,7 @@ class Page:
     verdict: tuple[Sentence, ...]
     files: tuple[Shown, ...]
     inputs: tuple[Row, ...]
+    policies: tuple[Judged, ...] = ()
 
     @property
     def title(self) -> str:
@@ -23,16 +25,16 @@ class Page:
         return f"What `pulumi up` will do to the stack {self.stack}"
 
 
-def read(text: str, stack: str, where: str) -> Page:
-    """Return the review of a preview, which is the output of `pulumi preview --json`.
+def page_of(preview: Preview, stack: str, where: str, policies: tuple[Judged, ...] = ()) -> Page:
+    """Return the review of a preview.
 
     Raises:
-        ConfigError: It is none, or of a preview that failed; `where` is its place in the message.
+        ConfigError: The preview is of another release; `where` is its place in the message.
     """
-    preview = read_preview(text, where)
     return Page(
         stack=stack,
         verdict=tuple(verdict(preview, where)),
         files=tuple(shown(preview)),
         inputs=tuple(rows(preview)),
+        policies=policies,
     )

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from review.markdown import markdown
-from review.page import read
+from review.page import page_of
+from review.preview import read_preview
 from testing import plans
 from testing.golden import REVIEWS
 from testing.previews import INSTALL_CONFIG, KNOWN, Lines, Project, Review, fresh, settled
@@ -390,7 +391,7 @@ REVIEWED = (*CHANGES, "nothing", "first", "to-production", "reinstall", "consent
 @pytest.mark.golden
 @pytest.mark.parametrize("name", REVIEWED)
 def test_a_review_equals_the_golden_one(previews: dict[str, Future[Review]], name: str, accept_golden: bool) -> None:
-    found = markdown(read(previews[name].result().text, plans.STACK, name))
+    found = markdown(page_of(read_preview(previews[name].result().text, name), plans.STACK, name))
     masked, file = re.sub("[0-9a-f]{64}", "SHA256", found), REVIEWS / f"{name}.md"
     if accept_golden:
         file.parent.mkdir(exist_ok=True)

@@ -80,3 +80,31 @@ def test_the_engine_previews_the_stack_that_is_named(tmp_path: Path) -> None:
     done = run("review", "prod", PATH=engine(tmp_path, f'echo "$@" >{tmp_path}/words; echo "{{\\"steps\\": []}}"'))
     assert done.stdout == f"{HEAD}- Nothing changes.\n"
     assert (tmp_path / "words").read_text() == "preview --json --stack prod --non-interactive\n"
+
+
+WHOAMI = 'if [ "$1" = whoami ]; then echo "{\\"url\\": \\"$BACKEND\\"}"; else echo "{\\"steps\\": []}"; fi'
+
+
+@pytest.mark.parametrize(
+    ("backend", "code", "line"),
+    [
+        ("s3://bucket", 0, "- kept: backend\n"),
+        ("file:///root", 4, "  - the backend is `file:///root`\n"),
+    ],
+)
+def test_a_broken_policy_has_an_exit_code_of_its_own(tmp_path: Path, backend: str, code: int, line: str) -> None:
+    done = run("review", "prod", "--policy", "backend", PATH=engine(tmp_path, WHOAMI), BACKEND=backend)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.startswith(f"{HEAD}- Nothing changes.\n\n### Policies\n\n- ")
+    assert done.stdout.endswith(line)
+
+
+def test_a_backend_that_is_not_told_is_refused(tmp_path: Path) -> None:
+    script = 'if [ "$1" = whoami ]; then echo "error: no login" >&2; exit 255; else echo "{\\"steps\\": []}"; fi'
+    done = run("review", "prod", "--policy", PATH=engine(tmp_path, script))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("pulumi whoami failed: error: no login. Fix: ")
+
+
+def test_an_unknown_policy_is_a_wrong_command() -> None:
+    assert run("review", "prod", "--preview", "-", "--policy", "images", given=preview()).returncode == 2

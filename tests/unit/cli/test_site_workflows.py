@@ -112,7 +112,7 @@ OTHERS = [comment(1, "hello"), comment(2, f"see {MARK}"), comment(3, "<!-- okd-b
 def test_actionlint_and_shellcheck_accept_the_workflow_of_github(tmp_path: Path) -> None:
     workflow = tmp_path / "review.yml"
     shutil.copy2(GITHUB, workflow)
-    command = [
+    command: list[Path | str] = [
         cache_dir() / "bin" / "actionlint",
         "-shellcheck",
         Path(sys.executable).with_name("shellcheck"),
@@ -181,6 +181,14 @@ def test_a_preview_that_fails_replaces_the_comment_and_fails_the_job(
     assert getattr(site, service)() == 2
     assert f"{'PATCH' if service == 'github' else 'PUT'} " in site.read("calls").splitlines()[-1]
     assert site.read("body").startswith(f"{MARK}\n## The preview of the stack prod failed\n```text\n{line}")
+
+
+@pytest.mark.parametrize("service", ["github", "gitlab"])
+def test_a_broken_policy_keeps_the_review_as_the_comment_and_fails_the_job(site: Site, service: str) -> None:
+    review = f'case $1 in review) echo "{MARK}"; echo broken; exit 4 ;; esac'
+    (site.folder / "bin" / "okd-baremetal").write_text(f"#!/bin/sh\n{review}\n")
+    assert getattr(site, service)() == 4
+    assert site.read("body") == f"{MARK}\nbroken\n"
 
 
 @pytest.mark.parametrize("service", ["github", "gitlab"])

@@ -8,7 +8,8 @@ from review.files import Copy, Shown
 from review.html import html
 from review.inputs import Row
 from review.markdown import LIMIT, markdown
-from review.page import Page, read
+from review.page import Page, page_of
+from review.preview import read_preview
 from review.verdict import Sentence
 from testing.preview_steps import bmc_host, file, preview, step
 
@@ -110,7 +111,9 @@ def test_html_leaves_nothing_out() -> None:
 
 
 def test_a_fence_is_longer_than_those_in_the_file() -> None:
-    written = markdown(read(preview(file("compute", "/etc/a", None, "```\n````x\n")), "prod", ""))
+    written = markdown(
+        page_of(read_preview(preview(file("compute", "/etc/a", None, "```\n````x\n")), ""), "prod", "")
+    )
     assert "`````text\n```\n````x\n`````\n" in written
 
 
@@ -134,7 +137,7 @@ def test_no_value_breaks_out_of_its_place() -> None:
         file("compute", "/etc/a", "1\n", "</pre><script>alert(1)</script>\n"),
         file("compute", "/etc/b", None, "</details><script>alert(1)</script>\n"),
     ]
-    page = read(preview(*steps), "prod", "")
+    page = page_of(read_preview(preview(*steps), ""), "prod", "")
     row = next(line for line in markdown(page).splitlines() if line.startswith("| `consent`"))
     assert row == r"| `consent` | `SERIAL-m0` | `'\|</code><script>alert(1)</script>\n# x` | okd-m0 |"
 

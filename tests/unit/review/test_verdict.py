@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from providers.base.errors import ConfigError
-from review.page import read
-from review.preview import UNKNOWN
+from review.page import page_of
+from review.preview import UNKNOWN, read_preview
 from testing.preview_steps import bmc_host, file, installation, preview, records, step
 
 VM = {"name": "okd-bootstrap", "pool": "p", "vcpus": 4, "deadline_s": 60, "ignition_sha256": "e5"}
@@ -18,7 +18,7 @@ NOT_KNOWN = {"uuid": UNKNOWN, "serial": UNKNOWN}
 
 def sentences(*steps: Mapping[str, Any], **options: Any) -> list[str]:
     """Return the verdict; a grave sentence begins with `!`."""
-    page = read(preview(*steps, **options), "prod", "a preview")
+    page = page_of(read_preview(preview(*steps, **options), "a preview"), "prod", "a preview")
     return [f"!{each.text}" if each.is_grave else each.text for each in page.verdict]
 
 
