@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from cli.command_line import BROKEN, GOOD
 from cli.consents import written
 from cli.stack_options import backend_url, run_pulumi
@@ -24,8 +26,12 @@ def review(options: argparse.Namespace) -> int:
     """Print the review of a stack's preview, which is made now if none is given."""
     text, where = _preview(options)
     preview = read_preview(text, where)
-    policies = () if options.policy is None else judged(_facts(options.stack, preview), options.policy)
-    page = page_of(preview, options.stack, where, policies)
+    try:
+        policies = () if options.policy is None else judged(_facts(options.stack, preview), options.policy)
+        page = page_of(preview, options.stack, policies)
+    except (ValidationError, KeyError):
+        fix = "preview and review with one release"
+        raise ConfigError([Fault(where, "its resources are not those of this release", fix)]) from None
     print(html(page) if options.html else markdown(page), end="")
     return BROKEN if any(policy.breaches for policy in policies) else GOOD
 

@@ -25,15 +25,11 @@ class Page:
         return f"What `pulumi up` will do to the stack {self.stack}"
 
 
-def page_of(preview: Preview, stack: str, where: str, policies: tuple[Judged, ...] = ()) -> Page:
-    """Return the review of a preview.
-
-    Raises:
-        ConfigError: The preview is of another release; `where` is its place in the message.
-    """
+def page_of(preview: Preview, stack: str, policies: tuple[Judged, ...] = ()) -> Page:
+    """Return the review of a preview."""
     return Page(
         stack=stack,
-        verdict=tuple(verdict(preview, where)),
+        verdict=tuple(verdict(preview)),
         files=tuple(shown(preview)),
         inputs=tuple(rows(preview)),
         policies=policies,

@@ -3,9 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
-from providers.base.errors import ConfigError, Fault
 from providers.bootstrap_vm.model import BUILT_FROM
 from review import hosts
 from review.files import changed_files
@@ -32,22 +29,13 @@ class Sentence:
     """Whether it wipes, deletes or switches off something."""
 
 
-def verdict(preview: Preview, where: str) -> list[Sentence]:
-    """Return what an update does, what it touches first.
-
-    Raises:
-        ConfigError: The preview is that of another release, which this one cannot read.
-    """
+def verdict(preview: Preview) -> list[Sentence]:
+    """Return what an update does, what it touches first."""
     if not preview.steps:
         return [Sentence("Nothing changes.")]
-    try:
-        touching = [*_machines(preview), *_others(preview)]
-        kept = _untouched(preview)
-    except (ValidationError, KeyError, TypeError, AttributeError):
-        fix = "preview and review with one release"
-        raise ConfigError([Fault(where, "its resources are not those of this release", fix)]) from None
+    touching = [*_machines(preview), *_others(preview)]
     still = [] if touching else [Sentence(_no_machine(preview))]
-    return [*still, *touching, *kept, *_probed(preview), *_awaited(preview)]
+    return [*still, *touching, *_untouched(preview), *_probed(preview), *_awaited(preview)]
 
 
 def _machines(preview: Preview) -> Iterator[Sentence]:

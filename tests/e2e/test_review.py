@@ -391,7 +391,7 @@ REVIEWED = (*CHANGES, "nothing", "first", "to-production", "reinstall", "consent
 @pytest.mark.golden
 @pytest.mark.parametrize("name", REVIEWED)
 def test_a_review_equals_the_golden_one(previews: dict[str, Future[Review]], name: str, accept_golden: bool) -> None:
-    found = markdown(page_of(read_preview(previews[name].result().text, name), plans.STACK, name))
+    found = markdown(page_of(read_preview(previews[name].result().text, name), plans.STACK))
     masked, file = re.sub("[0-9a-f]{64}", "SHA256", found), REVIEWS / f"{name}.md"
     if accept_golden:
         file.parent.mkdir(exist_ok=True)
@@ -414,6 +414,10 @@ def test_the_command_makes_the_preview_that_it_reviews(stacks: dict[str, Project
     project.set(reinstall={"okd-master-0": KNOWN})
     done = project.review()
     assert (done.returncode, done.stdout, done.stderr) == (0, (REVIEWS / "reinstall.md").read_text(), "")
+    judged = project.review("--policy", "backend", "consent")
+    assert judged.returncode == 4
+    assert "  - the backend is `file:///" in judged.stdout
+    assert "  - reinstall.okd-master-0: nobody can tell when it was written: " in judged.stdout
     project.set(reinstall={"okd-master-0": "another"})
     refused = project.review()
     assert (refused.returncode, refused.stdout) == (2, "")

@@ -111,9 +111,7 @@ def test_html_leaves_nothing_out() -> None:
 
 
 def test_a_fence_is_longer_than_those_in_the_file() -> None:
-    written = markdown(
-        page_of(read_preview(preview(file("compute", "/etc/a", None, "```\n````x\n")), ""), "prod", "")
-    )
+    written = markdown(page_of(read_preview(preview(file("compute", "/etc/a", None, "```\n````x\n")), ""), "prod"))
     assert "`````text\n```\n````x\n`````\n" in written
 
 
@@ -137,7 +135,7 @@ def test_no_value_breaks_out_of_its_place() -> None:
         file("compute", "/etc/a", "1\n", "</pre><script>alert(1)</script>\n"),
         file("compute", "/etc/b", None, "</details><script>alert(1)</script>\n"),
     ]
-    page = page_of(read_preview(preview(*steps), ""), "prod", "")
+    page = page_of(read_preview(preview(*steps), ""), "prod")
     row = next(line for line in markdown(page).splitlines() if line.startswith("| `consent`"))
     assert row == r"| `consent` | `SERIAL-m0` | `'\|</code><script>alert(1)</script>\n# x` | okd-m0 |"
 

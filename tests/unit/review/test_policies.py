@@ -112,7 +112,7 @@ def test_all_policies_are_judged_if_none_is_named() -> None:
 
 def test_policies_stand_after_the_verdict_and_are_never_left_out() -> None:
     kept, broken = Judged("backend", "What.", ()), Judged("consent", "Why `x`.", ("consent.m0: old <b>",) * 300)
-    page = page_of(read_preview(preview(INSTALLS), ""), "prod", "", (kept, broken))
+    page = page_of(read_preview(preview(INSTALLS), ""), "prod", (kept, broken))
     written = markdown(page)
     assert "\n### Policies\n\n- kept: backend\n- **broken: consent**. Why `x`.\n  - consent.m0: old" in written
     assert written.count("  - consent.m0") == 300

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import ConfigError
 from review.page import page_of
 from review.preview import UNKNOWN, read_preview
 from testing.preview_steps import bmc_host, file, installation, preview, records, step
@@ -18,7 +17,7 @@ NOT_KNOWN = {"uuid": UNKNOWN, "serial": UNKNOWN}
 
 def sentences(*steps: Mapping[str, Any], **options: Any) -> list[str]:
     """Return the verdict; a grave sentence begins with `!`."""
-    page = page_of(read_preview(preview(*steps, **options), "a preview"), "prod", "a preview")
+    page = page_of(read_preview(preview(*steps, **options), "a preview"), "prod")
     return [f"!{each.text}" if each.is_grave else each.text for each in page.verdict]
 
 
@@ -192,9 +191,3 @@ def test_the_three_steps_of_a_replacement_are_one() -> None:
         step("create-replacement", "Volume", "okd-base", old, new),
     ]
     assert sentences(*steps) == sentences(steps[1])
-
-
-def test_a_preview_of_another_release_is_refused() -> None:
-    with pytest.raises(ConfigError, match="a preview: its resources are not those of this release") as refused:
-        sentences(step("create", "HostProvisioning", "okd-x", None, {"role": "control-plane"}))
-    assert "Fix: preview and review with one release" in str(refused.value)
