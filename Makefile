@@ -86,7 +86,7 @@ bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench
 
 accept: setup ## Rewrite the golden files and docs/reference/support.md from the code; review that diff as behaviour
-	$(PY) -m pytest tests/unit/assets --accept-golden -q -m golden
+	$(PY) -m pytest tests/unit/assets tests/e2e/test_review.py --accept-golden -q -m golden
 	$(PY) -m testing.support
 
 lock: setup ## Compile the requirements*.txt from their .in files
@@ -118,7 +118,7 @@ _nmstatectl:
 
 # The tests judge rendered files with these programs.
 _readers:
-	@tools/progress "coredns, ignition-validate" $(PYTHON) -m lab.binaries coredns ignition-validate
+	@tools/progress "actionlint, coredns, ignition-validate" $(PYTHON) -m lab.binaries actionlint coredns ignition-validate
 
 # This does not need .venv, so it does not depend on it.
 _lab-binaries:

@@ -1,7 +1,8 @@
 """`okd-baremetal`: check a cluster's inputs and its BMCs, and show the results, without changing any machine.
 
 Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 3 for a valid install-config that this release
-cannot install (`check` and `clashes`), 1 for a failure of this program.
+cannot install (`check` and `clashes`), 4 for an update that breaks a policy (`review`), 1 for a failure of this
+program.
 """
 
 import argparse
@@ -42,6 +43,12 @@ first."""
 BMC_CAPTURE = """Write DIR/capture.json: a copy of what the program reads of one host's BMC, for a report about it.
 Change nothing. Only what the program uses is kept, without passwords, tokens, licence keys and paths of ISOs. Instead
 of serials, UUIDs, addresses and names it has pseudonyms, the same one for the same value."""
+REVIEW = """Print what the next `pulumi up` does to machines, and the changed lines of the files that they read, as
+Markdown for a comment on a pull request: at most 65,536 characters, without secrets. Run `pulumi preview --json`, or
+read what it printed. The exit code is 0 whether anything changes or not, 2 if the preview fails, and 4 if the update
+breaks a policy: consent (a disk is wiped only with a consent of the last 30 days, by git), certificates (those of
+BMCs are verified), destroyable (not in production), backend (shared, no folder)."""
+POLICIES = ("consent", "certificates", "destroyable", "backend")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="okd-baremetal",
         description="Check the inputs of a bare-metal cluster, and show the results.",
         epilog="Exit codes: 0 for success, 2 for wrong inputs, 3 for a valid install-config that this release cannot "
-        "install, 1 for a failure of this program.",
+        "install, 4 for an update that breaks a policy, 1 for a failure of this program.",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="print release and commit, and end")
     subparsers = parser.add_subparsers(metavar="COMMAND")
@@ -99,6 +106,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_bmc(subparsers.add_parser("bmc", help="read the BMCs of a cluster, before anything is touched"))
     site = add("new-site", _loaded("new_site"), "make the repository of a site, which pins this program", NEW_SITE)
     site.add_argument("dir", type=Path, metavar="DIR", help="a new folder, or an empty repository")
+    reviewed = add("review", _loaded("review"), "print what a preview does to machines, for a pull request", REVIEW)
+    reviewed.add_argument("stack", metavar="STACK", help="the stack")
+    reviewed.add_argument("--preview", metavar="FILE", help="the output of `pulumi preview --json`; - for stdin")
+    reviewed.add_argument(
+        "--policy", nargs="*", choices=POLICIES, metavar="POLICY", help="judge it by these policies, or by all"
+    )
+    reviewed.add_argument("--html", action="store_true", help="print one HTML page, however long")
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser
 

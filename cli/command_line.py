@@ -15,6 +15,8 @@ FAILED = 1
 REFUSED = 2
 NOT_INSTALLABLE = 3
 """An install-config is valid, but this release cannot install it."""
+BROKEN = 4
+"""An update breaks a policy."""
 
 
 def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:

@@ -40,15 +40,36 @@ def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
     _pulumi(stack, "config", "set-all", "--json", json.dumps(option))
 
 
-def _pulumi(stack: str, *words: str) -> str:
-    """Run Pulumi, and return what it prints, which may be secret."""
+def backend_url() -> str:
+    """Return the URL of the backend, which may hold a login.
+
+    Raises:
+        ConfigError: Pulumi does not say.
+    """
+    done = run_pulumi("whoami", "--verbose", "--json")
+    if done.returncode:
+        what = f"pulumi whoami failed: {' '.join(done.stderr.split())}"
+        raise ConfigError([Fault("", what, "log in with `pulumi login URL`, or set PULUMI_BACKEND_URL")])
+    return str(json.loads(done.stdout)["url"])
+
+
+def run_pulumi(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run Pulumi, and return its exit code and what it prints, which may be secret.
+
+    Raises:
+        ConfigError: Pulumi is not installed.
+    """
     command = shutil.which("pulumi")
     if command is None:
         fix = "run `make setup`, then `. .venv/bin/activate`"
         raise ConfigError([Fault("", "pulumi is not in PATH", fix)])
-    done = subprocess.run(  # noqa: S603
-        [command, *words, "--stack", stack, "--non-interactive"], capture_output=True, text=True, check=False
+    return subprocess.run(  # noqa: S603
+        [command, *words, "--non-interactive"], capture_output=True, text=True, check=False
     )
+
+
+def _pulumi(stack: str, *words: str) -> str:
+    done = run_pulumi(*words, "--stack", stack)
     if done.returncode:
         what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
         fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"

@@ -1,4 +1,4 @@
-"""Programs that the lab builds from source: Ignition, CoreDNS, etcd and Kubernetes for guests, and coreos-installer.
+"""Programs built from source: Ignition, CoreDNS, etcd and Kubernetes for guests, coreos-installer, readers of tests.
 
 `python -m lab.binaries NAME...` builds them and prints their paths.
 """
@@ -51,6 +51,7 @@ class _GoProgram:
 
 
 _GO_PROGRAMS = {
+    "actionlint": _GoProgram("actionlint", "github.com/rhysd/actionlint/cmd/actionlint"),
     "coredns": _GoProgram("coredns", "."),
     "etcd": _GoProgram("etcd", "go.etcd.io/etcd/server/v3"),
     "ignition": _GoProgram(

@@ -13,6 +13,8 @@ from testing.checkout import ROOT
 GOLDEN = ROOT / "tests" / "golden"
 BASE = plans.STACK
 REMOVED = "removed.txt"
+REVIEWS = GOLDEN / "review"
+"""What `okd-baremetal review` prints of the changes of tests/e2e/test_review.py."""
 
 Tree = Mapping[str, bytes]
 """Contents by path."""

@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import yaml
 
 from testing import plans
 from testing.checkout import copy_program
+from testing.command_line import run
 from testing.project import COMMAND_S
 from testing.pulumi_env import pulumi_env
 
@@ -82,6 +84,10 @@ class Project:
                 others[f"{step['op']} {kind} {name}"] = changed
         return Review(files, others, text)
 
+    def review(self, *words: str) -> CompletedProcess[str]:
+        """Run `okd-baremetal review` on the stack, by the real engine."""
+        return run("review", plans.STACK, *words, folder=self.program, **pulumi_env(self.folder))
+
     def copy(self, folder: Path) -> "Project":
         """Return a copy, for a test to change."""
         shutil.copytree(self.folder, folder, symlinks=True)
@@ -108,6 +114,13 @@ class Project:
         stack = yaml.safe_load(path.read_text())
         for name, values in options.items():
             stack["config"].setdefault(f"{plans.PROJECT}:{name}", {}).update(values)
+        path.write_text(yaml.safe_dump(stack))
+
+    def set(self, **options: Any) -> None:
+        """Set whole options."""
+        path = self.program / STACK_FILE
+        stack = yaml.safe_load(path.read_text())
+        stack["config"] |= {f"{plans.PROJECT}:{name}": value for name, value in options.items()}
         path.write_text(yaml.safe_dump(stack))
 
 
@@ -149,9 +162,15 @@ def _resources(planned: list[dict[str, Any]], goals: dict[str, Any]) -> list[dic
     resources = []
     for each in [first, *planned]:
         inputs = goals[each["urn"]]["inputDiff"].get("adds", {})
-        done = {"id": KNOWN, "outputs": {**inputs, "uuid": KNOWN, "serial": KNOWN}} if each["custom"] else {}
+        found = {"uuid": KNOWN, "serial": KNOWN, "installed": _records(inputs)}
+        done = {"id": KNOWN, "outputs": {**inputs, **found}} if each["custom"] else {}
         resources.append({**each, "inputs": inputs, **done})
     return resources
+
+
+def _records(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the records of a `HostProvisioning` whose hosts are all installed."""
+    return {host: {"uuid": KNOWN, "iso_sha256": "", "at": ""} for host in inputs.get("identities", ())}
 
 
 def _lines(old: str, new: str) -> Lines:

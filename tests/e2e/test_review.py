@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from testing.previews import INSTALL_CONFIG, Lines, Project, Review, settled
+from review.markdown import markdown
+from review.page import page_of
+from review.preview import read_preview
+from testing import plans
+from testing.golden import REVIEWS
+from testing.previews import INSTALL_CONFIG, KNOWN, Lines, Project, Review, fresh, settled
 
 OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
 PULL_SECRET = "cmVoZWFyc2FsOm9ubHk="
@@ -351,6 +356,80 @@ def test_a_preview_shows_what_an_input_changes_and_nothing_else(
     assert review.others == change.others
     for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, PULL_SECRET, OUR_FILES):
         assert secret not in review.text
+
+
+@pytest.fixture(scope="module")
+def previews(
+    pool: ThreadPoolExecutor,
+    stacks: dict[str, Project],
+    reviews: dict[str, Future[Review]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Future[Review]]:
+    """The same, and what an operator does to a whole stack."""
+    folder = tmp_path_factory.mktemp("operated")
+
+    def settled_then(name: str, **options: object) -> Review:
+        project = stacks["bootstrap"].copy(folder / name)
+        project.set(**options)
+        return project.preview()
+
+    return {
+        **reviews,
+        "nothing": pool.submit(stacks["bootstrap"].preview),
+        "first": pool.submit(lambda: fresh(folder / "first").preview()),
+        "to-production": pool.submit(settled_then, "to-production", phase="production"),
+        "reinstall": pool.submit(settled_then, "reinstall", reinstall={"okd-master-0": KNOWN}),
+        "consent": pool.submit(
+            settled_then, "consent", consent={**plans.CONSENT, "okd-master-0": "NEW", "okd-worker-1": "ANOTHER"}
+        ),
+    }
+
+
+REVIEWED = (*CHANGES, "nothing", "first", "to-production", "reinstall", "consent")
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("name", REVIEWED)
+def test_a_review_equals_the_golden_one(previews: dict[str, Future[Review]], name: str, accept_golden: bool) -> None:
+    found = markdown(page_of(read_preview(previews[name].result().text, name), plans.STACK))
+    masked, file = re.sub("[0-9a-f]{64}", "SHA256", found), REVIEWS / f"{name}.md"
+    if accept_golden:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(masked)
+    assert masked == file.read_text(), "`make accept`, then review"
+    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, PULL_SECRET, OUR_FILES, "urn:pulumi"):
+        assert secret not in found
+
+
+@pytest.mark.golden
+def test_every_golden_review_belongs_to_a_change(accept_golden: bool) -> None:
+    for path in REVIEWS.iterdir() if accept_golden else ():
+        if path.stem not in REVIEWED:
+            path.unlink()
+    assert {path.stem for path in REVIEWS.iterdir()} == {*REVIEWED}
+
+
+def test_the_command_makes_the_preview_that_it_reviews(stacks: dict[str, Project], tmp_path: Path) -> None:
+    project = stacks["bootstrap"].copy(tmp_path / "reviewed")
+    project.set(reinstall={"okd-master-0": KNOWN})
+    done = project.review()
+    assert (done.returncode, done.stdout, done.stderr) == (0, (REVIEWS / "reinstall.md").read_text(), "")
+    judged = project.review("--policy", "backend", "consent")
+    assert judged.returncode == 4
+    assert "  - the backend is `file:///" in judged.stdout
+    assert "  - reinstall.okd-master-0: nobody can tell when it was written: " in judged.stdout
+    project.set(reinstall={"okd-master-0": "another"})
+    refused = project.review()
+    assert (refused.returncode, refused.stdout) == (2, "")
+    (line,) = refused.stderr.splitlines()
+    assert line.startswith("pulumi preview: ")
+    assert "reinstall.okd-master-0 names another, the host is a system, UUID" in line
+
+
+def test_a_plain_preview_names_on_stdout_the_disk_that_it_wipes(stacks: dict[str, Project], tmp_path: Path) -> None:
+    project = stacks["bootstrap"].copy(tmp_path / "wiped")
+    project.set(reinstall={"okd-master-0": KNOWN})
+    assert "reinstalled, disk wiped, as `reinstall` requests: okd-master-0" in project.pulumi("preview")
 
 
 def test_the_state_stores_the_secrets_encrypted(stacks: dict[str, Project]) -> None:

@@ -44,6 +44,7 @@ PROCESSES = {
     "rehearse": ("none",),
     "bmc": ("check", "none.yaml"),
     "new-site": ("stacks",),
+    "review": ("prod", "--preview", "none.json"),
     "chart": (),
 }
 

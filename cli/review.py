@@ -1,0 +1,67 @@
+"""`review`: print what the reader of a pull request reads: a preview's verdict, and the changed lines of files."""
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from cli.command_line import BROKEN, GOOD
+from cli.consents import written
+from cli.stack_options import backend_url, run_pulumi
+from cluster.files import read_text
+from providers.base.errors import ConfigError, Fault
+from review.html import html
+from review.markdown import markdown
+from review.page import page_of
+from review.policies import Facts, judged
+from review.preview import Preview, failures, read_preview
+
+RUN = "pulumi preview"
+
+
+def review(options: argparse.Namespace) -> int:
+    """Print the review of a stack's preview, which is made now if none is given."""
+    text, where = _preview(options)
+    preview = read_preview(text, where)
+    try:
+        policies = () if options.policy is None else judged(_facts(options.stack, preview), options.policy)
+        page = page_of(preview, options.stack, policies)
+    except (ValidationError, KeyError):
+        fix = "preview and review with one release"
+        raise ConfigError([Fault(where, "its resources are not those of this release", fix)]) from None
+    print(html(page) if options.html else markdown(page), end="")
+    return BROKEN if any(policy.breaches for policy in policies) else GOOD
+
+
+def _facts(stack: str, preview: Preview) -> Facts:
+    return Facts(preview, datetime.now(UTC), partial(written, stack), backend_url)
+
+
+def _preview(options: argparse.Namespace) -> tuple[str, str]:
+    """Return a preview, and its place for messages."""
+    match options.preview:
+        case None:
+            return _made(options.stack), RUN
+        case "-":
+            return sys.stdin.read(), "standard input"
+        case file:
+            return _saved(file), file
+
+
+def _made(stack: str) -> str:
+    done = run_pulumi("preview", "--json", "--stack", stack)
+    if done.returncode == 0:
+        return done.stdout
+    # A preview that failed is JSON too, with its errors, unless Pulumi could not begin.
+    lines = failures(done.stdout) or [line for line in done.stderr.splitlines() if line.strip()]
+    raise ConfigError(Fault(RUN, line) for line in lines or [f"exit code {done.returncode}"])
+
+
+def _saved(file: str) -> str:
+    try:
+        return read_text(Path(file))
+    except ConfigError as error:
+        raise ConfigError(fault.within(file) for fault in error.faults) from None

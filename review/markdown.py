@@ -1,0 +1,93 @@
+"""A review as Markdown, short enough for a comment on a pull request."""
+
+import re
+from collections.abc import Sequence
+
+from review.files import Shown
+from review.inputs import Row
+from review.page import Page
+from review.policies import Judged
+from review.words import code, counted
+
+LIMIT = 65_536
+"""Characters of a comment on GitHub; here bytes are counted, which are never fewer."""
+RESERVED = 500
+"""Bytes for the headings and for the lines that say what is left out."""
+HEADER = "| input | now | after `pulumi up` | of |\n|---|---|---|---|\n"
+
+
+def markdown(page: Page, limit: int = LIMIT) -> str:
+    """Return the review. If it is longer than `limit` bytes, it leaves out files first, then inputs, and says so."""
+    room = limit - RESERVED - len(f"{_mark(page.stack)}{page.title}".encode())
+    policies = [_policy(each) for each in page.policies]
+    room -= sum(len(each.encode()) for each in policies)
+    sentences = [f"- **{each.text}**\n" if each.is_grave else f"- {each.text}\n" for each in page.verdict]
+    sentences, room = _fitting(sentences, room)
+    inputs, room = _fitting([_row(row) for row in page.inputs], room)
+    files, room = _fitting([_file(file) for file in page.files], room)
+    parts = [f"{_mark(page.stack)}## {page.title}\n\n", *sentences]
+    if policies:
+        parts += ["\n### Policies\n\n", *policies]
+    if page.files:
+        parts += ["\n### Files\n", *files]
+    if page.inputs:
+        parts += ["\n### Other inputs\n\n", HEADER if inputs else "", *inputs]
+    left = [
+        counted(len(every) - len(kept), what)
+        for every, kept, what in (
+            (page.verdict, sentences, "sentence"),
+            (page.files, files, "file block"),
+            (page.inputs, inputs, "input"),
+        )
+        if len(every) > len(kept)
+    ]
+    if left:
+        whole = f"`okd-baremetal review {page.stack} --html` has all of them"
+        parts.append(
+            f"\nLeft out here, because a comment has room for {limit} characters: {', '.join(left)}; {whole}.\n"
+        )
+    return "".join(parts)
+
+
+def _mark(stack: str) -> str:
+    """Return a line that no reader sees, by which the comment of this stack is found again."""
+    return f"<!-- okd-baremetal review {stack} -->\n"
+
+
+def _fitting(parts: Sequence[str], room: int) -> tuple[list[str], int]:
+    """Return the first parts that fit, and the room that they leave."""
+    kept = list[str]()
+    for part in parts:
+        if (size := len(part.encode())) > room:
+            return kept, 0
+        kept.append(part)
+        room -= size
+    return kept, room
+
+
+def _policy(policy: Judged) -> str:
+    if not policy.breaches:
+        return f"- kept: {policy.name}\n"
+    return f"- **broken: {policy.name}**. {policy.what}\n" + "".join(f"  - {breach}\n" for breach in policy.breaches)
+
+
+def _row(row: Row) -> str:
+    cells = (row.name, row.old, row.new)
+    return f"| {' | '.join(code(cell).replace('|', chr(92) + '|') for cell in cells)} | {', '.join(row.of)} |\n"
+
+
+def _file(file: Shown) -> str:
+    if not file.lines:
+        return f"\n{file.title} ({file.remark})\n"
+    if file.what != "changed":
+        title = re.sub("`([^`]*)`", r"<code>\1</code>", file.title)
+        head = f"\n<details><summary>{title} ({file.remark})</summary>\n\n"
+        return f"{head}{_fenced(file, 'text')}\n</details>\n"
+    return f"\n{file.title}\n\n{_fenced(file, 'diff')}"
+
+
+def _fenced(file: Shown, language: str) -> str:
+    """Return lines in a fence that is longer than any in them."""
+    longest = max((len(each) for line in file.lines for each in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *file.lines, f"{fence}\n"])

@@ -1,0 +1,144 @@
+"""The output of `pulumi preview --json`, read into steps that have no URNs and no secrets."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from providers.base.errors import ConfigError, Fault
+
+SECRET = "[secret]"  # noqa: S105  (what the engine prints in place of a secret)
+SIGNATURE = "4dabf18193072939515e22adb298388d"
+"""The key by which the engine marks a secret that is not masked."""
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""The engine's mark of a value that a preview cannot know."""
+SECRET_INPUTS = {"keyfiles", "ours", "password", "passwords"}
+"""Inputs of resources that are secret as a whole; none of them is taken from a preview, whatever it holds."""
+OPERATIONS = {
+    **{name: name for name in ("create", "update", "delete", "replace")},
+    **dict.fromkeys(("create-replacement", "delete-replaced"), "replace"),
+}
+PREFIX = "okd-baremetal:"
+FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an update does to one resource."""
+
+    operation: str
+    """`create`, `update`, `delete` or `replace`."""
+    kind: str
+    """The last part of its type, as `BmcHost`."""
+    name: str
+    parent: str
+    """The name of the component that it belongs to."""
+    old: Values = field(default_factory=dict)
+    """The inputs in the state."""
+    outs: Values = field(default_factory=dict)
+    """The outputs in the state."""
+    new: Values = field(default_factory=dict)
+    """The inputs to come."""
+    changed: tuple[str, ...] = ()
+    """The inputs that change."""
+
+    def is_new(self, name: str) -> bool:
+        """Whether an input changes."""
+        return name in self.changed
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What an update does: its steps in a stable order, and the options that it was made with."""
+
+    steps: tuple[Step, ...]
+    options: Values
+
+    def of(self, *kinds: str) -> tuple[Step, ...]:
+        """Return the steps of some kinds."""
+        return tuple(step for step in self.steps if step.kind in kinds)
+
+
+def read_preview(text: str, where: str) -> Preview:
+    """Read a preview.
+
+    Raises:
+        ConfigError: It is no output of `pulumi preview --json`, or that of a preview that failed.
+    """
+    loaded = _loaded(text)
+    steps = loaded.get("steps")
+    if not isinstance(steps, list):
+        raise ConfigError([Fault(where, "no output of `pulumi preview --json`", FIX)])
+    if failed := failures(text):
+        raise ConfigError(Fault(where, f"the preview failed: {line}") for line in failed)
+    # A replacement is up to three steps of one resource; the one that has both states tells all.
+    found: dict[str, Step] = {}
+    for each in steps:
+        step = _step(each)
+        if step and (each["urn"] not in found or (step.old and step.new)):
+            found[each["urn"]] = step
+    options = {
+        name.removeprefix(PREFIX): _option(value)
+        for name, value in loaded.get("config", {}).items()
+        if name.startswith(PREFIX)
+    }
+    return Preview(tuple(sorted(found.values(), key=lambda step: (step.kind, step.name, step.operation))), options)
+
+
+def failures(text: str) -> list[str]:
+    """Return the errors of a preview that failed, a line each."""
+    found = _loaded(text).get("diagnostics") or ()
+    errors = [each["message"] for each in found if each.get("severity") == "error"]
+    return [line.removeprefix("error: ") for message in errors for line in message.splitlines() if line.strip()]
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    try:
+        loaded = json.loads(text)
+    except ValueError:
+        return {}
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _step(step: Mapping[str, Any]) -> Step | None:
+    """Return one step, or None if it changes nothing that is a resource of its own."""
+    operation = OPERATIONS.get(step["op"])
+    *_, kind, name = step["urn"].split("::")
+    kind = kind.rpartition("$")[2]
+    if operation is None or kind.startswith(("pulumi:", "baremetal:")):
+        return None
+    old, new = step.get("oldState") or {}, step.get("newState") or {}
+    return Step(
+        operation=operation,
+        kind=kind.rpartition(":")[2],
+        name=name,
+        parent=(new or old).get("parent", "").rpartition("::")[2],
+        old=_values(old.get("inputs")),
+        outs=_values(old.get("outputs")),
+        new=_values(new.get("inputs")),
+        changed=tuple(sorted({*(step.get("diffReasons") or ()), *(step.get("replaceReasons") or ())})),
+    )
+
+
+def _values(given: Values | None) -> Values:
+    """Return properties without the pickled provider and the URNs of rows."""
+    values = {
+        name: _masked(value) for name, value in (given or {}).items() if name not in ("__provider", "rows", "urn")
+    }
+    return values | {name: SECRET for name in values.keys() & SECRET_INPUTS}
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return SECRET if SIGNATURE in value else {key: _masked(each) for key, each in value.items()}
+    return [_masked(each) for each in value] if isinstance(value, list) else value
+
+
+def _option(text: Any) -> Any:
+    """Return an option, of which Pulumi prints objects as JSON texts."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError):
+        return text

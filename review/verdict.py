@@ -1,0 +1,125 @@
+"""What an update does to machines, in sentences. Each follows from the preview's steps and from the rules of `up`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from providers.bootstrap_vm.model import BUILT_FROM
+from review import hosts
+from review.files import changed_files
+from review.preview import Preview, Step
+from review.words import code, counted, joined
+
+PROBES = {
+    "ProvisionerPreflight": "the provisioner",
+    "NetworkPreflight": "the network",
+    "VipHandoff": "who holds the API VIP",
+    "VipHeld": "who holds the Ingress VIP",
+}
+OWN = {*PROBES, "BmcHost", "BootstrapVm", "HostProvisioning", "OkdInstalled", "RenderedAsset"}
+VERBS = {"create": "Creates", "update": "Updates", "delete": "Deletes", "replace": "Deletes and creates again"}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One effect of an update."""
+
+    text: str
+    """A sentence; values are code spans."""
+    is_grave: bool = False
+    """Whether it wipes, deletes or switches off something."""
+
+
+def verdict(preview: Preview) -> list[Sentence]:
+    """Return what an update does, what it touches first."""
+    if not preview.steps:
+        return [Sentence("Nothing changes.")]
+    touching = [*_machines(preview), *_others(preview)]
+    still = [] if touching else [Sentence(_no_machine(preview))]
+    return [*still, *touching, *_untouched(preview), *_probed(preview), *_awaited(preview)]
+
+
+def _machines(preview: Preview) -> Iterator[Sentence]:
+    yield from _moved(preview)
+    yield from _vm(preview)
+    for text in hosts.taken_over(preview):
+        yield Sentence(text, is_grave=True)
+    for text in hosts.wiped(preview):
+        yield Sentence(text, is_grave=True)
+    for text in hosts.released(preview):
+        yield Sentence(text, is_grave=True)
+    for text in hosts.recorded(preview):
+        yield Sentence(text)
+
+
+def _moves(step: Step) -> bool:
+    return step.operation == "update" and (step.old["phase"], step.new["phase"]) == ("bootstrap", "production")
+
+
+def _moved(preview: Preview) -> Iterator[Sentence]:
+    for step in preview.of("VipHandoff"):
+        if not _moves(step):
+            continue
+        if step.new.get("balancer") == "UserManaged":
+            yield Sentence("Ends the bootstrap VM once the control plane serves behind your balancer.")
+        else:
+            vips = joined([code(vip) for vip in step.new["vips"]])
+            yield Sentence(f"Moves the API VIP {vips} from the bootstrap VM to the control plane.")
+
+
+def _vm(preview: Preview) -> Iterator[Sentence]:
+    for step in preview.of("BootstrapVm"):
+        name = code((step.new or step.old)["name"])
+        match step.operation:
+            case "create":
+                yield Sentence(f"Creates the bootstrap VM {name}.")
+            case "delete":
+                yield Sentence(f"Deletes the bootstrap VM {name}, with its disk.", is_grave=True)
+            case "replace":
+                yield Sentence(f"Deletes the bootstrap VM {name} with its disk, and builds it again.", is_grave=True)
+            case _ if BUILT_FROM & {*step.changed}:
+                guard = "if a server of the control plane answers already, `up` ends there with an error"
+                text = f"Builds the bootstrap VM {name} again, with a new disk; {guard}."
+                yield Sentence(text, is_grave=True)
+            case _:
+                yield Sentence(f"Starts the bootstrap VM {name} if it is off.")
+
+
+def _others(preview: Preview) -> Iterator[Sentence]:
+    """Yield a sentence for each resource that is not of this program, as libvirt's pool."""
+    for step in preview.steps:
+        if step.kind not in OWN:
+            grave = step.operation in ("delete", "replace")
+            yield Sentence(f"{VERBS[step.operation]} the {step.kind} {code(step.name)}.", is_grave=grave)
+
+
+def _no_machine(preview: Preview) -> str:
+    files = changed_files(preview)
+    return f"No machine is changed. {counted(files, 'file')} will be as below." if files else "No machine is changed."
+
+
+def _untouched(preview: Preview) -> list[Sentence]:
+    kept = hosts.untouched(preview)
+    if not kept:
+        return []
+    files, are = changed_files(preview), "is" if len(kept) == 1 else "are"
+    to = f" to {counted(files, 'file')}" if files else ""
+    return [
+        Sentence(f"{counted(len(kept), 'installed server')} {are} not touched by this change{to}: {', '.join(kept)}.")
+    ]
+
+
+def _probed(preview: Preview) -> list[Sentence]:
+    probed = {step.kind for step in preview.of(*PROBES) if step.operation != "delete" and not _is_move(step)}
+    compared = hosts.compared(preview)
+    looks = [what for kind, what in PROBES.items() if kind in probed]
+    looks += [f"the BMC of {joined(compared)}"] if compared else []
+    return [Sentence(f"Probes {joined(looks)}.")] if looks else []
+
+
+def _is_move(step: Step) -> bool:
+    return step.kind == "VipHandoff" and _moves(step)
+
+
+def _awaited(preview: Preview) -> list[Sentence]:
+    waits = any(step.operation != "delete" for step in preview.of("OkdInstalled"))
+    return [Sentence("Waits until OKD reports that its installation is complete.")] if waits else []

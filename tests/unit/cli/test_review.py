@@ -1,0 +1,121 @@
+"""`okd-baremetal review` of a saved preview; tests/e2e/test_review.py has it make one."""
+
+from pathlib import Path
+
+import pytest
+
+from testing.command_line import run
+from testing.preview_steps import file, preview, step
+
+SAVED = preview(file("compute", "/etc/a", "1\n", "2\n"))
+HEAD = "<!-- okd-baremetal review prod -->\n## What `pulumi up` will do to the stack prod\n\n"
+
+
+def test_a_saved_preview_is_reviewed_from_a_file_and_from_stdin(tmp_path: Path) -> None:
+    saved = tmp_path / "preview.json"
+    saved.write_text(SAVED)
+    by_file, by_stdin = (
+        run("review", "prod", "--preview", saved),
+        run("review", "prod", "--preview", "-", given=SAVED),
+    )
+    assert (by_file.returncode, by_file.stderr) == (0, "")
+    assert by_file.stdout.startswith(f"{HEAD}- No machine is changed. 1 file will be as below.\n")
+    assert by_stdin.stdout == by_file.stdout
+
+
+def test_a_preview_without_changes_says_so_with_exit_code_0() -> None:
+    done = run("review", "prod", "--preview", "-", given=preview())
+    assert (done.returncode, done.stdout) == (0, f"{HEAD}- Nothing changes.\n")
+
+
+def test_html_is_one_page() -> None:
+    done = run("review", "prod", "--html", "--preview", "-", given=SAVED)
+    assert done.returncode == 0
+    assert done.stdout.startswith("<!doctype html>\n")
+    assert done.stdout.endswith("</html>\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ("", "standard input: no output of `pulumi preview --json`. Fix: "),
+        (
+            preview(diagnostics=[{"severity": "error", "message": "error: config: media: missing\n"}]),
+            "standard input: the preview failed: config: media: missing\n",
+        ),
+    ],
+    ids=["empty", "failed"],
+)
+def test_what_cannot_be_reviewed_is_refused(given: str, line: str) -> None:
+    done = run("review", "prod", "--preview", "-", given=given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(line)
+
+
+@pytest.mark.parametrize("kind", ["HostProvisioning", "RenderedAsset", "BmcHost"])
+def test_a_preview_of_another_release_is_refused(kind: str) -> None:
+    done = run(
+        "review", "prod", "--preview", "-", given=preview(step("create", kind, "okd-x", None, {"role": "compute"}))
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "standard input: its resources are not those of this release. Fix: preview and review with one release\n"
+    )
+
+
+def test_a_missing_file_is_refused() -> None:
+    done = run("review", "prod", "--preview", "none.json")
+    assert (done.returncode, done.stderr) == (2, "none.json: cannot be read: No such file or directory\n")
+
+
+def engine(folder: Path, script: str) -> str:
+    """Return a PATH that has a `pulumi` of this script."""
+    pulumi = folder / "pulumi"
+    pulumi.write_text(f"#!/bin/sh\n{script}\n")
+    pulumi.chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+def test_a_preview_that_cannot_begin_is_refused_with_pulumis_lines(tmp_path: Path) -> None:
+    path = engine(tmp_path, "echo 'error: no stack named prod' >&2; exit 255")
+    done = run("review", "prod", PATH=path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "pulumi preview: error: no stack named prod\n")
+
+
+def test_a_preview_that_dies_without_a_word_is_refused(tmp_path: Path) -> None:
+    done = run("review", "prod", PATH=engine(tmp_path, 'echo "{\\"steps\\": []}"; exit 9'))
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "pulumi preview: exit code 9\n")
+
+
+def test_the_engine_previews_the_stack_that_is_named(tmp_path: Path) -> None:
+    done = run("review", "prod", PATH=engine(tmp_path, f'echo "$@" >{tmp_path}/words; echo "{{\\"steps\\": []}}"'))
+    assert done.stdout == f"{HEAD}- Nothing changes.\n"
+    assert (tmp_path / "words").read_text() == "preview --json --stack prod --non-interactive\n"
+
+
+WHOAMI = 'if [ "$1" = whoami ]; then echo "{\\"url\\": \\"$BACKEND\\"}"; else echo "{\\"steps\\": []}"; fi'
+
+
+@pytest.mark.parametrize(
+    ("backend", "code", "line"),
+    [
+        ("s3://bucket", 0, "- kept: backend\n"),
+        ("file:///root", 4, "  - the backend is `file:///root`\n"),
+    ],
+)
+def test_a_broken_policy_has_an_exit_code_of_its_own(tmp_path: Path, backend: str, code: int, line: str) -> None:
+    done = run("review", "prod", "--policy", "backend", PATH=engine(tmp_path, WHOAMI), BACKEND=backend)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.startswith(f"{HEAD}- Nothing changes.\n\n### Policies\n\n- ")
+    assert done.stdout.endswith(line)
+
+
+def test_a_backend_that_is_not_told_is_refused(tmp_path: Path) -> None:
+    script = 'if [ "$1" = whoami ]; then echo "error: no login" >&2; exit 255; else echo "{\\"steps\\": []}"; fi'
+    done = run("review", "prod", "--policy", PATH=engine(tmp_path, script))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("pulumi whoami failed: error: no login. Fix: ")
+
+
+def test_an_unknown_policy_is_a_wrong_command() -> None:
+    assert run("review", "prod", "--preview", "-", "--policy", "images", given=preview()).returncode == 2

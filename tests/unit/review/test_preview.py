@@ -1,0 +1,120 @@
+"""A preview is read without URNs and secrets; what is none is refused."""
+
+import json
+from importlib import import_module
+from typing import Any, get_args
+
+import pytest
+from pulumi.runtime import rpc
+from pydantic import SecretStr
+
+from providers.base.dynamic import Provider
+from providers.base.errors import ConfigError
+from review.html import html
+from review.markdown import markdown
+from review.page import page_of
+from review.preview import FIX, SECRET_INPUTS, SIGNATURE, UNKNOWN, read_preview
+from testing.checkout import ROOT
+from testing.preview_steps import bmc_host, file, installation, preview, records, step
+
+CANARY = "hunter2-canary"
+WRAPPED = {SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "plaintext": json.dumps(CANARY)}
+
+
+def holds_a_secret(annotation: Any) -> bool:
+    return annotation is SecretStr or any(map(holds_a_secret, get_args(annotation)))
+
+
+def test_the_marks_are_those_of_the_engine() -> None:
+    assert rpc.UNKNOWN == UNKNOWN
+    assert rpc._special_sig_key == SIGNATURE
+
+
+def test_every_secret_input_of_a_resource_is_known_as_one() -> None:
+    """A file's text is secret or not by its content; the engine masks it then."""
+    for module in ROOT.glob("providers/*/provider.py"):
+        import_module(f"providers.{module.parent.name}.provider")
+    found = {
+        name
+        for provider in Provider.__subclasses__()
+        if provider.__module__.startswith("providers.")
+        for name, field in provider.spec.model_fields.items()
+        if holds_a_secret(field.annotation)
+    }
+    assert found == SECRET_INPUTS | {"text"}
+
+
+@pytest.mark.parametrize("given", [CANARY, {"m0": CANARY}, {"m0": {"file": CANARY}}, WRAPPED, {"m0": WRAPPED}])
+def test_no_secret_comes_out_however_it_came_in(given: Any) -> None:
+    secrets = dict.fromkeys(sorted(SECRET_INPUTS - {"password"}), given)
+    old, new = installation("m0", "m1"), installation("m0", "m1") | secrets
+    text = preview(
+        step("update", "HostProvisioning", "okd-a", old, new, outs=records("m0")),
+        step("update", "HostProvisioning", "okd-b", new, old, outs=records("m0") | secrets),
+        step("create", "HostProvisioning", "okd-c", None, new),
+        step("update", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0", password=given)),
+        step("delete", "BmcHost", "okd-m1", bmc_host("m1", password=given)),
+        step("update", "Volume", "okd-v", {"source": WRAPPED}, {"source": {"url": WRAPPED}}),
+        bmc_credentials={"m0": {"password": given}},
+        pull_secret=given,
+    )
+    page = page_of(read_preview(text, ""), "prod")
+    for written in (markdown(page), html(page), repr(page)):
+        assert CANARY not in written
+    assert "| `password` | secret | secret | okd-m0 |" in markdown(page)
+
+
+def test_a_wrapped_text_of_a_file_is_a_secret() -> None:
+    steps = [file("hosts/m0", "/etc/k", "a\n", "b\n"), file("hosts/m1", "/etc/k", None, "b\n")]
+    for each in steps:
+        each["newState"]["inputs"]["text"] = WRAPPED
+    written = markdown(page_of(read_preview(preview(*steps), ""), "prod"))
+    assert CANARY not in written
+    assert written.count("secret, so its lines are not shown") == 2
+
+
+def test_no_urn_comes_out() -> None:
+    text = preview(
+        step(
+            "update", "HostProvisioning", "okd-a", installation("m0"), installation("m0", rows={"m0": "urn:pulumi:x"})
+        ),
+        file("control-plane", "/etc/a", "1\n", "2\n"),
+    )
+    assert "urn:pulumi" in text
+    page = page_of(read_preview(text, ""), "prod")
+    assert "urn:pulumi" not in markdown(page) + html(page)
+
+
+def test_options_are_read_as_json_or_as_text() -> None:
+    found = read_preview(preview(consent={"m0": "1"}, phase="bootstrap", destroyable="true"), "").options
+    assert found == {"consent": {"m0": "1"}, "phase": "bootstrap", "destroyable": True}
+
+
+def test_components_and_what_stays_are_no_steps() -> None:
+    component = {"op": "create", "urn": "urn:pulumi:s::p::baremetal:cluster:Cluster$baremetal:files:Files::okd"}
+    same = step("same", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0"))
+    assert read_preview(preview(component, same), "").steps == ()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"steps": 1}', "null"])
+def test_what_is_no_preview_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_preview(text, "a.json")
+    assert str(refused.value) == f"a.json: no output of `pulumi preview --json`. Fix: {FIX}"
+
+
+def test_a_preview_that_failed_is_refused_with_its_lines() -> None:
+    errors = [
+        {"severity": "error", "message": "error: config: consent.m0: missing\nconfig: media: missing\n"},
+        {"severity": "info", "message": "not shown"},
+    ]
+    with pytest.raises(ConfigError) as refused:
+        read_preview(preview(diagnostics=errors), "a.json")
+    assert str(refused.value).splitlines() == [
+        "a.json: the preview failed: config: consent.m0: missing",
+        "a.json: the preview failed: config: media: missing",
+    ]
+
+
+def test_a_note_is_no_failure() -> None:
+    assert read_preview(preview(diagnostics=[{"severity": "info", "message": "x"}]), "").steps == ()
