@@ -19,7 +19,7 @@ from testing.checkout import ROOT
 from testing.preview_steps import file, preview
 
 SITE = ROOT / "cli" / "site"
-GITHUB, GITLAB = SITE / "github-review.yml", SITE / "gitlab-review.yml"
+GITHUB, GITLAB = SITE / ".github" / "workflows" / "review.yml", SITE / ".gitlab-ci.yml"
 MARK = "<!-- okd-baremetal review prod -->"
 CHANGED = preview(file("compute", "/etc/a", "1\n", "2\n"))
 FAILED = preview(diagnostics=[{"severity": "error", "message": "error: config: media: missing\n"}])
