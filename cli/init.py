@@ -10,7 +10,7 @@ from cli.check import judge, verdict
 from cli.command_line import GOOD, install_config, stack_file
 from cli.finding import found_options
 from cli.new_stack import Option, left_to_do, stack_text
-from cli.site_facts import LocalSite, SiteFacts
+from cli.site_facts import LocalSite
 from cluster.files import read_text
 from cluster.install_config import may_be_a_secret
 from cluster.known_options import PULL_SECRET
@@ -27,8 +27,8 @@ the BMCs: okd-baremetal bmc check {file} --stack {stack}
 the files, before anything is touched: pulumi preview --diff --stack {stack}"""
 
 
-def init(options: argparse.Namespace, site: SiteFacts | None = None) -> int:
-    """Write a stack's two files, and print what is left to do. Without `site`, ask the one of this machine."""
+def init(options: argparse.Namespace) -> int:
+    """Write a stack's two files, and print what is left to do."""
     stack, source = options.stack, options.install_config
     if not NAME.fullmatch(stack) or not stack.strip("."):
         fix = "use letters, digits, hyphens, underscores and dots"
@@ -39,7 +39,7 @@ def init(options: argparse.Namespace, site: SiteFacts | None = None) -> int:
         return verdict([judged])
     intent = intent_of(judged.config)
     consents = _consents(source, intent) if options.consents else {}
-    found = [*found_options(intent, site or LocalSite(), stack, consents)]
+    found = [*found_options(intent, LocalSite(), stack, consents)]
     _write({install_config(stack): (SECRET, judged.text), stack_file(stack): (PUBLIC, stack_text(stack, found))})
     print(f"\nLeft to do:\nthe stack in Pulumi's state: pulumi stack init {stack}")
     if not judged.config.pull_secret.get_secret_value():

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import Any
 
 import yaml
@@ -52,14 +51,15 @@ def stack_text(stack: str, options: Sequence[Option]) -> str:
 
 
 def left_to_do(options: Sequence[Option]) -> Iterator[str]:
-    """Yield a line for each option without a value, with its command; those of one command share a line."""
+    """Yield a line for each option without a value, with its command; options of one command are of one section."""
     shared: dict[str, list[Option]] = {}
     for each in options:
         if each.value is None:
             command = each.command or f"pulumi config set --path '{each.name}' '{each.wanted}'"
             shared.setdefault(command, []).append(each)
     for command, members in shared.items():
-        yield f"{Option(tuple(commonprefix([each.path for each in members]))).name}: {command}"
+        what = members[0] if len(members) == 1 else Option(members[0].path[:-1])
+        yield f"{what.name}: {command}"
 
 
 def _section(options: Sequence[Option], depth: int) -> Iterator[str]:

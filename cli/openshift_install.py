@@ -1,16 +1,17 @@
 """openshift-install on PATH: what it knows of its release."""
 
-import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from pydantic import Field, ValidationError
 
 from cluster.options import BY_DIGEST
 from cluster.values.architecture import Architecture
+from providers.base.spec import Model
 
 NAME = "openshift-install"
 VERSION_S = 60
@@ -39,6 +40,30 @@ class Release:
     base_volumes: dict[Architecture, Image] = field(default_factory=dict)
 
 
+class _Disk(Model):
+    location: str
+    sha256: str
+    unpacked: str = Field("", alias="uncompressed-sha256")
+
+
+class _Format(Model):
+    disk: _Disk | None = None
+
+
+class _Formats(Model):
+    formats: dict[str, _Format] = {}
+
+
+class _Artifacts(Model):
+    artifacts: dict[str, _Formats] = {}
+
+
+class _Stream(Model):
+    """The part of CoreOS' stream metadata that names images of disks."""
+
+    architectures: dict[str, _Artifacts] = {}
+
+
 def openshift_install() -> Path | None:
     """Return the path of openshift-install; None if it is not on PATH."""
     found = shutil.which(NAME)
@@ -51,14 +76,12 @@ def release() -> Release | None:
         return None
     image = _IMAGE.search(_printed(tool, "version"))
     try:
-        stream = json.loads(_printed(tool, "coreos", "print-stream-json") or "{}")["architectures"]
-    except (ValueError, LookupError):
-        stream = {}
-    return Release(
-        image=image[1] if image and re.fullmatch(BY_DIGEST, image[1]) else "",
-        isos=dict(_images(stream, "metal", ("iso",), "sha256")),
-        base_volumes=dict(_images(stream, "qemu", _PACKED, "uncompressed-sha256")),
-    )
+        stream = _Stream.model_validate_json(_printed(tool, "coreos", "print-stream-json"))
+    except ValidationError:
+        stream = _Stream()
+    isos = {each: Image(disk.location, disk.sha256) for each, disk in _disks(stream, "metal", "iso")}
+    packed = {each: Image(disk.location, disk.unpacked) for each, disk in _disks(stream, "qemu", *_PACKED)}
+    return Release(image[1] if image and re.fullmatch(BY_DIGEST, image[1]) else "", isos, packed)
 
 
 def _printed(tool: Path, *words: str) -> str:
@@ -72,11 +95,10 @@ def _printed(tool: Path, *words: str) -> str:
     return done.stdout
 
 
-def _images(
-    stream: dict[str, Any], artifact: str, formats: tuple[str, ...], digest: str
-) -> Iterator[tuple[Architecture, Image]]:
-    """Yield the image of each architecture that the stream has in one of the formats."""
+def _disks(stream: _Stream, artifact: str, *formats: str) -> Iterator[tuple[Architecture, _Disk]]:
+    """Yield the disk of each architecture that the stream has in one of the formats."""
     for architecture, name in STREAM_NAMES.items():
-        known = stream.get(name, {}).get("artifacts", {}).get(artifact, {}).get("formats", {})
-        for disk in (known[each]["disk"] for each in formats if each in known):
-            yield architecture, Image(disk["location"], disk[digest])
+        known = stream.architectures.get(name, _Artifacts()).artifacts.get(artifact, _Formats()).formats
+        for each in formats:
+            if each in known and (disk := known[each].disk):
+                yield architecture, disk

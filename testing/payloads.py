@@ -39,18 +39,17 @@ def _key(name: str) -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-@cache
 def certificate(name: str, begins: datetime = MADE, ends: datetime = MADE + TEN_YEARS) -> str:
     """Return the PEM of a self-signed certificate; one name has one key."""
     return _signed(name, name, (), begins, ends)
 
 
-@cache
 def issued(issuer: str, *hosts: str, made: datetime = MADE) -> str:
     """Return the PEM of a server's certificate, signed by the key of the certificate with the name `issuer`."""
     return _signed(hosts[0], issuer, hosts, made, made + timedelta(days=1))
 
 
+@cache
 def _signed(name: str, issuer: str, hosts: tuple[str, ...], begins: datetime, ends: datetime) -> str:
     with warnings.catch_warnings(action="ignore"):  # the installer's kubelet-client has a name that is too long
         names = [x509.NameAttribute(NameOID.COMMON_NAME, each, _validate=False) for each in (name, issuer)]
@@ -62,7 +61,6 @@ def _signed(name: str, issuer: str, hosts: tuple[str, ...], begins: datetime, en
     return builder.sign(_key(issuer), hashes.SHA256()).public_bytes(Encoding.PEM).decode()
 
 
-@cache
 def root_ca() -> str:
     """Return the PEM of the CA of all three files."""
     return certificate("root-ca")
