@@ -13,7 +13,8 @@ import pytest
 from testing.previews import INSTALL_CONFIG, Lines, Project, Review, settled
 
 OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
-PULL_SECRET = "cmVoZWFyc2FsOm9ubHk="
+PULL_SECRETS = ("cmVoZWFyc2FsOm9ubHk=", "b3B0aW9uOm9ubHk=")
+"""That of the install-config, and that of the options."""
 OUR_FILES = "data:;base64,"  # the prefix of a file's content in an Ignition config
 
 MASTERS, WORKERS = ("okd-master-0", "okd-master-1", "okd-master-2"), ("okd-worker-0", "okd-worker-1")
@@ -349,7 +350,7 @@ def test_a_preview_shows_what_an_input_changes_and_nothing_else(
     review, change = reviews[name].result(), CHANGES[name]
     assert review.files == change.files
     assert review.others == change.others
-    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, PULL_SECRET, OUR_FILES):
+    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, *PULL_SECRETS, OUR_FILES):
         assert secret not in review.text
 
 
@@ -359,6 +360,7 @@ def test_the_state_stores_the_secrets_encrypted(stacks: dict[str, Project]) -> N
         for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, OUR_FILES):
             assert secret in opened
             assert secret not in closed
+        assert not any(secret in opened for secret in PULL_SECRETS)
 
 
 def test_a_preview_shows_a_text_change_line_by_line(stacks: dict[str, Project], tmp_path: Path) -> None:

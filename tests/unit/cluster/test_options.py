@@ -140,6 +140,20 @@ def test_images_are_those_of_a_release_by_digest_or_all_three(images: dict[str, 
     assert str(replace(fault, where="")).startswith(line)
 
 
+@pytest.mark.parametrize("option", ["consent", "reinstall"])
+def test_a_serial_of_digits_may_be_a_number_as_pulumi_writes_it(option: str) -> None:
+    made = Options.model_validate(plans.options(**{option: {"m0": 1234567, "m1": "0012345"}}))
+    assert getattr(made, option) == {"m0": "1234567", "m1": "0012345"}
+
+
+@pytest.mark.parametrize("value", [True, 1.2345678901234567e19, ["1234567"]], ids=["bool", "float", "list"])
+def test_a_serial_is_a_text_or_a_whole_number(value: object) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Options.model_validate(plans.options(consent={"m0": value}))
+    (fault,) = shape_faults(caught.value, Options)
+    assert str(fault) == "consent.m0: text is wanted. Fix: write one value in quotes, no list and no mapping"
+
+
 def test_each_option_is_declared_to_pulumi() -> None:
     declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
     assert declared.keys() == Options.model_fields.keys()
