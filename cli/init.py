@@ -8,7 +8,7 @@ from pathlib import Path
 from cli.bmc import consents_of
 from cli.check import judge, verdict
 from cli.command_line import GOOD, install_config, stack_file
-from cli.finding import found_options
+from cli.found_options import found_options
 from cli.new_stack import Option, left_to_do, stack_text
 from cli.site_facts import LocalSite
 from cluster.files import read_text

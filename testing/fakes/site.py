@@ -23,6 +23,8 @@ class FakeSite:
     wildcard: tuple[str, ...] = ()
     """What DNS has for every other name."""
     sources: dict[str, str] = field(default_factory=lambda: {"172.22.0.1": "172.22.0.2"})
+    elsewhere: str = ""
+    """The address of this machine towards every other host."""
     volumes: list[str] | None = field(default_factory=lambda: ["coreos-qemu.qcow2"])
     """None: libvirt does not answer."""
     asked: list[str] = field(default_factory=list)
@@ -35,7 +37,7 @@ class FakeSite:
 
     def source_to(self, host: str) -> str:
         """See `SiteFacts`."""
-        return self.sources.get(host, "")
+        return self.sources.get(host, self.elsewhere)
 
     def base_volumes(self, uri: str, pool: str) -> list[str]:
         """See `SiteFacts`."""
