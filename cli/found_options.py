@@ -69,8 +69,9 @@ def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
 def _address(intent: Intent, asked: Named, others: list[Named]) -> Option:
     """Return a machine's addresses: one per family of the API VIP, in a machine network, and no other's."""
     taken = {*intent.api.addresses, *intent.ingress.addresses, *(each for other in others for each in other.answers)}
-    good = {each for each in asked.answers if in_any(each, [*intent.machine_networks]) and each not in taken}
     versions = [vip.version for vip in intent.api.addresses]
+    homes = [network for network in intent.machine_networks if network.version in versions]
+    good = {each for each in asked.answers if in_any(each, homes) and each not in taken}
     value = sorted(good, key=lambda each: versions.index(each.version))
     path, card = ("node_addresses", asked.machine.name), "its card on the machine network"
     if isinstance(asked.machine, BootstrapHost):
@@ -108,7 +109,7 @@ def _base_volume(intent: Intent, site: SiteFacts, release: Release) -> Iterator[
         unpack = "xz -dc" if image.url.endswith(".xz") else "gzip -dc"
         file = f"{IMAGES}/coreos-qemu.qcow2"
         command = f"curl -L {image.url} | {unpack} >{file} && virsh pool-refresh {POOL}"
-    yield Option(path, None, "<qcow2 volume>", seen, command)
+    yield Option(path, None, "<qcow2 volume>", f"{seen}; {command}", command)
 
 
 def _media_address(intent: Intent, site: SiteFacts) -> Option:
@@ -126,4 +127,4 @@ def _base_iso(architecture: Architecture, image: Image | None) -> Iterator[Optio
     command = STREAM.format(STREAM_NAMES[architecture], "metal.formats.iso")
     given = {"sha256": image.sha256, "url": image.url} if image else {}
     for key in ("sha256", "url"):
-        yield Option((*section, key), given.get(key), f"<{key} of the live ISO>", command=command)
+        yield Option((*section, key), given.get(key), f"<{key} of the live ISO>", "" if image else command, command)

@@ -11,9 +11,9 @@ from cluster.options import PREFIX
 
 SECTIONS = {
     "node_addresses": "what DHCP reserves for each server",
-    "consent": "one line per server: its UUID or serial. Each ALLOWS THAT MACHINE'S DISK TO BE WIPED",
+    "consent": "by `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED",
     "bootstrap": "the bootstrap VM",
-    "payload": "digests of what openshift-install wrote",
+    "payload": "by `okd-baremetal payload`: digests of what openshift-install wrote",
     "images": "what the machines run, by the release image of the payload",
     "media": "where the BMCs fetch the boot ISOs, and what those are made from",
     "bmc_credentials": "the BMCs' logins that the install-config does not have",

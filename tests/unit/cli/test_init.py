@@ -34,13 +34,13 @@ config:
     address: ["192.168.111.20"] # DHCP reserves it for the VM's MAC, 52:54:00:11:10:14
     base_volume: "coreos-qemu.qcow2" # the only one in the pool default: is it the release's CoreOS?
     base_sha256: "{openshift_install.QCOW2}" # the release's; `up` compares the volume
-  # okd-baremetal:consent: # one line per server: its UUID or serial. Each ALLOWS THAT MACHINE'S DISK TO BE WIPED
+  # okd-baremetal:consent: # by `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED
   #   okd-master-0: <UUID or serial>
   #   okd-master-1: <UUID or serial>
   #   okd-master-2: <UUID or serial>
   #   okd-worker-0: <UUID or serial>
   #   okd-worker-1: <UUID or serial>
-  # okd-baremetal:payload: # digests of what openshift-install wrote
+  # okd-baremetal:payload: # by `okd-baremetal payload`: digests of what openshift-install wrote
   #   bootstrap: <sha256>
   #   master: <sha256>
   #   worker: <sha256>
@@ -133,7 +133,7 @@ def test_what_nobody_knows_is_left_with_its_command(new: NewStack) -> None:
         "okd-master-0.okd.lab.test"
     )
     assert new.line("#   base_volume") == (
-        "#   base_volume: <qcow2 volume> # libvirt is not reachable: no such socket"
+        f"#   base_volume: <qcow2 volume> # libvirt is not reachable: no such socket; {STREAM}.qemu.formats'"
     )
     assert new.line("#   address: <").startswith(
         "#   address: <address> # this machine's, as the BMCs reach it: okd-master-0 by no route, okd-master-1 by"
@@ -212,6 +212,18 @@ def test_both_families_are_taken_and_the_primary_one_first(new: NewStack) -> Non
     assert new.line("# okd-master-1: [").startswith("# okd-master-1: [<IPv4 address>, <IPv6 address>] # ")
 
 
+def test_an_address_of_a_family_without_vips_is_not_wanted(new: NewStack) -> None:
+    def change(config: dict[str, Any]) -> None:
+        networking = config["networking"]
+        networking["machineNetwork"].append({"cidr": "fd11::/64"})
+        networking["clusterNetwork"].append({"cidr": "fd01::/48", "hostPrefix": 64})
+        networking["serviceNetwork"].append("fd02::/112")
+
+    new.site.names["okd-master-0.okd.lab.test"] = ["fd11::21", "192.168.111.21"]
+    assert new.init(change).returncode == 0
+    assert new.options["node_addresses"]["okd-master-0"] == ["192.168.111.21"]
+
+
 def test_several_addresses_towards_the_bmcs_are_a_comment(new: NewStack) -> None:
     new.site.sources = {"192.0.2.3": "192.0.2.9", "172.22.0.1": "172.22.0.2"}
     change = host_at("redfish-virtualmedia://192.0.2.3/redfish/v1/Systems/1")
@@ -240,11 +252,12 @@ def host_at(address: str) -> Change:
 def test_a_base_volume_is_named_only_where_there_is_one(new: NewStack, volumes: list[str], comment: str) -> None:
     new.site.volumes = volumes
     done = new.init(has_tool=True)
-    assert new.line("# base_volume") == f"# base_volume: <qcow2 volume> # {comment}"
-    assert (
-        f"\nbootstrap.base_volume: curl -L {openshift_install.MIRROR}/scos-qemu.x86_64.qcow2.gz | gzip -dc "
-        ">/var/lib/libvirt/images/coreos-qemu.qcow2 && virsh pool-refresh default\n"
-    ) in done.stdout
+    command = (
+        f"curl -L {openshift_install.MIRROR}/scos-qemu.x86_64.qcow2.gz | gzip -dc "
+        ">/var/lib/libvirt/images/coreos-qemu.qcow2 && virsh pool-refresh default"
+    )
+    assert new.line("# base_volume") == f"# base_volume: <qcow2 volume> # {comment}; {command}"
+    assert f"\nbootstrap.base_volume: {command}\n" in done.stdout
 
 
 def test_servers_of_arm64_alone_need_their_own_iso_alone(new: NewStack) -> None:
