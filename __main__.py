@@ -7,13 +7,13 @@ import pulumi
 from pulumi.runtime.config import is_config_secret
 
 from boot_media.keyfiles import keyfiles_of
-from cluster.known_options import LOGINS
+from cluster.known_options import PULL_SECRET, SECRETS
 from cluster.options import Options
 from cluster.plan import load_plan
 from components.cluster import Cluster, ClusterArgs
 from providers.base.errors import OkdBaremetalError
 
-TEXTS = ("phase", "runtime", "bmc_ca", "wait")
+TEXTS = ("phase", PULL_SECRET, "runtime", "bmc_ca", "wait")
 
 
 def stack_options() -> dict[str, Any]:
@@ -36,10 +36,10 @@ def declared() -> Cluster:
         pulumi.RunError: The input has faults, one per line; nothing was touched.
     """
     file = Path("stacks", pulumi.get_stack(), "install-config.yaml")
-    secret = is_config_secret(f"{pulumi.get_project()}:{LOGINS}")
+    plain = [name for name in SECRETS if not is_config_secret(f"{pulumi.get_project()}:{name}")]
     try:
         # All that is refused here, `okd-baremetal plan --stack` refuses as well.
-        plan = load_plan(file, stack_options(), keyfiles_of, secret_logins=secret)
+        plan = load_plan(file, stack_options(), keyfiles_of, plain=plain)
         return Cluster(plan.name, ClusterArgs(plan))
     except OkdBaremetalError as error:
         raise pulumi.RunError(str(error)) from None

@@ -30,6 +30,11 @@ ready to paste: the files that firmware and iPXE boot, and the cards that need a
 own machines serve them."""
 NEW_SITE = """Make a git repository for the clusters of a site: stacks/, this program as the submodule okd-baremetal/
 at its present commit, links by which Pulumi finds it, workflows for pull requests, and a README. Commit nothing."""
+INIT = """Write stacks/STACK/install-config.yaml and stacks/Pulumi.STACK.yaml: the file as it is, and the options with
+all that DNS, this machine's routes, libvirt and openshift-install on PATH tell. Change nothing else, and overwrite no
+file. Print what is left to do, each with its command."""
+PAYLOAD = """Have openshift-install generate the payload of a stack into stacks/STACK/payload, which stays its own
+directory, and pin the payload in stacks/Pulumi.STACK.yaml. A payload that the stack has pinned is never replaced."""
 REHEARSE = """Build the virtual twin of a stack on this machine, as root: as many servers as the install-config names,
 with their names, MACs, addresses and BMCs. Install it, take it to production, destroy it. No secret of the stack is
 needed. It begins with what the twin cannot stand in for, and ends with report/STACK/index.html."""
@@ -71,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=command)
         return added
 
+    _add_init(add("init", _loaded("init"), "make a stack of an install-config", INIT))
     what = "print what openshift-install and this release refuse in each install-config, or `FILE: ok`"
     files = add("check", check.check, what, check.CHECK)
     files.add_argument("files", nargs="+", metavar="FILE")
@@ -82,12 +88,14 @@ def _parser() -> argparse.ArgumentParser:
         "--stack", metavar="STACK", help="join it with stacks/Pulumi.STACK.yaml, and refuse what a preview refuses"
     )
     add("schema", schema.schema, "print the JSON Schemas of install-config and of the stack's options")
-    payload = add(
+    config = add(
         "payload-config",
         payload_config.payload_config,
         "print the install-config of platform none that the payload is generated from",
     )
-    payload.add_argument("file", metavar="FILE")
+    config.add_argument("file", type=Path, metavar="FILE")
+    config.add_argument("--stack", metavar="STACK", help="take the pull secret from the stack, if it has one")
+    _add_payload(add("payload", _loaded("payload"), "have openshift-install generate a stack's payload", PAYLOAD))
     vrid = add("vrid", values.vrid, "print the VRRP router ids of a cluster: NAME API INGRESS PROVISIONING")
     vrid.add_argument("names", nargs="+", metavar="NAME")
     bmc_url = add("bmc-url", values.bmc_url, "print the parts of a BMC's address, one JSON object per line")
@@ -124,6 +132,19 @@ def _loaded(name: str, function: str = "") -> Command:
         return int(getattr(import_module(f"cli.{name}"), function or name)(options))
 
     return command
+
+
+def _add_init(command: argparse.ArgumentParser) -> None:
+    command.add_argument("stack", metavar="STACK", help="the name of the new stack")
+    command.add_argument("--install-config", type=Path, metavar="FILE", required=True, help="is copied")
+    command.add_argument(
+        "--consents", action="store_true", help="read the BMCs, and consent to the machines behind them"
+    )
+
+
+def _add_payload(command: argparse.ArgumentParser) -> None:
+    command.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
+    command.add_argument("--manifests", type=Path, metavar="DIR", help="add its *.yaml to the manifests")
 
 
 def _add_bmc(command: argparse.ArgumentParser) -> None:

@@ -75,6 +75,17 @@ def consent(options: argparse.Namespace) -> int:
     """Print the consent to each host's machine, and write it if that is wanted."""
     plan = load_bmcs(install_config(options.stack), stack_options(options.stack))
     servers = _chosen(plan.servers, options.host)
+    consents = consents_of(plan, servers)
+    print(yaml.safe_dump({f"{PREFIX}consent": consents}, sort_keys=False), end="")
+    if len(consents) < len(servers):
+        return REFUSED
+    if options.write:
+        set_stack_option(options.stack, "consent", {**plan.options.consent, **consents})
+    return GOOD
+
+
+def consents_of(plan: BmcPlan, servers: Sequence[Server]) -> dict[str, str]:
+    """Return the consent to the machine of each server, and print why one has none."""
 
     def named(server: Server) -> tuple[str, str]:
         with _probe(plan, server) as (bmc, engine):
@@ -84,16 +95,10 @@ def consent(options: argparse.Namespace) -> int:
                 return "", bmc.masked(str(error))
 
     found = _asked(servers, named, lambda each: "failed" if each[1] else "ok")
-    consents = {server.name: name for server, (name, _) in zip(servers, found, strict=True) if name}
-    print(yaml.safe_dump({f"{PREFIX}consent": consents}, sort_keys=False), end="")
     for _, error in found:
         if error:
             print(one_line(error), file=sys.stderr)
-    if len(consents) < len(servers):
-        return REFUSED
-    if options.write:
-        set_stack_option(options.stack, "consent", {**plan.options.consent, **consents})
-    return GOOD
+    return {server.name: name for server, (name, _) in zip(servers, found, strict=True) if name}
 
 
 def capture(options: argparse.Namespace) -> int:
@@ -148,7 +153,7 @@ def _probe(plan: BmcPlan, host: PlannedHost) -> Iterator[tuple[BmcProbe, BmcHost
         bmc.close()
 
 
-def _asked(hosts: list[H], ask: Callable[[H], T], verdict: Callable[[T], str]) -> list[T]:
+def _asked(hosts: Sequence[H], ask: Callable[[H], T], verdict: Callable[[T], str]) -> list[T]:
     """Ask all hosts at once, with a line of progress for each, and return the answers in the order of the hosts."""
     with ThreadPoolExecutor(min(WORKERS, len(hosts))) as threads:
         asked = {threads.submit(ask, host): host for host in hosts}

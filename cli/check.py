@@ -37,14 +37,14 @@ class Judged(NamedTuple):
 
 def check(options: argparse.Namespace) -> int:
     """Print each fault and each refusal of each file, or `ok`."""
-    return _verdict([judge(file) for file in options.files])
+    return verdict([judge(file) for file in options.files])
 
 
 def clashes(options: argparse.Namespace) -> int:
     """Print what `check` prints, and each clash with an earlier file."""
     files = [judge(file) for file in options.files]
     found = clashes_between([JudgedConfig(each.file, each.config) for each in files])
-    return _verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
+    return verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
 
 
 def judge(file: str) -> Judged:
@@ -60,7 +60,8 @@ def judge(file: str) -> Judged:
     return Judged(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading)))
 
 
-def _verdict(files: Iterable[Judged]) -> int:
+def verdict(files: Iterable[Judged]) -> int:
+    """Print what is wrong in each file, or `ok`, and return the exit code."""
     code = GOOD
     for file in files:
         if file.faults:

@@ -8,7 +8,7 @@ from assets.render import render
 from boot_media.keyfiles import keyfiles_of
 from cli.command_line import GOOD, stack_file
 from cli.render import own_configs
-from cluster.known_options import LOGINS, holds_ciphertext
+from cluster.known_options import SECRETS, holds_ciphertext
 from cluster.options import read_options
 from cluster.plan import ClusterPlan, Intent, judge, load_intent, plan_json
 from cluster.plan.load import Judgement
@@ -38,7 +38,8 @@ def complete_plan(file: Path, stack: str) -> Intent:
         ConfigError: A preview would refuse the inputs, or `up` the payload; it has all faults, one line each.
     """
     options = read_options(stack_file(stack))
-    judged = judge(file, options, keyfiles_of, secret_logins=holds_ciphertext(options.get(LOGINS)))
+    plain = [name for name in SECRETS if not holds_ciphertext(options.get(name))]
+    judged = judge(file, options, keyfiles_of, plain=plain)
     if judged.intent is None:
         raise ConfigError(judged.faults)
     if found := [*judged.faults, *_faults_of_files(judged.intent, judged, stack)]:

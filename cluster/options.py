@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -17,6 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from cluster.files import read_text, yaml_fault
 from cluster.values.architecture import Architecture
+from cluster.values.pull_secret import FORM, wrong_in
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import FIX
@@ -24,7 +26,8 @@ from providers.base.spec import Model
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
-BY_DIGEST_OR_EMPTY = r"^([a-zA-Z0-9._:/-]+@sha256:[0-9a-f]{64})?$"
+BY_DIGEST = "[a-zA-Z0-9._:/-]+@sha256:[0-9a-f]{64}"
+BY_DIGEST_OR_EMPTY = rf"^({BY_DIGEST})?$"
 WEB_FOLDER = r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$"
 """A URL without credentials, query and fragment, because a BMC shows it to all its users."""
 
@@ -56,6 +59,14 @@ OneOrMore = Annotated[
 ]
 
 
+def _in_words(value: object) -> object:
+    return str(value) if type(value) is int else value
+
+
+MachineName = Annotated[str, BeforeValidator(_in_words, json_schema_input_type=str | int)]
+"""A serial or system UUID. `pulumi config set --path` makes a number of a serial that has only digits."""
+
+
 def _bare_digits(value: object) -> object:
     return value.replace(":", "").lower() if isinstance(value, str) else value
 
@@ -64,6 +75,16 @@ Fingerprint = Annotated[
     str, Field(pattern=SHA256_OR_EMPTY), BeforeValidator(_bare_digits, json_schema_input_type=str)
 ]
 """SHA-256 as openssl and browsers print it: with or without colons, in upper or lower case."""
+
+
+def _judged_pull_secret(secret: SecretStr) -> SecretStr:
+    if secret and (found := [*wrong_in(secret.get_secret_value())]):
+        fix = f"write {FORM}: `pulumi config set --secret pull_secret <FILE`"
+        raise PydanticCustomError("pull_secret", "{what}", {"what": "; ".join(found), FIX: fix})
+    return secret
+
+
+PullSecret = Annotated[SecretStr, AfterValidator(_judged_pull_secret)]
 
 
 class Option(Model):
@@ -271,7 +292,7 @@ class Placement(Model):
 class BmcOptions(Model):
     """The options by which BMCs are reached, and their machines consented to. All others may be missing."""
 
-    consent: dict[str, str] = {}
+    consent: dict[str, MachineName] = {}
     bmc_credentials: dict[str, Login] = {}
     bmc_trust: dict[str, Trust] = {}
     bmc_ca: str = Field(
@@ -284,7 +305,8 @@ class Options(Placement, BmcOptions, extra="forbid"):
 
     phase: Phase = Phase.BOOTSTRAP
     payload: PayloadDigests
-    reinstall: dict[str, str] = {}
+    pull_secret: PullSecret = Field(SecretStr(""), description="In place of pullSecret in the install-config.")
+    reinstall: dict[str, MachineName] = {}
     bootstrap: Bootstrap = Bootstrap()
     provisioner: ProvisionerOption = ProvisionerOption()
     media: MediaOption

@@ -38,6 +38,7 @@ _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}
 _NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
 # Of a real site alone: each would keep the program from the lab's machines, or weaken what the twin proves.
 _DROPPED = (
+    "pull_secret",
     "phase",
     "bmc_credentials",
     "bmc_trust",

@@ -19,7 +19,7 @@ from providers.base.errors import PayloadError
 from providers.base.spec import Model
 
 TAKE = "take the file that openshift-install wrote"
-GENERATE = "generate it with `okd-baremetal payload-config` of this stack's install-config.yaml"
+GENERATE = "generate it with `okd-baremetal payload STACK`, from this stack's install-config.yaml"
 CONFIG_PORT = 22623
 """Port of the config server, from which a machine fetches its Ignition on first boot."""
 UNITS = "/etc/systemd/system"

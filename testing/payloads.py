@@ -19,6 +19,7 @@ from assets.ignition import Config, File, Resource, Unit
 DOMAIN = "okd.lab.test"
 MADE = datetime(2026, 11, 20, 14, 3, tzinfo=UTC)
 NOW = MADE + timedelta(hours=2)
+TEN_YEARS = timedelta(days=3650)
 TLS = "/opt/openshift/tls"
 MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
@@ -38,18 +39,17 @@ def _key(name: str) -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-@cache
-def certificate(name: str, begins: datetime = MADE, ends: datetime = MADE + timedelta(days=3650)) -> str:
+def certificate(name: str, begins: datetime = MADE, ends: datetime = MADE + TEN_YEARS) -> str:
     """Return the PEM of a self-signed certificate; one name has one key."""
     return _signed(name, name, (), begins, ends)
 
 
-@cache
-def issued(issuer: str, *hosts: str) -> str:
+def issued(issuer: str, *hosts: str, made: datetime = MADE) -> str:
     """Return the PEM of a server's certificate, signed by the key of the certificate with the name `issuer`."""
-    return _signed(hosts[0], issuer, hosts, MADE, MADE + timedelta(days=1))
+    return _signed(hosts[0], issuer, hosts, made, made + timedelta(days=1))
 
 
+@cache
 def _signed(name: str, issuer: str, hosts: tuple[str, ...], begins: datetime, ends: datetime) -> str:
     with warnings.catch_warnings(action="ignore"):  # the installer's kubelet-client has a name that is too long
         names = [x509.NameAttribute(NameOID.COMMON_NAME, each, _validate=False) for each in (name, issuer)]
@@ -61,7 +61,6 @@ def _signed(name: str, issuer: str, hosts: tuple[str, ...], begins: datetime, en
     return builder.sign(_key(issuer), hashes.SHA256()).public_bytes(Encoding.PEM).decode()
 
 
-@cache
 def root_ca() -> str:
     """Return the PEM of the CA of all three files."""
     return certificate("root-ca")
@@ -100,29 +99,34 @@ def pointer(source: str, authority: str) -> str:
     return Config(merge=(Resource(source),), certificate_authorities=(Resource.inline(authority),)).to_json()
 
 
-def good() -> Files:
+def good(made: datetime = MADE) -> Files:
     """Return a payload without faults, parsed."""
-    day = certificate("aggregator-signer", MADE, MADE + timedelta(days=1))
+    root, lb = (certificate(name, made, made + TEN_YEARS) for name in ("root-ca", "kube-apiserver-lb-signer"))
+    day = certificate("aggregator-signer", made, made + timedelta(days=1))
     files = {
-        f"{TLS}/root-ca.crt": root_ca(),
+        f"{TLS}/root-ca.crt": root,
         f"{TLS}/aggregator-signer.crt": day,
-        f"{TLS}/kubelet-client.crt": certificate("c" * 73),
-        f"{TLS}/kube-apiserver-complete-client-ca-bundle.crt": root_ca() + certificate("admin") + day,
+        f"{TLS}/kubelet-client.crt": certificate("c" * 73, made, made + TEN_YEARS),
+        f"{TLS}/kube-apiserver-complete-client-ca-bundle.crt": root
+        + certificate("admin", made, made + TEN_YEARS)
+        + day,
         f"{TLS}/root-ca.key": "a key",
         "/etc/pki/ca-trust/source/anchors/ca.crt": "",
         f"{TLS}/no-bundle.crt": "",
         MANIFEST: manifest(),
         CONFIG_MANIFEST: cluster_config(),
         "/opt/openshift/openshift/99-site.yaml": machine_config("/etc/chrony.conf"),
-        f"{TLS}/machine-config-server.crt": issued("root-ca", f"api-int.{DOMAIN}"),
-        f"{TLS}/kube-apiserver-lb-signer.crt": certificate("kube-apiserver-lb-signer"),
-        f"{TLS}/kube-apiserver-lb-server.crt": issued("kube-apiserver-lb-signer", f"api.{DOMAIN}"),
-        f"{TLS}/kube-apiserver-internal-lb-server.crt": issued("kube-apiserver-lb-signer", f"api-int.{DOMAIN}"),
+        f"{TLS}/machine-config-server.crt": issued("root-ca", f"api-int.{DOMAIN}", made=made),
+        f"{TLS}/kube-apiserver-lb-signer.crt": lb,
+        f"{TLS}/kube-apiserver-lb-server.crt": issued("kube-apiserver-lb-signer", f"api.{DOMAIN}", made=made),
+        f"{TLS}/kube-apiserver-internal-lb-server.crt": issued(
+            "kube-apiserver-lb-signer", f"api-int.{DOMAIN}", made=made
+        ),
     }
     stored = tuple(File(path, Resource.inline(text)) for path, text in files.items())
     bootstrap = Config(stored, (Unit("bootkube.service", "[Unit]\n"),)).to_json()
     url = f"https://api-int.{DOMAIN}:22623/config"
-    pointers = {role: pointer(f"{url}/{role}", root_ca()) for role in ("master", "worker")}
+    pointers = {role: pointer(f"{url}/{role}", root) for role in ("master", "worker")}
     return {name: json.loads(text) for name, text in {"bootstrap": bootstrap, **pointers}.items()}
 
 

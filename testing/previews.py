@@ -26,6 +26,8 @@ from testing.pulumi_env import pulumi_env
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 LOGIN = "okd-master-0"
+PULL_SECRET = '{"auths": {"registry.example.com": {"auth": "b3B0aW9uOm9ubHk="}}}'
+"""That of the stack's options, which no resource reads."""
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's mark of a value that a preview cannot know
 KNOWN = "11111111-1111-4111-8111-111111111111"
 
@@ -144,6 +146,7 @@ def settled(folder: Path, secret: str, **options: Any) -> Project:
     """
     project = fresh(folder, bmc_credentials={LOGIN: {"username": "operator"}}, **options)
     project.pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{LOGIN}.password", secret)
+    project.pulumi("config", "set", "--secret", "pull_secret", PULL_SECRET)
     steps = json.loads(project.pulumi("preview", "--json", "--save-plan", f"{folder}/plan"))["steps"]
     # The plan has the inputs with their secrets, encrypted by the stack's own key; the steps have all the rest.
     plan = json.loads((folder / "plan").read_text())["resourcePlans"]

@@ -13,6 +13,8 @@ from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
 from cluster.install_config.platform import Host
 from cluster.install_config.rules import RULES
+from cluster.install_config.rules.access import NO_PULL_SECRET
+from cluster.install_config.rules.hosts import LOGIN
 from cluster.install_config.schema import InstallConfig, with_baremetal
 from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import Location, below, dotted, meant, shape_faults
@@ -65,6 +67,11 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
     found += [fault for rule in RULES for fault in rule(config)]
     kept = [fault for fault in found if not any(below(fault.where, path) for path in muted)]
     return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices), frozenset(muted))
+
+
+def may_be_a_secret(fault: Fault) -> bool:
+    """Return whether a fault is that of a value which a stack may have as a secret: a login, or the pull secret."""
+    return bool(LOGIN.fullmatch(fault.where)) or fault == NO_PULL_SECRET
 
 
 def _judged_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:

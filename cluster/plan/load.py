@@ -1,20 +1,20 @@
 """Builds the plan from its two inputs, or reports all their faults."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from cluster.files import read_text
-from cluster.install_config import Credentials, InstallConfig, read
-from cluster.install_config.rules.hosts import LOGIN
-from cluster.known_options import KnownOptions, known_options
+from cluster.install_config import Credentials, InstallConfig, may_be_a_secret, read
+from cluster.install_config.rules.access import NO_PULL_SECRET
+from cluster.known_options import PULL_SECRET, KnownOptions, known_options
 from cluster.options import BmcOptions, Login, Options, Placement
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
 from cluster.plan.placing import CONFIG, place
-from cluster.plan.refusals import BARE, incomplete, plain_logins, unsupported
+from cluster.plan.refusals import BARE, incomplete, plain_secrets, unsupported
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import dotted, shape_faults
 
@@ -30,14 +30,14 @@ def load_intent(
     Args:
         path: The installer's install-config.yaml.
         options: The stack's config, keys without the project's prefix. Options may be missing, because they may be
-            encrypted. For the same reason, the install-config may then lack BMC credentials. None: no stack.
+            encrypted. For the same reason, the install-config may then lack its secrets. None: no stack.
         keyfiles_of: Makes the servers' keyfiles. None: leave them out.
 
     Raises:
         ConfigError: There are faults; it has them all, one line each.
     """
     placement, found = _placement(options or {})
-    config, refused = _judged(path, {} if options is None else None)
+    config, refused = _judged(path, {}, _none if options is None else may_be_a_secret)
     if config is None or found:
         raise ConfigError([*refused, *found])
     intent, found = place(intent_of(config), placement, str(path))
@@ -58,7 +58,8 @@ def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
         ConfigError: There are faults; it has them all, one line each.
     """
     wanted, found = _bmc_options(options)
-    config, refused = _judged(path, None if wanted is None else wanted.bmc_credentials)
+    excused = may_be_a_secret if wanted is None else _no_pull_secret
+    config, refused = _judged(path, {} if wanted is None else wanted.bmc_credentials, excused)
     if config is None or wanted is None:
         raise ConfigError([*refused, *found])
     return BmcPlan(**dict(intent_of(config)), options=wanted)
@@ -75,7 +76,7 @@ class Judgement(NamedTuple):
 
 
 def judge(
-    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, secret_logins: bool = True
+    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, plain: Container[str] = ()
 ) -> Judgement:
     """Read, judge and join the two inputs.
 
@@ -84,14 +85,18 @@ def judge(
         options: The stack's config, keys without the project's prefix. An encrypted value, as `{"secure": …}`, counts
             as present.
         keyfiles_of: Makes the servers' keyfiles.
-        secret_logins: Whether the logins in `options` are secret.
+        plain: The names of the options that are not encrypted, if only a secret may hold them.
     """
     known = known_options(options)
-    config, refused = _judged(path, known.options.bmc_credentials if known.logins else None)
-    plain = plain_logins(known.options) if not secret_logins else ()
-    found = [*refused, *(fault.within(CONFIG) for fault in (*plain, *known.faults))]
+    has_pull_secret = bool(options.get(PULL_SECRET))
+
+    def excused(fault: Fault) -> bool:
+        return has_pull_secret if fault == NO_PULL_SECRET else not known.logins and may_be_a_secret(fault)
+
+    config, refused = _judged(path, known.options.bmc_credentials, excused)
+    found = [*refused, *(each.within(CONFIG) for each in (*plain_secrets(known.options, plain), *known.faults))]
     if config is None:
-        config, _ = _judged(path, None)  # missing logins alone hide no other fault
+        config, _ = _judged(path, {}, may_be_a_secret)  # missing secrets alone hide no other fault
     if config is None:
         return Judgement(None, known, found)
     intent, misplaced = place(intent_of(config), known.options, str(path))
@@ -103,33 +108,39 @@ def judge(
 
 
 def load_plan(
-    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, secret_logins: bool = True
+    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, plain: Container[str] = ()
 ) -> ClusterPlan:
     """Return the plan of the two inputs; see `judge`.
 
     Raises:
         ConfigError: There are faults; it has them all, one line each. Nothing was touched.
     """
-    intent, known, faults = judge(path, options, keyfiles_of, secret_logins=secret_logins)
+    intent, known, faults = judge(path, options, keyfiles_of, plain=plain)
     if intent is None or faults:
         raise ConfigError(faults)
     return ClusterPlan(**dict(intent), options=known.options)
 
 
-def _judged(path: Path, logins: Mapping[str, Login] | None) -> tuple[InstallConfig | None, list[Fault]]:
-    """Return the config, or its faults. Without `logins`, missing credentials are not a fault."""
-    credentials = {name: Credentials(login.username, login.password) for name, login in (logins or {}).items()}
+def _none(_: Fault) -> bool:
+    return False
+
+
+def _no_pull_secret(fault: Fault) -> bool:
+    return fault == NO_PULL_SECRET
+
+
+def _judged(
+    path: Path, logins: Mapping[str, Login], excused: Callable[[Fault], bool]
+) -> tuple[InstallConfig | None, list[Fault]]:
+    """Return the config, or its faults without those that are excused."""
+    credentials = {name: Credentials(login.username, login.password) for name, login in logins.items()}
     try:
         reading = read(read_text(path), credentials)
     except ConfigError as error:
         return None, [fault.within(str(path)) for fault in error.faults]
 
-    def counted(faults: Iterable[Fault]) -> list[Fault]:
-        known = logins is not None
-        return [fault.within(str(path)) for fault in faults if known or not LOGIN.fullmatch(fault.where)]
-
-    found = counted(reading.faults) or counted(unsupported(reading.config))
-    return None if found else reading.config, found
+    found = [fault for fault in reading.faults if not excused(fault)] or [*unsupported(reading.config)]
+    return None if found else reading.config, [fault.within(str(path)) for fault in found]
 
 
 def _bmc_options(options: Mapping[str, Any]) -> tuple[BmcOptions | None, list[Fault]]:

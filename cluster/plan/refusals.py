@@ -3,14 +3,14 @@
 The command line and the program use the same functions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
 from cluster.install_config.rules.hosts import SECURE_BOOT
 from cluster.install_config.rules.vips import user_managed
-from cluster.known_options import LOGINS
+from cluster.known_options import LOGINS, PULL_SECRET
 from cluster.options import Images, MediaOption, Options
 from cluster.plan.intent import dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
@@ -85,9 +85,12 @@ def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
         yield Fault("media.url", what, "name media.address instead")
 
 
-def plain_logins(options: Options) -> Iterator[Fault]:
-    """Yield a fault if there are logins; for a stack whose logins are not secret."""
-    if options.bmc_credentials:
+def plain_secrets(options: Options, plain: Container[str]) -> Iterator[Fault]:
+    """Yield a fault for each of the options in `plain`, which are not encrypted, that has a secret."""
+    if PULL_SECRET in plain and options.pull_secret:
+        fix = f"set it with `pulumi config set --secret {PULL_SECRET} <FILE`"
+        yield Fault(PULL_SECRET, "in plain text, and would be so in each commit of the stack's file", fix)
+    if LOGINS in plain and options.bmc_credentials:
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
         yield Fault(LOGINS, "in plain text, and would be so in the state as well", fix)
 

@@ -153,7 +153,8 @@ class BmcHostEngine:
         """
         if not seen.answers_to(self.consent):
             what = f"consent names {self.consent or 'no machine'}, the BMC is that of {named(seen)}"
-            raise self._another(what, f"if that machine's disk may be wiped, {self._naming(seen)}")
+            fix = f"if that machine's disk may be wiped, {self._naming(seen)}{_zeros(self.consent)}"
+            raise self._another(what, fix)
         if is_shared(self.consent):
             what = f"consent names {self.consent}, which many machines share; this one is {named(seen)}"
             raise self._another(what, f"if its disk may be wiped, {self._naming(seen)}")
@@ -166,6 +167,11 @@ class BmcHostEngine:
 
     def _another(self, what: str, fix: str) -> BmcIdentityError:
         return BmcIdentityError(f"{what}; nothing was changed", where=f"{self.host} ({self.bmc.url})", fix=fix)
+
+
+def _zeros(consent: str) -> str:
+    """Return a hint for a consent that may have lost its first digits: YAML reads 0012 as a number."""
+    return "; a serial that begins with 0 stands in quotes in the stack's file" if consent.isdecimal() else ""
 
 
 def consent_command(host: str, value: str) -> str:

@@ -68,7 +68,7 @@ class ProvisionerPreflightSpec(Spec):
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
         """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
-        wanted = {each: options.media.base_isos[each] for each in plan.architectures.values()}
+        wanted = {each: iso for each, iso in options.media.base_isos.items() if each in plan.architectures.values()}
         amd64, arm64 = wanted.get(Architecture.AMD64), wanted.get(Architecture.ARM64)
         # The bootstrap VM has a card there only to serve the control plane's network boot.
         serves = plan.provisioning.bridge if plan.boot_clients(Role.CONTROL_PLANE) else None

@@ -39,8 +39,8 @@ class LocalProbe:
     libvirt_s: float = 20
     """Seconds to wait for libvirt, whose library would wait forever."""
 
-    def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
-        """See `ProvisionerProbe`."""
+    def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str] | None) -> HostFacts:
+        """See `ProvisionerProbe`. Without names of volumes, all of the pool are in the answer."""
         answer = Future[HostFacts]()
 
         def ask() -> None:

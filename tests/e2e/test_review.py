@@ -1,6 +1,7 @@
 """What a preview shows before `up`: a change of one input is a few lines in the files that it touches."""
 
 import copy
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +19,8 @@ from testing.golden import REVIEWS
 from testing.previews import INSTALL_CONFIG, KNOWN, Lines, Project, Review, fresh, settled
 
 OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
-PULL_SECRET = "cmVoZWFyc2FsOm9ubHk="
+PULL_SECRETS = ("cmVoZWFyc2FsOm9ubHk=", "b3B0aW9uOm9ubHk=")
+"""That of the install-config, and that of the options."""
 OUR_FILES = "data:;base64,"  # the prefix of a file's content in an Ignition config
 
 MASTERS, WORKERS = ("okd-master-0", "okd-master-1", "okd-master-2"), ("okd-worker-0", "okd-worker-1")
@@ -354,7 +356,7 @@ def test_a_preview_shows_what_an_input_changes_and_nothing_else(
     review, change = reviews[name].result(), CHANGES[name]
     assert review.files == change.files
     assert review.others == change.others
-    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, PULL_SECRET, OUR_FILES):
+    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, *PULL_SECRETS, OUR_FILES):
         assert secret not in review.text
 
 
@@ -397,7 +399,7 @@ def test_a_review_equals_the_golden_one(previews: dict[str, Future[Review]], nam
         file.parent.mkdir(exist_ok=True)
         file.write_text(masked)
     assert masked == file.read_text(), "`make accept`, then review"
-    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, PULL_SECRET, OUR_FILES, "urn:pulumi"):
+    for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD, *PULL_SECRETS, OUR_FILES, "urn:pulumi"):
         assert secret not in found
 
 
@@ -438,6 +440,11 @@ def test_the_state_stores_the_secrets_encrypted(stacks: dict[str, Project]) -> N
         for secret in (OF_THE_STACK, OF_THE_INSTALL_CONFIG, OUR_FILES):
             assert secret in opened
             assert secret not in closed
+        # Pulumi itself keeps all options with its provider, the secret ones encrypted.
+        first, *ours = json.loads(opened)["deployment"]["resources"]
+        assert first["type"] == "pulumi:providers:pulumi-python"
+        assert not any(secret in json.dumps(ours) for secret in PULL_SECRETS)
+        assert not any(secret in closed for secret in PULL_SECRETS)
 
 
 def test_a_preview_shows_a_text_change_line_by_line(stacks: dict[str, Project], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pulumi.runtime.settings import SETTINGS
 from pulumi.runtime.stack import run_pulumi_func
 from pulumi.runtime.sync_await import _sync_await
 
+from cluster.known_options import SECRETS
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.host_provisioning.provider import HostProvisioningProvider
@@ -175,7 +176,7 @@ def _main() -> None:
 def run(
     olds: Graph | None = None,
     program: Callable[[], None] = _main,
-    secret: Sequence[str] = ("bmc_credentials",),
+    secret: Sequence[str] = SECRETS,
     **changes: Any,
 ) -> Graph:
     """Run the program against the rehearsal's stack, its options changed, its state that of `olds`.

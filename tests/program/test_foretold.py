@@ -72,6 +72,12 @@ BROKEN: dict[str, tuple[Change, dict[str, Any]]] = {
     "an-unknown-option": (as_it_is, {"bootstrap": {"adress": "192.168.111.20"}, "images": {"haproxy": "x"}}),
     "the-same-vrids": (as_it_is, {"vrids": {"api": 9, "ingress": 9}}),
     "a-login-in-the-clear": (as_it_is, {"bmc_credentials": {"okd-master-0": LOGIN}, "consent": {}}),
+    "a-pull-secret-in-the-clear": (
+        lambda c: c.pop("pullSecret"),
+        {"pull_secret": '{"auths": {"a.test": {"auth": "eDp5"}}}', "consent": {}},
+    ),
+    "a-pull-secret-that-is-none": (as_it_is, {"pull_secret": "eDp5"}),
+    "no-pull-secret-at-all": (lambda c: c.pop("pullSecret"), {}),
     "half-a-login": (as_it_is, {"bmc_credentials": {"okd-master-0": {"username": "root"}}}),
     "no-login-at-all": (lambda c: host(c)["bmc"].pop("password"), {}),
     "an-invalid-file": (lambda c: (c.pop("baseDomain"), bare(c).update(apiVIPs=["10.0.0.5"])), {"consent": "x"}),

@@ -213,6 +213,14 @@ def test_passwords_and_ignition_are_secret(graphs: dict[str, Graph], phase: str)
         assert host.inputs["password"] == PASSWORD
 
 
+def test_the_stacks_pull_secret_reaches_no_resource() -> None:
+    graph = run(pull_secret='{"auths": {"a.test": {"auth": "hunter2"}}}')
+    assert graph.refused == []
+    for each in graph.resources.values():
+        assert "hunter2" not in repr(each.inputs), each.name
+    assert "hunter2" not in repr(graph.exports)
+
+
 def test_a_password_from_the_options_is_secret() -> None:
     graph = run(bmc_credentials={"okd-master-0": {"username": "root", "password": "hunter2"}})
     first = graph.resources["okd-okd-master-0"].inputs

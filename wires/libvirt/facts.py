@@ -12,13 +12,13 @@ from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 NO_KVM = (libvirt.VIR_ERR_INVALID_ARG, libvirt.VIR_ERR_CONFIG_UNSUPPORTED, libvirt.VIR_ERR_NO_SUPPORT)
 
 
-def host_facts(uri: str, pool: str | None, volumes: Collection[str]) -> HostFacts:
+def host_facts(uri: str, pool: str | None, volumes: Collection[str] | None) -> HostFacts:
     """Read the facts of a host, on one connection.
 
     Args:
         uri: The URI of libvirt.
         pool: Name of the storage pool to include. None: no pool.
-        volumes: Names of the pool's volumes to include.
+        volumes: Names of the pool's volumes to include. None: all.
 
     Raises:
         HypervisorError: libvirt is not reachable, or refuses.
@@ -46,7 +46,7 @@ def _offers_kvm(connection: libvirt.virConnect) -> bool:
     return True
 
 
-def _pool(connection: libvirt.virConnect, name: str, volumes: Collection[str]) -> Pool | None:
+def _pool(connection: libvirt.virConnect, name: str, volumes: Collection[str] | None) -> Pool | None:
     try:
         pool = connection.storagePoolLookupByName(name)
     except libvirt.libvirtError as error:
@@ -57,12 +57,13 @@ def _pool(connection: libvirt.virConnect, name: str, volumes: Collection[str]) -
     if not pool.isActive():
         return Pool(active=False, path=path, free=0, volumes={})
     pool.refresh()
-    existing = set(volumes) & set(pool.listVolumes())
+    existing = {each for each in pool.listVolumes() if volumes is None or each in volumes}
     free = pool.info()[3]
     return Pool(True, path, free, {volume: _volume(pool.storageVolLookupByName(volume)) for volume in existing})
 
 
 def _volume(volume: libvirt.virStorageVol) -> Volume:
-    kind = ElementTree.fromstring(volume.XMLDesc()).find("target/format")  # noqa: S314
+    described = ElementTree.fromstring(volume.XMLDesc())  # noqa: S314
+    kind, backed = described.find("target/format"), bool(described.findtext("backingStore/path"))
     _, capacity, allocation = volume.info()
-    return Volume(volume.path(), kind.get("type", "") if kind is not None else "", capacity, allocation)
+    return Volume(volume.path(), kind.get("type", "") if kind is not None else "", capacity, allocation, backed)

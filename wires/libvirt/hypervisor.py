@@ -110,6 +110,8 @@ class Volume:
     """Size that a guest sees."""
     allocation: int
     """Space that it takes in the pool."""
+    backed: bool = False
+    """Whether it is an overlay, over another volume."""
 
 
 @dataclass(frozen=True)

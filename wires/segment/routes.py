@@ -10,6 +10,8 @@ from wires.segment import netlink
 
 ROUTE = struct.Struct("=8BI")
 """The struct rtmsg: family, length of the destination in bits, …, type, flags."""
+DISCARD = 9
+"""Any port does: nothing is sent to it."""
 RTM_GETROUTE = 26
 RTN_UNICAST = 1
 RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_VIA = 1, 4, 5, 18
@@ -24,6 +26,18 @@ class Route:
     """False: the address is this machine's own, or a group's."""
     gateway: str
     """Empty if the address is on the interface's network."""
+
+
+def source_to(host: str) -> str:
+    """Return the address of this machine from which packets to a host would come. No packet is sent.
+
+    Raises:
+        OSError: The host has no address, or there is no route to it.
+    """
+    family, kind, protocol, _, target = socket.getaddrinfo(host, DISCARD, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind, protocol) as datagrams:
+        datagrams.connect(target)
+        return str(datagrams.getsockname()[0])
 
 
 def route_to(address: str) -> Route:

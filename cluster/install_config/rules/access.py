@@ -1,6 +1,5 @@
 """Rules for secrets, keys, certificates, proxies and mirrors. No message quotes a secret."""
 
-import json
 import re
 import ssl
 from base64 import b64decode
@@ -11,6 +10,7 @@ from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
 from cluster.values.address import in_any, networks, parse_address, parse_cidr
+from cluster.values.pull_secret import FORM, wrong_in
 from providers.base.errors import Fault
 
 SSH_KEYS = {
@@ -35,6 +35,10 @@ _LOGIN = re.compile(r"[\w.~!$&'()*+,;:=%@-]*", re.ASCII)
 _HOST_IN_URL = re.compile(r"""(?:[^\x00-\x7f]|[\w.~!$&'()*+,;=:\[\]<>"-]|%25|%[89A-Fa-f][0-9A-Fa-f])*""", re.ASCII)
 _NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|^[^?]*%(?![0-9A-Fa-f]{2})")  # a query is left alone
 
+NO_PULL_SECRET = Fault(
+    "pullSecret", "missing", f"write {FORM}; or give it to the stack: `pulumi config set --secret pull_secret <FILE`"
+)
+"""The only fault of a pull secret that the stack's option cures."""
 BUNDLE_POLICIES = ("Proxyonly", "Always")
 PROXY_SCHEMES = {"httpProxy": ("http",), "httpsProxy": ("http", "https")}
 
@@ -60,19 +64,11 @@ def parse_url(text: str) -> SplitResult | None:
 
 def _pull_secret(config: InstallConfig) -> Iterator[Fault]:
     text = config.pull_secret.get_secret_value()
-    fix = 'write {"auths": {"<registry>": {"auth": "<base64 of user:password>"}}}'
-    try:
-        loaded = json.loads(text)
-    except (ValueError, RecursionError):
-        yield Fault("pullSecret", "is not JSON" if text else "missing", fix)
+    if not text:
+        yield NO_PULL_SECRET
         return
-    auths = loaded.get("auths") if isinstance(loaded, dict) else None
-    if not isinstance(auths, dict) or not auths:
-        yield Fault("pullSecret", "names no registry", fix)
-        return
-    for registry, entry in auths.items():
-        if not isinstance(entry, dict) or not entry.keys() & {"auth", "credsStore"}:
-            yield Fault("pullSecret", f"{registry} has neither auth nor credsStore", fix)
+    for what in wrong_in(text):
+        yield Fault("pullSecret", what, f"write {FORM}")
 
 
 def _ssh_key(config: InstallConfig) -> Iterator[Fault]:

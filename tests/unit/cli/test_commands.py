@@ -31,11 +31,13 @@ def written(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
 
 
 PROCESSES = {
+    "init": ("new", "--install-config", "none.yaml"),
     "check": (GOOD, "none.yaml"),
     "clashes": (GOOD, GOOD),
     "plan": (GOOD, "--stack", "rehearsal"),
     "schema": (),
     "payload-config": (GOOD,),
+    "payload": ("none",),
     "vrid": ("okd", "A b"),
     "bmc-url": ("ipmi://h",),
     "render": (GOOD, "--sample-addresses", "--out", "/nowhere/out"),

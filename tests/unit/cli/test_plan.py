@@ -51,6 +51,18 @@ def test_no_option_raises_another_error(data: st.DataObject) -> None:
     assert all(": " in line for line in done.stderr.splitlines())
 
 
+def test_a_payload_is_judged_while_the_base_isos_are_missing(tmp_path: Path) -> None:
+    (tmp_path / "stacks/new/payload").mkdir(parents=True)
+    (tmp_path / "stacks/new/payload/master.ign").write_text("{}")
+    config = {f"{plans.PROJECT}:{name}": each for name, each in plans.options(media={}).items()}
+    (tmp_path / "stacks/Pulumi.new.yaml").write_text(yaml.safe_dump({"config": config}))
+    done = run("plan", plans.INSTALL_CONFIG, "--stack", "new", folder=tmp_path)
+    found = [line.partition(". Fix: ")[0] for line in done.stderr.splitlines()]
+    assert done.returncode == 2, done.stderr
+    assert "config: media: neither address nor url" in found
+    assert "stacks/new/payload/bootstrap.ign: cannot be read (No such file or directory)" in found
+
+
 def test_missing_logins_hide_no_missing_option() -> None:
     done = run("plan", "stacks/compact/install-config.yaml", "--stack", "compact")
     found = [line.partition(". Fix: ")[0] for line in done.stderr.splitlines()]

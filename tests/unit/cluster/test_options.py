@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 
 import pytest
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from cluster.options import BaseImage, Options, Trust, read_stack_file
@@ -140,6 +140,20 @@ def test_images_are_those_of_a_release_by_digest_or_all_three(images: dict[str, 
     assert str(replace(fault, where="")).startswith(line)
 
 
+@pytest.mark.parametrize("option", ["consent", "reinstall"])
+def test_a_serial_of_digits_may_be_a_number_as_pulumi_writes_it(option: str) -> None:
+    made = Options.model_validate(plans.options(**{option: {"m0": 1234567, "m1": "0012345"}}))
+    assert getattr(made, option) == {"m0": "1234567", "m1": "0012345"}
+
+
+@pytest.mark.parametrize("value", [True, 1.2345678901234567e19, ["1234567"]], ids=["bool", "float", "list"])
+def test_a_serial_is_a_text_or_a_whole_number(value: object) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Options.model_validate(plans.options(consent={"m0": value}))
+    (fault,) = shape_faults(caught.value, Options)
+    assert str(fault) == "consent.m0: text is wanted. Fix: write one value in quotes, no list and no mapping"
+
+
 def test_each_option_is_declared_to_pulumi() -> None:
     declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
     assert declared.keys() == Options.model_fields.keys()
@@ -147,7 +161,8 @@ def test_each_option_is_declared_to_pulumi() -> None:
     for name, option in declared.items():
         assert option["description"]
         if option.get("default", {}) != {}:
-            assert option["default"] == Options.model_fields[name].default, name
+            default = Options.model_fields[name].default
+            assert option["default"] == (default.get_secret_value() if isinstance(default, SecretStr) else default)
         kind = {"string": str, "boolean": bool, "object": dict}[option["type"]]
         assert isinstance(made[name], kind), name
 
@@ -175,5 +190,5 @@ def test_each_option_has_its_row_in_the_reference_with_its_default() -> None:
     assert fields.keys() == required.keys() | optional.keys()
     for name, (_, default, *_) in optional.items():
         value = fields[name].default
-        if isinstance(value, bool) or (value not in (None, "", {}) and not fields[name].is_required()):
+        if isinstance(value, bool) or (value not in (None, "", {}, SecretStr("")) and not fields[name].is_required()):
             assert default.strip("` ") == (str(value).lower() if isinstance(value, bool) else f"{value}"), name

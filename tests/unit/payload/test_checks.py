@@ -52,7 +52,7 @@ EXPECTED = Expected(
 ONE = {"replicas": 1, "architecture": "amd64"}
 ANOTHER = {"machineNetwork": [{"cidr": "10.0.0.0/16"}]}
 LB_SIGNER = "kube-apiserver-lb-signer"
-GENERATE = "`okd-baremetal payload-config`"
+GENERATE = "`okd-baremetal payload STACK`"
 TAKE = "take the file that openshift-install wrote"
 ANEW = "generate the payload anew"
 

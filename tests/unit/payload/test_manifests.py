@@ -1,35 +1,66 @@
 """The commands of docs/how-to/add-manifests.md: what they write is a payload without faults."""
 
+import json
 import re
 import subprocess
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from payload.checks import Expected, check_payload
 from payload.reading import IgnitionFile
+from testing import plans
+from testing.checkout import ROOT
 from testing.documents import DOCS
+from testing.fakes import openshift_install
 from testing.namespaces import SBIN
-from testing.payloads import DOMAIN, NOW, payload, put
+from testing.payloads import DOMAIN
 
-INSTALLER = """#!/bin/bash
-[[ "$*" == "create "*" --dir payload" ]] || exit 1
-echo "$2" >>asked
-mkdir -p "$4/openshift"
-"""
+OPENSHIFT = "/opt/openshift/openshift"
+NAMES = ("bootstrap", "master", "worker")
 
 
-def test_the_commands_for_time_servers_write_machine_configs_that_are_accepted(tmp_path: Path) -> None:
-    text = (DOCS / "how-to/add-manifests.md").read_text().partition("## Example: time servers")[2]
-    (commands,) = re.findall(r"```console\n(.*?)```", text, re.S)
-    (tmp_path / "openshift-install").write_text(INSTALLER)
-    (tmp_path / "openshift-install").chmod(0o755)
-    script = "set -euo pipefail\n" + commands.replace("<directory>", "payload")
-    subprocess.run(["bash", "-c", script], cwd=tmp_path, env={"PATH": f"{tmp_path}:{SBIN}"}, check=True, timeout=20)
-    assert (tmp_path / "asked").read_text().split() == ["manifests", "ignition-configs"]
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with the stack `prod`, and a `bin` with openshift-install's stand-in, this program, and no Pulumi."""
+    (tmp_path / "stacks" / "prod").mkdir(parents=True)
+    (tmp_path / "stacks/prod/install-config.yaml").write_bytes(plans.INSTALL_CONFIG.read_bytes())
+    (tmp_path / "stacks/Pulumi.prod.yaml").write_text("config: {}")
+    openshift_install.put_on_path(tmp_path / "bin")
+    ours = f'PYTHONPATH={ROOT} exec {sys.executable} -m cli "$@"'
+    for name, script in {"okd-baremetal": ours, "pulumi": "exit 0"}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    return tmp_path
 
-    written = {path.name: path.read_text() for path in sorted((tmp_path / "payload/openshift").iterdir())}
+
+def commands(section: str) -> str:
+    """Return the commands of the document's part that begins with a line."""
+    text = (DOCS / "how-to/add-manifests.md").read_text().partition(section)[2]
+    first = re.search(r"```console\n(.*?)```", text, re.S)
+    assert first
+    return first[1]
+
+
+def run(project: Path, script: str) -> None:
+    env = {"PATH": f"{project / 'bin'}:{SBIN}"}
+    subprocess.run(["bash", "-c", f"set -euo pipefail\n{script}"], cwd=project, env=env, check=True, timeout=60)
+
+
+def manifests_in(folder: Path) -> dict[str, str]:
+    """Return the manifests of the site in a payload, by name."""
+    found = IgnitionFile.model_validate_json((folder / "bootstrap.ign").read_bytes()).contents(f"{OPENSHIFT}/*")
+    return {Path(path).name: content.data().decode() for path, content in found.items()}
+
+
+def test_the_commands_for_time_servers_write_machine_configs_that_are_accepted(project: Path) -> None:
+    run(project, commands("## Example: time servers"))
+    folder = project / "stacks/prod/payload"
+    written = {name: text for name, text in manifests_in(folder).items() if "chrony" in name}
     assert [*written] == ["99-master-chrony.yaml", "99-worker-chrony.yaml"]
     for role in ("master", "worker"):
         manifest: dict[str, Any] = yaml.safe_load(written[f"99-{role}-chrony.yaml"])
@@ -38,14 +69,22 @@ def test_the_commands_for_time_servers_write_machine_configs_that_are_accepted(t
         assert file.path == "/etc/chrony.conf"
         assert file.contents.data().startswith(b"server ntp1.example.com iburst\n")
 
-    def with_manifests(files: dict[str, Any]) -> None:
-        for name, manifest in written.items():
-            put(files, f"/opt/openshift/openshift/{name}", manifest)
-
     def faults(ours: str) -> list[str]:
-        expected = Expected(DOMAIN, {}, (ours,))
-        return [fault.what for fault in check_payload(Path("x"), payload(with_manifests), expected, NOW)]
+        contents = {name: (folder / f"{name}.ign").read_bytes() for name in NAMES}
+        found = check_payload(folder, contents, Expected(DOMAIN, {}, (ours,)), datetime.now(UTC))
+        return [fault.what for fault in found]
 
     assert faults("/etc/okd-baremetal/Corefile") == []
     (what,) = faults("/etc/chrony.conf")
     assert "/etc/chrony.conf (in /opt/openshift/openshift/99-worker-chrony.yaml)" in what
+
+
+def test_the_commands_by_hand_put_manifests_into_the_payload(project: Path) -> None:
+    for name, file, text in (
+        ("made", "install-config.yaml", json.dumps({"pullSecret": "x"})),
+        ("mine", "99-mine.yaml", "kind: ConfigMap\n"),
+    ):
+        (project / name).mkdir()
+        (project / name / file).write_text(text)
+    run(project, commands("# Add").replace("<directory>", "made").replace("<your manifests>", "mine"))
+    assert manifests_in(project / "made")["99-mine.yaml"] == "kind: ConfigMap\n"

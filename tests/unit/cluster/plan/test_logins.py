@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cluster.plan import load_bmcs
+from boot_media.keyfiles import keyfiles_of
+from cluster.plan import judge, load_bmcs
 from providers.base.errors import ConfigError
 from testing import plans
 from testing.install_configs import Change, host
@@ -72,6 +73,44 @@ def test_a_file_without_credentials_is_good_when_the_options_have_them(files: Fi
         "platform.baremetal.hosts[0].bmc.username",
         "platform.baremetal.hosts[0].bmc.password",
     ]
+
+
+PULL_SECRET = f'{{"auths": {{"a.test": {{"auth": "{SECRET}"}}}}}}'
+
+
+def test_a_file_without_a_pull_secret_is_good_when_the_options_have_one(files: Files) -> None:
+    plan = files.plan(lambda c: c.pop("pullSecret"), pull_secret=PULL_SECRET)
+    assert plan.options.pull_secret.get_secret_value() == PULL_SECRET
+    assert SECRET not in f"{plan!r} {plan}"
+    assert files.refused_plan(lambda c: c.pop("pullSecret"), pull_secret="") == [
+        'FILE: pullSecret: missing. Fix: write {"auths": {"<registry>": {"auth": "<base64 of user:password>"}}}; '
+        "or give it to the stack: `pulumi config set --secret pull_secret <FILE`"
+    ]
+
+
+def test_a_pull_secret_of_the_file_is_judged_whatever_the_options_have(files: Files) -> None:
+    (line,) = files.refused_plan(lambda c: c.update(pullSecret="[]"), pull_secret=PULL_SECRET)
+    assert line.startswith("FILE: pullSecret: names no registry. Fix: ")
+
+
+def test_a_pull_secret_that_is_none_is_refused_without_its_text() -> None:
+    (line,) = faults_of(pull_secret=f'{{"auths": {{"a.test": "{SECRET}", "b.test": {{}}}}}}')
+    assert line.startswith(
+        "config: pull_secret: a.test has neither auth nor credsStore; b.test has neither auth nor credsStore. Fix: "
+    )
+    assert SECRET not in line
+
+
+def test_a_pull_secret_that_only_pulumi_can_read_counts_as_right(files: Files) -> None:
+    files.write(lambda c: c.pop("pullSecret"))
+    encrypted = plans.options(pull_secret={"secure": "v1:x"})
+    assert judge(files.path, encrypted, keyfiles_of, plain=("bmc_credentials",)).faults == []
+    assert len(files.intent(lambda c: c.pop("pullSecret"), {}).servers) == 5
+    assert len(files.refused_intent(lambda c: c.pop("pullSecret"))) == 1
+
+
+def test_bmcs_need_no_pull_secret(files: Files) -> None:
+    assert len(load_bmcs(files.write(lambda c: c.pop("pullSecret")), {}).servers) == 5
 
 
 def test_a_stack_file_may_keep_credentials_that_only_pulumi_can_read(files: Files) -> None:

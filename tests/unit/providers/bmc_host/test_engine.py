@@ -36,6 +36,19 @@ def test_the_error_about_another_machine_has_the_command_that_consents_to_it() -
     assert fake.writes == []
 
 
+@pytest.mark.parametrize(
+    ("consent", "hint"),
+    [("12345", True), ("SN-2", False), (UUID.replace("4", "5"), False)],
+    ids=["digits", "serial", "uuid"],
+)
+def test_a_consent_of_digits_may_have_lost_its_zeros(consent: str, hint: bool) -> None:
+    with pytest.raises(BmcIdentityError) as caught:
+        engine(bmc(), consent).identify()
+    assert (
+        caught.value.fault.fix.endswith("; a serial that begins with 0 stands in quotes in the stack's file") is hint
+    )
+
+
 def test_a_spare_needs_no_consent_but_a_name_to_consent_to() -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
     identity, found = engine(fake, "").observe()

@@ -16,6 +16,8 @@ NODE = """<node>
     <volume><name>base.qcow2</name><capacity unit='MiB'>64</capacity><allocation unit='MiB'>3</allocation>
       <target><format type='qcow2'/></target></volume>
     <volume><name>other</name><capacity unit='MiB'>8</capacity></volume>
+    <volume><name>overlay.qcow2</name><capacity unit='MiB'>64</capacity><target><format type='qcow2'/></target>
+      <backingStore><path>/images/base.qcow2</path><format type='qcow2'/></backingStore></volume>
   </pool>
 </node>"""
 
@@ -37,6 +39,16 @@ def test_a_pool_is_reported_with_the_volumes_that_were_asked_for(uri: str) -> No
     ((name, volume),) = facts.pool.volumes.items()
     assert (name, volume.path, volume.format) == ("base.qcow2", "/images/base.qcow2", "qcow2")
     assert (volume.capacity, volume.allocation) == (64 * MIB, 3 * MIB)
+
+
+def test_all_volumes_are_reported_where_none_is_named_and_overlays_are_known(uri: str) -> None:
+    pool = host_facts(uri, "images", None).pool
+    assert pool is not None
+    assert {name: each.backed for name, each in pool.volumes.items()} == {
+        "base.qcow2": False,
+        "other": False,
+        "overlay.qcow2": True,
+    }
 
 
 def test_a_volume_that_was_copied_there_a_moment_ago_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,54 @@
+"""A site that tells a new stack what a test wants it to know, without a network and without libvirt."""
+
+from dataclasses import dataclass, field
+
+from cli.openshift_install import Release, release
+from cluster.values.address import Address, parse_address
+from cluster.values.architecture import Architecture
+from providers.base.errors import HypervisorError
+from testing import plans
+
+
+def rehearsal_names() -> dict[str, list[str]]:
+    """Return the records of the rehearsal's machines, by name."""
+    hosts = {f"{name}.okd.lab.test": [f"192.168.111.{21 + index}"] for index, name in enumerate(plans.HOSTS)}
+    return {**hosts, "bootstrap.okd.lab.test": ["192.168.111.20"]}
+
+
+@dataclass
+class FakeSite:
+    """`SiteFacts`: by default all is known of the rehearsal but what openshift-install on PATH has to tell."""
+
+    names: dict[str, list[str]] = field(default_factory=rehearsal_names)
+    wildcard: tuple[str, ...] = ()
+    """What DNS has for every other name."""
+    sources: dict[str, str] = field(default_factory=lambda: {"172.22.0.1": "172.22.0.2"})
+    elsewhere: str = ""
+    """The address of this machine towards every other host."""
+    volumes: list[str] | None = field(default_factory=lambda: ["coreos-qemu.qcow2"])
+    """None: libvirt does not answer."""
+    asked: list[str] = field(default_factory=list)
+    """The names that DNS was asked for."""
+
+    def addresses(self, name: str) -> list[Address]:
+        """See `SiteFacts`."""
+        self.asked.append(name)
+        return [address for each in self.names.get(name, self.wildcard) if (address := parse_address(each))]
+
+    def source_to(self, host: str) -> str:
+        """See `SiteFacts`."""
+        return self.sources.get(host, self.elsewhere)
+
+    def base_volumes(self, uri: str, pool: str) -> list[str]:
+        """See `SiteFacts`."""
+        if self.volumes is None:
+            raise HypervisorError("libvirt is not reachable: no such socket", where=uri)
+        return self.volumes
+
+    def architecture(self) -> Architecture | None:
+        """See `SiteFacts`."""
+        return Architecture.AMD64
+
+    def release(self) -> Release | None:
+        """See `SiteFacts`."""
+        return release()
