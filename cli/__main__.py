@@ -30,6 +30,8 @@ REHEARSE = """Build the virtual twin of a stack on this machine, as root: as man
 with their names, MACs, addresses and BMCs. Install it, take it to production, destroy it. No secret of the stack is
 needed. It begins with what the twin cannot stand in for, and ends with report/STACK/index.html."""
 
+LOG = """Print the log of the newest `up`, `refresh` or `destroy` of a stack: seconds since its start, kind, resource,
+machine, text. The file itself has the same as JSON, and ends where the run was killed."""
 BMC_CHECK = """Read the BMC of every host that is installed, and change nothing. Print a row for each host, and what
 would stop `pulumi up`; then the exit code is 2. With --stack, the options of the stack count: logins, certificates,
 consents. Encrypted ones are read with the pulumi command."""
@@ -93,6 +95,11 @@ def _parser() -> argparse.ArgumentParser:
     rehearsed = add("rehearse", _loaded("rehearse"), "install the twin of a stack on virtual machines", REHEARSE)
     rehearsed.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
     _add_bmc(subparsers.add_parser("bmc", help="read the BMCs of a cluster, before anything is touched"))
+    logged = add("log", _loaded("log"), "print what the newest run of a stack did, step by step", LOG)
+    logged.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
+    logged.add_argument(
+        "--run", dest="run_time", metavar="TIME", help="another run: the name of its log, without .jsonl"
+    )
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser
 

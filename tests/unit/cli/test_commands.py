@@ -43,6 +43,7 @@ PROCESSES = {
     "network-boot": ("none",),
     "rehearse": ("none",),
     "bmc": ("check", "none.yaml"),
+    "log": ("none",),
     "chart": (),
 }
 
