@@ -21,7 +21,7 @@ def stack_options(stack: str) -> dict[str, Any]:
     options = read_stack_file(file)
     if "secure:" not in read_text(file):
         return options
-    listed = json.loads(_pulumi(stack, "config", "--show-secrets", "--json"))
+    listed = json.loads(pulumi(stack, "config", "--show-secrets", "--json"))
     return {
         name.removeprefix(PREFIX): each.get("objectValue", each.get("value"))
         for name, each in listed.items()
@@ -37,11 +37,15 @@ def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
     """
     # As JSON, because `pulumi config set --path` would make a number of a serial that has only digits.
     option = {f"{PREFIX}{name}": {"value": json.dumps(value), "objectValue": value, "secret": False}}
-    _pulumi(stack, "config", "set-all", "--json", json.dumps(option))
+    pulumi(stack, "config", "set-all", "--json", json.dumps(option))
 
 
-def _pulumi(stack: str, *words: str) -> str:
-    """Run Pulumi, and return what it prints, which may be secret."""
+def pulumi(stack: str, *words: str) -> str:
+    """Run Pulumi, and return what it prints, which may be secret.
+
+    Raises:
+        ConfigError: Pulumi is missing, or fails.
+    """
     command = shutil.which("pulumi")
     if command is None:
         fix = "run `make setup`, then `. .venv/bin/activate`"

@@ -44,6 +44,7 @@ PROCESSES = {
     "rehearse": ("none",),
     "bmc": ("check", "none.yaml"),
     "log": ("none",),
+    "gather": ("none",),
     "chart": (),
 }
 
