@@ -105,7 +105,7 @@ class RunLog(logging.Handler):
         time_ = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         about = {"resource": work.resource, "machine": work.machine}
         line = {"time": time_, **{key: value for key, value in about.items() if value}, "kind": kind, "text": text}
-        content = f"{json.dumps(line, ensure_ascii=False)}\n".encode(errors="replace")
+        content = f"{json.dumps(line)}\n".encode()
         try:
             self._bytes += os.write(self._file, content)
         except OSError as error:
