@@ -15,6 +15,8 @@ CONSOLE_BYTES = 4 * 2**20
 SSH_PORT = 22
 DEADLINE_S = 90.0
 """For all journals together."""
+DENIED = "Permission denied"
+AGENT = "give your ssh agent the key that belongs to sshKey of install-config.yaml"
 LINES = 20_000
 """The newest lines of each journal that are kept."""
 UNITS = ("release-image", "bootkube", "kubelet", "crio", "approve-csr", "okd-*")
@@ -71,8 +73,7 @@ def journals_of(addresses: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             raise _unreachable(address, what, "log in by ssh, and see what holds the machine up") from None
         if done.returncode:
             why = " ".join(mask(done.stderr.decode(errors="replace"))) or f"exit code {done.returncode}"
-            fix = "give your ssh agent the key that belongs to sshKey of install-config.yaml"
-            raise _unreachable(address, f"`{command}` failed: {why}", fix)
+            raise _unreachable(address, f"`{command}` failed: {why}", AGENT if DENIED in why else "")
         yield name, _masked(done.stdout)
 
 

@@ -23,7 +23,9 @@ _SECRETS = (
     re.compile(r"(?P<keep>data:[^,\s]*;base64,)[A-Za-z0-9+/=]+"),
 )
 _KEY = re.compile(
-    r"pass|psk|cak|secret|private-?_?key|preshared|token|key-data|salt|encryptedkey|^auth$|^secure$", re.I
+    r"pass(word|phrase|wd)|(^|-)(psk|cak)$|secret|private-?_?key|preshared|token|key-data|^encryption(salt|key)$"
+    r"|^encryptedkey$|^auth$|^secure$",
+    re.I,
 )
 """Keys whose values are secret. A username is masked with them, and alone is no secret."""
 _USER = re.compile(r"^user-?name$", re.I)

@@ -64,7 +64,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         tool(
             tmp_path, "pulumi", f'case $1 in config) cat {tmp_path}/listed;; *) echo \'{{"api": "[secret]"}}\';; esac'
         )
-        tool(tmp_path, "ssh", f"echo ssh: no route >&2; echo {KUBEADMIN}; exit 255")
         monkeypatch.setattr(bootstrap_journals, "CONSOLES", tmp_path)
         monkeypatch.setattr(bootstrap_journals, "connect_problem", lambda *_, **__: "TimeoutError: timed out")
         yield site
@@ -129,11 +128,20 @@ def test_no_secret_of_the_inputs_is_in_any_file_of_it(project: Site, monkeypatch
     assert options["okd-baremetal:bmc_credentials"]["h2"]["password"] == "[masked]"
 
 
-def test_a_login_that_is_refused_is_said_with_what_to_do(project: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ("no route", ""),
+        ("Permission denied", ". Fix: give your ssh agent the key that belongs to sshKey of install-config.yaml"),
+    ],
+)
+def test_a_vm_that_cannot_be_asked_is_said_with_what_to_do(
+    project: Site, monkeypatch: pytest.MonkeyPatch, said: str, fix: str
+) -> None:
     monkeypatch.setattr(bootstrap_journals, "connect_problem", lambda *_, **__: None)
+    tool(project.folder, "ssh", f"echo 'ssh: {said}' >&2; exit 255")
     _, files = gathered(project)
-    said = row(files["index.md"], "journals")
-    assert "failed: ssh: no route. Fix: give your ssh agent the key that belongs to sshKey" in said
+    assert row(files["index.md"], "journals").endswith(f"failed: ssh: {said}{fix}")
 
 
 def test_without_pulumi_the_rest_is_gathered(project: Site) -> None:

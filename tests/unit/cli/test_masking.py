@@ -49,6 +49,8 @@ def test_a_document_is_masked_by_its_keys() -> None:
     document = {
         "pullSecret": "x",
         "sshKey": "ssh-ed25519 AAAA",
+        "consent": {"compass-0": "SN-1"},
+        "encryptionsalt": "v1:abc",
         "proxy": {"httpProxy": f"http://user:{SECRET}@proxy:3128"},
         "hosts": [{"bmc": {"username": "admin", "password": 7}, "networkConfig": {"802.1x": {"private-key": "k"}}}],
         "config": {"logins": {"secure": "v1:abc"}},
@@ -56,6 +58,8 @@ def test_a_document_is_masked_by_its_keys() -> None:
     assert mask_document(document) == {
         "pullSecret": "[masked]",
         "sshKey": "ssh-ed25519 AAAA",
+        "consent": {"compass-0": "SN-1"},
+        "encryptionsalt": "[masked]",
         "proxy": {"httpProxy": "http://[masked]@proxy:3128"},
         "hosts": [
             {
