@@ -34,8 +34,14 @@ def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_non
 
     project.pulumi("preview", "--expect-no-changes")
     project.pulumi("refresh", "--yes", "--skip-preview")
+    project.site["hosts"]["okd-master-0"]["consent"] = ""
+    project.pulumi("up", "--yes", "--skip-preview", fails=True)  # its check refuses it, before any work
+    project.site["hosts"]["okd-master-0"]["consent"] = NAMES["okd-master-0"]
+    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    assert len(project.logs()) == 2
+    project.pulumi("up", "--yes", "--skip-preview", "--refresh")
     project.pulumi("destroy", "--yes", "--skip-preview")
-    assert len(project.logs()) == 3
+    assert len(project.logs()) == 4
     everything = json.dumps(project.logs(), ensure_ascii=False)
     basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     canaries = (PASSWORD, basic, "Authorization", "content-of-ours", "content-of-a-keyfile", *isos)
