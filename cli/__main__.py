@@ -39,6 +39,11 @@ REHEARSE = """Build the virtual twin of a stack on this machine, as root: as man
 with their names, MACs, addresses and BMCs. Install it, take it to production, destroy it. No secret of the stack is
 needed. It begins with what the twin cannot stand in for, and ends with report/STACK/index.html."""
 
+LOG = """Print the log of the newest `up`, `refresh` or `destroy` of a stack: seconds since its start, kind, resource,
+machine, text. The file itself has the same as JSON, and ends where the run was killed."""
+GATHER = """Write one archive without secrets, for a report or a colleague: logs, inputs, plan, rendered files,
+outputs, versions, a capture of each BMC, console and journals of the bootstrap VM (by ssh, as user core). Change
+nothing. Its index.md says what is there, and why the rest is not."""
 BMC_CHECK = """Read the BMC of every host that is installed, and change nothing. Print a row for each host, and what
 would stop `pulumi up`; then the exit code is 2. With --stack, the options of the stack count: logins, certificates,
 consents. Encrypted ones are read with the pulumi command."""
@@ -121,6 +126,14 @@ def _parser() -> argparse.ArgumentParser:
         "--policy", nargs="*", choices=POLICIES, metavar="POLICY", help="judge it by these policies, or by all"
     )
     reviewed.add_argument("--html", action="store_true", help="print one HTML page, however long")
+    logged = add("log", _loaded("log"), "print what the newest run of a stack did, step by step", LOG)
+    logged.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
+    logged.add_argument(
+        "--run", dest="run_time", metavar="TIME", help="another run: the name of its log, without .jsonl"
+    )
+    gathered = add("gather", _loaded("gather"), "write an archive without secrets, for a report", GATHER)
+    gathered.add_argument("stack", metavar="STACK", help="a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml")
+    gathered.add_argument("--out", type=Path, metavar="FILE", help="the archive (default: gather-STACK-TIME.tar.gz)")
     add("chart", chart.chart, "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`")
     return parser
 

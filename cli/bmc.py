@@ -109,7 +109,7 @@ def capture(options: argparse.Namespace) -> int:
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
-        tree = _tree(plan, host)
+        tree = tree_of(plan, host, lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
         out.mkdir(exist_ok=True)
         (out / CAPTURE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
@@ -119,11 +119,20 @@ def capture(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _tree(plan: BmcPlan, host: PlannedHost) -> dict[str, Any]:
-    """Return the masked tree of a host's BMC, with a line of progress for each resource."""
+def tree_of(plan: BmcPlan, host: PlannedHost, told: Callable[[str], None]) -> dict[str, Any]:
+    """Return the masked tree of a host's BMC.
+
+    Args:
+        plan: The cluster.
+        host: One of its hosts.
+        told: Called with the path of each resource, before it is read.
+
+    Raises:
+        BmcError: The BMC does not answer, or its system cannot be read.
+    """
     bmc = BmcCapture(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
     try:
-        return bmc.tree(lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
+        return bmc.tree(told)
     except BmcTransientError as error:
         fix = "compare bmc.address with the BMC's, and its network; then repeat the command"
         raise BmcError(error.fault.what, where=error.fault.where, fix=fix) from None

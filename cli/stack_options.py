@@ -21,7 +21,7 @@ def stack_options(stack: str) -> dict[str, Any]:
     options = read_stack_file(file)
     if "secure:" not in read_text(file):
         return options
-    listed = json.loads(_pulumi(stack, "config", "--show-secrets", "--json"))
+    listed = json.loads(pulumi(stack, "config", "--show-secrets", "--json"))
     return {
         name.removeprefix(PREFIX): each.get("objectValue", each.get("value"))
         for name, each in listed.items()
@@ -37,7 +37,21 @@ def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
     """
     # As JSON, because `pulumi config set --path` would make a number of a serial that has only digits.
     option = {f"{PREFIX}{name}": {"value": json.dumps(value), "objectValue": value, "secret": False}}
-    _pulumi(stack, "config", "set-all", "--json", json.dumps(option))
+    pulumi(stack, "config", "set-all", "--json", json.dumps(option))
+
+
+def pulumi(stack: str, *words: str) -> str:
+    """Run Pulumi on a stack, and return what it prints, which may be secret.
+
+    Raises:
+        ConfigError: Pulumi is missing, or fails.
+    """
+    done = run_pulumi(*words, "--stack", stack)
+    if done.returncode:
+        what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
+        fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
+        raise ConfigError([Fault(str(stack_file(stack)), what, fix)])
+    return done.stdout
 
 
 def backend_url() -> str:
@@ -66,12 +80,3 @@ def run_pulumi(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603
         [command, *words, "--non-interactive"], capture_output=True, text=True, check=False
     )
-
-
-def _pulumi(stack: str, *words: str) -> str:
-    done = run_pulumi(*words, "--stack", stack)
-    if done.returncode:
-        what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
-        fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
-        raise ConfigError([Fault(str(stack_file(stack)), what, fix)])
-    return done.stdout

@@ -4,6 +4,8 @@ import hashlib
 import json
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ MACHINES = {
     "22222222-2222-4222-8222-222222222222": 2,
     "33333333-3333-4333-8333-333333333333": 3,
 }
+CROWD = {f"44444444-4444-4444-8444-{number:012}": 100 + number for number in range(12)}
 NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=False))
 MEDIA_PORT = 8080
 COMMAND_S = 240
@@ -40,6 +43,14 @@ def host_of(bmc_url: str, uuid: str, address: str, role: str = "control-plane") 
         "consent": uuid.upper(),
         "address": address,
     }
+
+
+def eventually(is_so: Callable[[], bool], within_s: float = 120) -> None:
+    """Wait until something is so."""
+    until = time.monotonic() + within_s
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 class Project:
@@ -106,6 +117,11 @@ class Project:
     def end(self) -> None:
         """Kill the processes that a killed engine left behind: language host and providers would wait forever."""
         kill(f"SITE={self.folder}/")
+
+    def logs(self) -> list[list[dict[str, Any]]]:
+        """Return the lines of each run's log, oldest first."""
+        files = sorted((self.folder / "program" / "log" / "test").glob("*.jsonl"))
+        return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 
     def state(self, name: str, *words: str) -> dict[str, Any]:
         """Return the state of one resource."""

@@ -108,9 +108,22 @@ class Stack:
 
     def installation_steps(self) -> dict[str, dict[str, float]]:
         """Return the seconds of each step of the installations, by server."""
+        return {server: seconds for found in self._installations() for server, seconds in found["steps"].items()}
+
+    def iso_digests(self) -> set[str]:
+        """Return the digest of the boot ISO of each server that was installed."""
+        installed = (each for found in self._installations() for each in found["installed"].values())
+        return {each["iso_sha256"] for each in installed} - {""}
+
+    def _installations(self) -> list[dict[str, Any]]:
+        """Return the outputs of all installations."""
         resources = json.loads(self.run("stack", "export", quiet=True))["deployment"]["resources"]
-        outputs = (each["outputs"] for each in resources if each["type"].endswith("HostProvisioning"))
-        return {server: seconds for found in outputs for server, seconds in found["steps"].items()}
+        return [each["outputs"] for each in resources if each["type"].endswith("HostProvisioning")]
+
+    def logged(self) -> list[dict[str, Any]]:
+        """Return the lines of the logs of all runs."""
+        files = sorted((self.project / "log" / self.name).glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
     def state_text(self) -> str:
         """Return the text of all state files."""

@@ -34,6 +34,8 @@ EXPECTED_PREVIEW = {
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: what becomes of its resources in phase production."""
+INSTALLED = "installed;"
+"""The last step of an installation in the log."""
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
 """By balancer: how it is proven who serves."""
@@ -240,11 +242,21 @@ class Rehearsal:
             self.report.prove("writes to BMCs after one byte changed per role", wanted=0, seen=after - before)
 
     def secrets(self) -> None:
-        """Prove that the state contains no secret of the site in the clear."""
+        """Prove that state and logs have no secret of the site, and the logs the installation of each server."""
         passwords = {server.bmc.password.get_secret_value() for server in self.plan.servers}
-        text = self.stack.state_text()
+        text, lines = self.stack.state_text(), self.stack.logged()
         leaked = [word for word in (*passwords, "PRIVATE KEY") if word in text]
         self.report.prove("secrets in the state in the clear", wanted=0, seen=len(leaked))
+        # The path of a boot ISO is secret, too.
+        words = (*passwords, *self.stack.iso_digests(), "PRIVATE KEY", "Authorization", "data:;base64")
+        leaked = [word for word in words if any(word in line["text"] for line in lines)]
+        self.report.prove("secrets in the logs of the runs", wanted=0, seen=len(leaked))
+        done = {
+            line.get("machine") for line in lines if line["kind"] == "step" and line["text"].startswith(INSTALLED)
+        }
+        names = [server.name for server in self.plan.servers]
+        seen = ", ".join(name for name in names if name in done)
+        self.report.prove("installed, as the logs of the runs say", wanted=", ".join(names), seen=seen)
 
     def provisioner_away(self) -> None:
         """Prove that the cluster serves without libvirtd, the BMC emulator and the program."""

@@ -22,11 +22,10 @@ from pulumi.dynamic import (
 )
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from providers.base import workers
+from providers.base import log, workers
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import shape_faults
 from providers.base.spec import Outs, Spec
-from providers.base.trace import start_trace
 
 Props = dict[str, Any]
 S = TypeVar("S", bound=Spec)
@@ -46,6 +45,8 @@ class Provider(ResourceProvider, Generic[S, O]):
     """Inputs whose change replaces the resource."""
     input_only: ClassVar[tuple[str, ...]] = ()
     """Inputs that the outputs do not repeat: large secrets, which nothing reads back."""
+    machine_input: ClassVar[str] = ""
+    """The input that names the resource's host or VM, for the log; empty if it has none, or several."""
     outputs_are_inputs: ClassVar[bool] = False
     """If true, `_read` writes its findings to the inputs as well, so that the next `up` corrects drift."""
 
@@ -55,7 +56,6 @@ class Provider(ResourceProvider, Generic[S, O]):
     def configure(self, _req: ConfigureRequest) -> None:
         """Set the process up; Pulumi calls this once in each provider process, before all else."""
         workers.widen()
-        start_trace()
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
         """Judge the inputs, without I/O. Values that a preview cannot know yet are judged during `up`."""
@@ -75,19 +75,19 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def create(self, props: Props) -> CreateResult:
         """Create the resource, or adopt what an earlier run made."""
-        with _one_line_errors():
+        with self._working("create", props):
             name, outs = self._create(self._spec_of(props))
             return CreateResult(name, self._echoed(props, outs))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Bring the resource to its new inputs."""
-        with _one_line_errors():
+        with self._working("update", _news):
             outs = self._update(self._spec_of(_olds), self.outs_of(_olds), self._spec_of(_news))
             return UpdateResult(self._echoed(_news, outs))
 
     def read(self, id_: str, props: Props) -> ReadResult:
         """Return the resource as found now, for `pulumi refresh`."""
-        with _one_line_errors():
+        with self._working("read", props):
             outs = self._read(self._spec_of(props), self.outs_of(props))
             if outs is None:
                 return ReadResult("", {})
@@ -96,7 +96,7 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def delete(self, _id: str, _props: Props) -> None:
         """Delete the resource; if it is missing already, that is a success."""
-        with _one_line_errors():
+        with self._working("delete", _props):
             self._delete(self._spec_of(_props), self.outs_of(_props))
 
     def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
@@ -135,6 +135,13 @@ class Provider(ResourceProvider, Generic[S, O]):
         """Return the outputs of a state, which may be older than this release."""
         given = {key: value for key, value in props.items() if value is not None}
         return self.outs.model_validate(given)  # type: ignore[return-value]
+
+    @contextmanager
+    def _working(self, action: str, props: Props) -> Iterator[None]:
+        """Log what the block does with the resource, and leave one line of this program's own errors."""
+        machine = props.get(self.machine_input, "")
+        with _one_line_errors(), log.working(action, props.get("urn") or "", machine):
+            yield
 
     def _echoed(self, props: Props, outs: O) -> Props:
         """Return inputs and outputs together: a later diff, update or delete receives nothing else."""

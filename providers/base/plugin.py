@@ -1,4 +1,4 @@
-"""Lines from a provider's process to the log of the Pulumi engine."""
+"""Lines from a provider's process to the display of the Pulumi engine, and to the log of the run."""
 
 import sys
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
+from providers.base import log
 from providers.base.clock import engine_address
 from providers.base.progress import Report
 
@@ -39,7 +40,7 @@ def warnings(urn: str) -> Report:
 
 
 def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
-    """Return a reporter that writes to the engine's log; without an engine (in tests), to standard error."""
+    """Return a reporter that writes to the engine's display; without an engine (in tests), to standard error."""
     name = urn.rsplit("::", 1)[-1]
     address = engine_address()
     if address is None:
@@ -48,6 +49,7 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
     level = engine_pb2.LogSeverity.Value(severity)
 
     def report(line: str) -> None:
+        log.step(line, urn)
         request = engine_pb2.LogRequest(severity=level, message=line, urn=urn, ephemeral=ephemeral)
         try:
             stub.Log(request, timeout=2)
@@ -60,5 +62,5 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
 
 @cache
 def _engine(address: tuple[str, int]) -> Any:
-    """Return the engine's log; all resources of a plugin share one connection."""
+    """Return the engine's display; all resources of a plugin share one connection."""
     return engine_pb2_grpc.EngineStub(grpc.insecure_channel(f"{address[0]}:{address[1]}"))

@@ -25,6 +25,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
     """
 
     replace_on: ClassVar[tuple[str, ...]] = ("host",)
+    machine_input = "host"
 
     def _faults(self, old: BmcHostSpec | None, new: BmcHostSpec) -> Iterator[Fault]:
         try:

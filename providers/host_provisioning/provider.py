@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
 from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
@@ -12,7 +13,7 @@ from pulumi.dynamic import DiffResult
 from assets.contract import API_PORT
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca, needed, read_kubeconfig
-from providers.base import lock, plugin
+from providers.base import lock, log, plugin
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Props, Provider
 from providers.base.errors import Fault, OkdBaremetalError
@@ -61,8 +62,9 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
     def _read(self, spec: HostProvisioningSpec, outs: HostProvisioningOuts) -> HostProvisioningOuts | None:
         """Warn of installed hosts that are off; `BmcHost` does not know that they should run."""
         installed = [name for name in spec.hosts if name in outs.installed]
+        contexts = [copy_context() for _ in installed]
         with ThreadPoolExecutor(THREADS) as pool:
-            powers = list(pool.map(partial(_power, spec), installed))
+            powers = list(pool.map(lambda each, name: each.run(_power, spec, name), contexts, installed))
         if off := [name for name, power in zip(installed, powers, strict=True) if power is Power.OFF]:
             plugin.warnings(spec.urn)(f"installed, but off: {', '.join(off)}")
         return outs
@@ -159,6 +161,7 @@ def _bmc(spec: HostProvisioningSpec, name: str) -> BmcClient:
 
 def _power(spec: HostProvisioningSpec, name: str) -> Power | None:
     """Return the host's power state, or None if it cannot be read; the refresh of its `BmcHost` reports why."""
+    log.about(name)
     bmc = _bmc(spec, name)
     try:
         with lock.held(bmc.url):

@@ -4,7 +4,9 @@ import asyncio
 import resource
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
+from providers.base import log
 from providers.base.clock import Clock
 from providers.base.errors import EngineGoneError, OkdBaremetalError
 from providers.host_provisioning.engine import Installation
@@ -64,18 +66,24 @@ async def _each(ways: Mapping[str, Waits], pool: ThreadPoolExecutor, pause: Paus
     async def paced(seconds: float) -> None:
         await pause(max(seconds, jittered(least_s)))
 
-    ends = await asyncio.gather(*(_one(way, pool, paced) for way in ways.values()))
+    ends = await asyncio.gather(*(_one(name, way, pool, paced) for name, way in ways.items()))
     return {name: error for name, error in zip(ways, ends, strict=True) if error is not None}
 
 
-async def _one(way: Waits, pool: ThreadPoolExecutor, pause: Pause) -> OkdBaremetalError | None:
-    loop = asyncio.get_running_loop()
+async def _one(name: str, way: Waits, pool: ThreadPoolExecutor, pause: Pause) -> OkdBaremetalError | None:
+    loop, context = asyncio.get_running_loop(), copy_context()
+    context.run(log.about, name)
+
+    def step() -> float | None:
+        return context.run(next, way, None)
+
     try:
-        while (seconds := await loop.run_in_executor(pool, next, way, None)) is not None:
+        while (seconds := await loop.run_in_executor(pool, step)) is not None:
             await pause(seconds)
     except EngineGoneError:
         raise
     except OkdBaremetalError as error:
+        context.run(log.failed, error)
         return error
     return None
 

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,7 +51,7 @@ class LocalProbe:
                 answer.set_exception(error)
 
         # A daemon thread, because nothing can end a call of the library from outside.
-        threading.Thread(target=ask, daemon=True).start()
+        threading.Thread(target=copy_context().run, args=(ask,), daemon=True).start()
         try:
             return answer.result(self.libvirt_s)
         except TimeoutError:

@@ -5,8 +5,6 @@ import json
 import re
 import ssl
 import threading
-import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,42 +12,20 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER, Emulator, running
+from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER, Emulator
 from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour
-from testing.project import COMMAND_S, MACHINES, NAMES, ROLE, Project, host_of
+from testing.project import COMMAND_S, CROWD, MACHINES, NAMES, ROLE, Project, eventually, host_of
 from testing.server_under_test import server
 from wires.redfish.access import BmcAccess
 from wires.redfish.capture import BmcCapture
 
 THIRD = "33333333-3333-4333-8333-333333333333"
-CROWD = {f"44444444-4444-4444-8444-{number:012}": 100 + number for number in range(12)}
 INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Reset"]
 """Writes to a server that was running: Off, media, Cd, On; after the installation: eject, Hdd, On."""
 INTERRUPTED = ["Reset", "EjectMedia", "InsertMedia", "Reset", "EjectMedia", "Boot", "Reset"]
 """Writes to a server that an earlier run booted from media."""
 LAN = "192.0.2"
 SECRETS = ("content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile", "Authorization", "Basic ")
-
-
-@pytest.fixture(scope="session")
-def bmc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    with running(tmp_path_factory.mktemp("bmc"), MACHINES | CROWD) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-def project(tmp_path: Path, bmc: Emulator) -> Iterator[Project]:
-    bmc.reset()
-    project = Project(tmp_path, bmc)
-    yield project
-    project.end()
-
-
-def eventually(is_so: Callable[[], bool], within_s: float = 120) -> None:
-    until = time.monotonic() + within_s
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def test_hosts_are_installed_refreshed_and_destroyed(project: Project, bmc: Emulator) -> None:

@@ -2,6 +2,8 @@
 
 import base64
 import importlib
+import json
+import os
 import pickle
 import subprocess
 import sys
@@ -45,10 +47,11 @@ def struct(**fields: object) -> struct_pb2.Struct:
 
 
 @contextmanager
-def started() -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
-    """Start the plugin process in the environment of this one."""
+def started(folder: Path = ROOT) -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
+    """Start the plugin process in `folder`, the root of a project."""
     command = [sys.executable, "-u", "-m", "pulumi.dynamic", "127.0.0.1:0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             port = process.stdout.readline().strip()
@@ -149,15 +152,17 @@ def test_an_error_is_one_line_without_a_traceback(
     assert len([line for line in text.splitlines() if line.startswith("  File")]) == 0
 
 
-def test_the_process_writes_requests_and_answers_to_the_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = tmp_path / "trace.log"
-    monkeypatch.setenv("OKD_BAREMETAL_TRACE", str(trace))
-    request = provider_pb2.CreateRequest(properties=bmc_host(bmc=DEAD, deadline_s=0))
-    with started() as plugin, pytest.raises(grpc.RpcError):
-        plugin.Create(request, timeout=RPC_S)
-    asked, broken = trace.read_text().splitlines()
-    assert asked.endswith("wires.redfish.connector http://127.0.0.1:1 GET /redfish/v1/Systems/1")
-    assert "refused" in broken
-    assert trace.stat().st_mode & 0o777 == 0o600
+def test_the_process_logs_its_run_in_the_projects_root_and_its_error_names_the_file(tmp_path: Path) -> None:
+    urn = "urn:pulumi:prod::okd::pulumi-python:dynamic/baremetal:BmcHost::m0"
+    properties = bmc_host(bmc=DEAD, deadline_s=0, urn=urn)
+    with started(tmp_path) as plugin:
+        plugin.Check(provider_pb2.CheckRequest(news=properties, olds=struct()), timeout=RPC_S)
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(grpc.RpcError) as caught:
+            plugin.Create(provider_pb2.CreateRequest(properties=properties), timeout=RPC_S)
+    (file,) = (tmp_path / "log" / "prod").iterdir()
+    assert (caught.value.details() or "").splitlines()[-1] == f"log: log/prod/{file.name}"
+    _, asked, broken, error = map(json.loads, file.read_text().splitlines())
+    assert (asked["kind"], asked["text"]) == ("request", "http://127.0.0.1:1 GET /redfish/v1/Systems/1")
+    assert "refused" in broken["text"]
+    assert (error["kind"], error["machine"]) == ("error", "m0")

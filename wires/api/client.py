@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -64,8 +65,8 @@ class VipClient:
         self.connects, self.requests = Attempts(), Attempts()
         self._over = threading.Event()
         self._threads = [
-            threading.Thread(target=self._attempt, args=(connect, self.connects, False), daemon=True),
-            threading.Thread(target=self._attempt, args=(request, self.requests, True), daemon=True),
+            _thread(self._attempt, connect, self.connects, False),
+            _thread(self._attempt, request, self.requests, True),
         ]
 
     def __enter__(self) -> Self:
@@ -92,3 +93,8 @@ class VipClient:
                 attempts.remember(problem)
             attempts.note(problem is None, time.monotonic())
             self._over.wait(max(0.0, started + EVERY_S - time.monotonic()))
+
+
+def _thread(function: Callable[..., None], *arguments: object) -> threading.Thread:
+    """Return a thread whose lines in the log are about the work of the one that starts it."""
+    return threading.Thread(target=copy_context().run, args=(function, *arguments), daemon=True)

@@ -99,7 +99,7 @@ def send(pool: "HTTPSConnectionPool", method: str, path: str, body: bytes = b"",
         reason = os_error(error)
         _log.debug("%s: %s: %s", asked, type(reason).__name__, reason)
         raise reason from None
-    # Trace only the status, because the answer may hold secrets.
+    # Log only the status, because the answer may hold secrets.
     _log.debug("%s: status %d", asked, answer.status)
     return answer.status, answer.data
 

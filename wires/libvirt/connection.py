@@ -1,4 +1,4 @@
-"""`Hypervisor` by libvirt. Each call is in the trace, and each error becomes a `HypervisorError`."""
+"""`Hypervisor` by libvirt. Each call is in the log, and each error becomes a `HypervisorError`."""
 
 import contextlib
 import hashlib
@@ -195,7 +195,7 @@ def architecture(connection: libvirt.virConnect) -> str:
 
 @contextmanager
 def calling(uri: str, call: str, what: str) -> Iterator[None]:
-    """Write a call of libvirt to the trace, without its data, and convert its errors.
+    """Write a call of libvirt to the log, without its data, and convert its errors.
 
     Args:
         uri: The URI of libvirt.

@@ -112,7 +112,7 @@ class BmcAdapter(HTTPAdapter):
     """An adapter that shares one TLS context, limits the whole answer, and sends one request at a time per BMC.
 
     urllib3 would load the system's CAs for each new connection, even without verification: 20 ms of CPU per request
-    (measured 2026-11, sushy 5.14.0). The adapter also counts requests, and writes them to the trace, secrets masked.
+    (measured 2026-11, sushy 5.14.0). The adapter also counts requests, and writes them to the log, secrets masked.
     """
 
     def __init__(self, base: str, access: BmcAccess, limits: Limits, mask: Mask) -> None:
@@ -159,7 +159,7 @@ class BmcAdapter(HTTPAdapter):
         with self._turn, time_limit(self._answer_s):
             if not _log.isEnabledFor(logging.DEBUG):
                 return self._exchange(request, *args, **kwargs)
-            return self._traced(request, lambda: self._exchange(request, *args, **kwargs))
+            return self._logged(request, lambda: self._exchange(request, *args, **kwargs))
 
     def _exchange(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         self.sent += 1
@@ -177,8 +177,8 @@ class BmcAdapter(HTTPAdapter):
         self.retry_after_s = _seconds(response.headers.get("Retry-After", ""))
         return response
 
-    def _traced(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
-        """Write the request and its answer to the trace, without their headers."""
+    def _logged(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
+        """Write the request and its answer to the log, without their headers."""
         asked, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
         _log.debug("%s", f"{asked} {self.mask.body(request.body)}".rstrip())
         try:

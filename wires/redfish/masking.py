@@ -1,4 +1,4 @@
-"""Masking of a BMC's traffic for traces and errors: no password, no token, no path of a boot ISO."""
+"""Masking of a BMC's traffic for logs and errors: no password, no token, no path of a boot ISO."""
 
 import json
 import re

@@ -1,5 +1,6 @@
 """Finds the machines that answer an address on the segment: by ARP for IPv4, by neighbour discovery for IPv6."""
 
+import logging
 import socket
 from ipaddress import ip_address
 
@@ -8,6 +9,8 @@ from providers.base.errors import SegmentError
 from wires.segment import arp, nd
 from wires.segment.reached import reached_macs
 from wires.segment.routes import route_to
+
+_log = logging.getLogger(__name__)
 
 UNPROVEN = (
     "raw sockets are not permitted, so holders were found by TCP connections: a second machine that answers a VIP"
@@ -57,9 +60,10 @@ def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[s
     Raises:
         SegmentError: The interface does not exist.
     """
-    if unproven():
-        return reached_macs(interface, address, wait_s)
-    return answering_macs(interface, address, wait_s=wait_s)
+    ask = reached_macs if unproven() else answering_macs
+    macs = ask(interface, address, wait_s=wait_s)
+    _log.debug("%s on %s: answered by %s", address, interface, " and ".join(sorted(macs)) or "nobody")
+    return macs
 
 
 def interface_to(address: str) -> str:

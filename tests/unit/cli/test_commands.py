@@ -47,6 +47,8 @@ PROCESSES = {
     "bmc": ("check", "none.yaml"),
     "new-site": ("stacks",),
     "review": ("prod", "--preview", "none.json"),
+    "log": ("none",),
+    "gather": ("none",),
     "chart": (),
 }
 

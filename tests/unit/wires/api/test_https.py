@@ -135,27 +135,27 @@ def test_the_api_and_the_config_server_are_verified_by_their_own_names(monkeypat
 
 
 @pytest.fixture
-def trace(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     caplog.set_level(logging.DEBUG, "wires.api.https")
     return caplog
 
 
 @pytest.mark.parametrize(("address", "host"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")], ids=["ipv4", "ipv6"])
-def test_a_trace_has_the_url_and_status_and_no_content(
-    certificate: str, trace: pytest.LogCaptureFixture, address: str, host: str
+def test_the_log_has_the_url_and_status_and_no_content(
+    certificate: str, logged: pytest.LogCaptureFixture, address: str, host: str
 ) -> None:
     answer = b"HTTP/1.1 200 OK\r\nX-Token: canary-1\r\nContent-Length: 8\r\n\r\ncanary-2"
     with https_server(certificate, answer, address=address) as server:
         pool = pool_at(address, server.port, NAME, trusting(authority("test-ca").pem), 3)
         assert get(pool, "/readyz") == (200, b"canary-2")
-        assert trace.messages == [f"GET https://{host}:{server.port}/readyz: status 200"]
+        assert logged.messages == [f"GET https://{host}:{server.port}/readyz: status 200"]
 
 
-def test_a_trace_has_the_error_that_took_the_place_of_an_answer(trace: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_the_error_that_took_the_place_of_an_answer(logged: pytest.LogCaptureFixture) -> None:
     with socket.create_server((LOCAL, 0)) as listener:
         port = listener.getsockname()[1]
     assert not endpoint(port).is_ready(LOCAL)
-    (line,) = trace.messages
+    (line,) = logged.messages
     assert line.startswith(f"GET https://127.0.0.1:{port}/readyz: ConnectionRefusedError: ")
 
 

@@ -1,4 +1,4 @@
-"""`Hypervisor` by libvirt: its calls, their lines in the trace, and libvirt's refusals as errors of this program."""
+"""`Hypervisor` by libvirt: its calls, their lines in the log, and libvirt's refusals as errors of this program."""
 
 import logging
 import threading
@@ -37,8 +37,8 @@ CANARY = "pull-secret-of-the-canary"
 
 
 @pytest.fixture
-def trace(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
-    """Return the lines of the trace since the last call."""
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
+    """Return the lines of the log since the last call."""
 
     def lines() -> list[str]:
         found = [record.getMessage() for record in caplog.records if record.name.startswith("wires.libvirt")]
@@ -97,28 +97,28 @@ def test_an_existing_overlay_is_replaced_and_a_missing_one_is_deleted_silently(h
 
 
 class TestTrace:
-    """The trace has a line for each call: libvirt's URI, the name of the call, and its object."""
+    """The log has a line for each call: libvirt's URI, the name of the call, and its object."""
 
-    def test_calls_about_a_domain_are_traced(
-        self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]
+    def test_calls_about_a_domain_are_logged(
+        self, uri: str, hypervisor: Libvirt, logged: Callable[[], list[str]]
     ) -> None:
-        trace()
+        logged()
         hypervisor.define(SPEC)
         hypervisor.start("okd-bootstrap")
         hypervisor.find("okd-bootstrap")
         hypervisor.power_off("okd-bootstrap")
-        assert trace() == [
+        assert logged() == [
             f"{uri}: {call} domain okd-bootstrap"
             for call in ("defineXML", "create", "lookupByName", "metadata", "isActive", "destroy")
         ]
 
-    def test_calls_about_a_volume_are_traced(
-        self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]
+    def test_calls_about_a_volume_are_logged(
+        self, uri: str, hypervisor: Libvirt, logged: Callable[[], list[str]]
     ) -> None:
-        trace()
+        logged()
         hypervisor.make_overlay(POOL, "disk.qcow2", base="/pool/base.qcow2", size_gib=1)
         hypervisor.volume_path(POOL, "disk.qcow2")
-        assert trace() == [
+        assert logged() == [
             f"{uri}: refresh pool {POOL}",
             f"{uri}: delete volume disk.qcow2 of pool {POOL}",
             f"{uri}: createXML volume disk.qcow2 of pool {POOL}",
@@ -126,20 +126,20 @@ class TestTrace:
             f"{uri}: storageVolLookupByName volume disk.qcow2 of pool {POOL}",
         ]
 
-    def test_calls_about_a_host_are_traced(self, uri: str, trace: Callable[[], list[str]]) -> None:
+    def test_calls_about_a_host_are_logged(self, uri: str, logged: Callable[[], list[str]]) -> None:
         host_facts(uri, POOL, set())
-        assert trace() == [
+        assert logged() == [
             f"{uri}: open connection",
             f"{uri}: getLibVersion host",
             f"{uri}: getDomainCapabilities host",
             f"{uri}: storagePoolLookupByName pool {POOL}",
         ]
 
-    def test_a_refusal_is_traced(self, uri: str, hypervisor: Libvirt, trace: Callable[[], list[str]]) -> None:
-        trace()
+    def test_a_refusal_is_logged(self, uri: str, hypervisor: Libvirt, logged: Callable[[], list[str]]) -> None:
+        logged()
         with pytest.raises(HypervisorError):
             hypervisor.start("okd-bootstrap")
-        called, refused = trace()
+        called, refused = logged()
         assert called == f"{uri}: create domain okd-bootstrap"
         assert refused.startswith(f"{uri}: create domain okd-bootstrap: refused: ")
 
@@ -206,20 +206,20 @@ class Recorder:
             sink(self, chunk, opaque)
 
 
-def test_a_domain_is_shut_down_by_acpi_and_undefined_with_its_nvram(trace: Callable[[], list[str]]) -> None:
+def test_a_domain_is_shut_down_by_acpi_and_undefined_with_its_nvram(logged: Callable[[], list[str]]) -> None:
     host = Recorder()
     Libvirt(host, "qemu:///system").shut_down("vm")
     Libvirt(host, "qemu:///system").undefine("vm")
     assert host.flags == [libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN, libvirt.VIR_DOMAIN_UNDEFINE_NVRAM]
-    assert trace() == ["qemu:///system: shutdownFlags domain vm", "qemu:///system: undefineFlags domain vm"]
+    assert logged() == ["qemu:///system: shutdownFlags domain vm", "qemu:///system: undefineFlags domain vm"]
 
 
-def test_the_ignition_is_uploaded_whole_and_never_traced(trace: Callable[[], list[str]]) -> None:
+def test_the_ignition_is_uploaded_whole_and_never_logged(logged: Callable[[], list[str]]) -> None:
     host, content = Recorder(), f'{{"ignition": "{CANARY}"}}'.encode()
     path = Libvirt(host, "qemu:///system").make_private("default", "okd-bootstrap.ign", content)
     assert (path, host.sent) == ("/pool/okd-bootstrap.ign", content)
     assert CANARY not in "".join(host.created)
-    lines = trace()
+    lines = logged()
     assert CANARY not in "\n".join(lines)
     assert lines == [
         "qemu:///system: refresh pool default",
@@ -229,18 +229,18 @@ def test_the_ignition_is_uploaded_whole_and_never_traced(trace: Callable[[], lis
     ]
 
 
-def test_the_digest_of_a_volume_is_that_of_all_its_bytes(trace: Callable[[], list[str]]) -> None:
+def test_the_digest_of_a_volume_is_that_of_all_its_bytes(logged: Callable[[], list[str]]) -> None:
     digest = Libvirt(Recorder(), "qemu:///system").volume_sha256("default", "base.qcow2")
     assert digest == "cce4a2de03e82358f0c511461103adb0ccf0e4517fdff3945131b060b4afe84e"
-    assert trace() == ["qemu:///system: download volume base.qcow2 of pool default"]
+    assert logged() == ["qemu:///system: download volume base.qcow2 of pool default"]
 
 
 @pytest.mark.parametrize("answer", [b"held vip=yes api=yes\n", b"late rest\nheld vip=yes api=yes\n"])
-def test_the_last_line_on_the_channel_is_the_answer(answer: bytes, trace: Callable[[], list[str]]) -> None:
+def test_the_last_line_on_the_channel_is_the_answer(answer: bytes, logged: Callable[[], list[str]]) -> None:
     host = Recorder(answer)
     assert Libvirt(host, "qemu:///system").ask("okd-bootstrap", "status") == "held vip=yes api=yes"
     assert host.sent == b"status\n"
-    assert trace() == ["qemu:///system: openChannel channel org.okd-baremetal.vip of domain okd-bootstrap"]
+    assert logged() == ["qemu:///system: openChannel channel org.okd-baremetal.vip of domain okd-bootstrap"]
 
 
 @pytest.mark.parametrize("works", [True, False])

@@ -1,0 +1,72 @@
+"""The log of real runs: what is in it, what is not, and that a kill leaves it."""
+
+import base64
+import json
+import re
+from typing import Any
+
+from testing.fakes.emulator import PASSWORD, USER, Emulator
+from testing.project import NAMES, Project, eventually
+
+INSTALLED = ("media", "starting the installer", "installing from ISO", "ejecting", "booting from disk", "installed")
+
+
+def texts(lines: list[dict[str, Any]], machine: str, kind: str) -> list[str]:
+    return [line["text"] for line in lines if line.get("machine") == machine and line["kind"] == kind]
+
+
+def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_none(
+    project: Project, bmc: Emulator
+) -> None:
+    project.pulumi("preview")
+    assert project.logs() == []
+    project.pulumi("up", "--yes", "--skip-preview")
+    isos = {each["iso_sha256"] for each in project.outputs("control-plane")["installed"].values()}
+    (up,) = project.logs()
+    for name in NAMES:
+        steps = texts(up, name, "step")
+        assert [word for word in INSTALLED if any(step.startswith(word) for step in steps)] == [*INSTALLED]
+        requests = texts(up, name, "request")
+        inserted = re.compile(r"\S+ POST \S+/VirtualMedia.InsertMedia: HTTP 20\d, \d")
+        assert len([*filter(inserted.match, requests)]) == 1
+        resources = {line["resource"] for line in up if line.get("machine") == name}
+        assert resources == {f"BmcHost::{name}", "HostProvisioning::control-plane"}
+
+    project.pulumi("preview", "--expect-no-changes")
+    project.pulumi("refresh", "--yes", "--skip-preview")
+    project.site["hosts"]["okd-master-0"]["consent"] = ""
+    project.pulumi("up", "--yes", "--skip-preview", fails=True)  # its check refuses it, before any work
+    project.site["hosts"]["okd-master-0"]["consent"] = NAMES["okd-master-0"]
+    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    assert len(project.logs()) == 2
+    project.pulumi("up", "--yes", "--skip-preview", "--refresh")
+    project.pulumi("destroy", "--yes", "--skip-preview")
+    assert len(project.logs()) == 4
+    everything = json.dumps(project.logs(), ensure_ascii=False)
+    basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    canaries = (PASSWORD, basic, "Authorization", "content-of-ours", "content-of-a-keyfile", *isos)
+    assert len(isos) == len(NAMES)
+    assert [canary for canary in canaries if canary in everything] == []
+
+
+def test_the_error_of_a_failed_run_ends_with_the_path_of_its_log(project: Project) -> None:
+    project.site["hosts"]["okd-master-1"]["consent"] = "SN-OF-ANOTHER"
+    text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
+    (file,) = (project.folder / "program" / "log" / "test").iterdir()
+    assert f"log: log/test/{file.name}\n" in text
+    (lines,) = project.logs()
+    assert "consent names SN-OF-ANOTHER" in " ".join(texts(lines, "okd-master-1", "error"))
+
+
+def test_a_run_that_is_killed_with_its_provider_leaves_the_step_of_each_server(
+    project: Project, bmc: Emulator
+) -> None:
+    bmc.guest.patience.clear()
+    with project.start("up", "--yes", "--skip-preview") as killed:
+        eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
+        killed.kill()
+    project.end()
+    bmc.guest.patience.set()
+    (lines,) = project.logs()
+    for name in NAMES:
+        assert texts(lines, name, "step")[-1].startswith("installing from ISO")

@@ -1,0 +1,180 @@
+"""The log of a run: one file for all its lines, of its owner alone, bounded, and whole up to a kill."""
+
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from providers.base import log, plugin
+from providers.base.errors import BmcError
+from testing.checkout import ROOT
+
+URN = "urn:pulumi:prod::okd::okd-baremetal:cluster:Cluster$pulumi-python:dynamic/baremetal:BmcHost::okd-m0"
+
+
+@pytest.fixture(autouse=True)
+def _a_plugin_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Be the process that an engine started in the project's root; leave no log open."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["plugin", "127.0.0.1:1"])
+    logger = logging.getLogger("wires")
+    assert (logger.handlers, logger.level) == ([], logging.NOTSET)
+    yield
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(logging.NOTSET)
+
+
+def files(stack: str = "prod") -> list[Path]:
+    return sorted(Path("log", stack).glob("*"))
+
+
+def lines() -> list[dict[str, Any]]:
+    (file,) = files()
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def say(text: str = "GET /redfish/v1") -> None:
+    logging.getLogger("wires.redfish.connector").debug("%s", text)
+
+
+def test_each_line_has_its_time_resource_machine_kind_and_text(capfd: pytest.CaptureFixture[str]) -> None:
+    with log.working("create", URN, "m0"):
+        say()
+        logging.getLogger("wires.libvirt.connection").debug("test:///default: create domain vm")
+        logging.getLogger("wires.segment.neighbours").debug("192.0.2.2 on br0: answered by nobody")
+        logging.getLogger("wires.api.https").debug("GET https://192.0.2.2:6443/readyz: status 200")
+        log.step("media; 1 s spent")
+    found = lines()
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time")) for line in found)
+    assert re.fullmatch(r"create: done in \d+\.\d s", found.pop()["text"])
+    who = {"resource": "BmcHost::okd-m0", "machine": "m0"}
+    assert found == [
+        {**who, "kind": "step", "text": "create: begins"},
+        {**who, "kind": "request", "text": "GET /redfish/v1"},
+        {**who, "kind": "libvirt", "text": "test:///default: create domain vm"},
+        {**who, "kind": "probe", "text": "192.0.2.2 on br0: answered by nobody"},
+        {**who, "kind": "request", "text": "GET https://192.0.2.2:6443/readyz: status 200"},
+        {**who, "kind": "step", "text": "media; 1 s spent"},
+    ]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_other_libraries_log_is_not_in_it() -> None:
+    with log.working("create", URN):
+        logging.getLogger("sushy.connector").debug("Password: canary")
+        logging.getLogger("urllib3.connectionpool").debug("canary")
+    assert "canary" not in files()[0].read_text()
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o000, 0o077])
+def test_only_its_owner_may_read_it(umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        with log.working("create", URN):
+            pass
+    finally:
+        os.umask(before)
+    modes = [path.stat().st_mode & 0o777 for path in (Path("log"), Path("log", "prod"), *files())]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+def test_all_work_of_a_process_is_in_one_file() -> None:
+    for _ in range(3):
+        with log.working("read", URN):
+            say()
+    assert [line["text"] for line in lines()].count("GET /redfish/v1") == 3
+
+
+def test_what_a_resource_reports_is_a_step_of_it() -> None:
+    with log.working("create", URN):
+        pass
+    plugin.row(URN)("held by m0")
+    (line,) = [line for line in lines() if line["text"] == "held by m0"]
+    assert line["resource"] == "BmcHost::okd-m0"
+
+
+def test_an_error_is_in_it_in_full_and_ends_with_its_path() -> None:
+    error = BmcError("HTTP 500\nsecond line", where="https://192.0.2.9", fix="look")
+    with pytest.raises(BmcError) as caught, log.working("create", URN, "m0"):
+        raise error
+    assert caught.value.__notes__ == [f"log: {files()[0]}"]
+    texts = [line["text"] for line in lines() if line["kind"] == "error"]
+    assert texts == ["BmcError: https://192.0.2.9: HTTP 500", "BmcError: second line. Fix: look"]
+
+
+def test_of_an_error_that_nobody_foresaw_only_the_place_is_in_it() -> None:
+    with pytest.raises(ValueError, match="canary"), log.working("create", URN):
+        raise ValueError("canary")
+    (text,) = [line["text"] for line in lines() if line["kind"] == "error"]
+    assert re.match(r"ValueError at log\.py:\d+ working, test_log\.py:\d+ test_of_an_error", text)
+
+
+def test_nothing_is_written_before_there_is_work() -> None:
+    plugin.notes(URN)("a note of a preview")
+    say()
+    assert not Path("log").exists()
+
+
+def test_a_process_that_no_engine_started_leaves_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["pytest"])
+    with log.working("create", URN):
+        say()
+    assert not Path("log").exists()
+
+
+def test_a_run_removes_the_oldest_logs_of_its_stack_alone() -> None:
+    for stack in ("prod", "other"):
+        for day in range(10, 35):
+            path = Path("log", stack, f"2026-01-{day}T000000.000Z.jsonl")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("{}\n")
+    with log.working("create", URN):
+        pass
+    assert (len(files()), len(files("other"))) == (20, 25)
+    assert files()[0].name == "2026-01-16T000000.000Z.jsonl"
+
+
+def test_beyond_its_bound_a_run_writes_only_steps_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "RUN_BYTES", 10_000)
+    with log.working("create", URN):
+        for _ in range(20):
+            say("x" * 1000)
+        log.step("the last step")
+    found = lines()
+    assert [line["text"][:3] for line in found[:-3]] == ["cre", *["xxx"] * 9]
+    assert found[-3]["text"].endswith("from here on only steps and errors are written")
+    assert found[-2]["text"] == "the last step"
+
+
+def test_work_goes_on_if_no_log_can_be_written(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("log").write_text("a file in place of the folder")
+    with pytest.raises(BmcError) as caught, log.working("create", URN):
+        raise BmcError("HTTP 500")
+    assert not hasattr(caught.value, "__notes__")
+    (line,) = capfd.readouterr().err.splitlines()
+    assert re.fullmatch(r"log/prod/20\S+\.jsonl: no log is written: (File exists|Not a directory)", line)
+
+
+def test_a_killed_process_leaves_each_line(tmp_path: Path) -> None:
+    program = """
+        import os, signal, sys
+        from providers.base import log
+        sys.argv = ["plugin", "127.0.0.1:1"]
+        with log.working("create", URN, "m0"):
+            log.step("installing from ISO")
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    text = textwrap.dedent(program).replace("URN", repr(URN))
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, check=False)
+    assert done.returncode == -9
+    assert (lines()[-1]["machine"], lines()[-1]["text"]) == ("m0", "installing from ISO")
