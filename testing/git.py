@@ -1,7 +1,10 @@
 """Git repositories of tests."""
 
+import shutil
 import subprocess
 from pathlib import Path
+
+from testing.checkout import ROOT
 
 
 def git(folder: Path, *words: str) -> str:
@@ -15,3 +18,13 @@ def committed(folder: Path) -> None:
     git(folder, "init", "-q")
     git(folder, "add", "--all")
     git(folder, "commit", "-qm", "first")
+
+
+def clone_of_program(folder: Path) -> None:
+    """Make a clone of this checkout as it is now, with all that git would keep of it in one commit."""
+    for name in git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    committed(folder)
+    git(folder, "remote", "add", "origin", "https://git.example.com/okd-baremetal.git")

@@ -10,7 +10,7 @@ import yaml
 
 from testing import plans
 from testing.checkout import ROOT
-from testing.git import committed, git
+from testing.git import clone_of_program, git
 from testing.project import COMMAND_S
 from testing.pulumi_env import pulumi_env
 
@@ -21,12 +21,7 @@ STACK = plans.STACK
 def site(tmp_path: Path) -> Path:
     """A site that `new-site` of a clone made, set up as by `make setup`, with the rehearsal's stack."""
     program, site = tmp_path / "program", tmp_path / "site"
-    for name in git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
-        if (ROOT / name).exists():
-            (program / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, program / name)
-    committed(program)
-    git(program, "remote", "add", "origin", "https://git.example.com/okd-baremetal.git")
+    clone_of_program(program)
     (program / ".venv").symlink_to(sys.prefix)
     subprocess.run([program / "tools" / "okd-baremetal", "new-site", site], check=True, timeout=COMMAND_S)
     (site / "okd-baremetal" / ".venv").symlink_to(sys.prefix)

@@ -1,0 +1,54 @@
+"""README's commands as they stand there: from an empty folder with an install-config to the rehearsal of its twin."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from testing.checkout import ROOT
+from testing.git import clone_of_program
+from testing.project import COMMAND_S
+
+MAKE = f"""#!/bin/sh
+# A stand-in for make: it links this environment for the one that `setup` makes, and only notes a rehearsal.
+case $* in
+    *setup) ln -s {sys.prefix} "$2/.venv" ;;
+    *) echo "$@" >>"$ASKED" ;;
+esac
+"""
+
+
+def test_five_commands_lead_from_an_install_config_to_the_rehearsal_of_its_twin(tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text().partition("**Your own cluster.**")[2]
+    lines = re.search(r"```console\n(.*?)```", section, re.DOTALL)
+    assert lines
+    assert lines[1].count("\n") == 5
+    clone_of_program(tmp_path / "repository")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "make").write_text(MAKE)
+    (tmp_path / "bin" / "make").chmod(0o755)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    shutil.copy(ROOT / "stacks" / "compact" / "install-config.yaml", folder)
+
+    script = lines[1].replace("<this repository>", str(tmp_path / "repository"))
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "ASKED": str(tmp_path / "asked")}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=COMMAND_S,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    clusters = folder / "clusters"
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked[-3:] == ["rehearsal", "STACK=prod", f"SITE={clusters}"]
+    assert "config" in yaml.safe_load((clusters / "stacks" / "Pulumi.prod.yaml").read_text())
+    copied = (clusters / "stacks" / "prod" / "install-config.yaml").read_bytes()
+    assert copied == (ROOT / "stacks" / "compact" / "install-config.yaml").read_bytes()
