@@ -14,6 +14,7 @@ from components.files import Files, FilesArgs
 from components.outputs import hosts
 from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs, Spares, SparesArgs
+from payload.reading import payload_folder
 from providers.bmc_host.resource import BmcHost
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
@@ -30,7 +31,7 @@ from providers.vip_handoff.resource import VipHandoff
 from providers.vip_held.model import VipHeldSpec
 from providers.vip_held.resource import VipHeld
 
-NEXT = "OKD still installs its operators; openshift-install wait-for install-complete --dir <directory> tells the end"
+NEXT = "OKD still installs its operators; openshift-install wait-for install-complete --dir {} tells the end"
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Cluster(Component):
         }
         if self.plan.options.wait == "install":
             return found
-        return found | {"next": NEXT}
+        return found | {"next": NEXT.format(payload_folder(self.stack))}
 
     def _bootstrap_vm(self, after: Sequence[pulumi.Resource]) -> BootstrapVm:
         name = f"{self.name}-bootstrap"
