@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from providers.base.errors import ProvisioningError
 from providers.base.spec import Model
 from providers.host_provisioning.joining import NODE_LIST
-from wires.api.resources import KubernetesReader, Metadata, Status
+from wires.api.resources import ETCD, ConfigMap, KubernetesReader, Metadata, Reporting
 
 MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
 """Where the etcd operator keeps the addresses of etcd's members, by id."""
-ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 DEGRADED = "EtcdMembersDegraded"
 """The operator's condition that a member does not answer; `EtcdMembersAvailable` says only that a majority does.
 
@@ -25,14 +24,6 @@ FIX = "take the server out first (docs/how-to/replace-a-control-plane-server.md)
 
 class _Node(Model):
     metadata: Metadata
-
-
-class _ConfigMap(Model):
-    data: dict[str, str] = {}
-
-
-class _Etcd(Model):
-    status: Status = Status()
 
 
 @dataclass(frozen=True)
@@ -61,16 +52,15 @@ class EtcdQuorum:
         return f"node {host} exists" if found else None
 
     def _members(self, host: str, addresses: Collection[str]) -> str | None:
-        found = self.api.get(self.vip, MEMBERS, _ConfigMap)
+        found = self.api.get(self.vip, MEMBERS, ConfigMap)
         if not found or not found.data:
             return "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd"
         listed = sorted({*found.data.values()} & {*addresses})
         return f"{host} is a member of etcd ({', '.join(listed)})" if listed else None
 
     def _quorum(self) -> str | None:
-        found = self.api.get(self.vip, ETCD, _Etcd)
-        by_type = {each.type: each for each in found.status.conditions} if found else {}
-        seen = by_type.get(DEGRADED)
+        found = self.api.get(self.vip, ETCD, Reporting)
+        seen = found.status.condition(DEGRADED) if found else None
         if seen is None:
             return f"etcd's condition {DEGRADED} is missing"
         return None if seen.status == "False" else f"a member of etcd does not answer: {seen.message or seen.status}"

@@ -44,7 +44,7 @@ class _Node(Model):
     @property
     def problem(self) -> str | None:
         """Why it is not ready. None: it is."""
-        ready = next((each for each in self.status.conditions if each.type == "Ready"), None)
+        ready = self.status.condition("Ready")
         if ready is None:
             return "says nothing of itself yet"
         return None if ready.status == "True" else f"is not ready: {ready.message or ready.status}"

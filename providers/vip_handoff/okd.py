@@ -2,20 +2,10 @@
 
 from dataclasses import dataclass
 
-from providers.base.spec import Model
-from wires.api.resources import KubernetesReader, Status
+from wires.api.resources import ETCD, ConfigMap, KubernetesReader, Reporting
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
-ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 REMOVED = "EtcdBootstrapMemberRemoved"
-
-
-class _ConfigMap(Model):
-    data: dict[str, str] = {}
-
-
-class _Etcd(Model):
-    status: Status = Status()
 
 
 @dataclass(frozen=True)
@@ -33,13 +23,13 @@ class Okd:
 
     def _works(self, address: str) -> str | None:
         """Read the ConfigMap that the bootstrap writes last of all."""
-        found = self.api.get(address, CONFIG_MAP, _ConfigMap)
+        found = self.api.get(address, CONFIG_MAP, ConfigMap)
         seen = "missing" if found is None else f"status {found.data.get('status')!r}"
         wanted = found is not None and found.data.get("status") == "complete"
         return None if wanted else f"ConfigMap kube-system/bootstrap: {seen}, wanted status 'complete'"
 
     def _is_member(self, address: str) -> str | None:
-        found = self.api.get(address, ETCD, _Etcd)
-        conditions = {each.type: each.status for each in found.status.conditions} if found else {}
-        seen = conditions.get(REMOVED, "missing")
+        found = self.api.get(address, ETCD, Reporting)
+        removed = found.status.condition(REMOVED) if found else None
+        seen = removed.status if removed else "missing"
         return None if seen == "True" else f"etcd's condition {REMOVED}: {seen}, wanted True"

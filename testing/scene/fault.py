@@ -13,13 +13,14 @@ import pytest
 from payload.kubeconfig import read_kubeconfig
 from providers.base.errors import HandoffUnsafeError
 from providers.vip_handoff.model import VipHandoffOuts
-from providers.vip_handoff.okd import CONFIG_MAP, ETCD, REMOVED, Okd
+from providers.vip_handoff.okd import CONFIG_MAP, REMOVED, Okd
 from testing.kubeconfigs import write_kubeconfig
 from testing.namespaces import ip, until_it_forwards
 from testing.scene.cluster import DOMAIN, Cluster
 from testing.scene.handoff import LiveHandoff
 from testing.scene.machine import BRIDGE, RESOURCES, Machine
 from wires.api.kubernetes import KubeApi
+from wires.api.resources import ETCD
 
 NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
 UNTOUCHED: list[str] = []

@@ -10,6 +10,8 @@ from pydantic import BaseModel
 from providers.base.spec import Model
 
 R = TypeVar("R", bound=BaseModel)
+ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+"""The etcd operator's resource, a `Reporting` one."""
 
 
 class Metadata(Model):
@@ -30,6 +32,22 @@ class Status(Model):
     """All that a resource reports."""
 
     conditions: tuple[Condition, ...] = ()
+
+    def condition(self, name: str) -> Condition | None:
+        """Return the condition of a type, or None: it is not reported."""
+        return next((each for each in self.conditions if each.type == name), None)
+
+
+class Reporting(Model):
+    """A resource, by what it reports."""
+
+    status: Status = Status()
+
+
+class ConfigMap(Model):
+    """Texts by name."""
+
+    data: dict[str, str] = {}
 
 
 class KubernetesReader(Protocol):
