@@ -13,7 +13,8 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """The engine's mark of a value that a preview cannot know."""
 SECRET_INPUTS = {"keyfiles", "ours", "password", "passwords"}
-"""Inputs of resources that are secret as a whole; none of them is taken from a preview, whatever it holds."""
+SECRET_OUTPUTS = {"kubeconfig"}
+"""Values of resources that are secret as a whole; none of them is taken from a preview, whatever it holds."""
 OPERATIONS = {
     **{name: name for name in ("create", "update", "delete", "replace")},
     **dict.fromkeys(("create-replacement", "delete-replaced"), "replace"),
@@ -127,7 +128,7 @@ def _values(given: Values | None) -> Values:
     values = {
         name: _masked(value) for name, value in (given or {}).items() if name not in ("__provider", "rows", "urn")
     }
-    return values | {name: SECRET for name in values.keys() & SECRET_INPUTS}
+    return values | {name: SECRET for name in values.keys() & (SECRET_INPUTS | SECRET_OUTPUTS)}
 
 
 def _masked(value: Any) -> Any:

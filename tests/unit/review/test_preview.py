@@ -17,6 +17,7 @@ from review.preview import FIX, SECRET_INPUTS, SIGNATURE, UNKNOWN, read_preview
 from testing.checkout import ROOT
 from testing.preview_steps import bmc_host, file, installation, preview, records, step
 
+HANDOFF = {"phase": "bootstrap", "vips": ["192.0.2.5"]}
 CANARY = "hunter2-canary"
 WRAPPED = {SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "plaintext": json.dumps(CANARY)}
 
@@ -53,6 +54,7 @@ def test_no_secret_comes_out_however_it_came_in(given: Any) -> None:
         step("update", "HostProvisioning", "okd-b", new, old, outs=records("m0") | secrets),
         step("create", "HostProvisioning", "okd-c", None, new),
         step("update", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0", password=given)),
+        step("update", "VipHandoff", "okd-api", HANDOFF, {**HANDOFF, "soak_s": 5}, outs={"kubeconfig": given}),
         step("delete", "BmcHost", "okd-m1", bmc_host("m1", password=given)),
         step("update", "Volume", "okd-v", {"source": WRAPPED}, {"source": {"url": WRAPPED}}),
         bmc_credentials={"m0": {"password": given}},
