@@ -8,7 +8,14 @@ from typing import Any
 from testing.fakes.emulator import PASSWORD, USER, Emulator
 from testing.project import NAMES, Project, eventually
 
-INSTALLED = ("media", "starting the installer", "installing from ISO", "ejecting", "booting from disk", "installed")
+INSTALLED = (
+    "media",
+    "starting the installer",
+    "installing from ISO",
+    "withdrawing the boot ISO",
+    "booting from disk",
+    "installed",
+)
 
 
 def texts(lines: list[dict[str, Any]], machine: str, kind: str) -> list[str]:

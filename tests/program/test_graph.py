@@ -371,7 +371,8 @@ def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph
     for phase, graph in (("bootstrap", bootstrap), ("production", production)):
         assert (graph.exports["phase"], graph.exports["api"]) == (phase, "https://api.okd.lab.test:6443")
     assert production.exports["console"] == "https://console-openshift-console.apps.okd.lab.test"
-    assert "openshift-install wait-for --dir stacks/rehearsal/payload tells" in production.exports["next"]
+    wait_for = "openshift-install wait-for install-complete --dir stacks/rehearsal/payload tells the end"
+    assert production.exports["next"].endswith(wait_for)
 
 
 def test_the_outputs_tell_about_each_server(bootstrap: Graph, production: Graph) -> None:
