@@ -154,8 +154,11 @@ def _add_runs(commands: Commands) -> None:
     reviewed.add_argument("--html", action="store_true", help="print one HTML page, however long")
     logged = commands.add("log", _loaded("log"), "print what the newest run of a stack did, step by step", told.LOG)
     logged.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
+    drawn = commands.add("report", _loaded("report"), "draw a run of a stack as an HTML page", told.REPORT)
+    drawn.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
     what = "another run: the name of its log, without .jsonl"
-    logged.add_argument("--run", dest="run_time", metavar="TIME", help=what)
+    for each in (logged, drawn):
+        each.add_argument("--run", dest="run_time", metavar="TIME", help=what)
     gathered = commands.add(
         "gather", _loaded("gather"), "write an archive without secrets, for a report", told.GATHER
     )

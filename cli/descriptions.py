@@ -37,6 +37,9 @@ breaks a policy: consent (a disk is wiped only with a consent of the last 30 day
 BMCs are verified), destroyable (not in production), backend (shared, no folder)."""
 LOG = """Print the log of the newest `up`, `refresh` or `destroy` of a stack: seconds since its start, kind, resource,
 machine, text. The file itself has the same as JSON, and ends where the run was killed."""
+REPORT = """Write report/STACK.html of the newest `up`, `refresh` or `destroy` of a stack: what each machine did when,
+the seconds of each step beside those of the time before, the last handoff of the API VIP, and the errors. The page
+loads nothing."""
 GATHER = """Write one archive without secrets, for a report or a colleague: logs, inputs, plan, rendered files,
 outputs, versions, a capture of each BMC, console and journals of the bootstrap VM (by ssh, as user core). Change
 nothing. Its index.md says what is there, and why the rest is not."""

@@ -24,7 +24,7 @@ class Line(NamedTuple):
 
 def log(options: argparse.Namespace) -> int:
     """Print the newest log of a stack, or that of one run."""
-    path = _chosen(options.stack, options.run_time)
+    path = chosen(options.stack, options.run_time)
     lines = list(lines_of(path.read_text(encoding="utf-8", errors="replace").splitlines()))
     widths = [max((len(cell) for cell in column), default=0) for column in list(zip(*lines, strict=True))[:-1]]
     print(path)
@@ -51,13 +51,18 @@ def lines_of(lines: Sequence[str]) -> Iterator[Line]:
             yield Line(seconds, kind, resource, machine, text)
 
 
-def _chosen(stack: str, run_time: str | None) -> Path:
+def chosen(stack: str, run_time: str | None) -> Path:
+    """Return the newest log of a stack, or that of a run.
+
+    Raises:
+        ConfigError: There is none.
+    """
     runs = runs_of(stack)
     if not runs:
         fix = "run this in the project's root, on the machine on which `pulumi up` ran"
         raise ConfigError([Fault(str(FOLDER / stack), "no run has left a log", fix)])
-    chosen = [path for path in runs if run_time in (None, path.stem)]
-    if not chosen:
+    found = [path for path in runs if run_time in (None, path.stem)]
+    if not found:
         fix = f"name one of {', '.join(path.stem for path in runs)}"
         raise ConfigError([Fault("--run", f"there is no log of {run_time}", fix)])
-    return chosen[-1]
+    return found[-1]

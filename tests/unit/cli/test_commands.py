@@ -48,6 +48,7 @@ PROCESSES = {
     "rehearse": ("none",),
     "review": ("prod", "--preview", "none.json"),
     "log": ("none",),
+    "report": ("none",),
     "gather": ("none",),
     "chart": (),
 }

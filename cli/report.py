@@ -1,0 +1,136 @@
+"""`report`: draw a run as an HTML page: what each machine did when, with the seconds of the time before beside."""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from cli.chart import svg
+from cli.command_line import GOOD
+from cli.log import chosen
+from cli.stack_options import pulumi
+from cli.timeline import Row, rows_of
+from providers.base.errors import ConfigError, Fault
+from providers.base.log import runs_of
+
+FOLDER = Path("report")
+COLOURS = ("#0969da", "#bf8700", "#1a7f37", "#8250df", "#cf222e", "#57606a", "#0a7ea4", "#bc4c00")
+WIDTH, LEFT, LANE, BAR, FOOT = 1000, 220, 22, 14, 30
+"""Of the drawing, in pixels."""
+SHOWN_S = 0.05
+"""Seconds from which a step is in the table, which has one decimal."""
+STYLE = """
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}
+table{border-collapse:collapse}td,th{border:1px solid #8886;padding:.2rem .6rem;text-align:left}
+td.s{text-align:right}pre{overflow-x:auto;padding:.6rem;border:1px solid #8886}
+svg.runs text{font:12px system-ui,sans-serif;fill:currentColor}svg{max-width:100%;height:auto}.failed{color:#cf222e}
+"""
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write the page of a stack's newest run, or of another one."""
+    path = chosen(options.stack, options.run_time)
+    rows = _rows(path)
+    before = _before(options.stack, path)
+    page = html(f"{options.stack}, {path.stem}", rows, before, _handoff(options.stack))
+    out = FOLDER / f"{options.stack}.html"
+    try:
+        out.parent.mkdir(exist_ok=True)
+        out.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            [Fault(str(out), f"cannot be written ({error.strerror})", "make its folder writable")]
+        ) from None
+    print(f"{out}: {path}")
+    return GOOD
+
+
+def html(title: str, rows: Sequence[Row], before: Mapping[str, float], handoff: str) -> str:
+    """Return the page, which loads nothing.
+
+    Args:
+        title: Its headline.
+        rows: What each machine did.
+        before: Seconds of each step in earlier runs.
+        handoff: The drawing of the last handoff; empty if there is none.
+    """
+    failed = [row for row in rows if row.errors]
+    verdict = f'<p class="failed">Failed: {escape(", ".join(row.name for row in failed))}.</p>' if failed else ""
+    lines = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',
+        f"<style>{STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        verdict,
+        *_drawing(rows),
+        *(["<h2>The last handoff of the API VIP</h2>", handoff] if handoff else []),
+        "<h2>Seconds of each step</h2>",
+        *_table(rows, before),
+        *(["<h2>Errors</h2>", *_errors(failed)] if failed else []),
+        "</body></html>\n",
+    ]
+    return "\n".join(lines)
+
+
+def _rows(path: Path) -> list[Row]:
+    return rows_of(path.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
+def _before(stack: str, path: Path) -> dict[str, float]:
+    """Return the seconds of each step in the latest earlier run that had it, the longest of all rows."""
+    found: dict[str, float] = {}
+    for earlier in runs_of(stack):
+        if earlier >= path:
+            break
+        seconds: dict[str, float] = {}
+        for row in _rows(earlier):
+            for step, spent in row.seconds.items():
+                seconds[step] = max(spent, seconds.get(step, 0.0))
+        found |= seconds
+    return found
+
+
+def _handoff(stack: str) -> str:
+    """Return the drawing of the last handoff; empty if the state has none, or cannot be read here."""
+    try:
+        outputs = json.loads(pulumi(stack, "stack", "output", "handoff", "--json"))
+        return svg(outputs) if outputs.get("holders") else ""
+    except (ConfigError, ValueError, KeyError):
+        return ""
+
+
+def _drawing(rows: Sequence[Row]) -> Iterator[str]:
+    end_s = max((span.end_s for row in rows for span in row.spans), default=0.0) or 1.0
+    steps = list(dict.fromkeys(span.step for row in rows for span in row.spans))
+    height = LANE * len(rows) + FOOT
+    yield f'<svg class="runs" viewBox="0 0 {LEFT + WIDTH} {height}" width="{LEFT + WIDTH}" role="img">'
+    for number, row in enumerate(rows):
+        top = LANE * number
+        yield f'<text x="{LEFT - 8}" y="{top + BAR}" text-anchor="end">{escape(row.name)}</text>'
+        for span in row.spans:
+            left, width = LEFT + WIDTH * span.begin_s / end_s, max(1.0, WIDTH * span.seconds / end_s)
+            colour = COLOURS[steps.index(span.step) % len(COLOURS)]
+            what = escape(f"{row.name}: {span.step}, {span.seconds:.1f} s from {span.begin_s:.1f} s on")
+            box = f'x="{left:.1f}" y="{top + 2}" width="{width:.1f}" height="{BAR}" fill="{colour}"'
+            yield f"<rect {box}><title>{what}</title></rect>"
+    yield f'<text x="{LEFT}" y="{height - 8}">0 s</text>'
+    yield f'<text x="{LEFT + WIDTH}" y="{height - 8}" text-anchor="end">{end_s:,.0f} s</text></svg>'
+
+
+def _table(rows: Sequence[Row], before: Mapping[str, float]) -> Iterator[str]:
+    yield "<table><tr><th>machine or resource</th><th>step</th><th>seconds</th><th>the time before, at most</th></tr>"
+    for row in rows:
+        for step, seconds in row.seconds.items():
+            if seconds < SHOWN_S:
+                continue
+            earlier = f"{before[step]:.1f}" if step in before else ""
+            cells = f"<td>{escape(row.name)}</td><td>{escape(step)}</td>"
+            yield f'<tr>{cells}<td class="s">{seconds:.1f}</td><td class="s">{earlier}</td></tr>'
+    yield "</table>"
+
+
+def _errors(failed: Sequence[Row]) -> Iterator[str]:
+    for row in failed:
+        yield f"<h3>{escape(row.name)}</h3><pre>{escape(chr(10).join(row.errors))}</pre>"

@@ -1,0 +1,86 @@
+"""What a run did when: the steps of each machine and of each resource without one, read from the run's log."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+DONE = re.compile(r"^(?:\w+: done in |installed;|adopted;)")
+"""The end of work: no step follows from it."""
+BEGINS = re.compile(r"^(\w+): begins$")
+SHORT = re.compile(r"[:;,(]")
+"""What ends the name of a step; its progress comes behind."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """One step, in seconds since the start of the run."""
+
+    step: str
+    begin_s: float
+    end_s: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end_s - self.begin_s
+
+
+@dataclass
+class Row:
+    """A machine, or a resource that is about none."""
+
+    name: str
+    spans: list[Span] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The seconds of each step, in their order."""
+        found: dict[str, float] = {}
+        for span in self.spans:
+            found[span.step] = found.get(span.step, 0.0) + span.seconds
+        return found
+
+
+def rows_of(lines: Iterable[str]) -> list[Row]:
+    """Return the rows of a log, in the order of their first lines. A torn line counts for nothing."""
+    rows: dict[str, Row] = {}
+    open_: dict[str, tuple[str, float]] = {}
+    end_s = 0.0
+    for end_s, name, line in _read(lines):
+        row = rows.setdefault(name, Row(name))
+        step = _step(line["text"]) if line["kind"] == "step" else ""
+        if name in open_ and open_[name][0] != step:
+            row.spans.append(Span(*open_.pop(name), end_s))
+        if line["kind"] == "error":
+            row.errors.append(line["text"])
+        elif step and name not in open_:
+            open_[name] = (step, end_s)
+    for name, (step, begin_s) in open_.items():  # a run that was killed
+        rows[name].spans.append(Span(step, begin_s, end_s))
+    return list(rows.values())
+
+
+def _read(lines: Iterable[str]) -> Iterator[tuple[float, str, dict[str, Any]]]:
+    """Yield second, row and content of each step and error."""
+    start: datetime | None = None
+    for text in lines:
+        with suppress(ValueError, KeyError, TypeError):
+            line = json.loads(text)
+            at = datetime.fromisoformat(line["time"])
+            start = start or at
+            if line["kind"] in ("step", "error"):
+                name = line.get("machine") or line["resource"].rpartition("::")[2]
+                yield (at - start).total_seconds(), name, line
+
+
+def _step(text: str) -> str:
+    """Return the name of a step, which its lines of progress share; empty if work ends with it."""
+    if DONE.match(text):
+        return ""
+    begun = BEGINS.match(text)
+    return begun[1] if begun else SHORT.split(text, maxsplit=1)[0].strip()
