@@ -15,6 +15,8 @@ from providers.base.errors import ConfigError, Fault
 from providers.base.log import runs_of
 
 FOLDER = Path("report")
+Before = Mapping[tuple[str, str], float]
+"""Seconds by row and step."""
 COLOURS = ("#0969da", "#bf8700", "#1a7f37", "#8250df", "#cf222e", "#57606a", "#0a7ea4", "#bc4c00")
 WIDTH, LEFT, LANE, BAR, FOOT = 1000, 220, 22, 14, 30
 """Of the drawing, in pixels."""
@@ -47,13 +49,13 @@ def report(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def html(title: str, rows: Sequence[Row], before: Mapping[str, float], handoff: str) -> str:
+def html(title: str, rows: Sequence[Row], before: Before, handoff: str) -> str:
     """Return the page, which loads nothing.
 
     Args:
         title: Its headline.
         rows: What each machine did.
-        before: Seconds of each step in earlier runs.
+        before: What an earlier run took.
         handoff: The drawing of the last handoff; empty if there is none.
     """
     failed = [row for row in rows if row.errors]
@@ -78,18 +80,11 @@ def _rows(path: Path) -> list[Row]:
     return rows_of(path.read_text(encoding="utf-8", errors="replace").splitlines())
 
 
-def _before(stack: str, path: Path) -> dict[str, float]:
-    """Return the seconds of each step in the latest earlier run that had it, the longest of all rows."""
-    found: dict[str, float] = {}
-    for earlier in runs_of(stack):
-        if earlier >= path:
-            break
-        seconds: dict[str, float] = {}
-        for row in _rows(earlier):
-            for step, spent in row.seconds.items():
-                seconds[step] = max(spent, seconds.get(step, 0.0))
-        found |= seconds
-    return found
+def _before(stack: str, path: Path) -> Before:
+    """Return the seconds of each step of each row in the latest earlier run that had it."""
+    earlier = (each for each in runs_of(stack) if each < path)
+    rows = (row for each in earlier for row in _rows(each))
+    return {(row.name, step): seconds for row in rows for step, seconds in row.seconds.items()}
 
 
 def _handoff(stack: str) -> str:
@@ -119,13 +114,13 @@ def _drawing(rows: Sequence[Row]) -> Iterator[str]:
     yield f'<text x="{LEFT + WIDTH}" y="{height - 8}" text-anchor="end">{end_s:,.0f} s</text></svg>'
 
 
-def _table(rows: Sequence[Row], before: Mapping[str, float]) -> Iterator[str]:
-    yield "<table><tr><th>machine or resource</th><th>step</th><th>seconds</th><th>the time before, at most</th></tr>"
+def _table(rows: Sequence[Row], before: Before) -> Iterator[str]:
+    yield "<table><tr><th>machine or resource</th><th>step</th><th>seconds</th><th>the time before</th></tr>"
     for row in rows:
         for step, seconds in row.seconds.items():
             if seconds < SHOWN_S:
                 continue
-            earlier = f"{before[step]:.1f}" if step in before else ""
+            earlier = f"{before[row.name, step]:.1f}" if (row.name, step) in before else ""
             cells = f"<td>{escape(row.name)}</td><td>{escape(step)}</td>"
             yield f'<tr>{cells}<td class="s">{seconds:.1f}</td><td class="s">{earlier}</td></tr>'
     yield "</table>"

@@ -38,6 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "log" / "prod"
     folder.mkdir(parents=True)
     first = [line(0, "media", "m0"), line(4, "booting from disk", "m0"), line(9, "installed; 9 s spent", "m0")]
+    first += [line(9, "media", "m1"), line(20, "installed; 9 s spent", "m1")]
     second = [line(0, "media", "m0"), line(6, "booting from disk", "m0"), line(8, "BmcError: <no>", "m0", "error")]
     (folder / f"{FIRST}.jsonl").write_text("\n".join(first) + "\n")
     (folder / f"{SECOND}.jsonl").write_text("\n".join(second) + "\n")
@@ -67,7 +68,11 @@ def test_the_newest_run_is_drawn_beside_the_seconds_of_the_time_before(project: 
 def test_another_run_is_drawn_by_its_name(project: Path) -> None:
     assert run("report", "prod", "--run", FIRST, folder=project).returncode == 0
     page = (project / "report" / "prod.html").read_text()
-    assert cells(page) == [["m0", "media", "4.0", ""], ["m0", "booting from disk", "5.0", ""]]
+    assert cells(page) == [
+        ["m0", "media", "4.0", ""],
+        ["m0", "booting from disk", "5.0", ""],
+        ["m1", "media", "11.0", ""],
+    ]
     assert "Failed" not in page
 
 
