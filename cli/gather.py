@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from cli.command_line import GOOD, install_config, stack_file
 from cli.masking import MASKED, mask_document, texts_in
 from cli.render import complete_intent
 from cli.stack_options import pulumi, stack_options
+from cli.version import version
 from cluster.files import read_text, yaml_fault
 from cluster.options import is_encrypted, read_options, read_stack_file
 from cluster.plan import load_bmcs, load_intent, plan_json
@@ -38,7 +39,6 @@ TOOLS = {
     "nmstatectl": ("--version",),
     "openshift-install": ("version",),
     "virsh": ("--version",),
-    "git": ("describe", "--always", "--dirty"),
 }
 LIBRARIES = ("pulumi", "sushy", "pydantic")
 TOOL_S = 10
@@ -139,8 +139,8 @@ class Parts:
 
     def versions(self, bundle: Bundle) -> str:
         """Add the versions of this machine's programs."""
-        lines = [f"python: {sys.version}", f"system: {platform.platform()}"]
-        lines += [f"library {name}: {version(name)}" for name in LIBRARIES]
+        lines = [f"okd-baremetal: {version()}", f"python: {sys.version}", f"system: {platform.platform()}"]
+        lines += [f"library {name}: {version_of(name)}" for name in LIBRARIES]
         lines += [f"{name}: {_said(name, *words)}" for name, words in TOOLS.items()]
         bundle.add("versions.txt", "\n".join(lines) + "\n")
         return "versions.txt"

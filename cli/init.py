@@ -16,6 +16,7 @@ from cluster.install_config import may_be_a_secret
 from cluster.known_options import PULL_SECRET
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
+from cluster.values.pull_secret import SET
 from providers.base.errors import ConfigError, Fault
 from providers.rendered_asset.readers import write_private
 
@@ -43,7 +44,7 @@ def init(options: argparse.Namespace) -> int:
     _write({install_config(stack): (SECRET, judged.text), stack_file(stack): (PUBLIC, stack_text(stack, found))})
     print(f"\nLeft to do:\nthe stack in Pulumi's state: pulumi stack init {stack}")
     if not judged.config.pull_secret.get_secret_value():
-        print(f"{PULL_SECRET}: pulumi config set --secret {PULL_SECRET} <FILE")
+        print(f"{PULL_SECRET}: {SET}")
     for line in (*_logins(intent), *left_to_do(found)):
         print(line)
     print(NEXT.format(file=install_config(stack), stack=stack))

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -12,10 +12,11 @@ from providers.base.errors import ConfigError, Fault, one_line
 from providers.base.log import FOLDER, runs_of
 
 
-class Line(NamedTuple):
-    """One line of a log, as it is printed."""
+class Entry(NamedTuple):
+    """One line of a log. A torn one has its text alone, and the kind `torn`."""
 
-    seconds: str
+    seconds: float | None
+    """Since the first line."""
     kind: str
     resource: str
     machine: str
@@ -25,30 +26,44 @@ class Line(NamedTuple):
 def log(options: argparse.Namespace) -> int:
     """Print the newest log of a stack, or that of one run."""
     path = chosen(options.stack, options.run_time)
-    lines = list(lines_of(path.read_text(encoding="utf-8", errors="replace").splitlines()))
+    lines = [_printed(entry) for entry in entries_of(path)]
     widths = [max((len(cell) for cell in column), default=0) for column in list(zip(*lines, strict=True))[:-1]]
     print(path)
-    for line in lines:
-        cells = [cell.ljust(width) for cell, width in zip(line[1:-1], widths[1:], strict=True)]
-        print("  ".join([line.seconds.rjust(widths[0]), *cells, line.text]).rstrip())
+    for first, *inner, text in lines:
+        cells = [cell.ljust(width) for cell, width in zip(inner, widths[1:], strict=True)]
+        print("  ".join([first.rjust(widths[0]), *cells, text]).rstrip())
     return GOOD
 
 
-def lines_of(lines: Sequence[str]) -> Iterator[Line]:
-    """Yield the lines of a log, their times in seconds since the first one. A torn line has its text alone."""
+def _printed(entry: Entry) -> list[str]:
+    seconds = "" if entry.seconds is None else f"{entry.seconds:.3f}"
+    return [
+        seconds,
+        *(one_line(word) for word in (entry.kind, entry.resource or "-", entry.machine or "-", entry.text)),
+    ]
+
+
+def entries_of(path: Path) -> Iterator[Entry]:
+    """Return the lines of a log."""
+    return entries_in(path.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
+def entries_in(lines: Iterable[str]) -> Iterator[Entry]:
+    """Yield the lines of a log's text."""
     start: datetime | None = None
     for each in lines:
         try:
             found = json.loads(each)
             at = datetime.fromisoformat(found["time"])
             start = start or at
-            words = (found.get(key, "-") for key in ("kind", "resource", "machine", "text"))
-            seconds = f"{(at - start).total_seconds():.3f}"
+            kind, resource, machine, text = (
+                str(found.get(key, "")) for key in ("kind", "resource", "machine", "text")
+            )
+            seconds = (at - start).total_seconds()
         except (ValueError, KeyError, TypeError, AttributeError):
-            yield Line("", "torn", "-", "-", one_line(each))
+            yield Entry(None, "torn", "", "", each)
         else:
-            kind, resource, machine, text = (one_line(str(word)) for word in words)
-            yield Line(seconds, kind, resource, machine, text)
+            yield Entry(seconds, kind, resource, machine, text)
 
 
 def chosen(stack: str, run_time: str | None) -> Path:

@@ -1,18 +1,18 @@
 """`payload`: have openshift-install generate the payload of a stack, and pin it."""
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 import yaml
 
 from cli.command_line import GOOD, install_config, stack_file
+from cli.masking import texts_in
 from cli.openshift_install import NAME, openshift_install
 from cli.payload_config import config_of_payload
 from cli.stack_options import set_stack_option
@@ -47,7 +47,7 @@ def payload(options: argparse.Namespace) -> int:
         work = Path(tempfile.mkdtemp(prefix=".payload-", dir=folder.parent))  # mode 0700
         try:
             write_private(work / "install-config.yaml", 0o600, text.encode())
-            _generate(tool, work, options.manifests, frozenset(_secrets_of(text)))
+            _generate(tool, work, options.manifests, _secrets_of(text))
             digests = _kept(work, folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -116,12 +116,9 @@ def _kept(work: Path, folder: Path) -> dict[str, str]:
     return {name: sha256((folder / f"{name}.ign").read_bytes()).hexdigest() for name in FILES}
 
 
-def _secrets_of(config: str) -> Iterator[str]:
-    """Yield the secrets of an install-config of platform none, as openshift-install may print them."""
-    secret = yaml.safe_load(config)["pullSecret"]
-    yield secret
-    for entry in json.loads(secret)["auths"].values():
-        yield from filter(None, map(str, entry.values()))
+def _secrets_of(config: str) -> frozenset[str]:
+    """Return the secrets of an install-config of platform none, as openshift-install may print them."""
+    return frozenset(filter(None, texts_in(yaml.safe_load(config)["pullSecret"])))
 
 
 def _masked(line: str, secrets: Collection[str]) -> str:

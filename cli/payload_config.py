@@ -12,7 +12,7 @@ from cluster.install_config.read import mapping
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import PULL_SECRET
 from cluster.options import read_options
-from cluster.values.pull_secret import FORM, wrong_in
+from cluster.values.pull_secret import FORM, SET, wrong_in
 from payload.payload_config import payload_config as payload_text
 from providers.base.errors import ConfigError, Fault
 
@@ -57,6 +57,6 @@ def _pull_secret(stack: str) -> str:
         return ""
     secret = str(stack_options(stack)[PULL_SECRET]).strip()
     if found := [*wrong_in(secret)]:
-        fix = f"write {FORM}: `pulumi config set --secret {PULL_SECRET} <FILE`"
+        fix = f"write {FORM}: `{SET}`"
         raise ConfigError(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in found)
     return secret

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cli.chart import svg
 from cli.command_line import GOOD
-from cli.log import chosen
+from cli.log import chosen, entries_of
 from cli.stack_options import pulumi
 from cli.timeline import Row, rows_of
 from providers.base.errors import ConfigError, Fault
@@ -34,7 +34,7 @@ svg.runs text{font:12px system-ui,sans-serif;fill:currentColor}svg{max-width:100
 def report(options: argparse.Namespace) -> int:
     """Write the page of a stack's newest run, or of another one."""
     path = chosen(options.stack, options.run_time)
-    rows = _rows(path)
+    rows = rows_of(entries_of(path))
     before = _before(options.stack, path)
     page = html(f"{options.stack}, {path.stem}", rows, before, _handoff(options.stack))
     out = FOLDER / f"{options.stack}.html"
@@ -76,14 +76,10 @@ def html(title: str, rows: Sequence[Row], before: Before, handoff: str) -> str:
     return "\n".join(lines)
 
 
-def _rows(path: Path) -> list[Row]:
-    return rows_of(path.read_text(encoding="utf-8", errors="replace").splitlines())
-
-
 def _before(stack: str, path: Path) -> Before:
     """Return the seconds of each step of each row in the latest earlier run that had it."""
     earlier = (each for each in runs_of(stack) if each < path)
-    rows = (row for each in earlier for row in _rows(each))
+    rows = (row for each in earlier for row in rows_of(entries_of(each)))
     return {(row.name, step): seconds for row in rows for step, seconds in row.seconds.items()}
 
 

@@ -1,12 +1,10 @@
 """What a run did when: the steps of each machine and of each resource without one, read from the run's log."""
 
-import json
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+
+from cli.log import Entry
 
 DONE = re.compile(r"^(?:\w+: done in |installed;|adopted;)")
 """The end of work: no step follows from it."""
@@ -46,36 +44,26 @@ class Row:
         return found
 
 
-def rows_of(lines: Iterable[str]) -> list[Row]:
+def rows_of(entries: Iterable[Entry]) -> list[Row]:
     """Return the rows of a log, in the order of their first lines. A torn line counts for nothing."""
     rows: dict[str, Row] = {}
     open_: dict[str, tuple[str, float]] = {}
     end_s = 0.0
-    for end_s, name, line in _read(lines):
-        row = rows.setdefault(name, Row(name))
-        step = _step(line["text"]) if line["kind"] == "step" else ""
+    for entry in entries:
+        name = entry.machine or entry.resource.rpartition("::")[2]
+        if entry.seconds is None or entry.kind not in ("step", "error") or not name:
+            continue
+        end_s, row = entry.seconds, rows.setdefault(name, Row(name))
+        step = _step(entry.text) if entry.kind == "step" else ""
         if name in open_ and open_[name][0] != step:
             row.spans.append(Span(*open_.pop(name), end_s))
-        if line["kind"] == "error":
-            row.errors.append(line["text"])
+        if entry.kind == "error":
+            row.errors.append(entry.text)
         elif step and name not in open_:
             open_[name] = (step, end_s)
     for name, (step, begin_s) in open_.items():  # a run that was killed
         rows[name].spans.append(Span(step, begin_s, end_s))
     return list(rows.values())
-
-
-def _read(lines: Iterable[str]) -> Iterator[tuple[float, str, dict[str, Any]]]:
-    """Yield second, row and content of each step and error."""
-    start: datetime | None = None
-    for text in lines:
-        with suppress(ValueError, KeyError, TypeError):
-            line = json.loads(text)
-            at = datetime.fromisoformat(line["time"])
-            start = start or at
-            if line["kind"] in ("step", "error"):
-                name = line.get("machine") or line["resource"].rpartition("::")[2]
-                yield (at - start).total_seconds(), name, line
 
 
 def _step(text: str) -> str:

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from cluster.files import read_text, yaml_fault
 from cluster.values.architecture import Architecture
-from cluster.values.pull_secret import FORM, wrong_in
+from cluster.values.pull_secret import FORM, SET, wrong_in
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 from providers.base.errors import ConfigError, Fault
 from providers.base.shapes import FIX
@@ -79,7 +79,7 @@ Fingerprint = Annotated[
 
 def _judged_pull_secret(secret: SecretStr) -> SecretStr:
     if secret and (found := [*wrong_in(secret.get_secret_value())]):
-        fix = f"write {FORM}: `pulumi config set --secret pull_secret <FILE`"
+        fix = f"write {FORM}: `{SET}`"
         raise PydanticCustomError("pull_secret", "{what}", {"what": "; ".join(found), FIX: fix})
     return secret
 

@@ -71,7 +71,7 @@ def taken_over(preview: Preview) -> Iterator[str]:
     ]
     if taken:
         yield f"Switches off {joined(taken)}, where the machine is the one that its consent names."
-    if exchanged := [str(step.new["host"]) for step in preview.of("BmcHost") if _may_be_another(step)]:
+    if exchanged := _exchanged(preview):
         other = "where the BMC shows another machine than is recorded, and the new consent names it"
         yield f"Switches off {joined(exchanged)}, {other}."
 
@@ -151,10 +151,13 @@ def _may_be_another(step: Step) -> bool:
     return step.operation == "update" and not step.new.get("spare") and step.is_new("consent")
 
 
+def _exchanged(preview: Preview) -> list[str]:
+    return [str(step.new["host"]) for step in preview.of("BmcHost") if _may_be_another(step)]
+
+
 def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
     """Return the installed servers that may turn out to be other machines."""
-    exchanged = {str(step.new["host"]) for step in preview.of("BmcHost") if _may_be_another(step)}
-    return sorted(exchanged & {*rollout.kept})
+    return sorted({*_exchanged(preview)} & {*rollout.kept})
 
 
 def _disk(spec: HostProvisioningSpec, host: str) -> str:

@@ -17,6 +17,7 @@ from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
+from cluster.values.pull_secret import SET
 from providers.base.errors import Fault
 from providers.base.shapes import below
 
@@ -88,7 +89,7 @@ def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
 def plain_secrets(options: Options, plain: Container[str]) -> Iterator[Fault]:
     """Yield a fault for each of the options in `plain`, which are not encrypted, that has a secret."""
     if PULL_SECRET in plain and options.pull_secret:
-        fix = f"set it with `pulumi config set --secret {PULL_SECRET} <FILE`"
+        fix = f"set it with `{SET}`"
         yield Fault(PULL_SECRET, "in plain text, and would be so in each commit of the stack's file", fix)
     if LOGINS in plain and options.bmc_credentials:
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"

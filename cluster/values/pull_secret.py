@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 
+SET = "pulumi config set --secret pull_secret <FILE"
+"""The command that makes it a secret of the stack."""
 FORM = '{"auths": {"<registry>": {"auth": "<base64 of user:password>"}}}'
 
 

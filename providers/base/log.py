@@ -11,9 +11,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,6 +162,11 @@ def working(action: str, urn: str, machine: str = "") -> Iterator[None]:
 def about(machine: str) -> None:
     """Let all further lines of this context be about one machine of the resource."""
     _work.set(replace(_work.get() or Work(), machine=machine))
+
+
+def thread(function: Callable[..., None], *arguments: object) -> threading.Thread:
+    """Return a daemon thread whose lines are about the work of the one that makes it."""
+    return threading.Thread(target=copy_context().run, args=(function, *arguments), daemon=True)
 
 
 def step(text: str, urn: str = "") -> None:

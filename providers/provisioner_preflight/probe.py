@@ -6,10 +6,8 @@ import os
 import shutil
 import socket
 import subprocess
-import threading
 from concurrent.futures import Future
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +18,7 @@ from boot_media.tools import cache_dir, find_coreos_installer
 from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig, read_kubeconfig
 from payload.reading import read_payload
+from providers.base import log
 from providers.base.errors import BootMediaError, HypervisorError
 from providers.base.progress import Report
 from providers.provisioner_preflight.model import Bridge, Tool
@@ -51,7 +50,7 @@ class LocalProbe:
                 answer.set_exception(error)
 
         # A daemon thread, because nothing can end a call of the library from outside.
-        threading.Thread(target=copy_context().run, args=(ask,), daemon=True).start()
+        log.thread(ask).start()
         try:
             return answer.result(self.libvirt_s)
         except TimeoutError:

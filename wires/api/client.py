@@ -3,10 +3,11 @@
 import threading
 import time
 from collections.abc import Callable
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
+
+from providers.base import log
 
 EVERY_S = 0.02
 PROBLEMS = 6
@@ -65,8 +66,8 @@ class VipClient:
         self.connects, self.requests = Attempts(), Attempts()
         self._over = threading.Event()
         self._threads = [
-            _thread(self._attempt, connect, self.connects, False),
-            _thread(self._attempt, request, self.requests, True),
+            log.thread(self._attempt, connect, self.connects, False),
+            log.thread(self._attempt, request, self.requests, True),
         ]
 
     def __enter__(self) -> Self:
@@ -93,8 +94,3 @@ class VipClient:
                 attempts.remember(problem)
             attempts.note(problem is None, time.monotonic())
             self._over.wait(max(0.0, started + EVERY_S - time.monotonic()))
-
-
-def _thread(function: Callable[..., None], *arguments: object) -> threading.Thread:
-    """Return a thread whose lines in the log are about the work of the one that starts it."""
-    return threading.Thread(target=copy_context().run, args=(function, *arguments), daemon=True)

@@ -10,7 +10,7 @@ from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
 from cluster.values.address import in_any, networks, parse_address, parse_cidr
-from cluster.values.pull_secret import FORM, wrong_in
+from cluster.values.pull_secret import FORM, SET, wrong_in
 from providers.base.errors import Fault
 
 SSH_KEYS = {
@@ -35,9 +35,7 @@ _LOGIN = re.compile(r"[\w.~!$&'()*+,;:=%@-]*", re.ASCII)
 _HOST_IN_URL = re.compile(r"""(?:[^\x00-\x7f]|[\w.~!$&'()*+,;=:\[\]<>"-]|%25|%[89A-Fa-f][0-9A-Fa-f])*""", re.ASCII)
 _NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|^[^?]*%(?![0-9A-Fa-f]{2})")  # a query is left alone
 
-NO_PULL_SECRET = Fault(
-    "pullSecret", "missing", f"write {FORM}; or give it to the stack: `pulumi config set --secret pull_secret <FILE`"
-)
+NO_PULL_SECRET = Fault("pullSecret", "missing", f"write {FORM}; or give it to the stack: `{SET}`")
 """The only fault of a pull secret that the stack's option cures."""
 BUNDLE_POLICIES = ("Proxyonly", "Always")
 PROXY_SCHEMES = {"httpProxy": ("http",), "httpsProxy": ("http", "https")}

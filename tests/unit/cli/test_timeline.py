@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from cli.log import entries_in
 from cli.timeline import Row, Span, rows_of
 
 
@@ -27,7 +28,7 @@ def test_the_lines_of_progress_of_a_step_are_one_span() -> None:
         Span("installing from ISO", 3, 20),
         Span("booting from disk", 20, 50),
     ]
-    assert rows_of(lines) == [Row("m0", spans)]
+    assert rows_of(entries_in(lines)) == [Row("m0", spans)]
 
 
 def test_nothing_is_drawn_between_two_works_on_a_machine() -> None:
@@ -37,7 +38,7 @@ def test_nothing_is_drawn_between_two_works_on_a_machine() -> None:
         line(60, "media", "m0", resource="HostProvisioning::okd-control-plane"),
         line(61, "adopted; 1 s spent", "m0", resource="HostProvisioning::okd-control-plane"),
     ]
-    assert rows_of(lines) == [Row("m0", [Span("create", 0, 2), Span("media", 60, 61)])]
+    assert rows_of(entries_in(lines)) == [Row("m0", [Span("create", 0, 2), Span("media", 60, 61)])]
 
 
 def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -> None:
@@ -48,7 +49,7 @@ def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -
         line(4, "create: done in 4.0 s", resource="VipHandoff::okd-api"),
         line(5, "installed; 4 s spent", "m0"),
     ]
-    assert rows_of(lines) == [
+    assert rows_of(entries_in(lines)) == [
         Row("okd-api", [Span("create", 0, 2), Span("prove", 2, 4)]),
         Row("m0", [Span("media", 1, 5)]),
     ]
@@ -56,17 +57,17 @@ def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -
 
 def test_an_error_ends_its_step_and_belongs_to_its_row() -> None:
     lines = [line(0, "media", "m0"), line(7, "BmcError: no", "m0", kind="error"), line(8, "media", "m1")]
-    found = rows_of([*lines, line(9, "installed; 1 s spent", "m1")])
+    found = rows_of(entries_in([*lines, line(9, "installed; 1 s spent", "m1")]))
     assert found == [Row("m0", [Span("media", 0, 7)], ["BmcError: no"]), Row("m1", [Span("media", 8, 9)])]
 
 
 def test_a_run_that_was_killed_ends_with_its_last_line() -> None:
     lines = [line(0, "media", "m0"), line(4, "media", "m1"), '{"time": "2026-1']
-    assert rows_of(lines) == [Row("m0", [Span("media", 0, 4)]), Row("m1", [Span("media", 4, 4)])]
+    assert rows_of(entries_in(lines)) == [Row("m0", [Span("media", 0, 4)]), Row("m1", [Span("media", 4, 4)])]
 
 
 def test_requests_and_probes_are_no_steps() -> None:
-    assert rows_of([line(0, "GET /redfish/v1", "m0", kind="request")]) == []
+    assert rows_of(entries_in([line(0, "GET /redfish/v1", "m0", kind="request")])) == []
 
 
 def test_a_step_that_comes_twice_has_the_sum_of_its_seconds() -> None:
