@@ -1,0 +1,26 @@
+"""The connection to the Temporal server, by the variables and profiles that all of Temporal's tools read."""
+
+from temporalio.client import Client
+from temporalio.envconfig import ClientConfig
+
+from fleet.codec import converter
+from providers.base.errors import ConfigError, Fault
+
+NAMESPACE = "fleet"
+
+
+async def connected() -> Client:
+    """Return a client.
+
+    Raises:
+        ConfigError: The server does not answer, or the fleet's key is missing.
+    """
+    config = ClientConfig.load_client_connect_config()
+    config.setdefault("namespace", NAMESPACE)
+    sealed = converter()
+    try:
+        return await Client.connect(**config, data_converter=sealed)
+    except (RuntimeError, ValueError) as error:
+        where = config.get("target_host", "TEMPORAL_ADDRESS")
+        fix = "export TEMPORAL_ADDRESS and what TLS needs, or start `okd-baremetal fleet server`"
+        raise ConfigError([Fault(where, f"no Temporal server answers there: {error}", fix)]) from None

@@ -1,0 +1,145 @@
+"""What travels between operator, workflows and sites: names, commits, digests, sentences. Never a secret.
+
+These are dataclasses, which Temporal's converter writes as JSON. A field that is added later has a default, so that
+histories of before can still be read.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Activity(StrEnum):
+    """What a workflow asks of a site."""
+
+    CHECK = "check"
+    PREVIEW = "preview"
+    UP = "up"
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A person's consent to one preview, and to no other.
+
+    Args:
+        phase: `bootstrap` or `production`.
+        digest: That of the preview.
+        by: Who approved it: a login, or a pull request.
+    """
+
+    phase: str
+    digest: str
+    by: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """Take one cluster to production.
+
+    Args:
+        cluster: Its stack.
+        site: Its task queue.
+        commit: The commit of the repository of stacks, which also pins the program.
+        gates: The phases that wait for an approval.
+        approvals: Those given already, as by the merge of a pull request.
+    """
+
+    cluster: str
+    site: str
+    commit: str
+    gates: list[str]
+    approvals: list[Approval] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of an activity.
+
+    Args:
+        digest: That of the approved preview, which `up` may carry out. Empty: any.
+    """
+
+    cluster: str
+    commit: str
+    phase: str
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What an update would do.
+
+    Args:
+        digest: Of all its steps; another update has another digest.
+        sentences: The verdict of `okd-baremetal review`.
+    """
+
+    digest: str
+    sentences: list[str]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an update did.
+
+    Args:
+        changes: Number of resources by operation, as `create`.
+        seconds: Of the last attempt.
+        resumed: Whether it went on with an update whose worker had died.
+    """
+
+    changes: dict[str, int]
+    seconds: float
+    resumed: bool
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a cluster is.
+
+    Args:
+        step: As the search attribute `Step`.
+        preview: The one that waits for approval, or the last.
+        problem: What a person has to mend before `retry`; empty if nothing.
+        approvals: Those that count, in the order of phases.
+    """
+
+    step: str
+    preview: Preview | None
+    problem: str
+    approvals: list[Approval]
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What a cluster tells its rollout.
+
+    Args:
+        for_person: Whether it waits for one.
+        is_stopped: Whether it does so because of a problem.
+    """
+
+    cluster: str
+    for_person: bool
+    is_stopped: bool = False
+
+
+@dataclass(frozen=True)
+class Wave:
+    """Orders that run side by side.
+
+    Args:
+        at_a_time: The number that is started before one of them is in production, or needs a person.
+        hold_at: The number of stopped clusters at which no further one is started.
+    """
+
+    orders: list[Order]
+    at_a_time: int
+    hold_at: int
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Waves, one after the other."""
+
+    name: str
+    waves: list[Wave]

@@ -1,0 +1,104 @@
+"""The activities of a site's worker. The server may ask twice; the second finds what the first still does."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from fleet.messages import Activity, Done, Preview, Step
+from fleet.site.checkout import Clone, UnreachableError
+from fleet.site.updates import ChangedError, EngineError, Update
+from fleet.workflows import CHANGED
+from providers.base.errors import OkdBaremetalError
+
+BEAT_S = 5
+"""A sixth of the silence after which the server gives an attempt up."""
+ATTEMPTS = 8
+"""Attempts of what may mend itself, as a backend that is away: four minutes, by the policy's pauses."""
+
+Result = TypeVar("Result", None, Preview, Done)
+
+
+@dataclass
+class _Job:
+    """Work that goes on in a thread, whichever attempt waits for it."""
+
+    update: Update
+    future: asyncio.Future[Any]
+
+
+@dataclass
+class Site:
+    """What a site's worker can do.
+
+    Args:
+        clone: The site's.
+    """
+
+    clone: Clone
+    _jobs: dict[tuple[str, str], _Job] = field(default_factory=dict)
+    """By run of the workflow and number of the activity: those of all attempts of one activity."""
+
+    @activity.defn(name=Activity.CHECK)
+    async def check(self, step: Step) -> None:
+        """Judge a cluster's inputs."""
+        return await self._done(step, Update.check)
+
+    @activity.defn(name=Activity.PREVIEW)
+    async def preview(self, step: Step) -> Preview:
+        """Return what an update would do."""
+        return await self._done(step, Update.preview)
+
+    @activity.defn(name=Activity.UP)
+    async def up(self, step: Step) -> Done:
+        """Update a cluster."""
+        return await self._done(step, Update.up)
+
+    async def _done(self, step: Step, work: Callable[[Update], Result]) -> Result:
+        """Return the result of the work, which begins now or is under way.
+
+        Whoever cancels the workflow interrupts Pulumi, and waits for its end. If the server gives this attempt up,
+        because the link was cut, the work goes on, and the next attempt finds it.
+        """
+        info = activity.info()
+        key = info.workflow_run_id or "", info.activity_id
+        if key not in self._jobs:
+            update = Update(self.clone, step)
+            self._jobs[key] = _Job(update, asyncio.ensure_future(asyncio.to_thread(work, update)))
+        job = self._jobs[key]
+        is_cancelled = await _waited(job)
+        self._jobs.pop(key, None)
+        if is_cancelled:
+            job.future.exception()
+            raise asyncio.CancelledError
+        try:
+            result: Result = job.future.result()
+        except OkdBaremetalError as error:
+            raise failure_of(error, info.attempt) from None
+        return result
+
+
+async def _waited(job: _Job) -> bool:
+    """Wait for the end of the work, with a heartbeat of its latest row, and return whether a person cancelled it."""
+    is_cancelled = False
+    while not job.future.done():
+        activity.heartbeat(job.update.row)
+        try:
+            await asyncio.wait({job.future}, timeout=BEAT_S)
+        except asyncio.CancelledError:
+            details = activity.cancellation_details()
+            if details is None or not details.cancel_requested:
+                raise
+            job.update.pulumi.interrupt()
+            is_cancelled = True
+    return is_cancelled
+
+
+def failure_of(error: OkdBaremetalError, attempt: int) -> ApplicationError:
+    """Return how the server learns of an error: to try again, or to wait for a person."""
+    mends_itself = isinstance(error, EngineError | UnreachableError) and attempt < ATTEMPTS
+    kind = CHANGED if isinstance(error, ChangedError) else type(error).__name__
+    return ApplicationError(str(error), type=kind, non_retryable=not mends_itself)

@@ -1,0 +1,116 @@
+"""A folder per cluster with its order's commit: what every step runs is what was reviewed."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from providers.base.errors import ConfigError, Fault, OkdBaremetalError
+
+FOLDER = ".fleet"
+"""Below the clone's root, and ignored by git: a folder and a lock per cluster."""
+PROGRAM = "okd-baremetal"
+"""The submodule of a repository that `new-site` made (ADR 39)."""
+SUBMODULE = "160000"
+"""Git's mode of one in a tree."""
+
+
+class UnreachableError(OkdBaremetalError):
+    """Git's remote does not answer: another attempt may find it."""
+
+
+@dataclass(frozen=True)
+class Clone:
+    """The site's clone of the repository with all stacks.
+
+    Args:
+        root: Its folder, where `okd-baremetal fleet worker` runs.
+    """
+
+    root: Path
+
+    def lock(self, cluster: str) -> Path:
+        """Return the path of a cluster's lock."""
+        return self._folder / f"{cluster}.lock"
+
+    def begun(self, cluster: str) -> Path:
+        """Return the path of the note of an update that has begun, and has not succeeded yet."""
+        return self._folder / f"{cluster}.begun"
+
+    def checkout(self, cluster: str, commit: str) -> Path:
+        """Return a cluster's folder, with the commit and what only the site has: program, payload.
+
+        What git ignores stays there from one commit to the next, as the logs of runs.
+
+        Raises:
+            ConfigError: The commit does not exist, or pins another release of the program than the site has.
+            UnreachableError: The commit is not here, and the remote does not answer.
+        """
+        self._fetch(commit)
+        self._refuse_other_program(commit)
+        folder = self._folder / cluster
+        if folder.exists():
+            self._unlink(folder)
+            self._git("checkout", "--quiet", "--force", "--detach", commit, folder=folder)
+        else:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._git("worktree", "add", "--quiet", "--force", "--detach", str(folder), commit)
+        self._link(folder, cluster)
+        return folder
+
+    @property
+    def _folder(self) -> Path:
+        return self.root / FOLDER
+
+    def _fetch(self, commit: str) -> None:
+        known = ("cat-file", "-e", f"{commit}^{{commit}}")
+        if self._ran(*known).returncode == 0:
+            return
+        fetched = self._ran("fetch", "--quiet", "--all")
+        if fetched.returncode:
+            raise UnreachableError(f"commit {commit} is not here, and git fetch failed: {_last_line(fetched.stderr)}")
+        if self._ran(*known).returncode:
+            fix = "push it, then `okd-baremetal fleet retry`"
+            raise ConfigError([Fault(f"commit {commit}", "the remote of the site's clone has none", fix)])
+
+    def _refuse_other_program(self, commit: str) -> None:
+        mode, _, pinned = self._git("ls-tree", "--format=%(objectmode) %(objectname)", commit, PROGRAM).partition(" ")
+        if mode != SUBMODULE:
+            return
+        here = self._git("rev-parse", "HEAD", folder=self.root / PROGRAM)
+        if here != pinned:
+            what = f"pins the program at {pinned[:12]}, and the site has {here[:12]}"
+            fix = (
+                f"on the provisioner, end the worker, then `git -C {PROGRAM} fetch && git -C {PROGRAM} checkout "
+                f"{pinned[:12]} && make -C {PROGRAM} setup`, start it, and `okd-baremetal fleet retry`"
+            )
+            raise ConfigError([Fault(f"commit {commit}", what, fix)])
+
+    def _unlink(self, folder: Path) -> None:
+        """Remove the link in place of the submodule, which git would refuse to check out over."""
+        if (folder / PROGRAM).is_symlink():
+            (folder / PROGRAM).unlink()
+
+    def _link(self, folder: Path, cluster: str) -> None:
+        """Link what git does not bring: the program, its environment, the payload."""
+        program = folder / PROGRAM
+        if program.is_dir() and not any(program.iterdir()):
+            program.rmdir()
+        for name in (PROGRAM, ".venv", f"stacks/{cluster}/payload"):
+            ours, theirs = folder / name, self.root / name
+            if theirs.exists() and not ours.is_symlink() and not ours.exists():
+                ours.symlink_to(theirs)
+
+    def _git(self, *words: str, folder: Path | None = None) -> str:
+        done = self._ran(*words, folder=folder)
+        if done.returncode:
+            what = f"git {words[0]} failed: {_last_line(done.stderr)}"
+            raise ConfigError([Fault(str(folder or self.root), what, "see what git says there")])
+        return done.stdout.strip()
+
+    def _ran(self, *words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        command = ["git", "-C", str(folder or self.root), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no reason given"])[-1]

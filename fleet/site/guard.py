@@ -1,0 +1,83 @@
+"""Pulumi's commands on one stack: one at a time on this host, and none outlives the worker that runs it."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Thread
+
+from pulumi.automation import CommandResult, OnOutput, PulumiCommand
+from pulumi.automation.errors import create_command_error
+
+BUSY = 75
+"""Exit code of a command that finds a process of an earlier one alive: EX_TEMPFAIL of sysexits.h."""
+
+
+class GuardedPulumi(PulumiCommand):
+    """The Pulumi CLI below three programs of util-linux.
+
+    `setpriv` has the kernel kill the command when its worker dies. `flock` makes it hold the lock of its stack, which
+    all its children inherit: as long as one lives, no other command begins. `unshare` makes the CLI process 1 of a
+    PID namespace, with which the kernel ends the language host and the providers too.
+
+    Args:
+        lock: The lock's file. Whoever holds it knows that no update of the stack runs on this host.
+    """
+
+    def __init__(self, lock: Path) -> None:
+        super().__init__(skip_version_check=True)
+        self._guard = [
+            *("setpriv", "--pdeathsig", "KILL"),
+            *("flock", "--no-fork", "--nonblock", "--conflict-exit-code", str(BUSY), str(lock)),
+            *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"),
+        ]
+        self._running: subprocess.Popen[str] | None = None
+        self.printed = ""
+        """What the last command wrote to stdout, also if it failed."""
+
+    def run(
+        self,
+        args: list[str],
+        cwd: str,
+        additional_env: Mapping[str, str],
+        on_output: OnOutput | None = None,
+        on_error: OnOutput | None = None,
+    ) -> CommandResult:
+        """Run a command.
+
+        Raises:
+            CommandError: It failed.
+        """
+        printed: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        with subprocess.Popen(  # noqa: S603
+            [*self._guard, self.command, *args, "--non-interactive"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+            text=True,
+            start_new_session=True,
+        ) as self._running:
+            running = self._running
+
+            def read(name: str, tell: OnOutput | None) -> None:
+                for line in getattr(running, name):
+                    printed[name].append(line.rstrip())
+                    if tell:
+                        tell(line.rstrip())
+
+            errors = Thread(target=read, args=("stderr", on_error))
+            errors.start()
+            read("stdout", on_output)
+            errors.join()
+        self.printed = "\n".join(printed["stdout"])
+        done = CommandResult(self.printed, "\n".join(printed["stderr"]), running.returncode)
+        if done.code:
+            raise create_command_error(done)
+        return done
+
+    def interrupt(self) -> None:
+        """Do as Ctrl-C: the engine ends what is under way, writes its state and gives its lock back."""
+        if self._running and self._running.poll() is None:
+            os.killpg(self._running.pid, signal.SIGINT)

@@ -1,0 +1,194 @@
+"""A cluster's preview and update by Pulumi's Automation API. Each begins with a look at what an earlier run left."""
+
+import hashlib
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pulumi.automation import (
+    ConfigValue,
+    EngineEvent,
+    LocalWorkspaceOptions,
+    Stack,
+    create_or_select_stack,
+)
+from pulumi.automation.errors import CommandError, ConcurrentUpdateError
+
+from fleet.messages import Done, Preview, Step
+from fleet.site.checkout import Clone
+from fleet.site.guard import GuardedPulumi
+from providers.base.errors import ConfigError, OkdBaremetalError, one_line
+from review import preview as previews
+from review.verdict import verdict
+
+LOCKED_BY = re.compile(r"created by \S+@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
+"""How Pulumi's own backends name the holder of a stack's lock."""
+GUARDED_PID = "1"
+"""Each of our updates runs as process 1 of its own namespace, which no `pulumi` that a person starts does."""
+DIGEST_CHARACTERS = 16
+ERROR_LINES = 20
+
+
+class EngineError(OkdBaremetalError):
+    """Pulumi failed, and no resource did: its backend may be away, or another run holds the stack."""
+
+
+class ChangedError(OkdBaremetalError):
+    """What `up` would do is not what was approved."""
+
+
+class StoppedError(OkdBaremetalError):
+    """An update failed with what only a person can mend."""
+
+
+@dataclass
+class Update:
+    """One step of one cluster.
+
+    Args:
+        clone: The site's.
+        step: What is wanted.
+    """
+
+    clone: Clone
+    step: Step
+    row: str = ""
+    """The latest row of progress: a resource, and what it does."""
+    _errors: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.pulumi = GuardedPulumi(self.clone.lock(self.step.cluster))
+
+    def check(self) -> None:
+        """Judge the stack's inputs without a look at any machine.
+
+        Raises:
+            ConfigError: They are refused, or their commit is not here.
+        """
+        cluster = self.step.cluster
+        file = f"stacks/{cluster}/install-config.yaml"
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "cli", "plan", file, "--stack", cluster],
+            cwd=self._checkout(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise StoppedError("\n".join(_bounded(done.stderr.splitlines())))
+
+    def preview(self) -> Preview:
+        """Return what `up` would do.
+
+        Raises:
+            StoppedError: The program refuses its inputs.
+            EngineError: Pulumi failed otherwise.
+        """
+        stack = self._stack()
+        try:
+            printed = self.pulumi.run(["preview", "--json"], stack.workspace.work_dir, {}).stdout
+        except CommandError as error:
+            printed = self.pulumi.printed
+            if not previews.failures(printed):
+                raise EngineError(_last_line(error)) from None
+        return _preview_of(printed)
+
+    def up(self) -> Done:
+        """Do what was approved, or go on with it after a worker's death.
+
+        Raises:
+            ChangedError: It would do something else.
+            StoppedError: A resource failed.
+            EngineError: Pulumi failed otherwise.
+        """
+        begun, key = self.clone.begun(self.step.cluster), json.dumps(asdict(self.step))
+        resumes = begun.exists() and begun.read_text() == key
+        if self.step.digest and not resumes:
+            now = self.preview().digest
+            if now != self.step.digest:
+                raise ChangedError(f"the preview is {now} now, and {self.step.digest} was approved")
+        stack, began = self._stack(), time.monotonic()
+        begun.write_text(key)
+        changes, resumed = self._up(stack)
+        begun.unlink()
+        return Done(changes, round(time.monotonic() - began, 1), resumed)
+
+    def _stack(self) -> Stack:
+        folder = self._checkout()
+        options = LocalWorkspaceOptions(pulumi_command=self.pulumi)
+        try:
+            stack = create_or_select_stack(self.step.cluster, work_dir=str(folder), opts=options)
+            stack.set_config("phase", ConfigValue(self.step.phase))
+        except CommandError as error:
+            raise EngineError(_last_line(error)) from None
+        return stack
+
+    def _checkout(self) -> Path:
+        return self.clone.checkout(self.step.cluster, self.step.commit)
+
+    def _up(self, stack: Stack) -> tuple[dict[str, int], bool]:
+        """Run `up`, and return the number of resources by operation, and whether a dead run's lock was in the way."""
+        try:
+            return self._ran_up(stack), False
+        except ConcurrentUpdateError as error:
+            # Behind the lock of our guard, no run of ours is alive: whatever holds Pulumi's lock as one has died.
+            holders = {(each["host"], each["pid"]) for each in LOCKED_BY.finditer(str(error))}
+            if holders != {(socket.gethostname(), GUARDED_PID)}:
+                raise EngineError(f"another run holds the stack: {_last_line(error)}") from None
+        stack.cancel()
+        return self._ran_up(stack), True
+
+    def _ran_up(self, stack: Stack) -> dict[str, int]:
+        self._errors.clear()
+        try:
+            done = stack.up(on_event=self._seen, show_secrets=False, suppress_outputs=True)
+        except ConcurrentUpdateError:
+            raise
+        except CommandError as error:
+            if self._errors:
+                raise StoppedError("\n".join(_bounded(self._errors))) from None
+            raise EngineError(_last_line(error)) from None
+        return {operation.value: count for operation, count in (done.summary.resource_changes or {}).items()}
+
+    def _seen(self, event: EngineEvent) -> None:
+        """Keep what a person wants to know: the latest row, and the errors of resources."""
+        if (told := event.diagnostic_event) and told.urn:
+            name, text = told.urn.rpartition("::")[2], _plain(told.message)
+            if told.severity == "error":
+                self._errors.append(f"{name}: {text}")
+            elif text:
+                self.row = f"{name}: {text}"
+        elif event.resource_pre_event:
+            begun = event.resource_pre_event.metadata
+            self.row = f"{begun.urn.rpartition('::')[2]}: {begun.op.value}"
+
+
+def _preview_of(printed: str) -> Preview:
+    try:
+        preview = previews.read_preview(printed, "pulumi preview")
+    except ConfigError as error:
+        raise StoppedError(str(error)) from None
+    steps = [asdict(step) | {"outs": {}} for step in preview.steps]
+    digest = hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()[:DIGEST_CHARACTERS]
+    return Preview(digest, [sentence.text for sentence in verdict(preview)])
+
+
+def _plain(text: str) -> str:
+    """Return a message of the engine without its colours, as one line."""
+    return one_line(re.sub("<{%[^%]*%}>", "", text).strip())
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    more = len(lines) - ERROR_LINES
+    return [one_line(line) for line in lines[:ERROR_LINES]] + ([f"and {more} more lines"] if more > 0 else [])
+
+
+def _last_line(error: CommandError) -> str:
+    """Return the line that says why; the whole text may quote outputs."""
+    lines = [line.strip() for line in str(error).splitlines() if "error:" in line]
+    return _plain(lines[-1].removeprefix("stderr:").strip()) if lines else "pulumi failed, and does not say why"

@@ -1,0 +1,56 @@
+"""The two kinds of workers: one of the workflows beside the server, one per site on its provisioner."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from fleet.connection import connected
+from fleet.site.activities import Site
+from fleet.site.checkout import Clone
+from fleet.workflows import QUEUE, ClusterWorkflow, RolloutWorkflow, queue_of
+
+AT_A_TIME = 4
+"""Updates of one provisioner side by side."""
+LONGEST_END = timedelta(hours=12)
+"""A worker that is told to end takes nothing new, and waits for its updates, which are no longer than this."""
+
+
+def workflow_worker(client: Client) -> Worker:
+    """Return a worker of the workflows."""
+    # The messages are this program's own: the sandbox need not load them anew for each workflow.
+    known = SandboxRestrictions.default.with_passthrough_modules("fleet.messages")
+    return Worker(
+        client,
+        task_queue=QUEUE,
+        workflows=[ClusterWorkflow, RolloutWorkflow],
+        workflow_runner=SandboxedWorkflowRunner(restrictions=known),
+    )
+
+
+def site_worker(client: Client, site: str, root: Path) -> Worker:
+    """Return the worker of a site, whose clone is `root`."""
+    does = Site(Clone(root))
+    return Worker(
+        client,
+        task_queue=queue_of(site),
+        activities=[does.check, does.preview, does.up],
+        max_concurrent_activities=AT_A_TIME,
+        graceful_shutdown_timeout=LONGEST_END,
+    )
+
+
+async def serve(worker_of: Callable[[Client], AbstractAsyncContextManager[object]], ready: str) -> None:
+    """Run a worker until SIGTERM or SIGINT, and print `ready` once it polls."""
+    client, ends = await connected(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ends.set)
+    async with worker_of(client):
+        print(ready, flush=True)
+        await ends.wait()

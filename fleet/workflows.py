@@ -1,0 +1,235 @@
+"""The way of a cluster to production, and of many. This code is deterministic: what touches the world is an activity.
+
+A change of it must replay the histories in tests/fleet/histories; `workflow.patched` keeps the old way for those.
+"""
+
+import asyncio
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy, SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.exceptions import ActivityError, ApplicationError, ChildWorkflowError, FailureError
+from temporalio.workflow import (
+    ActivityCancellationType,
+    ChildWorkflowCancellationType,
+    ParentClosePolicy,
+)
+
+from fleet.messages import Activity, Approval, Done, Order, Preview, Rollout, Status, Step, Waits, Wave
+
+PHASES = ("bootstrap", "production")
+QUEUE = "fleet"
+"""The task queue of the workflows."""
+SITE = SearchAttributeKey.for_keyword("Site")
+CLUSTER = SearchAttributeKey.for_keyword("Cluster")
+STEP = SearchAttributeKey.for_keyword("Step")
+SINCE = SearchAttributeKey.for_datetime("Since")
+
+APPROVAL = "waits for approval"
+STOPPED = "stopped"
+CHANGED = "Changed"
+"""Type of the failure of an `up` whose preview is no longer the approved one."""
+IN_PRODUCTION = "in production"
+
+SILENCE = timedelta(seconds=30)
+"""A worker that sends no heartbeat for so long is dead, or has no link: another attempt begins."""
+LONGEST = timedelta(hours=12)
+"""An update's own deadlines are shorter."""
+AGAIN = RetryPolicy(initial_interval=timedelta(seconds=2), maximum_interval=timedelta(minutes=2))
+"""For ever, since each attempt begins with a look. What no retry can mend is raised as non-retryable."""
+
+Result = TypeVar("Result")
+
+
+def queue_of(site: str) -> str:
+    """Return the task queue of a site."""
+    return f"site/{site}"
+
+
+def cluster_id(cluster: str) -> str:
+    """Return the id of a cluster's workflow: one at a time, since Temporal runs an id only once."""
+    return f"cluster/{cluster}"
+
+
+@workflow.defn(name="Cluster")
+class ClusterWorkflow:
+    """Check; then, for each phase, preview, approval, up."""
+
+    @workflow.init
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._step = ""
+        self._preview: Preview | None = None
+        self._approvals = {each.phase: each for each in order.approvals}
+        self._problem = ""
+
+    @workflow.run
+    async def run(self, order: Order) -> dict[str, Done]:
+        """Return what the update of each phase did."""
+        await self._at_site(Activity.CHECK, Step(order.cluster, order.commit, PHASES[0]), type(None))
+        done = {phase: await self._phase(phase) for phase in PHASES}
+        self._enter(IN_PRODUCTION)
+        return done
+
+    async def _phase(self, phase: str) -> Done:
+        step = Step(self._order.cluster, self._order.commit, phase)
+        while True:
+            self._preview = await self._at_site(Activity.PREVIEW, step, Preview)
+            if phase not in self._order.gates:
+                return await self._at_site(Activity.UP, step, Done)
+            digest = await self._approved(phase, self._preview.digest)
+            try:
+                return await self._at_site(Activity.UP, Step(step.cluster, step.commit, phase, digest), Done)
+            except _ChangedError:
+                continue
+
+    async def _approved(self, phase: str, digest: str) -> str:
+        """Wait for the approval of this preview."""
+
+        def is_approved() -> bool:
+            return phase in self._approvals and self._approvals[phase].digest == digest
+
+        if not is_approved():
+            self._enter(f"{phase}: {APPROVAL}")
+            await self._tell_rollout(Waits(self._order.cluster, for_person=True))
+            await workflow.wait_condition(is_approved)
+            await self._tell_rollout(Waits(self._order.cluster, for_person=False))
+        return digest
+
+    async def _at_site(self, activity: Activity, step: Step, result: type[Result]) -> Result:
+        """Run an activity at the site. One that no retry mends waits for a person's `retry`."""
+        while True:
+            self._enter(f"{step.phase}: {activity}")
+            try:
+                found: Result = await workflow.execute_activity(
+                    activity.value,
+                    step,
+                    result_type=result,
+                    task_queue=queue_of(self._order.site),
+                    start_to_close_timeout=LONGEST,
+                    heartbeat_timeout=SILENCE,
+                    retry_policy=AGAIN,
+                    cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+                )
+                return found
+            except ActivityError as error:
+                if not isinstance(error.cause, ApplicationError):
+                    raise
+                if error.cause.type == CHANGED:
+                    raise _ChangedError from None
+                await self._mended(f"{step.phase}: {activity}", error.cause.message)
+
+    async def _mended(self, step: str, problem: str) -> None:
+        self._problem = problem
+        self._enter(f"{step}: {STOPPED}")
+        await self._tell_rollout(Waits(self._order.cluster, for_person=True, is_stopped=True))
+        await workflow.wait_condition(lambda: not self._problem)
+        await self._tell_rollout(Waits(self._order.cluster, for_person=False))
+
+    async def _tell_rollout(self, waits: Waits) -> None:
+        parent = workflow.info().parent
+        if parent is None:
+            return
+        rollout = workflow.get_external_workflow_handle_for(RolloutWorkflow.run, parent.workflow_id)
+        try:
+            await rollout.signal(RolloutWorkflow.told, waits)
+        except FailureError:
+            workflow.logger.info("the rollout has ended; its cluster goes on")
+
+    def _enter(self, step: str) -> None:
+        self._step = step
+        workflow.upsert_search_attributes([STEP.value_set(step), SINCE.value_set(workflow.now())])
+
+    @workflow.update
+    async def approve(self, approval: Approval) -> None:
+        """Let the phase begin."""
+        self._approvals[approval.phase] = approval
+
+    @approve.validator
+    def _may_approve(self, approval: Approval) -> None:
+        if self._step != f"{approval.phase}: {APPROVAL}" or self._preview is None:
+            raise ApplicationError(f"no approval of {approval.phase} is waited for; the cluster is at: {self._step}")
+        if approval.digest != self._preview.digest:
+            raise ApplicationError(
+                f"{approval.digest} is not the preview that waits, which is {self._preview.digest}"
+            )
+
+    @workflow.update
+    async def retry(self) -> None:
+        """Let the step that stopped begin again."""
+        self._problem = ""
+
+    @retry.validator
+    def _may_retry(self) -> None:
+        if not self._problem:
+            raise ApplicationError(f"nothing has stopped; the cluster is at: {self._step}")
+
+    @workflow.query
+    def status(self) -> Status:
+        """Return where the cluster is."""
+        counted = [self._approvals[phase] for phase in PHASES if phase in self._approvals]
+        return Status(self._step, self._preview, self._problem, counted)
+
+
+class _ChangedError(Exception):
+    """The approved preview is out of date."""
+
+
+@workflow.defn(name="Rollout")
+class RolloutWorkflow:
+    """Waves, one after the other: each begins once all clusters of the one before are in production."""
+
+    def __init__(self) -> None:
+        self._waiting: set[str] = set()
+        self._stopped: set[str] = set()
+
+    @workflow.run
+    async def run(self, rollout: Rollout) -> dict[str, str]:
+        """Return the end of each cluster that was started: `in production`, or why it ended before."""
+        ends: dict[str, str] = {}
+        for wave in rollout.waves:
+            ends |= await self._wave(wave)
+            if any(end != IN_PRODUCTION for end in ends.values()):
+                break
+        return ends
+
+    async def _wave(self, wave: Wave) -> dict[str, str]:
+        slots = asyncio.Semaphore(wave.at_a_time)
+
+        async def one(order: Order) -> str:
+            async with slots:
+                await workflow.wait_condition(lambda: len(self._stopped) < wave.hold_at)
+                try:
+                    child = await workflow.start_child_workflow(
+                        ClusterWorkflow.run,
+                        order,
+                        id=cluster_id(order.cluster),
+                        # A rollout that is cancelled starts no further cluster, and leaves those under way.
+                        parent_close_policy=ParentClosePolicy.ABANDON,
+                        cancellation_type=ChildWorkflowCancellationType.ABANDON,
+                        search_attributes=attributes(order),
+                    )
+                except FailureError as error:
+                    return f"not started: {error}"
+                # A cluster that waits for a person holds no slot.
+                await workflow.wait_condition(lambda: child.done() or order.cluster in self._waiting)
+            try:
+                await child
+            except ChildWorkflowError as error:
+                return f"ended: {error.cause or error}"
+            return IN_PRODUCTION
+
+        ends = await asyncio.gather(*map(one, wave.orders))
+        return dict(zip((order.cluster for order in wave.orders), ends, strict=True))
+
+    @workflow.signal
+    def told(self, waits: Waits) -> None:
+        """Take note of a cluster that waits for a person, or goes on."""
+        (self._waiting.add if waits.for_person else self._waiting.discard)(waits.cluster)
+        (self._stopped.add if waits.is_stopped else self._stopped.discard)(waits.cluster)
+
+
+def attributes(order: Order) -> TypedSearchAttributes:
+    """Return the search attributes with which a cluster's workflow starts."""
+    return TypedSearchAttributes([SearchAttributePair(SITE, order.site), SearchAttributePair(CLUSTER, order.cluster)])
