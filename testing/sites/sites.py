@@ -1,0 +1,210 @@
+"""Sites whose servers are BMCs of the fake fleet, in one repository of stacks with a clone per site."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assets.ignition import Config, Resource
+from fleet.codec import new_key
+from testing import plans
+from testing.checkout import ROOT
+from testing.fakes.fleet.certificates import API_NAME
+from testing.fakes.fleet.fleet import Fleet, uuid_of
+from testing.git import committed, git
+from testing.install_configs import bare
+from testing.live_iso import live_iso
+from testing.pulumi_env import site_env
+
+ROLES = ("master", "master", "master", "worker", "worker")
+"""The servers of a cluster."""
+INSTALLED = Counter({"On": 2})
+"""The resets of a server that was off, and is installed once: for the installer, and for the installed system."""
+PASSPHRASE = "correct-horse-of-the-site"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster of the fake fleet.
+
+    Args:
+        number: From 0, over all sites; its servers are hosts `5 * number` to `5 * number + 4`.
+    """
+
+    name: str
+    site: str
+    number: int
+
+    @property
+    def hosts(self) -> dict[str, int]:
+        """The number in the fake fleet of each server, by its name."""
+        first = self.number * len(ROLES)
+        return {f"{self.name}-{role}-{index}": first + index for index, role in enumerate(ROLES)}
+
+    def install_config(self, fleet: Fleet) -> dict[str, Any]:
+        """Return the rehearsal's install-config with this cluster's name, VIPs, cards and BMCs."""
+        config = plans.install_config()
+        config["metadata"]["name"] = self.name
+        section = bare(config)
+        section.update(apiVIPs=[f"192.168.111.{100 + 2 * self.number}"])
+        section.update(ingressVIPs=[f"192.168.111.{101 + 2 * self.number}"])
+        section["externalMACAddress"] = f"52:54:01:00:{self.number:02x}:ff"
+        for host, (name, index) in zip(section["hosts"], self.hosts.items(), strict=True):
+            host.update(name=name, bootMACAddress=f"52:54:01:00:{self.number:02x}:{index % len(ROLES):02x}")
+            # The login is the site's alone: what stands here is refused by the BMC.
+            host["bmc"].update(address=fleet.address(index), username="admin", password="in-no-one-s-hands")
+        return config
+
+    def options(self) -> dict[str, Any]:
+        """Return the stack's options."""
+        addresses = plans.options()["node_addresses"]
+        nodes = dict(zip(self.hosts, addresses.values(), strict=True))
+        consent = {name: uuid_of(index) for name, index in self.hosts.items()}
+        return plans.options(node_addresses=nodes, consent=consent)
+
+
+class Sites:
+    """A repository of stacks, a clone per site, and the secrets of each site.
+
+    Args:
+        folder: An empty folder.
+        fleet: Has the servers.
+        clusters: Names of clusters by site.
+        server: Environment of a worker by which it finds server and state.
+        waves: As in `fleet.yaml`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        fleet: Fleet,
+        clusters: Mapping[str, Sequence[str]],
+        server: Mapping[str, str],
+        waves: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self.folder, self.fleet = folder, fleet
+        named = [(name, site) for site, names in clusters.items() for name in names]
+        self.clusters = {name: Cluster(name, site, number) for number, (name, site) in enumerate(named)}
+        (folder / "key").write_text(new_key())
+        self.payload = Config(certificate_authorities=(Resource.inline(fleet.ca),)).to_json().encode()
+        self.base = live_iso()
+        self._server = dict(server)
+        self.origin = self._repository(clusters, waves)
+        for site in clusters:
+            self._clone(site)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of the operator and of the worker of workflows: no secret of a site."""
+        server = {key: value for key, value in self._server.items() if key.startswith("TEMPORAL_")}
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        return {
+            **server,
+            "PATH": path,
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(ROOT),
+            "FLEET_KEY_FILE": str(self.folder / "key"),
+        }
+
+    def site_env(self, site: str) -> dict[str, str]:
+        """Return the environment of a site's worker."""
+        return {
+            **site_env(self.folder / site),
+            **self._server,
+            "FLEET_KEY_FILE": str(self.folder / "key"),
+            "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
+        }
+
+    def root(self, site: str) -> Path:
+        """Return a site's clone."""
+        return self.folder / site / "clone"
+
+    def worker(self, site: str = "") -> subprocess.Popen[bytes]:
+        """Start the worker of a site, or that of the workflows, and return it once it polls."""
+        words = ["--site", site] if site else []
+        env, folder = (self.site_env(site), self.root(site)) if site else (self.env, self.origin)
+        with (self.folder / f"worker-{site or 'workflows'}.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "cli", "fleet", "worker", *words],
+                cwd=folder,
+                env=env,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        assert process.stdout is not None
+        assert process.stdout.readline(), (self.folder / f"worker-{site or 'workflows'}.log").read_text()
+        return process
+
+    def command(self, *words: str, code: int = 0) -> str:
+        """Run `okd-baremetal fleet`, and return what it prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "cli", "fleet", *words],
+            cwd=self.origin,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def wrong(self, cluster: str) -> dict[str, str]:
+        """Return the servers of a cluster that were not installed exactly once, each with its figures."""
+        seen = {name: self.fleet.figures(index) for name, index in self.clusters[cluster].hosts.items()}
+        return {
+            name: f"{dict(each.resets)}, {each.installs} installations"
+            for name, each in seen.items()
+            if each.resets != INSTALLED or each.installs != 1
+        }
+
+    def _repository(self, clusters: Mapping[str, Sequence[str]], waves: Sequence[Mapping[str, Any]]) -> Path:
+        origin = self.folder / "stacks.git"
+        shutil.copytree(ROOT / "testing" / "sites" / "program", origin, ignore=shutil.ignore_patterns("__pycache__"))
+        (origin / ".gitignore").write_text("/.fleet/\n/stacks/*/payload/\n/log/\n__pycache__/\n")
+        for cluster in self.clusters.values():
+            folder = origin / "stacks" / cluster.name
+            folder.mkdir(parents=True)
+            (folder / "install-config.yaml").write_text(yaml.safe_dump(cluster.install_config(self.fleet)))
+            options = {f"{plans.PROJECT}:{name}": value for name, value in cluster.options().items()}
+            (origin / "stacks" / f"Pulumi.{cluster.name}.yaml").write_text(yaml.safe_dump({"config": options}))
+        plan: dict[str, Any] = {"sites": {site: list(names) for site, names in clusters.items()}}
+        if waves:
+            plan["waves"] = list(waves)
+        (origin / "fleet.yaml").write_text(yaml.safe_dump(plan))
+        committed(origin)
+        return origin
+
+    def _clone(self, site: str) -> None:
+        """Clone the repository, and add what stays at the site: payloads, logins, a base ISO."""
+        root, mine = self.root(site), [each for each in self.clusters.values() if each.site == site]
+        git(self.folder, "clone", "-q", str(self.origin), str(root))
+        for cluster in mine:
+            payload = root / "stacks" / cluster.name / "payload"
+            payload.mkdir()
+            for name in ("master", "worker"):
+                (payload / f"{name}.ign").write_bytes(self.payload)
+        base_sha256 = hashlib.sha256(self.base).hexdigest()
+        cached = self.folder / site / "cache" / "okd-baremetal" / "images" / base_sha256
+        cached.parent.mkdir(parents=True)
+        cached.write_bytes(self.base)
+        known = {
+            "username": self.fleet.options.username,
+            "password": self.fleet.options.password,
+            "ca": self.fleet.ca,
+            "api_name": API_NAME,
+            "base_iso_sha256": base_sha256,
+            "payload_sha256": hashlib.sha256(self.payload).hexdigest(),
+            "nodes": {name: self.fleet.node(index) for each in mine for name, index in each.hosts.items()},
+        }
+        (self.folder / site / "site.json").write_text(json.dumps(known))
