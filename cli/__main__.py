@@ -1,8 +1,8 @@
 """`okd-baremetal`: make a stack, judge its inputs and BMCs, show what is and what will be. It changes no machine.
 
 Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 3 for a valid install-config that this release
-cannot install (`check` and `clashes`), 4 for an update that breaks a policy (`review`), 1 for a failure of this
-program.
+cannot install (`check`, `clashes` and `fleet check`), 4 for an update that breaks a policy (`review`), 1 for a
+failure of this program.
 """
 
 import argparse
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_bmc(commands.of("bmc", "read the BMCs of a cluster, before anything is touched"))
     _add_files(commands)
     _add_runs(commands)
+    _add_fleet(commands.of("fleet", "take many clusters of many sites to production"))
     return parser
 
 
@@ -95,7 +96,7 @@ def _add_verdicts(commands: Commands) -> None:
     planned = commands.add("plan", _loaded("plan"), "print the plan of an install-config, as JSON", told.PLAN)
     planned.add_argument("file", type=Path, metavar="FILE")
     planned.add_argument("--stack", metavar="STACK", help=f"{JOINED}, and refuse what a preview refuses")
-    commands.add("schema", schema.schema, "print the JSON Schemas of install-config and of the stack's options")
+    commands.add("schema", schema.schema, "print the JSON Schemas of install-config, options and fleet.yaml")
     what = "print the VRRP router ids of a cluster: NAME API INGRESS PROVISIONING"
     commands.add("vrid", values.vrid, what).add_argument("names", nargs="+", metavar="NAME")
     what = "print the parts of a BMC's address, one JSON object per line"
@@ -166,6 +167,13 @@ def _add_runs(commands: Commands) -> None:
     gathered.add_argument("--out", type=Path, metavar="FILE", help="the archive (default: gather-STACK-TIME.tar.gz)")
     what = "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`"
     commands.add("chart", chart.chart, what)
+
+
+def _add_fleet(commands: Commands) -> None:
+    what = "check fleet.yaml, the install-configs of its clusters, and the clashes between them"
+    checked = commands.add("check", _loaded("fleet", "check"), what, told.FLEET_CHECK)
+    what = "beside it is stacks/ (default: fleet.yaml)"
+    checked.add_argument("file", nargs="?", type=Path, metavar="FILE", default=Path("fleet.yaml"), help=what)
 
 
 def _loaded(name: str, function: str = "") -> Command:

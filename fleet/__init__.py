@@ -1,0 +1,1 @@
+"""Many clusters of many sites: their plan, read and judged."""
