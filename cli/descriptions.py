@@ -43,7 +43,7 @@ loads nothing."""
 GATHER = """Write one archive without secrets, for a report or a colleague: logs, inputs, plan, rendered files,
 outputs, versions, a capture of each BMC, console and journals of the bootstrap VM (by ssh, as user core). Change
 nothing. Its index.md says what is there, and why the rest is not."""
-FLEET_CHECK = """Judge fleet.yaml, print what `check` prints of the install-config of each cluster, and each clash with
-an earlier cluster: at its own site what `clashes` finds, by the VRIDs of the stacks' options; at another site only a
+FLEET_CHECK = """Judge fleet.yaml, print what `check` prints of the install-config of each cluster, and each clash
+with an earlier one: at its own site what `clashes` finds, by the VRIDs of the stacks' options; at another site only a
 domain or MAC that both have. If all is well, end with the numbers of sites, clusters and waves. The exit codes are
 those of `check`; a clash counts as an invalid file."""

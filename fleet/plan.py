@@ -1,10 +1,10 @@
 """`fleet.yaml`: the clusters of all sites, and the waves in which they come to production."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
@@ -19,6 +19,8 @@ from providers.base.spec import Model
 NAME = "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 """Pulumi takes it for the name of a stack, DNS for a label, and Temporal for a task queue."""
 
+Values = TypeVar("Values", bound=Sized)
+
 
 def _judged_name(name: str) -> str:
     if not re.fullmatch(NAME, name):
@@ -27,14 +29,20 @@ def _judged_name(name: str) -> str:
     return name
 
 
+def _some(values: Values) -> Values:
+    if not values:
+        raise PydanticCustomError("empty", "it is empty", {FIX: "write at least one, or remove it"})
+    return values
+
+
 Name = Annotated[str, AfterValidator(_judged_name), Field(json_schema_extra={"pattern": NAME})]
-Clusters = Annotated[tuple[Name, ...], Field(min_length=1)]
+Clusters = tuple[Name, ...]
 
 
 class Wave(Model, extra="forbid"):
     """Clusters that come to production before any of the next wave begins."""
 
-    clusters: Clusters = Field((), description="Missing: all that no other wave names. Only the last may lack it.")
+    clusters: Clusters = Field((), description="Empty: all that no other wave names. Only the last may be so.")
     at_a_time: int = Field(1, ge=1, description="Clusters that are installed at the same time.")
     hold_at: int = Field(1, ge=1, description="While so many clusters need a person, no further one starts.")
 
@@ -42,11 +50,11 @@ class Wave(Model, extra="forbid"):
 class Fleet(Model, extra="forbid"):
     """The content of `fleet.yaml`."""
 
-    sites: dict[Name, Clusters] = Field(
-        min_length=1, description="The clusters of each site, which share a layer-2 network."
+    sites: Annotated[dict[Name, Annotated[Clusters, AfterValidator(_some)]], AfterValidator(_some)] = Field(
+        description="The clusters of each site, which share a layer-2 network."
     )
     gates: tuple[Phase, ...] = Field(tuple(Phase), description="Phases whose preview a person approves.")
-    waves: tuple[Wave, ...] = Field((Wave(),), min_length=1)
+    waves: Annotated[tuple[Wave, ...], AfterValidator(_some)] = (Wave(),)
 
     @property
     def clusters(self) -> tuple[str, ...]:

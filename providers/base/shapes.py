@@ -15,7 +15,6 @@ WANTED = {
     "tuple_type": ("a list is wanted", "put a hyphen before each element"),
     "dict_type": ("a mapping is wanted", "write `key: value` below it"),
     "model_type": ("a mapping is wanted", "write `key: value` below it"),
-    "too_short": ("it is empty", "write at least one element"),
     "missing": ("Field required", "add it"),
 }
 """`what` and `fix` of a fault by pydantic's type of error; for other types, pydantic's own message is clear."""
