@@ -1,12 +1,14 @@
 """`okd-baremetal`: make a stack, judge its inputs and BMCs, show what is and what will be. It changes no machine.
 
 Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 3 for a valid install-config that this release
-cannot install (`check` and `clashes`), 4 for an update that breaks a policy (`review`), 1 for a failure of this
-program.
+cannot install (`check`, `clashes` and `fleet check`), 4 for an update that breaks a policy (`review`), 1 for a
+failure of this program.
 """
 
 import argparse
+import getpass
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -60,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_bmc(commands.of("bmc", "read the BMCs of a cluster, before anything is touched"))
     _add_files(commands)
     _add_runs(commands)
+    _add_fleet(commands.of("fleet", "take many clusters of many sites to production"))
     return parser
 
 
@@ -95,7 +98,7 @@ def _add_verdicts(commands: Commands) -> None:
     planned = commands.add("plan", _loaded("plan"), "print the plan of an install-config, as JSON", told.PLAN)
     planned.add_argument("file", type=Path, metavar="FILE")
     planned.add_argument("--stack", metavar="STACK", help=f"{JOINED}, and refuse what a preview refuses")
-    commands.add("schema", schema.schema, "print the JSON Schemas of install-config and of the stack's options")
+    commands.add("schema", schema.schema, "print the JSON Schemas of install-config, options and fleet.yaml")
     what = "print the VRRP router ids of a cluster: NAME API INGRESS PROVISIONING"
     commands.add("vrid", values.vrid, what).add_argument("names", nargs="+", metavar="NAME")
     what = "print the parts of a BMC's address, one JSON object per line"
@@ -166,6 +169,51 @@ def _add_runs(commands: Commands) -> None:
     gathered.add_argument("--out", type=Path, metavar="FILE", help="the archive (default: gather-STACK-TIME.tar.gz)")
     what = "draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`"
     commands.add("chart", chart.chart, what)
+
+
+def _add_fleet(commands: Commands) -> None:
+    what = "check fleet.yaml, the install-configs of its clusters, and the clashes between them"
+    checked = commands.add("check", _loaded("fleet", "check"), what, told.FLEET_CHECK)
+    what = "beside it is stacks/ (default: fleet.yaml)"
+    begun = commands.add("start", _loaded("fleet_desk", "start"), "start a rollout of fleet.yaml", told.FLEET_START)
+    for each in (checked, begun):
+        each.add_argument("file", nargs="?", type=Path, metavar="FILE", default=Path("fleet.yaml"), help=what)
+    begun.add_argument("--commit", metavar="COMMIT", default="HEAD", help="of the stacks (default: HEAD)")
+    begun.add_argument("--name", metavar="NAME", help="of the rollout (default: the commit's)")
+    what = "the preview of phase bootstrap that a pull request has approved; may be repeated"
+    begun.add_argument("--approved", action="append", default=[], metavar="CLUSTER=DIGEST", help=what)
+    shown = commands.add("status", _loaded("fleet_desk", "status"), "print where each cluster is", told.FLEET_STATUS)
+    shown.add_argument("cluster", nargs="?", metavar="CLUSTER", help="this one, in detail")
+    what = "approve the preview for which a cluster waits"
+    approved = commands.add("approve", _loaded("fleet_desk", "approve"), what, told.FLEET_APPROVE)
+    retried = commands.add(
+        "retry", _loaded("fleet_desk", "retry"), "let the step at which a cluster stopped begin again"
+    )
+    for each in (approved, retried):
+        each.add_argument("cluster", metavar="CLUSTER")
+    approved.add_argument("digest", metavar="DIGEST", help="of the preview, as `fleet status CLUSTER` prints it")
+    for each in (begun, approved):
+        each.add_argument("--by", metavar="WHO", default=_person(), help="who approves (default: %(default)s)")
+    _add_fleet_ends(commands)
+
+
+def _add_fleet_ends(commands: Commands) -> None:
+    what = "interrupt a cluster's update, or start no further cluster of a rollout"
+    ended = commands.add("cancel", _loaded("fleet_desk", "cancel"), what).add_mutually_exclusive_group(required=True)
+    ended.add_argument("cluster", nargs="?", metavar="CLUSTER")
+    ended.add_argument("--rollout", metavar="NAME")
+    what = "run the worker of a site, or without --site that of the workflows"
+    worker = commands.add("worker", _loaded("fleet_desk", "worker"), what, told.FLEET_WORKER)
+    worker.add_argument("--site", metavar="SITE", help="a site of fleet.yaml; run it in the site's clone")
+    what = "run server, database and UI on this machine, to try it out"
+    server = commands.add("server", _loaded("fleet_server", "server"), what, told.FLEET_SERVER)
+    server.add_argument("--folder", type=Path, metavar="DIR", required=True, help="keeps their data; made if missing")
+    commands.add("key", _loaded("fleet_desk", "key"), "print a new key, which seals what the server keeps")
+
+
+def _person() -> str:
+    """Return who types the command."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 def _loaded(name: str, function: str = "") -> Command:

@@ -1,4 +1,4 @@
-"""Clashes between clusters that share one layer-2 network: values that only one of them can have."""
+"""Clashes between clusters: values that only one of those on a layer-2 network can have, or only one anywhere."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, MANAGED
-from cluster.install_config.rules.names import name_fault
+from cluster.install_config.rules.names import dns_fault, name_fault
 from cluster.install_config.rules.vips import user_managed
+from cluster.options import Vrids
 from cluster.values.address import Network, overlap, parse_address, parse_cidr
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from cluster.values.mac import parse_mac
@@ -24,6 +25,10 @@ class JudgedConfig(NamedTuple):
     file: str
     """The path as the user wrote it."""
     config: InstallConfig
+    site: str = ""
+    """The site, whose clusters share a layer-2 network."""
+    vrids: Vrids = Vrids()
+    """The option of the stack."""
 
 
 class _Value(NamedTuple):
@@ -44,13 +49,19 @@ _Found = Iterator[tuple[int, Fault]]
 def clashes_between(clusters: Sequence[JudgedConfig]) -> list[list[Fault]]:
     """Return the clashes of each cluster with the clusters before it.
 
+    Names in DNS and MACs are unique everywhere. All else may be used again at another site, behind its own router.
     This ignores invalid values, because the check of each file reports them. A cluster with the name of an earlier
-    one gets no line about its VRIDs, because they follow from the name.
+    one of its site gets no line about its VRIDs, because they follow from the name.
     """
     found: list[list[Fault]] = [[] for _ in clusters]
-    for family in (_names, _router_ids, _vips, _macs, _bmcs, _networks):
-        for index, fault in family(clusters):
-            found[index].append(fault)
+    for site in dict.fromkeys(cluster.site for cluster in clusters):
+        numbers = [number for number, cluster in enumerate(clusters) if cluster.site == site]
+        for family in (_names, _router_ids, _vips, _bmcs, _networks):
+            for index, fault in family([clusters[number] for number in numbers]):
+                found[numbers[index]].append(fault)
+    for family in (_domains, _macs):
+        for number, fault in family(clusters):
+            found[number].append(fault)
     return found
 
 
@@ -60,9 +71,23 @@ def _names(clusters: Sequence[JudgedConfig]) -> _Found:
         yield claim.number, Fault(claim.path, what, "choose another")
 
 
+def _domains(clusters: Sequence[JudgedConfig]) -> _Found:
+    """Yield the clashes between sites; `_names` has those within one."""
+    claims = (
+        claim._replace(key=f"{claim.key}.{domain}")
+        for claim in _name_claims(clusters)
+        if not dns_fault(domain := clusters[claim.number].config.base_domain.removesuffix("."))
+    )
+    for claim, earlier in _shared(claims):
+        site = clusters[claim.number].site
+        if elsewhere := [each for each in earlier if clusters[each.number].site != site]:
+            what = f"{claim.key} is the domain of {_files(clusters, elsewhere)} too"
+            yield claim.number, Fault(claim.path, what, "choose another name, or another baseDomain")
+
+
 def _router_ids(clusters: Sequence[JudgedConfig]) -> _Found:
     kept_alive = [claim for claim in _distinct_names(clusters) if not user_managed(clusters[claim.number].config)]
-    ids = {claim.number: _router_ids_of(clusters[claim.number].config) for claim in kept_alive}
+    ids = {claim.number: _router_ids_of(clusters[claim.number]) for claim in kept_alive}
     free = iter(free_router_ids({router_id for each in ids.values() for router_id in each.values()}))
     claims = (
         _Value(claim.number, router_id, claim.path, vip)
@@ -81,10 +106,10 @@ def _router_ids(clusters: Sequence[JudgedConfig]) -> _Found:
         yield claim.number, fault
 
 
-def _router_ids_of(config: InstallConfig) -> dict[str, int]:
+def _router_ids_of(cluster: JudgedConfig) -> dict[str, int]:
     """Return the router id of each VIP that a cluster may claim, by the VIP's option."""
-    managed = config.baremetal.provisioning_network == MANAGED
-    ids = router_ids(config.metadata.name)._asdict()
+    managed = cluster.config.baremetal.provisioning_network == MANAGED
+    ids = router_ids(cluster.config.metadata.name)._asdict() | cluster.vrids.model_dump(exclude_none=True)
     return {vip: router_id for vip, router_id in ids.items() if managed or vip != "provisioning"}
 
 
@@ -151,9 +176,10 @@ def _networks(clusters: Sequence[JudgedConfig]) -> _Found:
 
 
 def _name_claims(clusters: Sequence[JudgedConfig]) -> Iterator[_Value]:
-    for index, (_, config) in enumerate(clusters):
-        if not name_fault(config.metadata.name):
-            yield _Value(index, config.metadata.name, "metadata.name", config.metadata.name)
+    for index, cluster in enumerate(clusters):
+        name = cluster.config.metadata.name
+        if not name_fault(name):
+            yield _Value(index, name, "metadata.name", name)
 
 
 def _distinct_names(clusters: Sequence[JudgedConfig]) -> list[_Value]:

@@ -67,7 +67,7 @@ def schemas() -> dict[str, Any]:
             "description": "The file from which openshift-install installs a cluster on bare metal. "
             "`okd-baremetal check` judges whether the values fit each other.",
         },
-        "options": _encryptable(_generated(Options, _Plain))
+        "options": _encryptable(generated(Options))
         | {
             "title": "options of a stack",
             "description": "The keys below `config:` in stacks/Pulumi.<stack>.yaml, where each begins with "
@@ -77,7 +77,7 @@ def schemas() -> dict[str, Any]:
 
 
 def _install_config() -> dict[str, Any]:
-    made = _generated(InstallConfig, _Unfilled)
+    made = generated(InstallConfig, _Unfilled)
     sections = {"InstallConfig": made, **made["$defs"]}
     for (section, key), values in VALUES.items():
         field = sections[section]["properties"][key]
@@ -93,7 +93,8 @@ def _install_config() -> dict[str, Any]:
     return made
 
 
-def _generated(model: type[BaseModel], generator: type[GenerateJsonSchema]) -> dict[str, Any]:
+def generated(model: type[BaseModel], generator: type[GenerateJsonSchema] = _Plain) -> dict[str, Any]:
+    """Return the schema of a file's model."""
     made = model.model_json_schema(schema_generator=generator)
     return {"$schema": GenerateJsonSchema.schema_dialect, **made}
 

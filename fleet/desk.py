@@ -1,6 +1,6 @@
 """What an operator or CI asks of the fleet: start, show, approve, retry, cancel. It reaches no site."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -31,6 +31,7 @@ from fleet.workflows import (
     RolloutWorkflow,
     cluster_id,
     queue_of,
+    rollout_id,
 )
 from providers.base.errors import ConfigError, Fault
 
@@ -82,7 +83,7 @@ async def start(client: Client, rollout: Rollout) -> None:
     if busy:
         raise ConfigError(Fault(cluster, "a workflow of this cluster is under way", fix) for cluster in sorted(busy))
     try:
-        await client.start_workflow(RolloutWorkflow.run, rollout, id=f"rollout/{rollout.name}", task_queue=QUEUE)
+        await client.start_workflow(RolloutWorkflow.run, rollout, id=rollout_id(rollout.name), task_queue=QUEUE)
     except WorkflowAlreadyStartedError:
         raise ConfigError([Fault(rollout.name, "a rollout of this name is under way", fix)]) from None
 
@@ -210,18 +211,9 @@ async def _is_served(client: Client, site: str) -> bool:
     return bool((await client.workflow_service.describe_task_queue(asked)).pollers)
 
 
-def table(found: Iterable[Row]) -> list[Mapping[str, str]]:
-    """Return the cells of the rows, with the time since."""
-    return [
-        {
-            "SITE": row.site,
-            "CLUSTER": row.cluster,
-            "STEP": row.step,
-            "SINCE": _ago(row.since),
-            "WAITS FOR": row.waits_for or "-",
-        }
-        for row in found
-    ]
+def cells(row: Row) -> tuple[str, str, str, str, str]:
+    """Return a row as texts, with the time since."""
+    return row.site, row.cluster, row.step, _ago(row.since), row.waits_for or "-"
 
 
 def _ago(since: datetime) -> str:

@@ -52,6 +52,11 @@ def cluster_id(cluster: str) -> str:
     return f"cluster/{cluster}"
 
 
+def rollout_id(name: str) -> str:
+    """Return the id of a rollout's workflow."""
+    return f"rollout/{name}"
+
+
 @workflow.defn(name="Cluster")
 class ClusterWorkflow:
     """Check; then, for each phase, preview, approval, up."""

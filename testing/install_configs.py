@@ -25,6 +25,21 @@ def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
     return each
 
 
+def numbered(number: int, change: Change = lambda _: None) -> dict[str, Any]:
+    """Return the rehearsal's install-config as that of cluster `number`, which shares nothing with other numbers."""
+    config = plans.install_config()
+    config["metadata"]["name"] = f"c{number}"
+    section = bare(config)
+    section["apiVIPs"] = [f"192.168.111.{100 + 2 * number}"]
+    section["ingressVIPs"] = [f"192.168.111.{101 + 2 * number}"]
+    section["externalMACAddress"] = f"52:54:00:22:{number:02x}:ff"
+    for index, each in enumerate(section["hosts"]):
+        each["bootMACAddress"] = f"52:54:00:22:{number:02x}:{index:02x}"
+        each["bmc"]["address"] = f"redfish-virtualmedia://10.0.{number}.{index}/redfish/v1/Systems/1"
+    change(config)
+    return config
+
+
 def arm64(config: dict[str, Any]) -> None:
     """Let compute be of arm64, with the firmware that it has."""
     config["compute"][0].update(architecture="arm64")

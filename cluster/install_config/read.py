@@ -1,14 +1,12 @@
 """Read the text of an install-config, and judge it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-import yaml
 from pydantic import SecretStr, ValidationError
 
-from cluster.files import yaml_fault
+from cluster.files import NESTED, parsed_yaml
 from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
 from cluster.install_config.platform import Host
@@ -127,10 +125,9 @@ def mapping(text: str) -> dict[str, Any]:
         ConfigError: The text is not a YAML mapping.
     """
     try:
-        loaded = _without_nulls(yaml.load(text, Loader=_Loader), [MOST_VALUES])  # noqa: S506 (it is a SafeLoader)
-    # The last three come from odd scalars (`0x_`, `!!bool x`), and from an anchor that contains itself.
-    except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
-        raise ConfigError([_no_yaml(error)]) from None
+        loaded = _without_nulls(parsed_yaml(text), [MOST_VALUES])
+    except RecursionError:
+        raise ConfigError([NESTED]) from None
     if not isinstance(loaded, dict):
         raise ConfigError(
             [Fault("", "not a YAML mapping", "write an install-config, which starts with apiVersion: v1")]
@@ -159,48 +156,3 @@ def _login(host: Host, found: Credentials | None) -> Host:
     if found is None:
         return host
     return host.model_copy(update={"bmc": host.bmc.model_copy(update=found._asdict())})
-
-
-def _no_yaml(error: Exception) -> Fault:
-    if isinstance(error, yaml.composer.ComposerError):
-        return yaml_fault(error, "a second document, or an undefined anchor", "keep one document")
-    if isinstance(error, _TwiceError):
-        return yaml_fault(error, "a duplicate key", "keep one of the two")
-    if isinstance(error, yaml.constructor.ConstructorError):
-        fix = "write text, a number, true or false, a list or a mapping"
-        return yaml_fault(error, "a type that JSON does not have", fix)
-    if isinstance(error, RecursionError):
-        return yaml_fault(error, "nested too deeply", "remove the anchor that contains itself")
-    return yaml_fault(error)
-
-
-class _TwiceError(yaml.constructor.ConstructorError):
-    """A mapping has a key twice; YAML parsers disagree on which one counts."""
-
-
-class _Loader(yaml.CSafeLoader):
-    """A loader that refuses duplicate keys and all types that JSON lacks, as the installer's parser does."""
-
-    yaml_constructors: ClassVar = {
-        tag: construct
-        for tag, construct in yaml.CSafeLoader.yaml_constructors.items()
-        if tag is None or tag.rpartition(":")[2] in {"null", "bool", "int", "float", "str", "seq", "map"}
-    }
-    # Keep dates as text, and all values with a colon: YAML 1.1 reads MAC and IPv6 addresses as base-60 numbers.
-    yaml_implicit_resolvers = {
-        first: [
-            (tag, re.compile(f"(?!.*:){pattern.pattern}", pattern.flags))
-            for tag, pattern in resolvers
-            if not tag.endswith((":timestamp", ":value"))
-        ]
-        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-    }
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Build one mapping, without duplicate keys."""
-        seen: set[str] = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen:
-                raise _TwiceError(None, None, None, key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)

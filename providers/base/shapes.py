@@ -18,6 +18,8 @@ WANTED = {
     "missing": ("Field required", "add it"),
 }
 """`what` and `fix` of a fault by pydantic's type of error; for other types, pydantic's own message is clear."""
+KEY = ".[key]"
+"""The end of a location that pydantic gives to a fault of a mapping's key."""
 FIX = "fix"
 """Key of the fix in the context of a `PydanticCustomError` that one of this program's validators raises."""
 
@@ -42,7 +44,7 @@ def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
             what, fix = "unknown key", _fix_of_unknown(model, each["loc"])
         if ours := each.get("ctx", {}).get(FIX):
             what, fix = message, ours
-        found.append(Fault(dotted(each["loc"]), what, fix))
+        found.append(Fault(dotted(each["loc"]).removesuffix(KEY), what, fix))
     return found
 
 

@@ -14,9 +14,11 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["import
 CONTRACTS = {each["id"]: each["name"] for each in PYPROJECT["contracts"]}
 BREACHES = {
     "order": ("cluster/options.py", "import wires.redfish.bmc"),
+    "order-fleet": ("components/cluster.py", "import fleet.plan"),
     "order-between-resources": ("providers/bmc_host/engine.py", "import providers.vip_held.engine"),
     "order-base": ("providers/base/lock.py", "import cluster.options"),
     "pure": ("assets/render.py", "import subprocess"),
+    "pure-fleet": ("fleet/plan.py", "import subprocess"),
     "engines": ("providers/bmc_host/engine.py", "import wires.redfish.sushy_bmc"),
     "stand-ins": ("components/cluster.py", "import testing.plans"),
     "kit": ("testing/plans.py", "import lab.shell"),

@@ -51,6 +51,7 @@ PROCESSES = {
     "report": ("none",),
     "gather": ("none",),
     "chart": (),
+    "fleet": ("check", "none.yaml"),
 }
 
 
@@ -158,10 +159,10 @@ def test_plan_refuses_on_stderr(words: tuple[str, ...], line: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{line}\n")
 
 
-def test_schema_prints_both_schemas_in_one_object() -> None:
+def test_schema_prints_all_schemas_in_one_object() -> None:
     done = run("schema")
     assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout).keys() == {"install_config", "options"}
+    assert json.loads(done.stdout).keys() == {"install_config", "options", "fleet"}
 
 
 def test_payload_config_is_written_to_stdout() -> None:

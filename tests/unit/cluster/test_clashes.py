@@ -1,6 +1,6 @@
-"""Clusters of one network: each clash is found, and nothing else is reported."""
+"""Clusters of one network, and of many sites: each clash is found, and nothing else is reported."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -12,25 +12,9 @@ from hypothesis import strategies as st
 from cluster.clashes import JudgedConfig, clashes_between
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import DISABLED, MANAGED
+from cluster.options import Vrids
 from cluster.values.vrrp import router_ids
-from testing import plans
-
-Change = Callable[[dict[str, Any]], object]
-
-
-def install_config(number: int, change: Change = lambda _: None) -> dict[str, Any]:
-    """Return the rehearsal's install-config as that of cluster `number`, which shares nothing with other numbers."""
-    config = plans.install_config()
-    config["metadata"]["name"] = f"c{number}"
-    bare = config["platform"]["baremetal"]
-    bare["apiVIPs"] = [f"192.168.111.{100 + 2 * number}"]
-    bare["ingressVIPs"] = [f"192.168.111.{101 + 2 * number}"]
-    bare["externalMACAddress"] = f"52:54:00:22:{number:02x}:ff"
-    for index, host in enumerate(bare["hosts"]):
-        host["bootMACAddress"] = f"52:54:00:22:{number:02x}:{index:02x}"
-        host["bmc"]["address"] = f"redfish-virtualmedia://10.0.{number}.{index}/redfish/v1/Systems/1"
-    change(config)
-    return config
+from testing.install_configs import Change, numbered
 
 
 def lines(*configs: dict[str, Any]) -> list[list[str]]:
@@ -144,7 +128,7 @@ SYSTEM = "/redfish/v1/Systems/1"
     ],
 )
 def test_one_clash_is_one_line_at_the_later_file(earlier: Change, later: Change, line: str) -> None:
-    assert lines(install_config(1, earlier), install_config(2, later)) == [[], [line]]
+    assert lines(numbered(1, earlier), numbered(2, later)) == [[], [line]]
 
 
 @pytest.mark.parametrize(
@@ -199,23 +183,23 @@ def test_one_clash_is_one_line_at_the_later_file(earlier: Change, later: Change,
     ],
 )
 def test_values_that_two_clusters_may_share_or_that_are_invalid_do_not_clash(earlier: Change, later: Change) -> None:
-    assert lines(install_config(1, earlier), install_config(2, later)) == [[], []]
+    assert lines(numbered(1, earlier), numbered(2, later)) == [[], []]
 
 
 def test_a_clash_within_one_file_is_left_to_its_own_check() -> None:
     same = bare(apiVIPs=["192.168.111.5"], ingressVIPs=["192.168.111.5"])
-    assert lines(install_config(1, same), install_config(2)) == [[], []]
+    assert lines(numbered(1, same), numbered(2)) == [[], []]
 
 
 def test_each_later_file_names_all_earlier_ones() -> None:
     shared = bare(apiVIPs=["192.168.111.5"])
-    found = lines(*(install_config(number, shared) for number in (1, 2, 3)))
+    found = lines(*(numbered(number, shared) for number in (1, 2, 3)))
     assert [len(each) for each in found] == [0, 1, 1]
     assert f"is {BARE}.apiVIPs[0] of a.yaml, {BARE}.apiVIPs[0] of b.yaml already" in found[2][0]
 
 
 def test_a_line_names_three_of_many_and_counts_the_others() -> None:
-    last = lines(*(install_config(number, bare(externalMACAddress="52:54:00:22:22:22")) for number in range(6)))[-1]
+    last = lines(*(numbered(number, bare(externalMACAddress="52:54:00:22:22:22")) for number in range(6)))[-1]
     path = f"{BARE}.externalMACAddress"
     owners = ", ".join(f"{path} of {letter}.yaml" for letter in "abc")
     assert last == [
@@ -225,7 +209,7 @@ def test_a_line_names_three_of_many_and_counts_the_others() -> None:
 
 def test_a_password_in_a_url_is_not_repeated() -> None:
     login = bmc(f"redfish-virtualmedia://admin:secret@10.1.1.1{SYSTEM}")
-    assert lines(install_config(1, login), install_config(2, login)) == [[], []]
+    assert lines(numbered(1, login), numbered(2, login)) == [[], []]
 
 
 def by_name(modes: Mapping[str, str]) -> list[JudgedConfig]:
@@ -261,3 +245,81 @@ def test_suggested_vrids_are_unused_and_resolve_every_clash(modes: dict[str, str
             assert int(suggested) not in taken
             used[name][vip] = int(suggested)
     assert all(not set(one.values()) & set(other.values()) for one, other in combinations(used.values(), 2))
+
+
+def at_sites(*clusters: tuple[str, dict[str, Any]]) -> list[list[str]]:
+    """Return the lines about `1.yaml`, `2.yaml`, … in turn, each of a site."""
+    judged = [
+        JudgedConfig(f"{number}.yaml", read(yaml.safe_dump(config)).config, site)
+        for number, (site, config) in enumerate(clusters, 1)
+    ]
+    return [[str(fault) for fault in found] for found in clashes_between(judged)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(bare(apiVIPs=["192.168.111.5"]), id="vip"),
+        pytest.param(bmc(f"redfish-virtualmedia://10.1.1.1{SYSTEM}"), id="bmc"),
+        pytest.param(bare(provisioningNetwork="Managed"), id="provisioning-network"),
+    ],
+)
+def test_a_site_may_use_the_private_addresses_of_another(change: Change) -> None:
+    first, second = numbered(1, change), numbered(2, change)
+    assert at_sites(("north", first), ("south", second)) == [[], []]
+    assert [len(found) for found in at_sites(("north", first), ("north", second))] == [0, 1]
+
+
+def test_a_site_may_use_the_vrids_of_another() -> None:
+    first, second = numbered(1, named("cnf10")), numbered(2, named("cnf11"))
+    assert at_sites(("north", first), ("south", second)) == [[], []]
+
+
+def test_a_mac_is_unique_in_the_world() -> None:
+    same = bare(externalMACAddress="52:54:00:ab:cd:ef")
+    found = at_sites(("north", numbered(1, same)), ("south", numbered(2, same)))
+    path = f"{BARE}.externalMACAddress"
+    fix = "write another: each network card has its own"
+    assert found == [[], [f"{path}: 52:54:00:ab:cd:ef is {path} of 1.yaml already. Fix: {fix}"]]
+
+
+def domain(name: str, base_domain: str) -> Change:
+    return lambda config: config.update(baseDomain=base_domain, metadata={"name": name})
+
+
+def test_a_domain_is_unique_in_the_world_and_a_name_is_not() -> None:
+    found = at_sites(
+        ("north", numbered(1, domain("prod", "example.com"))),
+        ("south", numbered(2, domain("prod", "example.com."))),
+        ("west", numbered(3, domain("prod", "example.org"))),
+    )
+    line = (
+        "metadata.name: prod.example.com is the domain of 1.yaml too. Fix: choose another name, or another baseDomain"
+    )
+    assert found == [[], [line], []]
+
+
+def test_a_domain_twice_at_a_site_is_one_line_about_the_name() -> None:
+    same = domain("prod", "example.com")
+    found = at_sites(("north", numbered(1, same)), ("north", numbered(2, same)))
+    line = "metadata.name: prod is the name of 1.yaml too, and so are its VRIDs. Fix: choose another"
+    assert found == [[], [line]]
+
+
+def test_domains_that_are_none_do_not_clash() -> None:
+    assert at_sites(*((site, numbered(1, domain("prod", "")) | {"platform": {}}) for site in "ab")) == [[], []]
+
+
+def test_a_vrid_of_the_options_takes_the_place_of_the_one_of_the_name() -> None:
+    def found(**vrids: int) -> list[str]:
+        first, second = (
+            JudgedConfig(f"{name}.yaml", read(yaml.safe_dump(numbered(number, named(name)))).config)
+            for number, name in ((1, "cnf10"), (2, "cnf11"))
+        )
+        clashes = clashes_between([first, second._replace(vrids=Vrids.model_validate(vrids))])
+        return [str(fault) for fault in clashes[1]]
+
+    line = "metadata.name: its ingress VRID 147 is the api VRID of cnf10.yaml too"
+    assert [each.partition(". Fix")[0] for each in found()] == [line]
+    assert found(ingress=1) == []
+    assert "its api VRID 2 is the ingress VRID of cnf10.yaml too" in found(api=2, ingress=1)[0]

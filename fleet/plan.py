@@ -1,0 +1,150 @@
+"""`fleet.yaml`: the clusters of all sites, and the waves in which they come to production."""
+
+import re
+from collections.abc import Iterable, Iterator, Sized
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from cluster.files import parsed_yaml, read_text
+from cluster.json_schema import generated
+from cluster.options import Phase
+from providers.base.errors import ConfigError, Fault
+from providers.base.shapes import FIX, dotted, shape_faults
+from providers.base.spec import Model
+
+NAME = "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
+"""Pulumi takes it for the name of a stack, DNS for a label, and Temporal for a task queue."""
+
+Values = TypeVar("Values", bound=Sized)
+
+
+def _judged_name(name: str) -> str:
+    if not re.fullmatch(NAME, name):
+        fix = "write at most 63 letters, digits and hyphens; begin and end with a letter or digit"
+        raise PydanticCustomError("name", "{name} is not a name", {"name": name, FIX: fix})
+    return name
+
+
+def _some(values: Values) -> Values:
+    if not values:
+        raise PydanticCustomError("empty", "it is empty", {FIX: "write at least one, or remove it"})
+    return values
+
+
+Name = Annotated[str, AfterValidator(_judged_name), Field(json_schema_extra={"pattern": NAME})]
+Clusters = tuple[Name, ...]
+
+
+class Wave(Model, extra="forbid"):
+    """Clusters that come to production before any of the next wave begins."""
+
+    clusters: Clusters = Field((), description="Empty: all that no other wave names. Only the last may be so.")
+    at_a_time: int = Field(1, ge=1, description="Clusters that are installed at the same time.")
+    hold_at: int = Field(1, ge=1, description="While so many clusters need a person, no further one starts.")
+
+
+class Fleet(Model, extra="forbid"):
+    """The content of `fleet.yaml`."""
+
+    sites: Annotated[dict[Name, Annotated[Clusters, AfterValidator(_some)]], AfterValidator(_some)] = Field(
+        description="The clusters of each site, which share a layer-2 network."
+    )
+    gates: tuple[Phase, ...] = Field(tuple(Phase), description="Phases whose preview a person approves.")
+    waves: Annotated[tuple[Wave, ...], AfterValidator(_some)] = (Wave(),)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """All clusters, in the order of the file."""
+        return tuple(chain.from_iterable(self.sites.values()))
+
+    @property
+    def resolved_waves(self) -> tuple[Wave, ...]:
+        """The waves, each with all its clusters, in the order of the file."""
+        named = {cluster for wave in self.waves for cluster in wave.clusters}
+        rest = tuple(cluster for cluster in self.clusters if cluster not in named)
+        return tuple(wave if wave.clusters else wave.model_copy(update={"clusters": rest}) for wave in self.waves)
+
+    def site_of(self, cluster: str) -> str:
+        """Return the site of a cluster.
+
+        Raises:
+            KeyError: The fleet does not have the cluster.
+        """
+        return {each: site for site, clusters in self.sites.items() for each in clusters}[cluster]
+
+
+def load(path: Path) -> Fleet:
+    """Read and judge a `fleet.yaml`.
+
+    Raises:
+        ConfigError: There are faults; it has them all, one line each.
+    """
+    try:
+        fleet = Fleet.model_validate(parsed_yaml(read_text(path)))
+        faults = [*_misplaced(fleet)]
+    except ValidationError as error:
+        faults = shape_faults(error, Fleet)
+    except ConfigError as error:
+        faults = [*error.faults]
+    if faults:
+        raise ConfigError(fault.within(str(path)) for fault in faults)
+    return fleet
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file, for editors."""
+    description = "The clusters of all sites. `okd-baremetal fleet check` judges whether the values fit each other."
+    return generated(Fleet) | {"title": "fleet.yaml", "description": description}
+
+
+def _misplaced(fleet: Fleet) -> Iterator[Fault]:
+    """Yield what is wrong between sites and waves."""
+    at_sites = [
+        (dotted(("sites", site, index)), cluster)
+        for site, clusters in fleet.sites.items()
+        for index, cluster in enumerate(clusters)
+    ]
+    in_waves = [
+        (dotted(("waves", number, "clusters", index)), cluster)
+        for number, wave in enumerate(fleet.waves)
+        for index, cluster in enumerate(wave.clusters)
+    ]
+    yield from _twice(at_sites)
+    yield from _twice(in_waves)
+    for path, cluster in in_waves:
+        if cluster not in fleet.clusters:
+            yield Fault(path, f"{cluster} is at no site", "write a cluster of `sites`, or add it there")
+    named = {cluster for _, cluster in in_waves}
+    yield from _left(fleet, {cluster: path for path, cluster in at_sites if cluster not in named})
+
+
+def _twice(entries: Iterable[tuple[str, str]]) -> Iterator[Fault]:
+    firsts: dict[str, str] = {}
+    for path, cluster in entries:
+        if first := firsts.get(cluster):
+            yield Fault(path, f"{cluster} is {first} already", "remove one of the two")
+        else:
+            firsts[cluster] = path
+
+
+def _left(fleet: Fleet, paths: dict[str, str]) -> Iterator[Fault]:
+    """Yield what is wrong with the clusters that no wave names, and with the wave that takes them.
+
+    Args:
+        fleet: The fleet.
+        paths: The place of each of these clusters below `sites`.
+    """
+    unnamed = [number for number, wave in enumerate(fleet.waves) if not wave.clusters]
+    last = len(fleet.waves) - 1
+    for number in unnamed:
+        if number != last:
+            yield Fault(dotted(("waves", number)), "names no clusters, and is not the last", "name them, or move it")
+        elif not paths:
+            yield Fault(dotted(("waves", number)), "no cluster is left for it", "remove it")
+    if not unnamed:
+        fix = "name it in one, or end with a wave without `clusters`"
+        yield from (Fault(path, f"{cluster} is in no wave", fix) for cluster, path in paths.items())
