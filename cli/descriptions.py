@@ -53,9 +53,9 @@ FLEET_STATUS = """Print a table: site, cluster, step, since when, and for whom i
 the latest row of progress, who approved what, and the preview or the problem that waits for a person."""
 FLEET_APPROVE = """Let a cluster's phase begin. The approval is of this preview alone, by its digest: if the update
 would do something else by then, it does not begin, and the new preview waits for an approval of its own."""
-FLEET_WORKER = """Run until SIGTERM; then take nothing new, and wait for the updates under way. With --site, updates run
-in checkouts below .fleet/, with this process's environment: passphrase, backend, logins. These never leave the site.
-FLEET_KEY_FILE names the fleet's key, TEMPORAL_ADDRESS the server."""
+FLEET_WORKER = """Run until SIGTERM; then take nothing new, and wait for the updates under way. With --site, updates
+run in checkouts below .fleet/, with this process's environment: passphrase, backend, logins. These never leave the
+site. FLEET_KEY_FILE names the fleet's key, TEMPORAL_ADDRESS the server."""
 FLEET_SERVER = """Run PostgreSQL, Temporal's server and UI on loopback, and the worker of the workflows, until SIGTERM.
-Print the environment for workers and the command line. DIR keeps their data and the fleet's key. It is for one
-machine: docs/how-to/many-sites.md tells of production."""
+Print the environment of workers and of the command line, with the login of the database in which Pulumi may keep its
+state. DIR keeps data and the fleet's key. For one machine: docs/how-to/many-sites.md tells of production."""

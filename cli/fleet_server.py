@@ -1,0 +1,41 @@
+"""`fleet server`: a development server of the fleet on this machine, with the worker of the workflows."""
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from cli.command_line import GOOD
+from fleet.codec import KEY_FILE, new_key
+from fleet.server.development import DevelopmentServer, running
+from fleet.server.settings import write_secret
+from fleet.worker import serve, workflow_worker
+
+LOOK_S = 1
+
+
+def server(options: argparse.Namespace) -> int:
+    """Run it until SIGTERM, or until a part of it ends."""
+    folder: Path = options.folder.resolve()
+    with running(folder, lambda text: print(f"fleet server: {text}", file=sys.stderr, flush=True)) as development:
+        key = folder / "fleet.key"
+        if not key.exists():
+            write_secret(key, new_key())
+        clients = {"TEMPORAL_ADDRESS": development.address, KEY_FILE: str(key)}
+        os.environ.update(clients)
+        lines = [f"export {name}={value}" for name, value in (clients | dict(development.state)).items()]
+        asyncio.run(_served(development, "\n".join([*lines, f"# UI: {development.ui}"])))
+    return GOOD
+
+
+async def _served(development: DevelopmentServer, ready: str) -> None:
+    """Run the worker as long as all parts of the server do."""
+    serving = asyncio.ensure_future(serve(workflow_worker, ready))
+    while not serving.done() and development.fault() is None:
+        await asyncio.wait({serving}, timeout=LOOK_S)
+    if not serving.done():
+        serving.cancel()
+        await asyncio.wait({serving})
+        return
+    serving.result()
