@@ -10,7 +10,7 @@ from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from fleet.server.process import ServerError
+from providers.base.errors import FleetServerError
 
 NAMESPACE = "fleet"
 RETENTION_DAYS = 30
@@ -34,7 +34,7 @@ async def prepare(address: str, fault: Callable[[], Exception | None]) -> None:
         fault: Returns why no answer will come, or None.
 
     Raises:
-        ServerError: No answer within `READY_S`.
+        FleetServerError: No answer within `READY_S`.
     """
     until = time.monotonic() + READY_S
     while True:
@@ -45,7 +45,7 @@ async def prepare(address: str, fault: Callable[[], Exception | None]) -> None:
                 raise ended from None
             if time.monotonic() > until:
                 what = f"namespace {NAMESPACE} does not answer after {READY_S} s: {error}"
-                raise ServerError(what, where="temporal") from None
+                raise FleetServerError(what, where="temporal") from None
         await asyncio.sleep(_PAUSE_S)
 
 

@@ -8,9 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from fleet.server.process import Process, ServerError, failed, mortal
+from fleet.server.process import Process, failed, mortal
 from fleet.server.settings import Settings, write_secret
-from providers.base.errors import ConfigError, Fault
+from providers.base.errors import ConfigError, Fault, FleetServerError
 
 HISTORY, VISIBILITY, STATE = "temporal", "temporal_visibility", "pulumi"
 """The databases. Their owners are the superuser `temporal`, and `pulumi` of the last one alone."""
@@ -48,10 +48,10 @@ class Postgres:
         self.process = Process(command, log, lock, end_by=signal.SIGINT)
 
     def start(self) -> None:
-        """Start it, with all databases, which are made where they are missing.
+        """Start it, and make the data and the databases that are missing.
 
         Raises:
-            ServerError: It cannot be made, or does not start.
+            FleetServerError: It cannot be made, or does not start.
         """
         if not (self._folder / "data").exists():
             self._make()
@@ -63,13 +63,9 @@ class Postgres:
             if time.monotonic() > until:
                 raise failed(self._log, f"not ready after {READY_S} s")
             time.sleep(0.05)
+        self._make_databases()
 
-    def make_databases(self) -> None:
-        """Make the databases that are missing, and their owners.
-
-        Raises:
-            ServerError: PostgreSQL refuses.
-        """
+    def _make_databases(self) -> None:
         role = f"CREATE ROLE {STATE} LOGIN PASSWORD '{self._settings.pulumi_password.get_secret_value()}'"
         missing = f"SELECT FROM pg_roles WHERE rolname = '{STATE}'"
         sql = [f"SELECT $${role}$$ WHERE NOT EXISTS ({missing}) \\gexec"]
@@ -80,7 +76,7 @@ class Postgres:
             "psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "postgres", stdin="\n".join(sql)
         )
         if done.returncode:
-            raise ServerError(done.stderr.strip(), where="postgres")
+            raise FleetServerError(done.stderr.strip(), where="postgres")
 
     def _make(self) -> None:
         """Make the data directory, whole or not at all."""

@@ -9,8 +9,9 @@ import yaml
 
 from fleet.server.namespace import NAMESPACE
 from fleet.server.postgres import HISTORY, SUPERUSER, VISIBILITY
-from fleet.server.process import Process, ServerError, failed, mortal
+from fleet.server.process import Process, failed, mortal
 from fleet.server.settings import SERVICES, Settings, write_secret
+from providers.base.errors import FleetServerError
 
 HISTORY_SHARDS = 512
 """How many parts share the work on histories. A folder's number can never change."""
@@ -23,11 +24,12 @@ def programs() -> Path:
     """Return the folder of Temporal's programs, built where they are missing; progress goes to stderr.
 
     Raises:
-        ServerError: They cannot be built.
+        FleetServerError: They cannot be built.
     """
     done = subprocess.run([str(_SCRIPT)], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise ServerError(f"ended with status {done.returncode}; the lines above say why", where="tools/temporal")
+        what = f"ended with status {done.returncode}; the lines above say why"
+        raise FleetServerError(what, where="tools/temporal")
     return Path(done.stdout.strip())
 
 
@@ -35,7 +37,7 @@ def bring_schema(tool: Path, log: Path, settings: Settings) -> None:
     """Bring the tables of both databases to this release's version.
 
     Raises:
-        ServerError: PostgreSQL refuses.
+        FleetServerError: PostgreSQL refuses.
     """
     login = {"SQL_USER": SUPERUSER, "SQL_PASSWORD": settings.temporal_password.get_secret_value()}
     place = ["--plugin", "postgres12", "--endpoint", _LOOPBACK, "--port", str(settings.port("postgres"))]
