@@ -41,7 +41,7 @@ class Postgres:
             "listen_addresses": "127.0.0.1",
             "port": settings.port("postgres"),
             "unix_socket_directories": "",
-            "max_connections": 200,
+            "max_connections": 200,  # 100 of Temporal, see temporal.py; the others are for runs of Pulumi
         }
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         command = self._command(signal.SIGINT, "postgres", "-D", str(self._seen / "data"), *words)
@@ -93,6 +93,7 @@ class Postgres:
             done = subprocess.run(  # noqa: S603
                 self._command(signal.SIGKILL, "initdb", *options, *inside),
                 cwd="/",
+                env={"PATH": os.environ["PATH"]},
                 stdout=log,
                 stderr=log,
                 check=False,
@@ -120,7 +121,7 @@ class Postgres:
         }
         return subprocess.run(  # noqa: S603
             [str(self._programs / program), *words],
-            env={**os.environ, **settings},
+            env=settings,
             input=stdin,
             capture_output=True,
             text=True,

@@ -26,7 +26,7 @@ class Process:
     """Descriptor of the folder's lock, which is held until the last process has ended."""
     end_by: signal.Signals = signal.SIGTERM
     env: Mapping[str, str] = field(default_factory=dict)
-    """On top of this process's environment."""
+    """Besides PATH. Nothing else of this program's environment reaches it, since that may hold secrets."""
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def start(self) -> None:
@@ -36,7 +36,7 @@ class Process:
                 subprocess.Popen[bytes],
                 self.command,
                 cwd="/",
-                env={**os.environ, **self.env},
+                env={"PATH": os.environ["PATH"], **self.env},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

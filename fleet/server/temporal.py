@@ -1,6 +1,5 @@
 """Temporal's server and UI, with PostgreSQL's schema for them."""
 
-import os
 import subprocess
 from pathlib import Path
 from signal import SIGKILL
@@ -45,7 +44,7 @@ def bring_schema(tool: Path, log: Path, settings: Settings) -> None:
         for step in (["setup-schema", "--version", "0.0"], ["update-schema", "--schema-name", schema]):
             command = [str(tool), *place, "--database", database, *step]
             with log.open("ab") as output:
-                done = subprocess.run(command, env={**os.environ, **login}, stdout=output, stderr=output, check=False)  # noqa: S603
+                done = subprocess.run(command, env=login, stdout=output, stderr=output, check=False)  # noqa: S603
             if done.returncode:
                 raise failed(log, f"{step[0]} of {database} ended with status {done.returncode}")
 
