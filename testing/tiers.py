@@ -6,7 +6,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-WAITING_S = {"e2e": 900, "wire": 300}
+WAITING_S = {"e2e": 900, "fleet": 300, "wire": 300}
 """Time limits of the tiers that wait more than they work, for engines and machines."""
 REVIEW = "tests/e2e/test_review.py"
 """The one file of those tiers whose tests share a fixture that takes long to set up."""

@@ -3,7 +3,7 @@
 import asyncio
 import fcntl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGKILL, SIGQUIT
@@ -12,9 +12,9 @@ from typing import NoReturn
 from fleet.server import temporal
 from fleet.server.namespace import NAMESPACE, prepare
 from fleet.server.postgres import STATE, Postgres
-from fleet.server.process import Process, ServerError
+from fleet.server.process import Process
 from fleet.server.settings import Settings
-from providers.base.errors import BusyError
+from providers.base.errors import BusyError, FleetServerError
 
 _BUSY_S = 20  # what a killed run left behind ends in a second
 _POLL_S = 0.2
@@ -39,7 +39,7 @@ class DevelopmentServer:
         return f"http://127.0.0.1:{self._settings.port('ui')}"
 
     @property
-    def state(self) -> Mapping[str, str]:
+    def state(self) -> dict[str, str]:
         """Environment that has Pulumi keep its state in this server's database."""
         port = str(self._settings.port("postgres"))
         return {
@@ -56,13 +56,13 @@ class DevelopmentServer:
         """Wait until a part ends.
 
         Raises:
-            ServerError: It has.
+            FleetServerError: It has.
         """
         while not (fault := self.fault()):
             time.sleep(_POLL_S)
         raise fault
 
-    def fault(self) -> ServerError | None:
+    def fault(self) -> FleetServerError | None:
         """Return the error of a part that ended unasked."""
         faults = (part.fault() for part in (self._database.process, self._server, self._ui))
         return next((fault for fault in faults if fault), None)
@@ -75,7 +75,7 @@ class DevelopmentServer:
         """Start Temporal's server, and wait until it answers.
 
         Raises:
-            ServerError: It ends, or does not answer.
+            FleetServerError: It ends, or does not answer.
         """
         self._server.start()
         asyncio.run(prepare(self.address, self._server.fault))
@@ -88,7 +88,7 @@ class DevelopmentServer:
         """Start PostgreSQL, and wait until it answers.
 
         Raises:
-            ServerError: It ends, or does not answer.
+            FleetServerError: It ends, or does not answer.
         """
         self._database.start()
 
@@ -105,7 +105,7 @@ def running(folder: Path, report: Callable[[str], None]) -> Iterator[Development
     Raises:
         BusyError: Another one runs in that folder.
         ConfigError: PostgreSQL is not installed, or a port of the folder is taken.
-        ServerError: A part cannot be built or started, or ended unasked.
+        FleetServerError: A part cannot be built or started, or ended unasked.
     """
     folder = folder.resolve()
     (folder / "log").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -116,11 +116,9 @@ def running(folder: Path, report: Callable[[str], None]) -> Iterator[Development
         server = temporal.server(programs / "temporal-server", folder, lock, settings)
         ui = temporal.ui(programs / "temporal-ui", folder, lock, settings)
         development = DevelopmentServer(database, server, ui, settings)
-        fault = None
         try:
             report("PostgreSQL starts")
             development.start_database()
-            database.make_databases()
             temporal.bring_schema(programs / "temporal-sql-tool", folder / "log" / "schema.log", settings)
             report("Temporal starts")
             ui.start()

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, RegisterNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from fleet.server.process import ServerError
+from providers.base.errors import FleetServerError
 
 NAMESPACE = "fleet"
 RETENTION_DAYS = 30
@@ -34,7 +34,7 @@ async def prepare(address: str, fault: Callable[[], Exception | None]) -> None:
         fault: Returns why no answer will come, or None.
 
     Raises:
-        ServerError: No answer within `READY_S`.
+        FleetServerError: No answer within `READY_S`.
     """
     until = time.monotonic() + READY_S
     while True:
@@ -45,18 +45,19 @@ async def prepare(address: str, fault: Callable[[], Exception | None]) -> None:
                 raise ended from None
             if time.monotonic() > until:
                 what = f"namespace {NAMESPACE} does not answer after {READY_S} s: {error}"
-                raise ServerError(what, where="temporal") from None
+                raise FleetServerError(what, where="temporal") from None
         await asyncio.sleep(_PAUSE_S)
 
 
 async def _prepare(client: Client) -> None:
-    namespace = RegisterNamespaceRequest(namespace=NAMESPACE)
-    namespace.workflow_execution_retention_period.FromSeconds(RETENTION_DAYS * 86400)
     try:
-        await client.workflow_service.register_namespace(namespace)
+        await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=NAMESPACE))
     except RPCError as error:
-        if error.status is not RPCStatusCode.ALREADY_EXISTS:
+        if error.status is not RPCStatusCode.NOT_FOUND:
             raise
+        namespace = RegisterNamespaceRequest(namespace=NAMESPACE)
+        namespace.workflow_execution_retention_period.FromSeconds(RETENTION_DAYS * 86400)
+        await client.workflow_service.register_namespace(namespace)
     listed = await client.operator_service.list_search_attributes(ListSearchAttributesRequest(namespace=NAMESPACE))
     if missing := {name: kind for name, kind in ATTRIBUTES.items() if name not in listed.custom_attributes}:
         added = AddSearchAttributesRequest(namespace=NAMESPACE, search_attributes=missing)

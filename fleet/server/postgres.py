@@ -8,9 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from fleet.server.process import Process, ServerError, failed, mortal
+from fleet.server.process import Process, failed, mortal
 from fleet.server.settings import Settings, write_secret
-from providers.base.errors import ConfigError, Fault
+from providers.base.errors import ConfigError, Fault, FleetServerError
 
 HISTORY, VISIBILITY, STATE = "temporal", "temporal_visibility", "pulumi"
 """The databases. Their owners are the superuser `temporal`, and `pulumi` of the last one alone."""
@@ -41,17 +41,17 @@ class Postgres:
             "listen_addresses": "127.0.0.1",
             "port": settings.port("postgres"),
             "unix_socket_directories": "",
-            "max_connections": 200,
+            "max_connections": 200,  # 100 of Temporal, see temporal.py; the others are for runs of Pulumi
         }
         words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         command = self._command(signal.SIGINT, "postgres", "-D", str(self._seen / "data"), *words)
         self.process = Process(command, log, lock, end_by=signal.SIGINT)
 
     def start(self) -> None:
-        """Start it, with all databases, which are made where they are missing.
+        """Start it, and make the data and the databases that are missing.
 
         Raises:
-            ServerError: It cannot be made, or does not start.
+            FleetServerError: It cannot be made, or does not start.
         """
         if not (self._folder / "data").exists():
             self._make()
@@ -63,13 +63,9 @@ class Postgres:
             if time.monotonic() > until:
                 raise failed(self._log, f"not ready after {READY_S} s")
             time.sleep(0.05)
+        self._make_databases()
 
-    def make_databases(self) -> None:
-        """Make the databases that are missing, and their owners.
-
-        Raises:
-            ServerError: PostgreSQL refuses.
-        """
+    def _make_databases(self) -> None:
         role = f"CREATE ROLE {STATE} LOGIN PASSWORD '{self._settings.pulumi_password.get_secret_value()}'"
         missing = f"SELECT FROM pg_roles WHERE rolname = '{STATE}'"
         sql = [f"SELECT $${role}$$ WHERE NOT EXISTS ({missing}) \\gexec"]
@@ -80,7 +76,7 @@ class Postgres:
             "psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "postgres", stdin="\n".join(sql)
         )
         if done.returncode:
-            raise ServerError(done.stderr.strip(), where="postgres")
+            raise FleetServerError(done.stderr.strip(), where="postgres")
 
     def _make(self) -> None:
         """Make the data directory, whole or not at all."""
@@ -97,6 +93,7 @@ class Postgres:
             done = subprocess.run(  # noqa: S603
                 self._command(signal.SIGKILL, "initdb", *options, *inside),
                 cwd="/",
+                env={"PATH": os.environ["PATH"]},
                 stdout=log,
                 stderr=log,
                 check=False,
@@ -124,7 +121,7 @@ class Postgres:
         }
         return subprocess.run(  # noqa: S603
             [str(self._programs / program), *words],
-            env={**os.environ, **settings},
+            env=settings,
             input=stdin,
             capture_output=True,
             text=True,

@@ -8,16 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from providers.base.errors import OkdBaremetalError
+from providers.base.errors import FleetServerError
 
 TAIL_LINES = 12
 END_S = 20
 _STARTER = ThreadPoolExecutor(1)
 """The kernel sends a child its `--pdeathsig` when the thread that started it ends. This one lasts."""
-
-
-class ServerError(OkdBaremetalError):
-    """A part of the server ended, gave no answer in time, or refuses."""
 
 
 @dataclass
@@ -30,7 +26,7 @@ class Process:
     """Descriptor of the folder's lock, which is held until the last process has ended."""
     end_by: signal.Signals = signal.SIGTERM
     env: Mapping[str, str] = field(default_factory=dict)
-    """On top of this process's environment."""
+    """Besides PATH. Nothing else of this program's environment reaches it, since that may hold secrets."""
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def start(self) -> None:
@@ -40,7 +36,7 @@ class Process:
                 subprocess.Popen[bytes],
                 self.command,
                 cwd="/",
-                env={**os.environ, **self.env},
+                env={"PATH": os.environ["PATH"], **self.env},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -71,17 +67,17 @@ class Process:
                 self._child.wait()
             self._child = None
 
-    def fault(self) -> ServerError | None:
+    def fault(self) -> FleetServerError | None:
         """Return an error with the end of its log if it ended unasked."""
         if self._child is None or self._child.poll() is None:
             return None
         return failed(self.log, f"ended with status {self._child.returncode}")
 
 
-def failed(log: Path, what: str) -> ServerError:
+def failed(log: Path, what: str) -> FleetServerError:
     """Return an error with the end of a log."""
     lines = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
-    return ServerError("\n".join([f"{what}; the end of {log}:", *lines]), where=log.stem)
+    return FleetServerError("\n".join([f"{what}; the end of {log}:", *lines]), where=log.stem)
 
 
 def mortal(number: signal.Signals, *options: str) -> list[str]:

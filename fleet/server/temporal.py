@@ -1,6 +1,5 @@
 """Temporal's server and UI, with PostgreSQL's schema for them."""
 
-import os
 import subprocess
 from pathlib import Path
 from signal import SIGKILL
@@ -9,8 +8,9 @@ import yaml
 
 from fleet.server.namespace import NAMESPACE
 from fleet.server.postgres import HISTORY, SUPERUSER, VISIBILITY
-from fleet.server.process import Process, ServerError, failed, mortal
+from fleet.server.process import Process, failed, mortal
 from fleet.server.settings import SERVICES, Settings, write_secret
+from providers.base.errors import FleetServerError
 
 HISTORY_SHARDS = 512
 """How many parts share the work on histories. A folder's number can never change."""
@@ -23,11 +23,12 @@ def programs() -> Path:
     """Return the folder of Temporal's programs, built where they are missing; progress goes to stderr.
 
     Raises:
-        ServerError: They cannot be built.
+        FleetServerError: They cannot be built.
     """
     done = subprocess.run([str(_SCRIPT)], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise ServerError(f"ended with status {done.returncode}; the lines above say why", where="tools/temporal")
+        what = f"ended with status {done.returncode}; the lines above say why"
+        raise FleetServerError(what, where="tools/temporal")
     return Path(done.stdout.strip())
 
 
@@ -35,7 +36,7 @@ def bring_schema(tool: Path, log: Path, settings: Settings) -> None:
     """Bring the tables of both databases to this release's version.
 
     Raises:
-        ServerError: PostgreSQL refuses.
+        FleetServerError: PostgreSQL refuses.
     """
     login = {"SQL_USER": SUPERUSER, "SQL_PASSWORD": settings.temporal_password.get_secret_value()}
     place = ["--plugin", "postgres12", "--endpoint", _LOOPBACK, "--port", str(settings.port("postgres"))]
@@ -43,7 +44,7 @@ def bring_schema(tool: Path, log: Path, settings: Settings) -> None:
         for step in (["setup-schema", "--version", "0.0"], ["update-schema", "--schema-name", schema]):
             command = [str(tool), *place, "--database", database, *step]
             with log.open("ab") as output:
-                done = subprocess.run(command, env={**os.environ, **login}, stdout=output, stderr=output, check=False)  # noqa: S603
+                done = subprocess.run(command, env=login, stdout=output, stderr=output, check=False)  # noqa: S603
             if done.returncode:
                 raise failed(log, f"{step[0]} of {database} ended with status {done.returncode}")
 
