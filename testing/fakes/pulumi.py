@@ -1,0 +1,78 @@
+"""A stand-in for Pulumi's CLI on PATH: each command does what a test wrote for it, or nothing.
+
+It stands below Pulumi's Automation API, which is real, as is the guard around each command.
+"""
+
+import json
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+SCRIPT = """\
+#!/bin/sh
+case "$1" in
+version) echo v3.200.0; exit ;;  # the newest that writes its events to a file
+stack | config) name="$1-$2" ;;
+*) name="$1" ;;
+esac
+echo "$name" >>{folder}/calls
+if [ -e {folder}/"$name" ]; then . {folder}/"$name"; fi
+"""
+EVENTS = 'while [ "$1" != --event-log ]; do shift; done'
+"""Leaves the file of the events in `$2`."""
+HISTORY = {
+    "kind": "update",
+    "startTime": "2026-01-02T03:04:05.000Z",
+    "message": "",
+    "environment": {},
+    "config": {},
+    "result": "succeeded",
+}
+
+
+class FakePulumi:
+    """The stand-in.
+
+    Args:
+        folder: Where it is made; its `bin` belongs on PATH.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+        (folder / "bin").mkdir(parents=True)
+        tool = folder / "bin" / "pulumi"
+        tool.write_text(SCRIPT.format(folder=shlex.quote(str(folder))))
+        tool.chmod(0o755)
+        self.does("stack-output", "echo '{}'")
+
+    def does(self, command: str, script: str) -> None:
+        """Say what a command does.
+
+        Args:
+            command: Its first word, or its first two as `stack-output`.
+            script: Lines of sh; their words are the command's.
+        """
+        (self._folder / command).write_text(f"{script}\n")
+
+    def previews(self, printed: str, code: int = 0) -> None:
+        """Say what `preview` prints, and how it ends."""
+        self.does("preview", f"{self._print(printed)}; exit {code}")
+
+    def updates(self, *events: Mapping[str, Any], changes: Mapping[str, int] | None = None, code: int = 0) -> None:
+        """Say what `up` tells of itself, in the engine's form, how it ends, and what the history says of it."""
+        told = (json.dumps({"sequence": 0, "timestamp": 0, **event}) for event in (*events, {"cancelEvent": {}}))
+        text = "".join(f"{line}\n" for line in told)
+        self.does("up", f'{EVENTS}; {self._print(text)} >>"$2"; exit {code}')
+        self.does("stack-history", self._print(json.dumps([HISTORY | {"resourceChanges": changes or {}}])))
+
+    def calls(self) -> Sequence[str]:
+        """Return the commands that were run, in order."""
+        calls = self._folder / "calls"
+        return calls.read_text().split() if calls.exists() else []
+
+    @staticmethod
+    def _print(text: str) -> str:
+        return f"printf %s {shlex.quote(text)}"
