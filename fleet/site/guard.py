@@ -87,7 +87,7 @@ class GuardedPulumi(PulumiCommand):
             if self._is_interrupted:
                 raise create_command_error(CommandResult("", "error: interrupted", -signal.SIGINT))
             self._running = subprocess.Popen(  # noqa: S603
-                [*self._guard, self.command, *args, "--non-interactive"],
+                [*self._guard, self.command, "--non-interactive", *args],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,

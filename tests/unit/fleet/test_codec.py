@@ -113,5 +113,7 @@ def test_a_file_without_a_key_is_refused(key_file: Path, content: str | None) ->
 
 def test_no_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY_FILE, raising=False)
-    with pytest.raises(ConfigError, match=r"^FLEET_KEY_FILE: not set\. Fix: write a key with `okd-baremetal fleet key"):
+    with pytest.raises(
+        ConfigError, match=r"^FLEET_KEY_FILE: not set\. Fix: write a key with `okd-baremetal fleet key"
+    ):
         converter()

@@ -73,7 +73,7 @@ def test_a_command_gets_its_words_folder_and_environment(site: Site, pulumi: Fak
     seen, errors = list[str](), list[str]()
     guarded = site.guarded()
     done = guarded.run(["up", "--yes"], str(site.folder), {"COLOUR": "red"}, seen.append, errors.append)
-    assert done.stdout.splitlines() == ["up --yes --non-interactive", str(site.folder), "red"] == seen
+    assert done.stdout.splitlines() == ["up --yes", str(site.folder), "red"] == seen
     assert done.stderr.splitlines() == ["also this"] == errors
     assert (done.code, guarded.printed) == (0, done.stdout)
 
