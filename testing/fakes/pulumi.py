@@ -25,6 +25,7 @@ if [ -e "$here/$name" ]; then . "$here/$name"; fi
 UP = """\
 while [ "$1" != --event-log ]; do shift; done
 cat "$here/events" >>"$2"
+if [ -e "$here/while-up" ]; then . "$here/while-up"; fi
 if [ -e "$here/locked" ]; then cat "$here/locked" >&2; exit 255; fi
 exit {code}
 """
@@ -60,7 +61,7 @@ class FakePulumi:
         """Say what a command does.
 
         Args:
-            command: Its first word, or its first two as `stack-output`.
+            command: Its first word, its first two as `stack-output`, or `while-up`, after the events of `up`.
             script: Lines of sh; their words are the command's.
         """
         (self._folder / command).write_text(f"{script}\n")
