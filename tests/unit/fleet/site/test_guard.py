@@ -19,7 +19,8 @@ from testing.fakes.pulumi import FakePulumi
 from testing.namespaces import needs_root
 from testing.processes import kill
 
-pytestmark = needs_root
+# Without its guard, a command waits for a process that never ends.
+pytestmark = [needs_root, pytest.mark.timeout(30)]
 WORKER = """
 import sys
 from pathlib import Path
