@@ -97,9 +97,11 @@ def begun(site: Site, thread: ThreadPoolExecutor, guarded: GuardedPulumi) -> Fut
 def test_a_second_command_waits_for_nobody(site: Site, pulumi: FakePulumi, thread: ThreadPoolExecutor) -> None:
     pulumi.does("up", f"echo begun >{site.said}; read -r _ <{site.told}")
     first = begun(site, thread, site.guarded())
-    with pytest.raises(CommandError, match=rf"code: {BUSY}\n.*\n stderr: error: a process of an earlier command"):
-        site.run("preview")
-    site.told.write_text("end\n")
+    try:
+        with pytest.raises(CommandError, match=rf"code: {BUSY}\n.*\n stderr: error: a process of an earlier command"):
+            site.run("preview")
+    finally:
+        site.told.write_text("end\n")
     assert first.result().code == 0
     assert site.run("preview").code == 0
     assert pulumi.calls() == ["up", "preview"]
