@@ -228,7 +228,11 @@ def _add_fleet_ends(commands: Commands) -> None:
 
 def _person() -> str:
     """Return who types the command."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user has no name; which of the two it is depends on Python's release
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"
 
 
 def _loaded(name: str, function: str = "") -> Command:

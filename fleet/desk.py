@@ -195,14 +195,14 @@ def _row(found: WorkflowExecution) -> Row:
 
 
 def _with_who(row: Row, *, is_served: bool) -> Row:
-    if row.step.endswith(APPROVAL):
+    if row.step == IN_PRODUCTION or " at " in row.step:
+        who = ""
+    elif row.step.endswith(APPROVAL):
         who = "a person's approval"
     elif row.step.endswith(STOPPED):
         who = "a person's retry"
-    elif row.step == IN_PRODUCTION or " at " in row.step or is_served:
-        who = ""
     else:
-        who = "the site's worker"
+        who = "" if is_served else "the site's worker"
     return Row(row.site, row.cluster, row.step, row.since, who)
 
 

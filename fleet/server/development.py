@@ -15,7 +15,7 @@ from fleet.server.namespace import prepare
 from fleet.server.postgres import STATE, Postgres
 from fleet.server.process import Process
 from fleet.server.settings import Settings
-from providers.base.errors import BusyError, FleetServerError
+from providers.base.errors import BusyError, ConfigError, Fault, FleetServerError
 
 _BUSY_S = 20  # what a killed run left behind ends in a second
 _POLL_S = 0.2
@@ -105,11 +105,14 @@ def running(folder: Path, report: Callable[[str], None]) -> Iterator[Development
 
     Raises:
         BusyError: Another one runs in that folder.
-        ConfigError: PostgreSQL is not installed, or a port of the folder is taken.
+        ConfigError: The folder cannot be made, PostgreSQL is not installed, or a port of the folder is taken.
         FleetServerError: A part cannot be built or started, or ended unasked.
     """
     folder = folder.resolve()
-    (folder / "log").mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        (folder / "log").mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError([Fault(str(folder), f"cannot be made: {error.strerror}", "name another folder")]) from None
     programs = temporal.programs()
     with _alone(folder) as lock:
         settings = Settings.of(folder)

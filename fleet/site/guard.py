@@ -5,7 +5,7 @@ import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 
 from pulumi.automation import CommandResult, OnOutput, PulumiCommand
 from pulumi.automation.errors import create_command_error
@@ -33,6 +33,8 @@ class GuardedPulumi(PulumiCommand):
             *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"),
         ]
         self._running: subprocess.Popen[str] | None = None
+        self._is_interrupted = False
+        self._beginning = Lock()
         self.printed = ""
         """What the last command wrote to stdout, also if it failed."""
 
@@ -47,19 +49,10 @@ class GuardedPulumi(PulumiCommand):
         """Run a command.
 
         Raises:
-            CommandError: It failed.
+            CommandError: It failed, or `interrupt` came before it.
         """
         printed: dict[str, list[str]] = {"stdout": [], "stderr": []}
-        with subprocess.Popen(  # noqa: S603
-            [*self._guard, self.command, "--non-interactive", *args],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
-            text=True,
-            start_new_session=True,
-        ) as self._running:
-            running = self._running
+        with self._begun(args, cwd, additional_env) as running:
 
             def read(name: str, tell: OnOutput | None) -> None:
                 for line in getattr(running, name):
@@ -72,12 +65,34 @@ class GuardedPulumi(PulumiCommand):
             read("stdout", on_output)
             errors.join()
         self.printed = "\n".join(printed["stdout"])
+        if running.returncode == BUSY:
+            printed["stderr"].append("error: a process of an earlier command on the stack is alive")
         done = CommandResult(self.printed, "\n".join(printed["stderr"]), running.returncode)
         if done.code:
             raise create_command_error(done)
         return done
 
     def interrupt(self) -> None:
-        """Do as Ctrl-C: the engine ends what is under way, writes its state and gives its lock back."""
-        if self._running and self._running.poll() is None:
-            os.killpg(self._running.pid, signal.SIGINT)
+        """Do as Ctrl-C: the engine ends what is under way, writes its state and gives its lock back.
+
+        No further command begins: what is under way may be a command before the one that matters, or between two.
+        """
+        with self._beginning:
+            self._is_interrupted = True
+            if self._running and self._running.poll() is None:
+                os.killpg(self._running.pid, signal.SIGINT)
+
+    def _begun(self, args: list[str], cwd: str, additional_env: Mapping[str, str]) -> subprocess.Popen[str]:
+        with self._beginning:
+            if self._is_interrupted:
+                raise create_command_error(CommandResult("", "error: interrupted", -signal.SIGINT))
+            self._running = subprocess.Popen(  # noqa: S603
+                [*self._guard, self.command, "--non-interactive", *args],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+                text=True,
+                start_new_session=True,
+            )
+            return self._running

@@ -14,6 +14,7 @@ from pulumi.automation import (
     ConfigValue,
     EngineEvent,
     LocalWorkspaceOptions,
+    OpType,
     Stack,
     create_or_select_stack,
 )
@@ -169,7 +170,7 @@ class Update:
             if self._errors:
                 raise StoppedError("\n".join(_bounded(self._errors))) from None
             raise EngineError(_last_line(error)) from None
-        return {str(operation): count for operation, count in (done.summary.resource_changes or {}).items()}
+        return {OpType(operation).value: count for operation, count in (done.summary.resource_changes or {}).items()}
 
     def _seen(self, event: EngineEvent) -> None:
         """Keep what a person wants to know: the latest row, and the errors of resources."""

@@ -53,16 +53,37 @@ PROCESSES = {
     "chart": (),
     "fleet": ("check", "none.yaml"),
 }
+FLEET = {
+    "check": ("none.yaml",),
+    "start": ("none.yaml",),
+    "status": (),
+    "approve": ("north-a", "5eed"),
+    "retry": ("north-a",),
+    "cancel": ("--rollout", "all"),
+    "worker": ("--site", "north"),
+    "server": ("--folder", "/dev/null"),
+    "key": ("north-a",),
+}
+"""What needs no server: a wrong input, or the missing key."""
 
 
 def test_every_command_is_started_as_a_process() -> None:
     assert re.findall(r"^    ([a-z-]+)\b", run("--help").stdout, re.M) == [*PROCESSES]
+    assert re.findall(r"^    ([a-z-]+)\b", run("fleet", "--help").stdout, re.M) == [*FLEET]
 
 
 @pytest.mark.parametrize("command", PROCESSES)
 def test_a_process_does_what_the_function_does(command: str) -> None:
     here, process = run(command, *PROCESSES[command]), run_process(command, *PROCESSES[command])
     assert (process.returncode, process.stdout, process.stderr) == (here.returncode, here.stdout, here.stderr)
+
+
+@pytest.mark.parametrize("command", FLEET)
+def test_a_process_of_the_fleet_is_refused_as_the_function_is(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLEET_KEY_FILE", raising=False)
+    here, process = run("fleet", command, *FLEET[command]), run_process("fleet", command, *FLEET[command])
+    assert (process.returncode, process.stdout, process.stderr) == (here.returncode, here.stdout, here.stderr)
+    assert (here.returncode, here.stdout) == (2, "")
 
 
 def test_check_judges_each_file_in_the_order_given(tmp_path: Path) -> None:

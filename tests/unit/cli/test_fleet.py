@@ -7,37 +7,8 @@ import pytest
 import yaml
 
 from testing.command_line import run
-from testing.install_configs import Change, bare, numbered
-
-FLEET = {"sites": {"north": ["north-a", "north-b"], "south": ["south-a"]}, "waves": [{"clusters": ["south-a"]}, {}]}
-CLUSTERS = ("north-a", "north-b", "south-a")
-
-
-class Site:
-    """The repository of a fleet: `fleet.yaml` and the stacks of three clusters that share nothing."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.file = folder / "fleet.yaml"
-        self.file.write_text(yaml.safe_dump(FLEET))
-        for number, cluster in enumerate(CLUSTERS):
-            self.write(cluster, numbered(number))
-            self.options(cluster)
-
-    def write(self, cluster: str, config: dict[str, Any]) -> None:
-        self.install_config(cluster).parent.mkdir(parents=True, exist_ok=True)
-        self.install_config(cluster).write_text(yaml.safe_dump(config))
-
-    def change(self, change: Change, *clusters: str) -> None:
-        for cluster in clusters:
-            self.write(cluster, numbered(CLUSTERS.index(cluster), change))
-
-    def options(self, cluster: str, **options: Any) -> None:
-        config = {f"okd-baremetal:{name}": value for name, value in options.items()}
-        (self.folder / "stacks" / f"Pulumi.{cluster}.yaml").write_text(yaml.safe_dump({"config": config}))
-
-    def install_config(self, cluster: str) -> Path:
-        return self.folder / "stacks" / cluster / "install-config.yaml"
+from testing.install_configs import bare
+from tests.unit.cli.fleet_site import CLUSTERS, FLEET, Site
 
 
 @pytest.fixture

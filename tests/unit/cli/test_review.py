@@ -25,7 +25,7 @@ def test_a_saved_preview_is_reviewed_from_a_file_and_from_stdin(tmp_path: Path) 
 
 def test_a_preview_without_changes_says_so_with_exit_code_0() -> None:
     done = run("review", "prod", "--preview", "-", given=preview())
-    assert (done.returncode, done.stdout) == (0, f"{HEAD}- Nothing changes.\n")
+    assert (done.returncode, done.stdout) == (0, f"{HEAD}- Nothing changes.\n{END}")
 
 
 def test_html_is_one_page() -> None:

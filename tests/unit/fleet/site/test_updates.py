@@ -1,0 +1,266 @@
+"""One step of one cluster. Pulumi's CLI is a stand-in; its Automation API, the guard and git are real."""
+
+import shutil
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.messages import Step
+from fleet.site.checkout import Clone
+from fleet.site.updates import ERROR_LINES, ChangedError, EngineError, StoppedError, Update
+from testing import preview_steps
+from testing.checkout import ROOT
+from testing.fakes.pulumi import FakePulumi
+from testing.git import committed, git
+from testing.namespaces import needs_root
+
+pytestmark = needs_root
+STACK = "example"
+HOST = preview_steps.step("create", "BmcHost", "okd-master-0", new={"host": "okd-master-0"})
+URN = HOST["urn"]
+LOCKED = """\
+error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with `pulumi cancel`.
+  file:///srv/state/.pulumi/locks/organization/p/s/0f9b2b0e-6a0d-4a3a-9d8e-1c5b1c2c3d4e.json: created by root@{host} (pid {pid}) at 2026-01-02T03:04:05Z
+"""  # noqa: E501
+"""What Pulumi 3.259 writes."""
+
+
+def changed(**inputs: str) -> str:
+    """Return a preview in which one machine changes."""
+    return preview_steps.preview(preview_steps.step("update", "BmcHost", "okd-master-0", {"host": "a"}, inputs))
+
+
+def said(message: str, severity: str = "error") -> dict[str, Any]:
+    """Return the engine's event of a message about a machine."""
+    return {"diagnosticEvent": {"urn": URN, "message": message, "color": "raw", "severity": severity}}
+
+
+class Site:
+    """A clone with one commit of one stack."""
+
+    def __init__(self, root: Path) -> None:
+        (root / "stacks").mkdir(parents=True)
+        shutil.copy(ROOT / "Pulumi.yaml", root)
+        shutil.copy(ROOT / "stacks" / f"Pulumi.{STACK}.yaml", root / "stacks")
+        shutil.copytree(ROOT / "stacks" / STACK, root / "stacks" / STACK)
+        committed(root)
+        self.root, self.clone = root, Clone(root)
+
+    def update(self, digest: str = "", run: str = "a run") -> Update:
+        return Update(self.clone, Step(STACK, git(self.root, "rev-parse", "HEAD"), "bootstrap", digest), run)
+
+
+@pytest.fixture
+def site(tmp_path: Path, pulumi: FakePulumi, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return Site(tmp_path / "site")
+
+
+@pytest.mark.parametrize(
+    ("resources", "phases"),
+    [
+        pytest.param([], ["bootstrap", "production"], id="new"),
+        pytest.param(
+            [{"type": "pulumi-python:dynamic/baremetal:VipHandoff", "inputs": {"phase": "bootstrap"}}],
+            ["bootstrap", "production"],
+            id="in-bootstrap",
+        ),
+        pytest.param(
+            [{"type": "pulumi-python:dynamic/baremetal:VipHandoff", "inputs": {"phase": "production"}}],
+            ["production"],
+            id="in-production",
+        ),
+    ],
+)
+def test_inputs_that_can_be_installed_pass(
+    site: Site, pulumi: FakePulumi, resources: list[dict[str, Any]], phases: list[str]
+) -> None:
+    pulumi.exports(resources)
+    assert site.update().check().phases == phases
+    assert pulumi.calls() == ["stack-select", "stack-export"]
+
+
+def test_inputs_are_refused_as_plan_refuses_them(site: Site) -> None:
+    (site.root / "stacks" / STACK / "install-config.yaml").unlink()
+    git(site.root, "commit", "-qam", "second")
+    with pytest.raises(StoppedError) as caught:
+        site.update().check()
+    assert str(caught.value) == f"stacks/{STACK}/install-config.yaml: cannot be read: No such file or directory"
+
+
+def test_a_preview_is_that_of_the_phase_and_says_what_review_says(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.does("config-set", f'echo "$*" >{site.root}/set')
+    pulumi.previews(preview_steps.preview(HOST))
+    preview = site.update().preview()
+    words = (site.root / "set").read_text().split()
+    assert words[:3] == ["config", "set", "phase"]
+    assert words[-2:] == ["--", "bootstrap"]
+    assert pulumi.calls() == ["stack-select", "config-set", "preview"]
+    assert any("okd-master-0" in sentence for sentence in preview.sentences)
+
+
+def test_a_stack_that_is_new_is_made(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.does("stack-select", f"echo \"error: no stack named '{STACK}' found\" >&2; exit 255")
+    pulumi.previews(preview_steps.preview(HOST))
+    site.update().preview()
+    assert pulumi.calls() == ["stack-select", "stack-init", "config-set", "preview"]
+
+
+def test_the_digest_is_that_of_the_steps(site: Site, pulumi: FakePulumi) -> None:
+    def digest(printed: str) -> str:
+        pulumi.previews(printed)
+        return site.update().preview().digest
+
+    first = digest(changed(host="b"))
+    assert digest(changed(host="b")) == first
+    assert digest(changed(host="c")) != first
+    assert digest(changed(host="b", spare="yes")) != first
+    assert digest(preview_steps.preview(HOST)) != first
+
+
+def test_the_digest_does_not_depend_on_what_a_machine_has_reported(site: Site, pulumi: FakePulumi) -> None:
+    def digest(**outs: str) -> str:
+        old, new = {"host": "a"}, {"host": "b"}
+        pulumi.previews(
+            preview_steps.preview(preview_steps.step("update", "BmcHost", "okd-master-0", old, new, outs=outs))
+        )
+        return site.update().preview().digest
+
+    assert digest(power="On") == digest(power="Off")
+
+
+def test_a_preview_that_the_program_refuses_waits_for_a_person(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.previews(
+        preview_steps.preview(diagnostics=[{"severity": "error", "message": "error: baseDomain: missing"}]), code=255
+    )
+    with pytest.raises(StoppedError, match=r"^pulumi preview: the preview failed: baseDomain: missing$"):
+        site.update().preview()
+
+
+@pytest.mark.parametrize("command", ["stack-select", "config-set", "preview"])
+def test_a_backend_that_is_away_is_no_matter_for_a_person(site: Site, pulumi: FakePulumi, command: str) -> None:
+    pulumi.does(
+        command, "echo '{}'; echo 'first' >&2; echo 'error: <{%fg 1%}>connection refused<{%reset%}>' >&2; exit 255"
+    )
+    with pytest.raises(EngineError, match=r"^error: connection refused$"):
+        site.update().preview()
+
+
+def test_an_engine_that_says_nothing_is_told_without_its_output(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.does("preview", "echo 'password: hunter2'; exit 255")
+    with pytest.raises(EngineError, match=r"^pulumi failed, and does not say why$"):
+        site.update().preview()
+
+
+def test_an_update_does_what_was_approved(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.previews(changed(host="b"))
+    pulumi.updates(changes={"create": 2, "same": 1})
+    done = site.update(site.update().preview().digest).up()
+    assert (done.changes, done.resumed) == ({"create": 2, "same": 1}, False)
+
+
+def test_an_update_that_would_do_something_else_does_not_begin(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.previews(changed(host="b"))
+    digest = site.update().preview().digest
+    pulumi.previews(changed(host="c"))
+    now = site.update().preview().digest
+    with pytest.raises(ChangedError, match=f"^the preview is {now} now, and {digest} was approved$"):
+        site.update(digest).up()
+    assert "up" not in pulumi.calls()
+
+
+def test_without_a_gate_no_preview_is_asked_for(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates()
+    site.update().up()
+    assert "preview" not in pulumi.calls()
+
+
+def test_an_update_that_had_begun_goes_on_though_its_preview_is_another(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.previews(changed(host="b"))
+    digest = site.update().preview().digest
+    pulumi.updates(code=255)
+    with pytest.raises(EngineError):
+        site.update(digest).up()
+    pulumi.previews(changed(host="c"))
+    pulumi.updates(changes={"update": 1})
+    assert site.update(digest).up().changes == {"update": 1}
+
+
+def test_an_update_whose_report_was_lost_reports_again_what_it_did(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.previews(changed(host="b"))
+    digest = site.update().preview().digest
+    pulumi.updates(changes={"update": 1})
+    done = site.update(digest).up()
+    pulumi.previews(preview_steps.preview())
+    assert site.update(digest).up() == done
+    assert pulumi.calls().count("up") == 1
+    with pytest.raises(ChangedError):
+        site.update(digest, run="another run").up()
+
+
+def test_what_a_resource_says_in_its_error_waits_for_a_person(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates(said("<{%fg 1%}>no disk\nof 500 GB<{%reset%}>\n"), said("hunter2", "warning"), code=255)
+    with pytest.raises(StoppedError) as caught:
+        site.update().up()
+    assert str(caught.value) == r"okd-master-0: no disk\nof 500 GB"
+
+
+def test_a_long_list_of_errors_is_cut(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates(*(said(f"error {number}") for number in range(ERROR_LINES + 3)), code=255)
+    with pytest.raises(StoppedError) as caught:
+        site.update().up()
+    assert str(caught.value).splitlines()[ERROR_LINES - 1 :] == [
+        f"okd-master-0: error {ERROR_LINES - 1}",
+        "and 3 more lines",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "row"),
+    [
+        pytest.param([], "", id="nothing"),
+        pytest.param(
+            [{"resourcePreEvent": {"metadata": {"urn": URN, "op": "create", "type": "BmcHost", "provider": ""}}}],
+            "okd-master-0: create",
+            id="begins",
+        ),
+        pytest.param(
+            [said("powers on", "info"), said("<{%reset%}>boots<{%reset%}>\n", "info#err")],
+            "okd-master-0: boots",
+            id="latest",
+        ),
+        pytest.param([said("boots", "info"), said("  ", "info")], "okd-master-0: boots", id="empty"),
+        pytest.param([said("boots", "info"), said("no disk")], "okd-master-0: boots", id="error"),
+    ],
+)
+def test_the_latest_row_is_kept(site: Site, pulumi: FakePulumi, events: list[Mapping[str, Any]], row: str) -> None:
+    pulumi.updates(*events)
+    update = site.update()
+    update.up()
+    assert update.row == row
+
+
+def test_the_lock_of_a_worker_that_died_here_is_taken_over(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates(changes={"create": 1})
+    pulumi.locked(LOCKED.format(host=socket.gethostname(), pid=1))
+    done = site.update().up()
+    assert (done.changes, done.resumed) == ({"create": 1}, True)
+    assert [call for call in pulumi.calls() if call in ("up", "cancel")] == ["up", "cancel", "up"]
+
+
+@pytest.mark.parametrize(
+    ("host", "pid"),
+    [
+        pytest.param("elsewhere", 1, id="worker-of-another-host"),
+        pytest.param(socket.gethostname(), 4711, id="person-of-this-host"),
+    ],
+)
+def test_the_lock_of_another_run_is_left_to_it(site: Site, pulumi: FakePulumi, host: str, pid: int) -> None:
+    pulumi.updates()
+    pulumi.locked(LOCKED.format(host=host, pid=pid))
+    with pytest.raises(EngineError, match=r"^another run holds the stack: error: the stack is currently locked by 1"):
+        site.update().up()
+    assert "cancel" not in pulumi.calls()
