@@ -26,7 +26,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults kubernetes bench accept clean lock _tools _lab _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults kubernetes fleet fleet-rehearsal bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -51,7 +51,7 @@ fmt: setup ## Format the code and sort its imports
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, wire, end to end
-	$(PY) -m pytest -q -n 8 -m "not alone and not kubernetes" tests
+	$(PY) -m pytest -q -n 8 -m "not alone and not kubernetes and not fleet" tests
 	$(PY) -m pytest -q -m alone tests
 
 test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop
@@ -81,6 +81,17 @@ _tools:
 _lab:
 	@tools/packages $(wildcard lab/packages.txt)
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _nmstatectl _lab-binaries
+
+fleet: _fleet ## Test many sites on a real Temporal, PostgreSQL and Pulumi, as root; six minutes to build Temporal once
+	$(PY) -m pytest -q -m fleet tests/fleet
+
+fleet-rehearsal: _fleet ## Take four clusters of two sites to production, with a worker killed on the way; as root
+	$(PY) -m lab.fleet
+
+_fleet: setup
+	@tools/packages fleet/packages.txt
+	@tools/coreos-installer >/dev/null
+	@tools/temporal >/dev/null
 
 bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench

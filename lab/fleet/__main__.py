@@ -5,27 +5,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from fleet.server.development import DevelopmentServer, running
-from fleet.workflows import PHASES
+from fleet.workflows import IN_PRODUCTION, PHASES
 from testing.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
-from testing.sites.sites import ROLES, Sites
+from testing.sites.sites import ROLES, LateError, Sites
 
 CLUSTERS = {"north": ("north-a", "north-b"), "south": ("south-a", "south-b")}
 WAVES: list[dict[str, Any]] = [{"clusters": ["north-a"]}, {"at_a_time": 3}]
 """A canary, then the others."""
 PACE = Pace(by_requests=False, power=(1, 2), install=(4, 8), boot=(2, 4), latency_s=(0.01, 0.05))
 """In seconds: short, but long enough for a kill in the middle of an installation."""
-LONGEST_S = 300
-LOOK_S = 1
-
-
-class FailedError(Exception):
-    """A step did not come, or a proof fails."""
 
 
 def main() -> int:
@@ -43,7 +36,7 @@ def main() -> int:
             sites = Sites(Path(folder), servers, CLUSTERS, environment, WAVES)
             say(f"server, database, two sites and four clusters: {time.monotonic() - began:.0f} s")
             _Rehearsal(sites, servers, development, stack).run()
-        except FailedError as error:
+        except LateError as error:
             say(f"FAILED: {error}")
             return 1
     say(f"nothing is left running; {time.monotonic() - began:.0f} s in all")
@@ -54,6 +47,7 @@ class _Rehearsal:
     def __init__(self, sites: Sites, servers: Fleet, development: DevelopmentServer, stack: ExitStack) -> None:
         self._sites, self._servers, self._development, self._stack = sites, servers, development, stack
         self._clusters = [cluster for clusters in CLUSTERS.values() for cluster in clusters]
+        self._wanted = {cluster: sites.wanted(cluster) for cluster in self._clusters}
 
     def run(self) -> None:
         """Take all clusters to production."""
@@ -64,16 +58,20 @@ class _Rehearsal:
         say(self._sites.command("start").splitlines()[0])
         canary = self._clusters[0]
         self._approve(canary, "bootstrap")
-        self._until(lambda: self._servers.total().installs > 0, "the canary's first server is installed")
-        kill(north)
-        say("north: its worker was killed in the middle of an `up`; another one starts")
+        self._sites.wait(lambda: self._servers.total().installs > 0, "the canary's first server is installed")
+        north.kill()
+        say("north: its worker was killed in the middle of an `up`")
+        self._sites.wait(lambda: self._sites.attempt(canary) > 1, "the server finds that out, after 30 s of silence")
+        self._wanted[canary] = self._sites.wanted(canary)
+        say("north: another worker starts")
         self._start("north")
         self._table()
         self._approve(canary, "production")
         for phase in PHASES:
             for cluster in self._clusters[1:]:
                 self._approve(cluster, phase)
-        self._until(lambda: self._table_text().count("in production") == len(self._clusters), "all are in production")
+        for cluster in self._clusters:
+            self._sites.until(cluster, IN_PRODUCTION)
         self._table()
         self._prove()
 
@@ -83,49 +81,23 @@ class _Rehearsal:
         return process
 
     def _approve(self, cluster: str, phase: str) -> None:
-        """Wait for a cluster's preview, show it, and approve it."""
-        gate = f"{phase}: waits for approval"
-        self._until(lambda: gate in self._row(cluster), f"{cluster}: {gate}")
-        text = self._sites.command("status", cluster)
-        for line in text.splitlines():
+        for line in self._sites.approve(cluster, phase).splitlines():
             say(line)
-        say(self._sites.command("approve", cluster, text.split()[-1], "--by", "the-rehearsal").strip())
-
-    def _row(self, cluster: str) -> str:
-        return next((line for line in self._table_text().splitlines() if f"  {cluster}  " in line), "")
-
-    def _until(self, is_so: Callable[[], bool], what: str) -> None:
-        began = time.monotonic()
-        while not is_so():
-            if "stopped" in self._table_text():
-                told = [
-                    self._sites.command("status", each) for each in self._clusters if "stopped" in self._row(each)
-                ]
-                raise FailedError("\n".join(told))
-            if time.monotonic() - began > LONGEST_S:
-                raise FailedError(f"not within {LONGEST_S} s: {what}\n{self._table_text()}")
-            time.sleep(LOOK_S)
-
-    def _table_text(self) -> str:
-        return self._sites.command("status")
 
     def _table(self) -> None:
-        for line in self._table_text().splitlines():
+        for line in self._sites.command("status").splitlines():
             say(line)
 
     def _prove(self) -> None:
-        wrong = {name: figures for each in self._clusters for name, figures in self._sites.wrong(each).items()}
-        if wrong:
-            raise FailedError(f"not installed exactly once: {wrong}")
+        for cluster, wanted in self._wanted.items():
+            if (got := self._sites.got(cluster)) != wanted:
+                raise LateError(f"{cluster}: its servers got {got}, and {wanted} is wanted")
         total = self._servers.total()
-        say(f"{total.installs} servers were installed, each exactly once, with {total.resets.total()} resets")
+        say(
+            f"{total.installs} installations of {self._servers.options.hosts} servers, {total.resets.total()} resets:"
+        )
+        say("exactly those that the rules want; the dead worker's installations were begun again")
         say(f"Temporal's server: {self._development.server_memory_mib():.0f} MiB")
-
-
-def kill(process: "subprocess.Popen[bytes]") -> None:
-    """Kill a worker as a power cut does."""
-    process.kill()
-    process.wait()
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

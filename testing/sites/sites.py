@@ -1,21 +1,28 @@
 """Sites whose servers are BMCs of the fake fleet, in one repository of stacks with a clone per site."""
 
+import asyncio
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
+from temporalio.client import Client
 
+from fleet import desk
 from fleet.codec import new_key
+from fleet.connection import NAMESPACE
+from fleet.desk import Row
+from fleet.workflows import APPROVAL, STOPPED, cluster_id
 from testing import payloads, plans
 from testing.checkout import ROOT
 from testing.fakes.fleet.certificates import API_NAME
@@ -28,8 +35,24 @@ from testing.pulumi_env import site_env
 ROLES = ("master", "master", "master", "worker", "worker")
 """The servers of a cluster."""
 INSTALLED = Counter({"On": 2})
-"""The resets of a server that was off, and is installed once: for the installer, and for the installed system."""
+"""The resets of a server that is off, and is installed: for the installer, and for the installed system."""
 PASSPHRASE = "correct-horse-of-the-site"
+
+
+LONGEST_S = 300
+LOOK_S = 0.5
+
+
+@dataclass(frozen=True)
+class Got:
+    """What a server has got from its BMC, and from the installer."""
+
+    resets: Counter[str]
+    installs: int
+
+
+class LateError(Exception):
+    """A step does not come."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +119,7 @@ class Sites:
         server: Mapping[str, str],
         waves: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        self.folder, self.fleet = folder, fleet
+        self.folder, self.fleet, self.address = folder, fleet, server["TEMPORAL_ADDRESS"]
         named = [(name, site) for site, names in clusters.items() for name in names]
         self.clusters = {name: Cluster(name, site, number) for number, (name, site) in enumerate(named)}
         (folder / "key").write_text(new_key())
@@ -133,15 +156,19 @@ class Sites:
         """Return a site's clone."""
         return self.folder / site / "clone"
 
-    def worker(self, site: str = "") -> subprocess.Popen[bytes]:
-        """Start the worker of a site, or that of the workflows, and return it once it polls."""
+    def worker(self, site: str = "", **environment: str) -> subprocess.Popen[bytes]:
+        """Start the worker of a site, or that of the workflows, and return it once it polls.
+
+        Args:
+            environment: In place of what it has from here.
+        """
         words = ["--site", site] if site else []
         env, folder = (self.site_env(site), self.root(site)) if site else (self.env, self.origin)
         with (self.folder / f"worker-{site or 'workflows'}.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "cli", "fleet", "worker", *words],
                 cwd=folder,
-                env=env,
+                env=env | environment,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
@@ -149,6 +176,15 @@ class Sites:
         assert process.stdout is not None
         assert process.stdout.readline(), (self.folder / f"worker-{site or 'workflows'}.log").read_text()
         return process
+
+    def start(self, *clusters: str) -> None:
+        """Start a rollout of some clusters, named after the first."""
+        sites: dict[str, list[str]] = {}
+        for each in clusters:
+            sites.setdefault(self.clusters[each].site, []).append(each)
+        file = self.origin / f"{clusters[0]}.yaml"
+        file.write_text(yaml.safe_dump({"sites": sites, "waves": [{"at_a_time": len(clusters)}]}))
+        self.command("start", file.name, "--name", clusters[0])
 
     def command(self, *words: str, code: int = 0) -> str:
         """Run `okd-baremetal fleet`, and return what it prints."""
@@ -164,14 +200,71 @@ class Sites:
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def wrong(self, cluster: str) -> dict[str, str]:
-        """Return the servers of a cluster that were not installed exactly once, each with its figures."""
-        seen = {name: self.fleet.figures(index) for name, index in self.clusters[cluster].hosts.items()}
-        return {
-            name: f"{dict(each.resets)}, {each.installs} installations"
-            for name, each in seen.items()
-            if each.resets != INSTALLED or each.installs != 1
-        }
+    def status(self) -> list[Row]:
+        """Return the table of clusters, which the server keeps unsealed."""
+
+        async def asked() -> list[Row]:
+            return await desk.rows(await Client.connect(self.address, namespace=NAMESPACE))
+
+        return asyncio.run(asked())
+
+    def until(self, cluster: str, step: str) -> None:
+        """Wait until a cluster is at a step.
+
+        Raises:
+            LateError: It is not, or a cluster has stopped.
+        """
+        self.wait(
+            lambda: any((row.cluster, row.step) == (cluster, step) for row in self.status()), f"{cluster}: {step}"
+        )
+
+    def wait(self, is_so: Callable[[], bool], what: str) -> None:
+        """Wait for something.
+
+        Raises:
+            LateError: It does not come, or a cluster has stopped.
+        """
+        began = time.monotonic()
+        while not is_so():
+            table = self.status()
+            if stopped := [row.cluster for row in table if row.step.endswith(STOPPED)]:
+                raise LateError("\n".join(self.command("status", each) for each in stopped))
+            if time.monotonic() - began > LONGEST_S:
+                raise LateError(f"not within {LONGEST_S} s: {what}; {table}")
+            time.sleep(LOOK_S)
+
+    def approve(self, cluster: str, phase: str) -> str:
+        """Wait for a cluster's preview, approve it, and return what `status` and `approve` print."""
+        self.until(cluster, f"{phase}: {APPROVAL}")
+        shown = self.command("status", cluster)
+        return shown + self.command("approve", cluster, shown.split()[-1], "--by", "the-operator")
+
+    def attempt(self, cluster: str) -> int:
+        """Return the number of the attempt that the server waits for, or wants since the one before fell silent."""
+
+        async def asked() -> int:
+            client = await Client.connect(self.address, namespace=NAMESPACE)
+            described = await client.get_workflow_handle(cluster_id(cluster)).describe()
+            return max((each.attempt for each in described.raw_description.pending_activities), default=0)
+
+        return asyncio.run(asked())
+
+    def got(self, cluster: str) -> dict[str, Got]:
+        """Return what each server of a cluster has got."""
+        seen = {name: self.fleet.figures(host) for name, host in self.clusters[cluster].hosts.items()}
+        return {name: Got(each.resets, each.installs) for name, each in seen.items()}
+
+    def wanted(self, cluster: str) -> dict[str, Got]:
+        """Return what each server will have got in production, by how it is now: docs/explanation/servers.md."""
+        found = self.got(cluster)
+        for name, host in self.clusters[cluster].hosts.items():
+            state, got = self.fleet.state(host), found[name]
+            if state.power == "On" and not state.image:
+                continue
+            # An installation that was interrupted is ended first. Then the server boots from its ISO, and from its disk.
+            interrupted = Counter({"ForceOff": 1} if state.power == "On" else {})
+            found[name] = Got(got.resets + interrupted + INSTALLED, got.installs + 1)
+        return found
 
     def _repository(self, clusters: Mapping[str, Sequence[str]], waves: Sequence[Mapping[str, Any]]) -> Path:
         origin = self.folder / "stacks.git"

@@ -1,0 +1,65 @@
+"""A link to a server that can be cut, as by a router that drops packets: no end of a connection learns of it."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+
+
+class Link:
+    """Passes connections to a port of loopback on to a server.
+
+    Args:
+        target: HOST:PORT of the server.
+    """
+
+    def __init__(self, target: str) -> None:
+        host, _, port = target.rpartition(":")
+        self._target = host, int(port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._is_whole = Event()
+        self.mend()
+
+    def cut(self) -> None:
+        """Pass nothing on."""
+        self._is_whole.clear()
+
+    def mend(self) -> None:
+        """Pass everything on, first what was sent meanwhile."""
+        self._is_whole.set()
+
+    def serve(self) -> None:
+        """Take connections until `close`."""
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(self._target)
+                for ends in ((near, far), (far, near)):
+                    Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.mend()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while content := source.recv(1 << 16):
+                self._is_whole.wait()
+                sink.sendall(content)
+            sink.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def link_to(target: str) -> Iterator[Link]:
+    """Keep a link."""
+    link = Link(target)
+    thread = Thread(target=link.serve, daemon=True)
+    thread.start()
+    try:
+        yield link
+    finally:
+        link.close()
+        thread.join()

@@ -1,0 +1,148 @@
+"""Clusters of the fake fleet at two sites, through faults: real server, database, workers and engine."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from fleet.server.development import DevelopmentServer
+from fleet.server.postgres import SUPERUSER
+from fleet.server.settings import Settings
+from testing.fakes.fleet.fleet import Options, Pace, running_apart
+from testing.link import link_to
+from testing.sites.sites import PASSPHRASE, ROLES, Got, Sites
+
+pytestmark = pytest.mark.fleet
+PACE = Pace(by_requests=False, power=(0.2, 0.5), install=(4, 6), boot=(1, 2), latency_s=(0.01, 0.02))
+"""Seconds; an installation is long enough for something to die in it."""
+CLUSTERS = {"north": ("gates", "worker", "server", "database"), "south": ("link",)}
+SILENCE = "the server wants another attempt, after 30 s of silence"
+GATE = "bootstrap: waits for approval"
+Worker = subprocess.Popen[bytes]
+Wanted = dict[str, Got]
+
+
+@pytest.fixture(scope="module")
+def sites(development: DevelopmentServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+    """Sites with the worker of the workflows, and none of their own."""
+    hosts = sum(map(len, CLUSTERS.values())) * len(ROLES)
+    server = {"TEMPORAL_ADDRESS": development.address, **development.state}
+    with running_apart(Options(hosts=hosts, pace=PACE)) as fleet:
+        fleet.change(power="Off", running=False, disk="", image="", target="None", enabled="Disabled")
+        fleet.forget()
+        found = Sites(tmp_path_factory.mktemp("sites"), fleet, CLUSTERS, server)
+        with ending(found.worker()):
+            yield found
+
+
+@pytest.fixture
+def north(sites: Sites) -> Iterator[Worker]:
+    """The worker of the north."""
+    with ending(sites.worker("north")) as worker:
+        yield worker
+
+
+@contextmanager
+def ending(worker: Worker) -> Iterator[Worker]:
+    """Kill a worker at last; the kernel ends what it runs."""
+    try:
+        yield worker
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def through_bootstrap(sites: Sites, cluster: str, meanwhile: Callable[[], Wanted | None]) -> None:
+    """Take a cluster to the gate of production, through what happens in the middle of its `up`.
+
+    Args:
+        meanwhile: May return what the servers will have got after it, if that is not what it was before.
+    """
+    sites.start(cluster)
+    sites.approve(cluster, "bootstrap")
+    wanted = sites.wanted(cluster)
+    sites.wait(lambda: any(each.installs for each in sites.got(cluster).values()), f"a server of {cluster}")
+    wanted = meanwhile() or wanted
+    sites.until(cluster, "production: waits for approval")
+    got = sites.got(cluster)
+    assert {name: each for name, each in got.items() if each.resets} == {
+        name: each for name, each in wanted.items() if "master" in name
+    }
+
+
+@pytest.mark.usefixtures("north")
+def test_an_approval_is_of_one_preview_and_a_cluster_in_one_rollout_at_a_time(sites: Sites) -> None:
+    sites.start("gates")
+    sites.until("gates", GATE)
+    shown = sites.command("status", "gates")
+    assert "Wipes `/dev/vda` of gates-master-0" in shown
+    refused = sites.command("approve", "gates", "0123456789abcdef", code=2)
+    assert f"0123456789abcdef is not the preview that waits, which is {shown.split()[-1]}" in refused
+    again = sites.command("start", "gates.yaml", "--name", "another", code=2)
+    assert "gates: a workflow of this cluster is under way" in again
+    sites.command("cancel", "gates")
+    sites.until("gates", f"canceled at {GATE}")
+    assert not any(sites.fleet.figures(host).resets for host in sites.clusters["gates"].hosts.values())
+
+
+def test_another_worker_goes_on_with_the_update_of_one_that_was_killed(sites: Sites) -> None:
+    with ExitStack() as stack:
+        killed = stack.enter_context(ending(sites.worker("north")))
+
+        def dies() -> Wanted:
+            killed.kill()
+            sites.wait(lambda: sites.attempt("worker") > 1, SILENCE)
+            wanted = sites.wanted("worker")
+            stack.enter_context(ending(sites.worker("north")))
+            return wanted
+
+        through_bootstrap(sites, "worker", dies)
+
+
+@pytest.mark.usefixtures("north")
+def test_an_update_outlives_the_server(sites: Sites, development: DevelopmentServer) -> None:
+    def dies() -> None:
+        development.kill_server()
+        development.start_server()
+
+    through_bootstrap(sites, "server", dies)
+
+
+@pytest.mark.usefixtures("north")
+def test_an_update_outlives_the_database_with_its_state(sites: Sites, development: DevelopmentServer) -> None:
+    def dies() -> None:
+        development.stop_database()
+        development.start_database()
+
+    through_bootstrap(sites, "database", dies)
+
+
+def test_a_site_without_a_link_goes_on_and_reports_later(sites: Sites, development: DevelopmentServer) -> None:
+    with link_to(development.address) as link, ending(sites.worker("south", TEMPORAL_ADDRESS=link.address)):
+
+        def is_cut() -> None:
+            link.cut()
+            sites.wait(lambda: sites.attempt("link") > 1, SILENCE)
+            link.mend()
+
+        through_bootstrap(sites, "link", is_cut)
+
+
+@pytest.mark.usefixtures("development")
+def test_no_secret_of_a_site_is_in_the_database(sites: Sites, server_folder: Path) -> None:
+    """All databases: histories, visibility, and Pulumi's state. A dump has binary columns in hexadecimal."""
+    settings = Settings.of(server_folder)
+    dumped = subprocess.run(
+        ["pg_dumpall", "--host=127.0.0.1", f"--port={settings.port('postgres')}", f"--username={SUPERUSER}"],
+        env={**os.environ, "PGPASSWORD": settings.temporal_password.get_secret_value()},
+        capture_output=True,
+        check=True,
+    ).stdout
+    for known in (b"cluster/gates", b"cluster/gates".hex().encode(), b"gates-master-0"):
+        assert known in dumped
+    for secret in (PASSPHRASE, sites.fleet.options.password, (sites.folder / "key").read_text().strip()):
+        assert secret.encode() not in dumped
+        assert secret.encode().hex().encode() not in dumped
