@@ -93,10 +93,8 @@ class _Rehearsal:
             if (got := self._sites.got(cluster)) != wanted:
                 raise LateError(f"{cluster}: its servers got {got}, and {wanted} is wanted")
         total = self._servers.total()
-        say(
-            f"{total.installs} installations of {self._servers.options.hosts} servers, {total.resets.total()} resets:"
-        )
-        say("exactly those that the rules want; the dead worker's installations were begun again")
+        hosts, resets = self._servers.options.hosts, total.resets.total()
+        say(f"{hosts} servers, {total.installs} installations, {resets} resets: exactly those that the rules want")
         say(f"Temporal's server: {self._development.server_memory_mib():.0f} MiB")
 
 

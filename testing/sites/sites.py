@@ -261,7 +261,7 @@ class Sites:
             state, got = self.fleet.state(host), found[name]
             if state.power == "On" and not state.image:
                 continue
-            # An installation that was interrupted is ended first. Then the server boots from its ISO, and from its disk.
+            # What was interrupted is ended first. Then the server boots from its ISO, and from its disk.
             interrupted = Counter({"ForceOff": 1} if state.power == "On" else {})
             found[name] = Got(got.resets + interrupted + INSTALLED, got.installs + 1)
         return found

@@ -10,7 +10,7 @@ import pytest
 
 from fleet.server.development import DevelopmentServer
 from fleet.server.postgres import SUPERUSER
-from fleet.server.settings import Settings
+from fleet.server.settings import FILE, Settings
 from testing.fakes.fleet.fleet import Options, Pace, running_apart
 from testing.link import link_to
 from testing.sites.sites import PASSPHRASE, ROLES, Got, Sites
@@ -48,11 +48,11 @@ def north(sites: Sites) -> Iterator[Worker]:
 @contextmanager
 def ending(worker: Worker) -> Iterator[Worker]:
     """Kill a worker at last; the kernel ends what it runs."""
-    try:
-        yield worker
-    finally:
-        worker.kill()
-        worker.wait()
+    with worker:
+        try:
+            yield worker
+        finally:
+            worker.kill()
 
 
 def through_bootstrap(sites: Sites, cluster: str, meanwhile: Callable[[], Wanted | None]) -> None:
@@ -134,7 +134,7 @@ def test_a_site_without_a_link_goes_on_and_reports_later(sites: Sites, developme
 @pytest.mark.usefixtures("development")
 def test_no_secret_of_a_site_is_in_the_database(sites: Sites, server_folder: Path) -> None:
     """All databases: histories, visibility, and Pulumi's state. A dump has binary columns in hexadecimal."""
-    settings = Settings.of(server_folder)
+    settings = Settings.model_validate_json((server_folder / FILE).read_bytes())
     dumped = subprocess.run(
         ["pg_dumpall", "--host=127.0.0.1", f"--port={settings.port('postgres')}", f"--username={SUPERUSER}"],
         env={**os.environ, "PGPASSWORD": settings.temporal_password.get_secret_value()},
