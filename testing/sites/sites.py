@@ -200,6 +200,14 @@ class Sites:
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
+    def review(self, cluster: str) -> str:
+        """Return the review of a cluster, as its site's own CI makes it of a pull request."""
+        site = self.clusters[cluster].site
+        command = [sys.executable, "-m", "cli", "review", cluster]
+        return subprocess.run(
+            command, cwd=self.root(site), env=self.site_env(site), capture_output=True, text=True, check=True
+        ).stdout
+
     def status(self) -> list[Row]:
         """Return the table of clusters, which the server keeps unsealed."""
 
