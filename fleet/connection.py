@@ -1,5 +1,7 @@
 """The connection to the Temporal server, by the variables and profiles that all of Temporal's tools read."""
 
+import re
+
 from temporalio.client import Client
 from temporalio.envconfig import ClientConfig
 from temporalio.service import RPCError
@@ -8,6 +10,7 @@ from fleet.codec import converter
 from providers.base.errors import ConfigError, Fault
 
 NAMESPACE = "fleet"
+REASON = re.compile(r'message: "([^"]+)"')
 
 
 async def connected() -> Client:
@@ -25,8 +28,10 @@ async def connected() -> Client:
         return client
     except RPCError as error:
         fix = "make it, with its search attributes: docs/how-to/many-sites.md"
-        raise ConfigError([Fault(f"namespace {config['namespace']}", error.message, fix)]) from None
+        raise ConfigError([Fault(f"namespace {config['namespace']}", error.message.rstrip("."), fix)]) from None
     except (RuntimeError, ValueError) as error:
         where = config.get("target_host", "TEMPORAL_ADDRESS")
         fix = "export TEMPORAL_ADDRESS and what TLS needs, or start `okd-baremetal fleet server`"
-        raise ConfigError([Fault(where, f"no Temporal server answers there: {error}", fix)]) from None
+        # The system's own message, deep in the names of Rust's errors.
+        why = REASON.findall(str(error)) or [str(error)]
+        raise ConfigError([Fault(where, f"no Temporal server answers there: {why[-1]}", fix)]) from None
