@@ -23,6 +23,8 @@ Play = Callable[[str, Scenario], None]
 pytestmark = pytest.mark.fleet
 CHECK, PREVIEW, UP, GATE = "check", "bootstrap: preview", "bootstrap: up", "bootstrap: waits for approval"
 LAST_GATE = "production: waits for approval"
+CANCELLED = "ended: Cancelled"
+TOO_MANY = "not started: too many of its wave have ended before production"
 BY = "somebody"
 
 
@@ -199,26 +201,27 @@ def test_an_update_that_would_do_something_else_has_its_preview_approved_anew(
 def test_a_rollout_ends_with_the_wave_of_a_cancelled_canary(play: Play, accept_golden: bool) -> None:
     async def scenario(fleet: Rollouts) -> None:
         fleet.site.held["canary-a", UP] = asyncio.Event()
-        rollout = await fleet.start(wave(order("canary-a")), wave(order("canary-b")))
+        rollout = await fleet.start(wave(order("canary-a"), order("canary-b")), wave(order("canary-c")))
         await fleet.at("canary-a", UP)
         await desk.cancel(fleet.client, cluster_id("canary-a"))
-        assert await rollout.result() == {"canary-a": "ended: Cancelled"}
+        assert await rollout.result() == {"canary-a": CANCELLED, "canary-b": TOO_MANY}
         assert await fleet.course("canary-a cancelled") == ["canary-a begins", "canary-a cancelled"]
         await keep(fleet.client, cluster_id("canary-a"), "cancelled", accept=accept_golden)
 
     play("canary", scenario)
 
 
-def test_a_stopped_cluster_that_is_cancelled_holds_its_wave_for_good(play: Play) -> None:
+@pytest.mark.parametrize(("hold_at", "end_of_next"), [(1, TOO_MANY), (2, IN_PRODUCTION)])
+def test_a_stopped_cluster_that_is_cancelled_counts_as_stopped_for_good(
+    play: Play, hold_at: int, end_of_next: str
+) -> None:
     async def scenario(fleet: Rollouts) -> None:
         fleet.site.problems["given-a", CHECK] = "no such commit"
-        rollout = await fleet.start(wave(order("given-a"), order("given-b")), wave(order("given-c")))
+        first = wave(order("given-a"), order("given-b"), hold_at=hold_at)
+        rollout = await fleet.start(first, wave(order("given-c")))
         await fleet.course("given-a stopped")
         await desk.cancel(fleet.client, cluster_id("given-a"))
-        assert await rollout.result() == {
-            "given-a": "ended: Cancelled",
-            "given-b": "not started: too many of its wave have ended before production",
-        }
+        assert await rollout.result() == {"given-a": CANCELLED, "given-b": end_of_next}
 
     play("given", scenario)
 
@@ -236,7 +239,7 @@ def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem:
         await desk.cancel(fleet.client, cluster_id("late-a"))
         await fleet.until(partial(is_asked_to_cancel, fleet, "late-a"))
         held.set()
-        assert await rollout.result() == {"late-a": "ended: Cancelled"}
+        assert await rollout.result() == {"late-a": CANCELLED}
         assert set(fleet.site.begun) == {("late-a", CHECK)}
 
     play("late", scenario)
