@@ -75,6 +75,11 @@ def converter() -> DataConverter:
         key = b""
     if len(key) != KEY_BYTES:
         raise ConfigError([Fault(KEY_FILE, f"{name} is no file with {KEY_BYTES} bytes in hexadecimal", fix)])
+    return sealing(key)
+
+
+def sealing(key: bytes) -> DataConverter:
+    """Return the converter that seals with this key."""
     return dataclasses.replace(
         DataConverter.default,
         payload_codec=FleetCodec(key),

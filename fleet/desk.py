@@ -134,8 +134,7 @@ async def approve(client: Client, cluster: str, digest: str, by: str) -> str:
     phase = (await told(client, cluster)).status.step.partition(":")[0]
     approval = Approval(phase, digest, by)
     try:
-        # By this id, an approval that is sent again is the same one.
-        await _handle(client, cluster).execute_update(ClusterWorkflow.approve, approval, id=f"{phase}-{digest}")
+        await _handle(client, cluster).execute_update(ClusterWorkflow.approve, approval)
     except WorkflowUpdateFailedError as error:
         raise ConfigError(
             [Fault(cluster, str(error.cause), f"look at `okd-baremetal fleet status {cluster}`")]

@@ -1,6 +1,7 @@
 """The way of a cluster to production, and of many. This code is deterministic: what touches the world is an activity.
 
 A change of it must replay the histories in tests/fleet/histories; `workflow.patched` keeps the old way for those.
+`pytest -m "fleet and golden" --accept-golden tests/fleet` records them anew: only while no release has the old way.
 """
 
 import asyncio
@@ -142,8 +143,10 @@ class ClusterWorkflow:
             await rollout.signal(RolloutWorkflow.told, waits)
         except FailureError:
             workflow.logger.info("the rollout has ended; its cluster goes on")
+        _heed_cancellation()
 
     def _enter(self, step: str) -> None:
+        _heed_cancellation()
         self._step = step
         workflow.upsert_search_attributes([STEP.value_set(step), SINCE.value_set(workflow.now())])
 
@@ -182,6 +185,12 @@ class _ChangedError(Exception):
     """The approved preview is out of date."""
 
 
+def _heed_cancellation() -> None:
+    """End a workflow that was cancelled while what it waited for ended by itself: Temporal tells it only once."""
+    if workflow.cancellation_reason() is not None:
+        raise asyncio.CancelledError
+
+
 @workflow.defn(name="Rollout")
 class RolloutWorkflow:
     """Waves, one after the other: each begins once all clusters of the one before are in production."""
@@ -189,6 +198,8 @@ class RolloutWorkflow:
     def __init__(self) -> None:
         self._waiting: set[str] = set()
         self._stopped: set[str] = set()
+        self._lost: set[str] = set()
+        """Those that ended before production; they count as stopped for good."""
 
     @workflow.run
     async def run(self, rollout: Rollout) -> dict[str, str]:
@@ -205,7 +216,11 @@ class RolloutWorkflow:
 
         async def one(order: Order) -> str:
             async with slots:
-                await workflow.wait_condition(lambda: len(self._stopped) < wave.hold_at)
+                await workflow.wait_condition(
+                    lambda: len(self._stopped | self._lost) < wave.hold_at or len(self._lost) >= wave.hold_at
+                )
+                if len(self._lost) >= wave.hold_at:
+                    return "not started: too many of its wave have ended before production"
                 try:
                     child = await workflow.start_child_workflow(
                         ClusterWorkflow.run,
@@ -223,6 +238,7 @@ class RolloutWorkflow:
             try:
                 await child
             except ChildWorkflowError as error:
+                self._lost.add(order.cluster)
                 return f"ended: {error.cause or error}"
             return IN_PRODUCTION
 

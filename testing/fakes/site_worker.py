@@ -1,0 +1,73 @@
+"""A stand-in for a site's worker: no repository, no Pulumi, no server, but clusters that a test breaks and holds."""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import Worker
+
+from fleet.messages import Activity, Checked, Done, Preview, Step
+from fleet.workflows import CHANGED, PHASES, queue_of
+
+BEAT = timedelta(milliseconds=100)
+
+
+class FakeSiteWorker:
+    """What a site does. Keys are cluster and step, as `("north-a", "bootstrap: up")`."""
+
+    def __init__(self) -> None:
+        self.begun = Counter[tuple[str, str]]()
+        self.held: dict[tuple[str, str], asyncio.Event] = {}
+        """Steps that end no sooner than this."""
+        self.problems: dict[tuple[str, str], str] = {}
+        """Steps that fail until a person has mended this."""
+        self.digests: dict[tuple[str, str], str] = {}
+        """Those of previews, which are otherwise the same."""
+        self.phases: dict[str, list[str]] = {}
+        """Those before a cluster, if not all are."""
+        self.deaf = set[str]()
+        """Clusters whose steps hear of no cancellation in time, as they send no heartbeat."""
+
+    def worker(self, client: Client, site: str) -> Worker:
+        """Return the worker, which polls as long as it is entered."""
+        does = [self.check, self.preview, self.up]
+        # A heartbeat brings the news of a cancellation; the SDK would hold it back for 24 s.
+        return Worker(client, task_queue=queue_of(site), activities=does, max_heartbeat_throttle_interval=BEAT)
+
+    @activity.defn(name=Activity.CHECK)
+    async def check(self, step: Step) -> Checked:
+        """Return the phases before a cluster."""
+        await self._begin("check", step)
+        return Checked(self.phases.get(step.cluster, list(PHASES)))
+
+    @activity.defn(name=Activity.PREVIEW)
+    async def preview(self, step: Step) -> Preview:
+        """Return the present digest."""
+        await self._begin(f"{step.phase}: preview", step)
+        return Preview(self._digest(step), [f"Installs {step.cluster}."])
+
+    @activity.defn(name=Activity.UP)
+    async def up(self, step: Step) -> Done:
+        """Do what was approved."""
+        await self._begin(f"{step.phase}: up", step)
+        if step.digest not in ("", self._digest(step)):
+            raise ApplicationError("it would do something else", type=CHANGED, non_retryable=True)
+        return Done({"create": 1}, 1.5, resumed=False)
+
+    def _digest(self, step: Step) -> str:
+        return self.digests.get((step.cluster, f"{step.phase}: preview"), f"{step.cluster}-{step.phase}")
+
+    async def _begin(self, name: str, step: Step) -> None:
+        key = step.cluster, name
+        self.begun[key] += 1
+        while key in self.held and not self.held[key].is_set():
+            if step.cluster not in self.deaf:
+                activity.heartbeat()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.held[key].wait(), BEAT.total_seconds())
+        if key in self.problems:
+            raise ApplicationError(self.problems[key], non_retryable=True)

@@ -1,0 +1,116 @@
+"""Rollouts on a real server, with the real worker of the workflows; only the sites' workers are stand-ins."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import Client, WorkflowHandle
+from temporalio.service import RPCError
+
+from fleet import desk
+from fleet.connection import NAMESPACE
+from fleet.messages import Order, Rollout, Status, Waits, Wave
+from fleet.worker import workflow_worker
+from fleet.workflows import ClusterWorkflow, RolloutWorkflow, cluster_id, rollout_id
+from providers.base.errors import ConfigError
+from testing.fakes.site_worker import FakeSiteWorker
+from testing.histories import CONVERTER
+
+DEADLINE_S = 60
+"""For a whole scenario, of which the longest takes 2."""
+LOOK_S = 0.05
+IDENTITY = "recorded"
+"""A recorded history names no process of a developer's machine."""
+ENDS = {
+    EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED: "in production",
+    EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED: "cancelled",
+}
+
+
+class Rollouts:
+    """One rollout at one site of the same name, and what it is asked and told."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self.client, self.name, self.site = client, name, FakeSiteWorker()
+        self._orders: list[Order] = []
+
+    async def start(self, *waves: Wave) -> WorkflowHandle[RolloutWorkflow, dict[str, str]]:
+        """Start the rollout."""
+        self._orders = [order for wave in waves for order in wave.orders]
+        await desk.start(self.client, Rollout(self.name, list(waves)))
+        return self.client.get_workflow_handle_for(RolloutWorkflow.run, rollout_id(self.name))
+
+    def cluster(self, cluster: str) -> WorkflowHandle[ClusterWorkflow, object]:
+        """Return the handle of a cluster's workflow."""
+        return self.client.get_workflow_handle_for(ClusterWorkflow.run, cluster_id(cluster))
+
+    async def until(self, is_so: Callable[[], Awaitable[bool]]) -> None:
+        """Wait until something is so, for as long as a scenario may take."""
+        while not await is_so():
+            await asyncio.sleep(LOOK_S)
+
+    async def at(self, cluster: str, step: str) -> Status:
+        """Return the status of a cluster once it is at a step."""
+        found: list[Status] = []
+
+        async def is_there() -> bool:
+            with suppress(ConfigError):  # it has not begun
+                found[:] = [(await desk.told(self.client, cluster)).status]
+            return bool(found) and found[0].step == step
+
+        await self.until(is_there)
+        return found[0]
+
+    async def course(self, until: str) -> list[str]:
+        """Return what the rollout began, was told and saw end, once it has worked through a word of that."""
+        words: list[str] = []
+
+        async def is_through() -> bool:
+            events = [event async for event in self._rollout.fetch_history_events()]
+            told = [await self._word(event) for event in events]
+            words[:] = filter(None, told)
+            kinds = [event.event_type for event in events]
+            return until in told and EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED in kinds[told.index(until) :]
+
+        await self.until(is_through)
+        return words
+
+    @property
+    def _rollout(self) -> WorkflowHandle[RolloutWorkflow, dict[str, str]]:
+        return self.client.get_workflow_handle_for(RolloutWorkflow.run, rollout_id(self.name))
+
+    async def _word(self, event: HistoryEvent) -> str:
+        """Return what an event says of a cluster; empty if nothing."""
+        if event.event_type == EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+            child = event.start_child_workflow_execution_initiated_event_attributes.workflow_id
+            return f"{child.removeprefix(cluster_id(''))} begins"
+        if event.event_type in ENDS:
+            name = EventType.Name(event.event_type).removeprefix("EVENT_TYPE_").lower() + "_event_attributes"
+            child = getattr(event, name).workflow_execution.workflow_id
+            return f"{child.removeprefix(cluster_id(''))} {ENDS[event.event_type]}"
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+            payloads = event.workflow_execution_signaled_event_attributes.input.payloads
+            [waits] = await CONVERTER.decode(payloads, [Waits])
+            stopped_or_waits = "stopped" if waits.is_stopped else "waits"
+            return f"{waits.cluster} {stopped_or_waits if waits.for_person else 'goes on'}"
+        return ""
+
+    async def end(self) -> None:
+        """End what is still under way, since all tests share the server."""
+        for each in (rollout_id(self.name), *(cluster_id(order.cluster) for order in self._orders)):
+            with suppress(RPCError):  # it has ended, or never began
+                await self.client.get_workflow_handle(each).terminate()
+
+
+@asynccontextmanager
+async def rollouts(address: str, name: str) -> AsyncIterator[Rollouts]:
+    """Connect, and run the worker of the workflows."""
+    client = await Client.connect(address, namespace=NAMESPACE, data_converter=CONVERTER, identity=IDENTITY)
+    async with workflow_worker(client):
+        made = Rollouts(client, name)
+        try:
+            yield made
+        finally:
+            await made.end()

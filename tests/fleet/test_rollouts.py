@@ -1,0 +1,297 @@
+"""Rollouts: waves, slots, gates, problems, cancellations. Server and workflows are real, the sites stand-ins."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError, CancelledError
+
+from fleet import desk
+from fleet.messages import Approval, Order, Wave
+from fleet.server.development import DevelopmentServer
+from fleet.workflows import IN_PRODUCTION, PHASES, ClusterWorkflow, cluster_id, rollout_id
+from providers.base.errors import ConfigError
+from testing.histories import keep
+from testing.rollouts import DEADLINE_S, Rollouts, rollouts
+
+Scenario = Callable[[Rollouts], Awaitable[None]]
+Play = Callable[[str, Scenario], None]
+
+pytestmark = pytest.mark.fleet
+CHECK, PREVIEW, UP, GATE = "check", "bootstrap: preview", "bootstrap: up", "bootstrap: waits for approval"
+LAST_GATE = "production: waits for approval"
+CANCELLED = "ended: Cancelled"
+TOO_MANY = "not started: too many of its wave have ended before production"
+BY = "somebody"
+
+
+@pytest.fixture
+def play(development: DevelopmentServer) -> Play:
+    """Play a scenario at a site of the scenario's name, which has a worker."""
+
+    def played(name: str, scenario: Scenario) -> None:
+        async def at_site() -> None:
+            async with (
+                rollouts(development.address, name) as found,
+                found.site.worker(found.client, name),
+                asyncio.timeout(DEADLINE_S),
+            ):
+                await scenario(found)
+
+        asyncio.run(at_site())
+
+    return played
+
+
+def order(cluster: str, *gates: str, approvals: tuple[Approval, ...] = ()) -> Order:
+    """Return the order of a cluster whose site is the first word of its name."""
+    return Order(cluster, cluster.partition("-")[0], "c0ffee", list(gates), list(approvals))
+
+
+def wave(*orders: Order, at_a_time: int = 1, hold_at: int = 1) -> Wave:
+    return Wave(list(orders), at_a_time, hold_at)
+
+
+def in_production(*clusters: str) -> dict[str, str]:
+    return dict.fromkeys(clusters, IN_PRODUCTION)
+
+
+async def waits_with(fleet: Rollouts, cluster: str, digest: str) -> bool:
+    """Whether a cluster waits for the approval of this preview."""
+    status = await fleet.at(cluster, GATE)
+    return status.preview is not None and status.preview.digest == digest
+
+
+async def has_begun(fleet: Rollouts, cluster: str, step: str) -> bool:
+    return fleet.site.begun[cluster, step] > 0
+
+
+async def is_asked_to_cancel(fleet: Rollouts, cluster: str) -> bool:
+    """Whether the server wants to interrupt a step of a cluster."""
+    history = await fleet.cluster(cluster).fetch_history()
+    kinds = {event.event_type for event in history.events}
+    return EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED in kinds
+
+
+@pytest.mark.golden
+def test_a_wave_begins_when_all_of_the_one_before_are_in_production(play: Play, accept_golden: bool) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        held = fleet.site.held["waves-a", UP] = asyncio.Event()
+        rollout = await fleet.start(
+            wave(order("waves-a"), order("waves-b"), at_a_time=2), wave(order("waves-c"), order("waves-d"))
+        )
+        first = ["waves-a begins", "waves-b begins", "waves-b in production"]
+        assert await fleet.course(first[-1]) == first
+        held.set()
+        assert await rollout.result() == in_production("waves-a", "waves-b", "waves-c", "waves-d")
+        assert await fleet.course("waves-d in production") == [
+            *first,
+            "waves-a in production",
+            "waves-c begins",
+            "waves-c in production",
+            "waves-d begins",
+            "waves-d in production",
+        ]
+        await keep(fleet.client, rollout_id("waves"), "two-waves", accept=accept_golden)
+
+    play("waves", scenario)
+
+
+@pytest.mark.golden
+def test_stopped_clusters_give_their_slots_and_so_many_hold_the_wave(play: Play, accept_golden: bool) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        fleet.site.problems |= {("stop-a", CHECK): "no such commit", ("stop-b", UP): "stop-b-master-0: no disk"}
+        held = fleet.site.held["stop-b", "production: up"] = asyncio.Event()
+        rollout = await fleet.start(wave(*map(order, ("stop-a", "stop-b", "stop-c")), hold_at=2))
+        both = ["stop-a begins", "stop-a stopped", "stop-b begins", "stop-b stopped"]
+        assert await fleet.course(both[-1]) == both
+        assert (await fleet.at("stop-a", f"{CHECK}: stopped")).problem == "no such commit"
+        assert (await fleet.at("stop-b", f"{UP}: stopped")).problem == "stop-b-master-0: no disk"
+        fleet.site.problems.clear()
+        await desk.retry(fleet.client, "stop-b")
+        further = [*both, "stop-b goes on", "stop-c begins"]
+        assert (await fleet.course("stop-c begins"))[: len(further)] == further
+        with pytest.raises(ConfigError, match=r"^stop-b: nothing has stopped; the cluster is at: "):
+            await desk.retry(fleet.client, "stop-b")
+        held.set()
+        await desk.retry(fleet.client, "stop-a")
+        assert await rollout.result() == in_production("stop-a", "stop-b", "stop-c")
+        assert [fleet.site.begun["stop-b", step] for step in (PREVIEW, UP)] == [1, 2]
+        await keep(fleet.client, cluster_id("stop-b"), "stop-and-retry", accept=accept_golden)
+
+    play("stop", scenario)
+
+
+@pytest.mark.golden
+def test_a_cluster_at_a_gate_gives_its_slot_and_goes_on_with_its_preview_alone(
+    play: Play, accept_golden: bool
+) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        held = fleet.site.held["gate-a", UP] = asyncio.Event()
+        rollout = await fleet.start(wave(order("gate-a", *PHASES), order("gate-b")))
+        course = await fleet.course("gate-b in production")
+        assert course == ["gate-a begins", "gate-a waits", "gate-b begins", "gate-b in production"]
+        status = await fleet.at("gate-a", GATE)
+        assert status.preview
+        assert (status.preview.digest, status.preview.sentences) == ("gate-a-bootstrap", ["Installs gate-a."])
+        with pytest.raises(ConfigError, match="5eed is not the preview that waits, which is gate-a-bootstrap"):
+            await desk.approve(fleet.client, "gate-a", "5eed", BY)
+        early = Approval("production", "gate-a-bootstrap", BY)
+        with pytest.raises(WorkflowUpdateFailedError) as refused:
+            await fleet.cluster("gate-a").execute_update(ClusterWorkflow.approve, early)
+        assert isinstance(refused.value.cause, ApplicationError)
+        assert refused.value.cause.message == f"no approval of production is waited for; the cluster is at: {GATE}"
+        assert not fleet.site.begun["gate-a", UP]
+        assert await desk.approve(fleet.client, "gate-a", "gate-a-bootstrap", BY) == "bootstrap"
+        await fleet.at("gate-a", UP)
+        with pytest.raises(ConfigError, match=f"no approval of bootstrap is waited for; the cluster is at: {UP}"):
+            await desk.approve(fleet.client, "gate-a", "gate-a-bootstrap", BY)
+        held.set()
+        await fleet.at("gate-a", LAST_GATE)
+        assert await desk.approve(fleet.client, "gate-a", "gate-a-production", BY) == "production"
+        assert await rollout.result() == in_production("gate-a", "gate-b")
+        assert [fleet.site.begun["gate-a", step] for step in (UP, "production: up")] == [1, 1]
+        await keep(fleet.client, cluster_id("gate-a"), "both-gates", accept=accept_golden)
+
+    play("gate", scenario)
+
+
+def test_an_approval_given_with_the_order_is_of_one_preview_too(play: Play) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        good, other = (Approval("bootstrap", digest, "pull request 7") for digest in ("merged-a-bootstrap", "5eed"))
+        rollout = await fleet.start(
+            wave(
+                order("merged-a", "bootstrap", approvals=(good,)),
+                order("merged-b", "bootstrap", approvals=(other,)),
+                at_a_time=2,
+            )
+        )
+        assert (await fleet.at("merged-b", GATE)).approvals == [other]
+        assert "merged-a waits" not in await fleet.course("merged-a in production")
+        await desk.approve(fleet.client, "merged-b", "merged-b-bootstrap", BY)
+        assert await rollout.result() == in_production("merged-a", "merged-b")
+
+    play("merged", scenario)
+
+
+@pytest.mark.golden
+def test_an_update_that_would_do_something_else_has_its_preview_approved_anew(
+    play: Play, accept_golden: bool
+) -> None:
+    """Also if it comes back to what was approved once."""
+
+    async def scenario(fleet: Rollouts) -> None:
+        fleet.site.digests["changed-a", PREVIEW] = "first"
+        rollout = await fleet.start(wave(order("changed-a", "bootstrap")))
+        for shown, then in (("first", "second"), ("second", "first"), ("first", "first")):
+            await fleet.until(partial(waits_with, fleet, "changed-a", shown))
+            fleet.site.digests["changed-a", PREVIEW] = then
+            await desk.approve(fleet.client, "changed-a", shown, BY)
+        assert await rollout.result() == in_production("changed-a")
+        assert fleet.site.begun["changed-a", UP] == 3
+        await keep(fleet.client, cluster_id("changed-a"), "changed", accept=accept_golden)
+
+    play("changed", scenario)
+
+
+@pytest.mark.golden
+def test_a_rollout_ends_with_the_wave_of_a_cancelled_canary(play: Play, accept_golden: bool) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        fleet.site.held["canary-a", UP] = asyncio.Event()
+        rollout = await fleet.start(wave(order("canary-a"), order("canary-b")), wave(order("canary-c")))
+        await fleet.at("canary-a", UP)
+        await desk.cancel(fleet.client, cluster_id("canary-a"))
+        assert await rollout.result() == {"canary-a": CANCELLED, "canary-b": TOO_MANY}
+        assert await fleet.course("canary-a cancelled") == ["canary-a begins", "canary-a cancelled"]
+        await keep(fleet.client, cluster_id("canary-a"), "cancelled", accept=accept_golden)
+
+    play("canary", scenario)
+
+
+@pytest.mark.parametrize(("hold_at", "end_of_next"), [(1, TOO_MANY), (2, IN_PRODUCTION)])
+def test_a_stopped_cluster_that_is_cancelled_counts_as_stopped_for_good(
+    play: Play, hold_at: int, end_of_next: str
+) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        fleet.site.problems["given-a", CHECK] = "no such commit"
+        first = wave(order("given-a"), order("given-b"), hold_at=hold_at)
+        rollout = await fleet.start(first, wave(order("given-c")))
+        await fleet.course("given-a stopped")
+        await desk.cancel(fleet.client, cluster_id("given-a"))
+        assert await rollout.result() == {"given-a": CANCELLED, "given-b": end_of_next}
+
+    play("given", scenario)
+
+
+@pytest.mark.parametrize("problem", ["", "no such commit"])
+def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem: str) -> None:
+    """Though the site learns of it too late to interrupt the step that it does."""
+
+    async def scenario(fleet: Rollouts) -> None:
+        held = fleet.site.held["late-a", CHECK] = asyncio.Event()
+        fleet.site.problems |= {("late-a", CHECK): problem} if problem else {}
+        fleet.site.deaf.add("late-a")
+        rollout = await fleet.start(wave(order("late-a")))
+        await fleet.until(partial(has_begun, fleet, "late-a", CHECK))
+        await desk.cancel(fleet.client, cluster_id("late-a"))
+        await fleet.until(partial(is_asked_to_cancel, fleet, "late-a"))
+        held.set()
+        assert await rollout.result() == {"late-a": CANCELLED}
+        assert set(fleet.site.begun) == {("late-a", CHECK)}
+
+    play("late", scenario)
+
+
+def test_a_cancelled_rollout_leaves_its_clusters_and_starts_no_further(play: Play) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        held = fleet.site.held["left-b", UP] = asyncio.Event()
+        rollout = await fleet.start(wave(order("left-a", "bootstrap"), order("left-b"), order("left-c")))
+        await fleet.at("left-b", UP)
+        await desk.cancel(fleet.client, rollout_id("left"))
+        with pytest.raises(WorkflowFailureError) as ended:
+            await rollout.result()
+        assert isinstance(ended.value.cause, CancelledError)
+        held.set()
+        await desk.approve(fleet.client, "left-a", "left-a-bootstrap", BY)
+        for cluster in ("left-a", "left-b"):
+            await fleet.cluster(cluster).result()
+        with pytest.raises(ConfigError, match="left-c: has no workflow"):
+            await desk.told(fleet.client, "left-c")
+
+    play("left", scenario)
+
+
+def test_a_cluster_with_its_control_plane_begins_with_production(play: Play) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        fleet.site.phases["half-a"] = ["production"]
+        rollout = await fleet.start(wave(order("half-a", "bootstrap")))
+        assert await rollout.result() == in_production("half-a")
+        assert set(fleet.site.begun) == {
+            ("half-a", step) for step in (CHECK, "production: preview", "production: up")
+        }
+
+    play("half", scenario)
+
+
+def test_a_site_without_a_worker_is_waited_for(play: Play) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        async def rows() -> list[tuple[str, str, str]]:
+            found = await desk.rows(fleet.client)
+            return [(row.cluster, row.step, row.waits_for) for row in found if row.site == "alone"]
+
+        async def is_waited_for() -> bool:
+            return await rows() == [("alone-a", CHECK, "the site's worker")]
+
+        async def is_in_production() -> bool:
+            return await rows() == [("alone-a", IN_PRODUCTION, "")]
+
+        rollout = await fleet.start(wave(order("alone-a")))
+        await fleet.until(is_waited_for)
+        async with fleet.site.worker(fleet.client, "alone"):
+            assert await rollout.result() == in_production("alone-a")
+        await fleet.until(is_in_production)
+
+    play("another", scenario)
