@@ -208,7 +208,7 @@ async def _is_served(client: Client, site: str) -> bool:
         task_queue=TaskQueue(name=queue_of(site)),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
     )
-    return bool((await client.workflow_service.describe_task_queue(asked)).pollers)
+    return bool((await client.workflow_service.describe_task_queue(asked, retry=True)).pollers)
 
 
 def cells(row: Row) -> tuple[str, str, str, str, str]:
