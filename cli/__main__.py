@@ -7,12 +7,14 @@ failure of this program.
 
 import argparse
 import getpass
+import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 from cli import chart, check, payload_config, schema, values
 from cli import descriptions as told
@@ -29,6 +31,19 @@ NEW = "a new or empty directory"
 def main(arguments: list[str] | None = None) -> int:
     """Run one command, and return its exit code."""
     return run(_parser(), arguments)
+
+
+def end(code: int) -> NoReturn:
+    """End the process.
+
+    Threads of Temporal's client have no end, and abort a Python before 3.14 that ends while one of them asks for its
+    lock (https://github.com/temporalio/sdk-python/issues/300): with them, nothing of the interpreter is torn down.
+    """
+    if "temporalio.bridge" not in sys.modules:
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 class Commands:
@@ -227,4 +242,4 @@ def _loaded(name: str, function: str = "") -> Command:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` ends it as it ends any other program
-    sys.exit(main())
+    end(main())

@@ -56,6 +56,6 @@ would do something else by then, it does not begin, and the new preview waits fo
 FLEET_WORKER = """Run until SIGTERM; then take nothing new, and wait for the updates under way. With --site, updates
 run in checkouts below .fleet/, with this process's environment: passphrase, backend, logins. These never leave the
 site. FLEET_KEY_FILE names the fleet's key, TEMPORAL_ADDRESS the server."""
-FLEET_SERVER = """Run PostgreSQL, Temporal's server and UI on loopback, and the worker of the workflows, until SIGTERM.
-Print the environment of workers and of the command line, with the login of the database in which Pulumi may keep its
-state. DIR keeps data and the fleet's key. For one machine: docs/how-to/many-sites.md tells of production."""
+FLEET_SERVER = """Run PostgreSQL, Temporal's server and UI on loopback, with the worker of the workflows, until
+SIGTERM. DIR keeps their data, the fleet's key, and the environment of workers and of the command line, with the login
+of the database in which Pulumi may keep its state. For one machine: docs/how-to/many-sites.md tells of production."""

@@ -19,13 +19,15 @@ def server(options: argparse.Namespace) -> int:
     """Run it until SIGTERM, or until a part of it ends."""
     folder: Path = options.folder.resolve()
     with running(folder, lambda text: print(f"fleet server: {text}", file=sys.stderr, flush=True)) as development:
-        key = folder / "fleet.key"
+        key, environment = folder / "fleet.key", folder / "environment"
         if not key.exists():
             write_secret(key, new_key())
         clients = {"TEMPORAL_ADDRESS": development.address, KEY_FILE: str(key)}
         os.environ.update(clients)
-        lines = [f"export {name}={value}" for name, value in (clients | dict(development.state)).items()]
-        asyncio.run(_served(development, "\n".join([*lines, f"# UI: {development.ui}"])))
+        found = clients | dict(development.state)
+        # In a file that only its owner reads: the password of the database is among them.
+        write_secret(environment, "".join(f"export {name}={value}\n" for name, value in found.items()))
+        asyncio.run(_served(development, f"ready; UI: {development.ui}; in other shells: . {environment}"))
     return GOOD
 
 

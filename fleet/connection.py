@@ -2,6 +2,7 @@
 
 from temporalio.client import Client
 from temporalio.envconfig import ClientConfig
+from temporalio.service import RPCError
 
 from fleet.codec import converter
 from providers.base.errors import ConfigError, Fault
@@ -19,7 +20,12 @@ async def connected() -> Client:
     config.setdefault("namespace", NAMESPACE)
     sealed = converter()
     try:
-        return await Client.connect(**config, data_converter=sealed)
+        client = await Client.connect(**config, data_converter=sealed)
+        await client.count_workflows()
+        return client
+    except RPCError as error:
+        fix = "make it, with its search attributes: docs/how-to/many-sites.md"
+        raise ConfigError([Fault(f"namespace {config['namespace']}", error.message, fix)]) from None
     except (RuntimeError, ValueError) as error:
         where = config.get("target_host", "TEMPORAL_ADDRESS")
         fix = "export TEMPORAL_ADDRESS and what TLS needs, or start `okd-baremetal fleet server`"

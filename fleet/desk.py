@@ -1,5 +1,7 @@
 """What an operator or CI asks of the fleet: start, show, approve, retry, cancel. It reaches no site."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,6 +38,8 @@ from fleet.workflows import (
 from providers.base.errors import ConfigError, Fault
 
 CLUSTERS = "WorkflowType = 'Cluster'"
+POLL_S = 90
+"""A worker asks at least once a minute: Temporal's long poll. The server lists it for five."""
 RUNNING = "ExecutionStatus = 'Running'"
 
 
@@ -94,7 +98,8 @@ async def rows(client: Client) -> list[Row]:
     async for row in _rows(client):
         if row.cluster not in latest or row.since > latest[row.cluster].since:
             latest[row.cluster] = row
-    served = {site: await _is_served(client, site) for site in {row.site for row in latest.values()}}
+    sites = sorted({row.site for row in latest.values()})
+    served = dict(zip(sites, await asyncio.gather(*(_is_served(client, site) for site in sites)), strict=True))
     found = sorted(latest.values(), key=lambda row: (row.site, row.cluster))
     return [_with_who(row, is_served=served[row.site]) for row in found]
 
@@ -208,7 +213,9 @@ async def _is_served(client: Client, site: str) -> bool:
         task_queue=TaskQueue(name=queue_of(site)),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
     )
-    return bool((await client.workflow_service.describe_task_queue(asked, retry=True)).pollers)
+    pollers = (await client.workflow_service.describe_task_queue(asked, retry=True)).pollers
+    now = time.time()
+    return any(now - each.last_access_time.ToSeconds() < POLL_S for each in pollers)
 
 
 def cells(row: Row) -> tuple[str, str, str, str, str]:

@@ -55,13 +55,25 @@ class Step:
     """One call of an activity.
 
     Args:
+        phase: Empty for a check, which is of all.
         digest: That of the approved preview, which `up` may carry out. Empty: any.
     """
 
     cluster: str
     commit: str
-    phase: str
+    phase: str = ""
     digest: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Inputs without a fault.
+
+    Args:
+        phases: Those before the cluster, in order: one in production does not go back.
+    """
+
+    phases: list[str]
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ class Wave(Model, extra="forbid"):
     """Clusters that come to production before any of the next wave begins."""
 
     clusters: Clusters = Field((), description="Empty: all that no other wave names. Only the last may be so.")
-    at_a_time: int = Field(1, ge=1, description="Clusters that are installed at the same time.")
-    hold_at: int = Field(1, ge=1, description="While so many clusters need a person, no further one starts.")
+    at_a_time: int = Field(1, ge=1, description="The next cluster starts when fewer are started and need no person.")
+    hold_at: int = Field(1, ge=1, description="While so many clusters have stopped, no further one starts.")
 
 
 class Fleet(Model, extra="forbid"):

@@ -12,7 +12,7 @@ from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from fleet.connection import connected
-from fleet.site.activities import Site
+from fleet.site.activities import BEAT_S, Site
 from fleet.site.checkout import Clone
 from fleet.workflows import QUEUE, ClusterWorkflow, RolloutWorkflow, queue_of
 
@@ -43,6 +43,8 @@ def site_worker(client: Client, site: str, root: Path) -> Worker:
         activities=[does.check, does.preview, does.up],
         max_concurrent_activities=AT_A_TIME,
         graceful_shutdown_timeout=LONGEST_END,
+        # Otherwise the SDK holds heartbeats back for 24 of the 30 s of silence that end an attempt.
+        max_heartbeat_throttle_interval=timedelta(seconds=BEAT_S),
     )
 
 

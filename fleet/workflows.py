@@ -16,7 +16,7 @@ from temporalio.workflow import (
     ParentClosePolicy,
 )
 
-from fleet.messages import Activity, Approval, Done, Order, Preview, Rollout, Status, Step, Waits, Wave
+from fleet.messages import Activity, Approval, Checked, Done, Order, Preview, Rollout, Status, Step, Waits, Wave
 
 PHASES = ("bootstrap", "production")
 QUEUE = "fleet"
@@ -72,8 +72,8 @@ class ClusterWorkflow:
     @workflow.run
     async def run(self, order: Order) -> dict[str, Done]:
         """Return what the update of each phase did."""
-        await self._at_site(Activity.CHECK, Step(order.cluster, order.commit, PHASES[0]), type(None))
-        done = {phase: await self._phase(phase) for phase in PHASES}
+        checked = await self._at_site(Activity.CHECK, Step(order.cluster, order.commit), Checked)
+        done = {phase: await self._phase(phase) for phase in checked.phases}
         self._enter(IN_PRODUCTION)
         return done
 
@@ -104,8 +104,9 @@ class ClusterWorkflow:
 
     async def _at_site(self, activity: Activity, step: Step, result: type[Result]) -> Result:
         """Run an activity at the site. One that no retry mends waits for a person's `retry`."""
+        name = f"{step.phase}: {activity}" if step.phase else activity.value
         while True:
-            self._enter(f"{step.phase}: {activity}")
+            self._enter(name)
             try:
                 found: Result = await workflow.execute_activity(
                     activity.value,
@@ -123,7 +124,7 @@ class ClusterWorkflow:
                     raise
                 if error.cause.type == CHANGED:
                     raise _ChangedError from None
-                await self._mended(f"{step.phase}: {activity}", error.cause.message)
+                await self._mended(name, error.cause.message)
 
     async def _mended(self, step: str, problem: str) -> None:
         self._problem = problem

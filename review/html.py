@@ -38,7 +38,7 @@ def html(page: Page) -> str:
         lines += ["<h2>Files</h2>", *(line for file in page.files for line in _file(file))]
     if page.inputs:
         lines += ["<h2>Other inputs</h2>", *_table(page)]
-    return "\n".join([*lines, "</body></html>\n"])
+    return "\n".join([*lines, f"<p>{_inline(page.end)}</p>", "</body></html>\n"])
 
 
 def _inline(text: str) -> str:

@@ -46,7 +46,7 @@ def markdown(page: Page, limit: int = LIMIT) -> str:
         parts.append(
             f"\nLeft out here, because a comment has room for {limit} characters: {', '.join(left)}; {whole}.\n"
         )
-    return "".join(parts)
+    return "".join([*parts, f"\n{page.end}\n"])
 
 
 def _mark(stack: str) -> str:

@@ -17,12 +17,18 @@ class Page:
     verdict: tuple[Sentence, ...]
     files: tuple[Shown, ...]
     inputs: tuple[Row, ...]
+    digest: str
     policies: tuple[Judged, ...] = ()
 
     @property
     def title(self) -> str:
         """The headline."""
         return f"What `pulumi up` will do to the stack {self.stack}"
+
+    @property
+    def end(self) -> str:
+        """The last line, with which `fleet start --approved` approves this preview."""
+        return f"Digest of this preview: `{self.digest}`"
 
 
 def page_of(preview: Preview, stack: str, policies: tuple[Judged, ...] = ()) -> Page:
@@ -32,5 +38,6 @@ def page_of(preview: Preview, stack: str, policies: tuple[Judged, ...] = ()) -> 
         verdict=tuple(verdict(preview)),
         files=tuple(shown(preview)),
         inputs=tuple(rows(preview)),
+        digest=preview.digest,
         policies=policies,
     )

@@ -1,8 +1,9 @@
 """The output of `pulumi preview --json`, read into steps that have no URNs and no secrets."""
 
+import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from providers.base.errors import ConfigError, Fault
@@ -19,6 +20,7 @@ OPERATIONS = {
     **{name: name for name in ("create", "update", "delete", "replace")},
     **dict.fromkeys(("create-replacement", "delete-replaced"), "replace"),
 }
+DIGEST_CHARACTERS = 16
 PREFIX = "okd-baremetal:"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
 
@@ -60,6 +62,12 @@ class Preview:
     def of(self, *kinds: str) -> tuple[Step, ...]:
         """Return the steps of some kinds."""
         return tuple(step for step in self.steps if step.kind in kinds)
+
+    @property
+    def digest(self) -> str:
+        """A name of all that the update does; another update has another one. What is secret is not in it."""
+        steps = [asdict(step) | {"outs": {}} for step in self.steps]
+        return hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()[:DIGEST_CHARACTERS]
 
 
 def read_preview(text: str, where: str) -> Preview:

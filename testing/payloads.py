@@ -99,9 +99,14 @@ def pointer(source: str, authority: str) -> str:
     return Config(merge=(Resource(source),), certificate_authorities=(Resource.inline(authority),)).to_json()
 
 
-def good(made: datetime = MADE) -> Files:
-    """Return a payload without faults, parsed."""
+def good(made: datetime = MADE, domain: str = DOMAIN, beside: str = "") -> Files:
+    """Return a payload without faults, parsed.
+
+    Args:
+        beside: The PEM of an authority that all three files trust beside their own.
+    """
     root, lb = (certificate(name, made, made + TEN_YEARS) for name in ("root-ca", "kube-apiserver-lb-signer"))
+    root += beside
     day = certificate("aggregator-signer", made, made + timedelta(days=1))
     files = {
         f"{TLS}/root-ca.crt": root,
@@ -113,19 +118,19 @@ def good(made: datetime = MADE) -> Files:
         f"{TLS}/root-ca.key": "a key",
         "/etc/pki/ca-trust/source/anchors/ca.crt": "",
         f"{TLS}/no-bundle.crt": "",
-        MANIFEST: manifest(),
+        MANIFEST: manifest(domain=domain),
         CONFIG_MANIFEST: cluster_config(),
         "/opt/openshift/openshift/99-site.yaml": machine_config("/etc/chrony.conf"),
-        f"{TLS}/machine-config-server.crt": issued("root-ca", f"api-int.{DOMAIN}", made=made),
+        f"{TLS}/machine-config-server.crt": issued("root-ca", f"api-int.{domain}", made=made),
         f"{TLS}/kube-apiserver-lb-signer.crt": lb,
-        f"{TLS}/kube-apiserver-lb-server.crt": issued("kube-apiserver-lb-signer", f"api.{DOMAIN}", made=made),
+        f"{TLS}/kube-apiserver-lb-server.crt": issued("kube-apiserver-lb-signer", f"api.{domain}", made=made),
         f"{TLS}/kube-apiserver-internal-lb-server.crt": issued(
-            "kube-apiserver-lb-signer", f"api-int.{DOMAIN}", made=made
+            "kube-apiserver-lb-signer", f"api-int.{domain}", made=made
         ),
     }
     stored = tuple(File(path, Resource.inline(text)) for path, text in files.items())
     bootstrap = Config(stored, (Unit("bootkube.service", "[Unit]\n"),)).to_json()
-    url = f"https://api-int.{DOMAIN}:22623/config"
+    url = f"https://api-int.{domain}:22623/config"
     pointers = {role: pointer(f"{url}/{role}", root) for role in ("master", "worker")}
     return {name: json.loads(text) for name, text in {"bootstrap": bootstrap, **pointers}.items()}
 
@@ -134,6 +139,11 @@ def payload(change: Callable[[Files], object] = lambda files: None) -> dict[str,
     """Return the files of the good payload after a change."""
     files = good()
     change(files)
+    return written(files)
+
+
+def written(files: Files) -> dict[str, bytes]:
+    """Return the files as openshift-install writes them."""
     return {name: each if isinstance(each, bytes) else json.dumps(each).encode() for name, each in files.items()}
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from signal import SIGKILL, SIGQUIT
 from typing import NoReturn
 
+from fleet.connection import NAMESPACE
 from fleet.server import temporal
-from fleet.server.namespace import NAMESPACE, prepare
+from fleet.server.namespace import prepare
 from fleet.server.postgres import STATE, Postgres
 from fleet.server.process import Process
 from fleet.server.settings import Settings

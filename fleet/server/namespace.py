@@ -10,9 +10,9 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, Register
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from fleet.connection import NAMESPACE
 from providers.base.errors import FleetServerError
 
-NAMESPACE = "fleet"
 RETENTION_DAYS = 30
 """How long a workflow that has ended can be read."""
 ATTRIBUTES = {

@@ -6,7 +6,7 @@ from signal import SIGKILL
 
 import yaml
 
-from fleet.server.namespace import NAMESPACE
+from fleet.connection import NAMESPACE
 from fleet.server.postgres import HISTORY, SUPERUSER, VISIBILITY
 from fleet.server.process import Process, failed, mortal
 from fleet.server.settings import SERVICES, Settings, write_secret

@@ -1,14 +1,16 @@
 """The activities of a site's worker. The server may ask twice; the second finds what the first still does."""
 
 import asyncio
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from fleet.messages import Activity, Done, Preview, Step
+from fleet.messages import Activity, Checked, Done, Preview, Step
 from fleet.site.checkout import Clone, UnreachableError
 from fleet.site.updates import ChangedError, EngineError, Update
 from fleet.workflows import CHANGED
@@ -19,7 +21,7 @@ BEAT_S = 5
 ATTEMPTS = 8
 """Attempts of what may mend itself, as a backend that is away: four minutes, by the policy's pauses."""
 
-Result = TypeVar("Result", None, Preview, Done)
+Result = TypeVar("Result", Checked, Preview, Done)
 
 
 @dataclass
@@ -43,7 +45,7 @@ class Site:
     """By run of the workflow and number of the activity: those of all attempts of one activity."""
 
     @activity.defn(name=Activity.CHECK)
-    async def check(self, step: Step) -> None:
+    async def check(self, step: Step) -> Checked:
         """Judge a cluster's inputs."""
         return await self._done(step, Update.check)
 
@@ -64,9 +66,10 @@ class Site:
         because the link was cut, the work goes on, and the next attempt finds it.
         """
         info = activity.info()
-        key = info.workflow_run_id or "", info.activity_id
+        run = info.workflow_run_id or ""
+        key = run, info.activity_id
         if key not in self._jobs:
-            update = Update(self.clone, step)
+            update = Update(self.clone, step, run)
             self._jobs[key] = _Job(update, asyncio.ensure_future(asyncio.to_thread(work, update)))
         job = self._jobs[key]
         is_cancelled = await _waited(job)
@@ -78,6 +81,10 @@ class Site:
             result: Result = job.future.result()
         except OkdBaremetalError as error:
             raise failure_of(error, info.attempt) from None
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"internal error: {type(error).__name__}: {Path(last.filename).name}:{last.lineno}"
+            raise ApplicationError(what, non_retryable=True) from None
         return result
 
 

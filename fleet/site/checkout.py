@@ -32,9 +32,9 @@ class Clone:
         """Return the path of a cluster's lock."""
         return self._folder / f"{cluster}.lock"
 
-    def begun(self, cluster: str) -> Path:
-        """Return the path of the note of an update that has begun, and has not succeeded yet."""
-        return self._folder / f"{cluster}.begun"
+    def note(self, cluster: str) -> Path:
+        """Return the path of the note of a cluster's latest update."""
+        return self._folder / f"{cluster}.json"
 
     def checkout(self, cluster: str, commit: str) -> Path:
         """Return a cluster's folder, with the commit and what only the site has: program, payload.

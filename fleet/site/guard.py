@@ -51,7 +51,7 @@ class GuardedPulumi(PulumiCommand):
         """
         printed: dict[str, list[str]] = {"stdout": [], "stderr": []}
         with subprocess.Popen(  # noqa: S603
-            [*self._guard, self.command, *args, "--non-interactive"],
+            [*self._guard, self.command, "--non-interactive", *args],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,

@@ -1,6 +1,5 @@
 """A cluster's preview and update by Pulumi's Automation API. Each begins with a look at what an earlier run left."""
 
-import hashlib
 import json
 import re
 import socket
@@ -9,6 +8,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pulumi.automation import (
     ConfigValue,
@@ -19,10 +19,12 @@ from pulumi.automation import (
 )
 from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 
-from fleet.messages import Done, Preview, Step
+from fleet.messages import Checked, Done, Preview, Step
 from fleet.site.checkout import Clone
 from fleet.site.guard import GuardedPulumi
+from fleet.workflows import PHASES
 from providers.base.errors import ConfigError, OkdBaremetalError, one_line
+from providers.vip_handoff.resource import VipHandoff
 from review import preview as previews
 from review.verdict import verdict
 
@@ -30,7 +32,6 @@ LOCKED_BY = re.compile(r"created by \S+@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
 """How Pulumi's own backends name the holder of a stack's lock."""
 GUARDED_PID = "1"
 """Each of our updates runs as process 1 of its own namespace, which no `pulumi` that a person starts does."""
-DIGEST_CHARACTERS = 16
 ERROR_LINES = 20
 
 
@@ -53,10 +54,12 @@ class Update:
     Args:
         clone: The site's.
         step: What is wanted.
+        run: Id of the workflow's run that wants it.
     """
 
     clone: Clone
     step: Step
+    run: str
     row: str = ""
     """The latest row of progress: a resource, and what it does."""
     _errors: list[str] = field(default_factory=list)
@@ -64,11 +67,12 @@ class Update:
     def __post_init__(self) -> None:
         self.pulumi = GuardedPulumi(self.clone.lock(self.step.cluster))
 
-    def check(self) -> None:
-        """Judge the stack's inputs without a look at any machine.
+    def check(self) -> Checked:
+        """Judge the stack's inputs without a look at any machine, and return what the cluster has before it.
 
         Raises:
-            ConfigError: They are refused, or their commit is not here.
+            StoppedError: They are refused.
+            EngineError: Pulumi's backend does not answer.
         """
         cluster = self.step.cluster
         file = f"stacks/{cluster}/install-config.yaml"
@@ -81,6 +85,7 @@ class Update:
         )
         if done.returncode:
             raise StoppedError("\n".join(_bounded(done.stderr.splitlines())))
+        return Checked(list(_phases_before(self._resources())))
 
     def preview(self) -> Preview:
         """Return what `up` would do.
@@ -106,27 +111,38 @@ class Update:
             StoppedError: A resource failed.
             EngineError: Pulumi failed otherwise.
         """
-        begun, key = self.clone.begun(self.step.cluster), json.dumps(asdict(self.step))
-        resumes = begun.exists() and begun.read_text() == key
-        if self.step.digest and not resumes:
+        note = _Note(self.clone.note(self.step.cluster), {"run": self.run, **asdict(self.step)})
+        if done := note.done:
+            return done
+        if self.step.digest and not note.is_begun:
             now = self.preview().digest
             if now != self.step.digest:
                 raise ChangedError(f"the preview is {now} now, and {self.step.digest} was approved")
         stack, began = self._stack(), time.monotonic()
-        begun.write_text(key)
+        note.write()
         changes, resumed = self._up(stack)
-        begun.unlink()
-        return Done(changes, round(time.monotonic() - began, 1), resumed)
+        done = Done(changes, round(time.monotonic() - began, 1), resumed)
+        note.write(done)
+        return done
+
+    def _resources(self) -> list[dict[str, Any]]:
+        try:
+            state = self._selected().export_stack()
+        except CommandError as error:
+            raise EngineError(_last_line(error)) from None
+        return (state.deployment or {}).get("resources") or []
 
     def _stack(self) -> Stack:
-        folder = self._checkout()
-        options = LocalWorkspaceOptions(pulumi_command=self.pulumi)
         try:
-            stack = create_or_select_stack(self.step.cluster, work_dir=str(folder), opts=options)
+            stack = self._selected()
             stack.set_config("phase", ConfigValue(self.step.phase))
         except CommandError as error:
             raise EngineError(_last_line(error)) from None
         return stack
+
+    def _selected(self) -> Stack:
+        options = LocalWorkspaceOptions(pulumi_command=self.pulumi)
+        return create_or_select_stack(self.step.cluster, work_dir=str(self._checkout()), opts=options)
 
     def _checkout(self) -> Path:
         return self.clone.checkout(self.step.cluster, self.step.commit)
@@ -153,7 +169,7 @@ class Update:
             if self._errors:
                 raise StoppedError("\n".join(_bounded(self._errors))) from None
             raise EngineError(_last_line(error)) from None
-        return {operation.value: count for operation, count in (done.summary.resource_changes or {}).items()}
+        return {str(operation): count for operation, count in (done.summary.resource_changes or {}).items()}
 
     def _seen(self, event: EngineEvent) -> None:
         """Keep what a person wants to know: the latest row, and the errors of resources."""
@@ -168,14 +184,44 @@ class Update:
             self.row = f"{begun.urn.rpartition('::')[2]}: {begun.op.value}"
 
 
+class _Note:
+    """What the site knows of its latest update of a cluster: that it began, and what it did.
+
+    A worker that dies, or whose report is lost, is asked again: the next one goes on, or reports what was done.
+
+    Args:
+        file: Of the cluster.
+        key: Names run and step; a note of another one does not count.
+    """
+
+    def __init__(self, file: Path, key: dict[str, str]) -> None:
+        self._file, self._key = file, key
+        found = json.loads(file.read_text()) if file.exists() else {}
+        self.is_begun = found.get("key") == key
+        done = found.get("done") if self.is_begun else None
+        self.done = Done(**done) if done else None
+
+    def write(self, done: Done | None = None) -> None:
+        """Keep that the update has begun, or what it did."""
+        new = self._file.with_suffix(".new")
+        new.write_text(json.dumps({"key": self._key, "done": asdict(done) if done else None}))
+        new.replace(self._file)
+
+
+def _phases_before(resources: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the phases before a stack, in whose state the handoff tells how far it has come."""
+    reached = {
+        each.get("inputs", {}).get("phase") for each in resources if each["type"].endswith(f":{VipHandoff.__name__}")
+    }
+    return PHASES[-1:] if PHASES[-1] in reached else PHASES
+
+
 def _preview_of(printed: str) -> Preview:
     try:
         preview = previews.read_preview(printed, "pulumi preview")
     except ConfigError as error:
         raise StoppedError(str(error)) from None
-    steps = [asdict(step) | {"outs": {}} for step in preview.steps]
-    digest = hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()[:DIGEST_CHARACTERS]
-    return Preview(digest, [sentence.text for sentence in verdict(preview)])
+    return Preview(preview.digest, [sentence.text for sentence in verdict(preview)])
 
 
 def _plain(text: str) -> str:

@@ -5,20 +5,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from fleet.server.development import DevelopmentServer, running
+from fleet.workflows import PHASES
 from testing.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
 from testing.sites.sites import ROLES, Sites
 
 CLUSTERS = {"north": ("north-a", "north-b"), "south": ("south-a", "south-b")}
-WAVES = [{"clusters": ["north-a"]}, {"at_a_time": 3}]
+WAVES: list[dict[str, Any]] = [{"clusters": ["north-a"]}, {"at_a_time": 3}]
 """A canary, then the others."""
 PACE = Pace(by_requests=False, power=(1, 2), install=(4, 8), boot=(2, 4), latency_s=(0.01, 0.05))
 """In seconds: short, but long enough for a kill in the middle of an installation."""
-LONGEST_S = 1800
+LONGEST_S = 300
 LOOK_S = 1
 
 
@@ -29,6 +31,7 @@ class FailedError(Exception):
 def main() -> int:
     """Run the rehearsal, and return 0, or 1 if a step or a proof fails."""
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is left must end first
     with tempfile.TemporaryDirectory(prefix="okd-fleet-") as folder, ExitStack() as stack:
         try:
             hosts = sum(map(len, CLUSTERS.values())) * len(ROLES)
@@ -60,17 +63,16 @@ class _Rehearsal:
         self._start("south")
         say(self._sites.command("start").splitlines()[0])
         canary = self._clusters[0]
-        self._approve(canary)
+        self._approve(canary, "bootstrap")
         self._until(lambda: self._servers.total().installs > 0, "the canary's first server is installed")
         kill(north)
         say("north: its worker was killed in the middle of an `up`; another one starts")
         self._start("north")
         self._table()
-        self._approve(canary)
-        waiting = self._clusters[1:]
-        for _phase in ("bootstrap", "production"):
-            for cluster in waiting:
-                self._approve(cluster)
+        self._approve(canary, "production")
+        for phase in PHASES:
+            for cluster in self._clusters[1:]:
+                self._approve(cluster, phase)
         self._until(lambda: self._table_text().count("in production") == len(self._clusters), "all are in production")
         self._table()
         self._prove()
@@ -80,19 +82,26 @@ class _Rehearsal:
         self._stack.callback(end, process)
         return process
 
-    def _approve(self, cluster: str) -> None:
-        """Wait for a cluster's preview, read it, and approve it."""
-        self._until(lambda: "to let it:" in self._sites.command("status", cluster), f"{cluster} waits for approval")
+    def _approve(self, cluster: str, phase: str) -> None:
+        """Wait for a cluster's preview, show it, and approve it."""
+        gate = f"{phase}: waits for approval"
+        self._until(lambda: gate in self._row(cluster), f"{cluster}: {gate}")
         text = self._sites.command("status", cluster)
         for line in text.splitlines():
             say(line)
-        digest = text.split()[-1]
-        say(self._sites.command("approve", cluster, digest, "--by", "the-rehearsal").strip())
-        self._until(lambda: digest not in self._sites.command("status", cluster).split()[-1:], f"{cluster} goes on")
+        say(self._sites.command("approve", cluster, text.split()[-1], "--by", "the-rehearsal").strip())
+
+    def _row(self, cluster: str) -> str:
+        return next((line for line in self._table_text().splitlines() if f"  {cluster}  " in line), "")
 
     def _until(self, is_so: Callable[[], bool], what: str) -> None:
         began = time.monotonic()
         while not is_so():
+            if "stopped" in self._table_text():
+                told = [
+                    self._sites.command("status", each) for each in self._clusters if "stopped" in self._row(each)
+                ]
+                raise FailedError("\n".join(told))
             if time.monotonic() - began > LONGEST_S:
                 raise FailedError(f"not within {LONGEST_S} s: {what}\n{self._table_text()}")
             time.sleep(LOOK_S)

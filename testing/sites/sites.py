@@ -9,14 +9,14 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from assets.ignition import Config, Resource
 from fleet.codec import new_key
-from testing import plans
+from testing import payloads, plans
 from testing.checkout import ROOT
 from testing.fakes.fleet.certificates import API_NAME
 from testing.fakes.fleet.fleet import Fleet, uuid_of
@@ -64,12 +64,17 @@ class Cluster:
             host["bmc"].update(address=fleet.address(index), username="admin", password="in-no-one-s-hands")
         return config
 
-    def options(self) -> dict[str, Any]:
-        """Return the stack's options."""
+    def payload(self, fleet: Fleet) -> dict[str, bytes]:
+        """Return the files of openshift-install, which trust the API of the fake fleet's servers too."""
+        return payloads.written(payloads.good(datetime.now(UTC), f"{self.name}.lab.test", fleet.ca))
+
+    def options(self, payload: Mapping[str, bytes]) -> dict[str, Any]:
+        """Return the stack's options, which pin its payload."""
         addresses = plans.options()["node_addresses"]
         nodes = dict(zip(self.hosts, addresses.values(), strict=True))
         consent = {name: uuid_of(index) for name, index in self.hosts.items()}
-        return plans.options(node_addresses=nodes, consent=consent)
+        pins = {name: hashlib.sha256(content).hexdigest() for name, content in payload.items()}
+        return plans.options(node_addresses=nodes, consent=consent, payload=pins)
 
 
 class Sites:
@@ -95,7 +100,7 @@ class Sites:
         named = [(name, site) for site, names in clusters.items() for name in names]
         self.clusters = {name: Cluster(name, site, number) for number, (name, site) in enumerate(named)}
         (folder / "key").write_text(new_key())
-        self.payload = Config(certificate_authorities=(Resource.inline(fleet.ca),)).to_json().encode()
+        self.payloads = {name: each.payload(fleet) for name, each in self.clusters.items()}
         self.base = live_iso()
         self._server = dict(server)
         self.origin = self._repository(clusters, waves)
@@ -176,7 +181,8 @@ class Sites:
             folder = origin / "stacks" / cluster.name
             folder.mkdir(parents=True)
             (folder / "install-config.yaml").write_text(yaml.safe_dump(cluster.install_config(self.fleet)))
-            options = {f"{plans.PROJECT}:{name}": value for name, value in cluster.options().items()}
+            chosen = cluster.options(self.payloads[cluster.name])
+            options = {f"{plans.PROJECT}:{name}": value for name, value in chosen.items()}
             (origin / "stacks" / f"Pulumi.{cluster.name}.yaml").write_text(yaml.safe_dump({"config": options}))
         plan: dict[str, Any] = {"sites": {site: list(names) for site, names in clusters.items()}}
         if waves:
@@ -190,10 +196,10 @@ class Sites:
         root, mine = self.root(site), [each for each in self.clusters.values() if each.site == site]
         git(self.folder, "clone", "-q", str(self.origin), str(root))
         for cluster in mine:
-            payload = root / "stacks" / cluster.name / "payload"
-            payload.mkdir()
-            for name in ("master", "worker"):
-                (payload / f"{name}.ign").write_bytes(self.payload)
+            folder = root / "stacks" / cluster.name / "payload"
+            folder.mkdir()
+            for name, content in self.payloads[cluster.name].items():
+                (folder / f"{name}.ign").write_bytes(content)
         base_sha256 = hashlib.sha256(self.base).hexdigest()
         cached = self.folder / site / "cache" / "okd-baremetal" / "images" / base_sha256
         cached.parent.mkdir(parents=True)
@@ -204,7 +210,6 @@ class Sites:
             "ca": self.fleet.ca,
             "api_name": API_NAME,
             "base_iso_sha256": base_sha256,
-            "payload_sha256": hashlib.sha256(self.payload).hexdigest(),
             "nodes": {name: self.fleet.node(index) for each in mine for name, index in each.hosts.items()},
         }
         (self.folder / site / "site.json").write_text(json.dumps(known))

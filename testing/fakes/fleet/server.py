@@ -1,4 +1,4 @@
-"""The fleet's sockets: a BMC and an API on each host's address, and the control endpoint."""
+"""The fleet's sockets: BMC, API and kubelet on each host's address, and the control endpoint."""
 
 import asyncio
 import json
@@ -23,6 +23,8 @@ from testing.fakes.fleet.machine import Figures, Machine, Pace
 from testing.fakes.fleet.service import Service
 
 API_PORT = 6443
+KUBELET_PORT = 10250
+LOOK_S = 0.1
 BLOCKS = range(9, 64)
 """Second octets of loopback addresses; each fleet on this machine takes the first free one."""
 BACKLOG = 64
@@ -68,6 +70,7 @@ class Server:
         self.block = self.port = 0
         self._listeners: dict[int, asyncio.Server] = {}
         self._stack = ExitStack()
+        self._kubelets: dict[int, asyncio.Server] = {}
 
     async def start(self) -> None:
         """Listen on every address."""
@@ -78,6 +81,21 @@ class Server:
             wire = _listener(address, API_PORT) if index else first
             await self._serve(wire, Api(bmc.machine), context)
             await self.listen(index, context)
+        following = asyncio.ensure_future(self._follow())
+        self._stack.callback(following.cancel)
+
+    async def _follow(self) -> None:
+        """Have the kubelet of each server listen while its installed system runs, and refuse connections before."""
+        while True:
+            for index, bmc in enumerate(self.bmcs):
+                runs = bmc.machine.state().running
+                if runs and index not in self._kubelets:
+                    address = address_of(self.block, index)
+                    wire, context = _listener(address, KUBELET_PORT), self.certificates.context(address)
+                    self._kubelets[index] = await self._serve(wire, Api(bmc.machine), context)
+                elif not runs and index in self._kubelets:
+                    self._kubelets.pop(index).close()
+            await asyncio.sleep(LOOK_S)
 
     async def listen(self, index: int, context: ssl.SSLContext) -> None:
         """Have a BMC listen."""

@@ -70,7 +70,7 @@ for role in ROLES if pulumi.Config().get("phase") == "production" else [Role.CON
             base_iso_sha256=site["base_iso_sha256"],
             ignition_sha256=dict.fromkeys(mine, "made for the fake fleet"),
             ours=dict.fromkeys(mine, SecretStr('{"ignition":{"version":"3.2.0"}}')),
-            payload_sha256=site["payload_sha256"],
+            payload_sha256=pulumi.Config().require_object("payload")[ROLES[role]],
             stack=STACK,
             api_name=site["api_name"],
             rows={name: urn("BmcHost", name) for name in mine},

@@ -68,6 +68,9 @@ def test_a_missing_file_is_refused() -> None:
     assert (done.returncode, done.stderr) == (2, "none.json: cannot be read: No such file or directory\n")
 
 
+END = "\nDigest of this preview: `4f53cda18c2baa0c`\n"
+
+
 def engine(folder: Path, script: str) -> str:
     """Return a PATH that has a `pulumi` of this script."""
     pulumi = folder / "pulumi"
@@ -89,7 +92,7 @@ def test_a_preview_that_dies_without_a_word_is_refused(tmp_path: Path) -> None:
 
 def test_the_engine_previews_the_stack_that_is_named(tmp_path: Path) -> None:
     done = run("review", "prod", PATH=engine(tmp_path, f'echo "$@" >{tmp_path}/words; echo "{{\\"steps\\": []}}"'))
-    assert done.stdout == f"{HEAD}- Nothing changes.\n"
+    assert done.stdout == f"{HEAD}- Nothing changes.\n{END}"
     assert (tmp_path / "words").read_text() == "preview --json --stack prod --non-interactive\n"
 
 
@@ -107,7 +110,7 @@ def test_a_broken_policy_has_an_exit_code_of_its_own(tmp_path: Path, backend: st
     done = run("review", "prod", "--policy", "backend", PATH=engine(tmp_path, WHOAMI), BACKEND=backend)
     assert (done.returncode, done.stderr) == (code, "")
     assert done.stdout.startswith(f"{HEAD}- Nothing changes.\n\n### Policies\n\n- ")
-    assert done.stdout.endswith(line)
+    assert done.stdout.endswith(line + END)
 
 
 def test_a_backend_that_is_not_told_is_refused(tmp_path: Path) -> None:

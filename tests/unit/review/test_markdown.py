@@ -22,6 +22,7 @@ SMALL = Page(
         Shown((Copy("/etc/k", "m0"),), "changed", secret=True),
     ),
     inputs=(Row("vips[0]", "192.0.2.5", None, ("okd-api",)),),
+    digest="00d1e5700d1e5700",
 )
 WRITTEN = """<!-- okd-baremetal review prod -->
 ## What `pulumi up` will do to the stack prod
@@ -54,6 +55,8 @@ x
 | input | now | after `pulumi up` | of |
 |---|---|---|---|
 | `vips[0]` | `192.0.2.5` | not set | okd-api |
+
+Digest of this preview: `00d1e5700d1e5700`
 """
 
 
@@ -68,6 +71,7 @@ def many(files: int, inputs: int, sentences: int = 1) -> Page:
         verdict=tuple(Sentence(f"Sentence {number} on a machine.") for number in range(sentences)),
         files=tuple(Shown((Copy(f"/etc/{number:03}", "m0"),), "changed", lines) for number in range(files)),
         inputs=tuple(Row(f"input.{number:04}", "a" * 60, "b" * 60, ("okd-a",)) for number in range(inputs)),
+        digest="00d1e5700d1e5700",
     )
 
 
