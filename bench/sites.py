@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from signal import SIGTERM
+from signal import SIGKILL
 
 from temporalio.client import Client, WorkflowExecution
 
@@ -156,7 +156,7 @@ def _kib(execution: WorkflowExecution) -> float:
 @contextmanager
 def _process(*words: str) -> Iterator[None]:
     """Run a module as a process that ends with this one, from when it is ready."""
-    command = [*mortal(SIGTERM), sys.executable, "-m", *words]
+    command = [*mortal(SIGKILL), sys.executable, "-m", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None  # noqa: S101  (a pipe was asked for)
         try:

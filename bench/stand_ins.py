@@ -3,23 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from random import Random
 
 from temporalio import activity
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from fleet.messages import Activity, Done, Preview, Step
+from fleet.messages import Activity, Checked, Done, Preview, Step
 from fleet.site.activities import BEAT_S
 from fleet.worker import serve
-from fleet.workflows import queue_of
+from fleet.workflows import PHASES, queue_of
 
 SITES = tuple(f"site-{number}" for number in range(10))
 SCALE = 60
 """A minute of a real site takes a second here. Heartbeats come as often as from a real one."""
 SPREAD = 0.2
 TYPICAL_S = {
-    (Activity.CHECK, "bootstrap"): 2,
+    (Activity.CHECK, ""): 2,
     (Activity.PREVIEW, "bootstrap"): 10,
     (Activity.UP, "bootstrap"): 30 * 60,
     (Activity.PREVIEW, "production"): 10,
@@ -51,9 +52,10 @@ def needs_s(cluster: str) -> float:
 
 
 @activity.defn(name=Activity.CHECK)
-async def check(step: Step) -> None:
+async def check(step: Step) -> Checked:
     """Take the time of a check."""
     await _work(step, Activity.CHECK)
+    return Checked(list(PHASES))
 
 
 @activity.defn(name=Activity.PREVIEW)
@@ -84,11 +86,14 @@ async def workers(client: Client) -> AsyncIterator[None]:
     """Run the workers of all sites."""
     async with AsyncExitStack() as running:
         for site in SITES:
-            activities = [check, preview, up]
-            queue = queue_of(site)
-            await running.enter_async_context(
-                Worker(client, task_queue=queue, activities=activities, max_concurrent_activities=AT_A_TIME)
+            worker = Worker(
+                client,
+                task_queue=queue_of(site),
+                activities=[check, preview, up],
+                max_concurrent_activities=AT_A_TIME,
+                max_heartbeat_throttle_interval=timedelta(seconds=BEAT_S),
             )
+            await running.enter_async_context(worker)
         yield
 
 
