@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from temporalio.client import Client, WorkflowExecution
@@ -14,6 +15,7 @@ from temporalio.client import Client, WorkflowExecution
 from bench.processes import Cost, Watch, command_line, fields
 from bench.rollouts import approved_until_done, clusters_of
 from bench.tables import row, table
+from cluster.values.vrrp import router_ids
 from fleet.connection import connected
 from fleet.messages import Done
 from fleet.server.development import running
@@ -43,7 +45,7 @@ class Cluster:
 
 def measure(size: int) -> None:
     """Print how N clusters compare with one of them alone."""
-    others = [f"cluster-{number:02}" for number in range(size)]
+    others = names(size)
     clusters = {site: others[number :: len(SITES)] for number, site in enumerate(SITES)}
     clusters[SITES[0]].insert(0, ALONE)
     with tempfile.TemporaryDirectory(prefix="okd-bench-") as folder, ExitStack() as stack:
@@ -67,6 +69,17 @@ def measure(size: int) -> None:
         finally:
             costs = [watch.stop() for watch in watches]
         _print(found, costs[0], costs[1][SITES[-1]], [name for each in sites.clusters for name in sites.wrong(each)])
+
+
+def names(size: int) -> list[str]:
+    """Return names whose VRIDs do not clash, for their sites have one network each."""
+    found, taken = list[str](), set(router_ids(ALONE))
+    candidates = (f"cluster-{number}" for number in count())
+    while len(found) < size:
+        if taken.isdisjoint(ids := router_ids(name := next(candidates))):
+            found.append(name)
+            taken.update(ids)
+    return found
 
 
 def of_update(pid: int) -> str:
