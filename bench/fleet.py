@@ -3,7 +3,6 @@
 It runs the real engine on BMCs of the fake fleet, over TLS, each with its own certificate.
 """
 
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from bench import slots
 from bench.stack import Stack, Update
+from bench.tables import row, table
 from testing.fakes.fleet.fetch import fetch
 from testing.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
 from testing.fakes.fleet.machine import Machine
@@ -91,17 +91,6 @@ def slowest(hosts: int) -> int:
         return 2 * drawn.power_s + drawn.install_s + drawn.boot_s
 
     return max(range(hosts), key=needs_s)
-
-
-def table(title: str, *columns: str) -> None:
-    """Print the head of a table."""
-    print(f"\n{title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
-
-
-def row(*cells: object) -> None:
-    """Print a row of the table, with the machine's load of the last minute."""
-    texts = [f"{cell:,.2f}" if isinstance(cell, float) else str(cell) for cell in (*cells, os.getloadavg()[0])]
-    print(f"| {' | '.join(texts)} |", flush=True)
 
 
 def rollouts(bench: Bench, sizes: list[int]) -> None:

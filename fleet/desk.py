@@ -212,7 +212,7 @@ async def _is_served(client: Client, site: str) -> bool:
         task_queue=TaskQueue(name=queue_of(site)),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
     )
-    pollers = (await client.workflow_service.describe_task_queue(asked)).pollers
+    pollers = (await client.workflow_service.describe_task_queue(asked, retry=True)).pollers
     now = time.time()
     return any(now - each.last_access_time.ToSeconds() < POLL_S for each in pollers)
 

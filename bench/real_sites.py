@@ -1,0 +1,126 @@
+"""The real engine on the fake fleet: one cluster alone, then N of two sites side by side, in one rollout."""
+
+import asyncio
+import os
+import statistics
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from temporalio.client import Client, WorkflowExecution
+
+from bench.processes import Cost, Watch, command_line, fields
+from bench.rollouts import approved_until_done, clusters_of
+from bench.tables import row, table
+from cluster.values.vrrp import router_ids
+from fleet.connection import connected
+from fleet.messages import Done
+from fleet.server.development import running
+from fleet.worker import AT_A_TIME
+from fleet.workflows import PHASES, ClusterWorkflow
+from testing.fakes.fleet.fleet import Options, Pace, running_apart
+from testing.sites.sites import ROLES, Sites
+
+SITES = ("north", "south")
+ALONE = "alone"
+NAME = "real"
+PACE = Pace(by_requests=False, power=(1, 2), install=(4, 8), boot=(2, 4), latency_s=(0.01, 0.05))
+"""In seconds, as in the rehearsal of many sites: short, so that the engine's own cost shows."""
+OFF = {"power": "Off", "running": False, "disk": "", "image": "", "target": "None", "enabled": "Disabled"}
+MEMORY_S = 1.0
+"""Between two samples."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The way of one cluster, and its updates by phase."""
+
+    name: str
+    execution: WorkflowExecution
+    done: Mapping[str, Done]
+
+
+def measure(size: int) -> None:
+    """Print how N clusters compare with one of them alone."""
+    others = names(size)
+    clusters = {site: others[number :: len(SITES)] for number, site in enumerate(SITES)}
+    clusters[SITES[0]].insert(0, ALONE)
+    with tempfile.TemporaryDirectory(prefix="okd-bench-") as folder, ExitStack() as stack:
+        servers = stack.enter_context(running_apart(Options(hosts=(size + 1) * len(ROLES), pace=PACE)))
+        servers.change(**OFF)
+        servers.forget()
+        development = stack.enter_context(running(Path(folder) / "server", print))
+        environment = {"TEMPORAL_ADDRESS": development.address, **development.state}
+        sites = Sites(Path(folder), servers, clusters, environment, [{"clusters": [ALONE]}, {"at_a_time": size}])
+        for site in ("", *SITES):
+            worker = sites.worker(site)
+            stack.callback(worker.wait)
+            stack.callback(worker.terminate)
+        watches = [Watch(os.getpid(), of_update, MEMORY_S), Watch(worker.pid, lambda _: SITES[-1], MEMORY_S)]
+        for watch in watches:
+            watch.start()
+        try:
+            sites.command("start", "--name", NAME)
+            os.environ |= sites.env
+            found = asyncio.run(_clusters(size + 1))
+        finally:
+            costs = [watch.stop() for watch in watches]
+        _print(found, costs[0], costs[1][SITES[-1]], [name for each in sites.clusters for name in sites.wrong(each)])
+
+
+def names(size: int) -> list[str]:
+    """Return names whose VRIDs do not clash, for their sites have one network each."""
+    found, taken = list[str](), set(router_ids(ALONE))
+    candidates = (f"cluster-{number}" for number in count())
+    while len(found) < size:
+        if taken.isdisjoint(ids := router_ids(name := next(candidates))):
+            found.append(name)
+            taken.update(ids)
+    return found
+
+
+def of_update(pid: int) -> str:
+    """Return the command and the session of one of Pulumi's updates or previews; empty for other processes."""
+    session = int(fields(pid)[3])
+    words = command_line(session).split() if session else []
+    if not words or words[0] != "unshare":
+        return ""
+    return next((f"{word} {session}" for word in words if word in ("preview", "up")), "")
+
+
+async def _clusters(size: int) -> list[Cluster]:
+    client = await connected()
+    await approved_until_done(client, [NAME])
+    return [await _cluster(client, each) for each in await clusters_of(client, size)]
+
+
+async def _cluster(client: Client, execution: WorkflowExecution) -> Cluster:
+    done = await client.get_workflow_handle_for(ClusterWorkflow.run, execution.id).result()
+    return Cluster(execution.id.partition("/")[2], execution, done)
+
+
+def _print(found: list[Cluster], updates: Mapping[str, Cost], site: Cost, wrong: list[str]) -> None:
+    columns = "clusters", "rollout, s", "s/cluster", *(f"`up` of {phase}, s: median" for phase in PHASES)
+    table(f"Two sites with {AT_A_TIME} updates at a time each", *columns, "load")
+    alone = [each for each in found if each.name == ALONE]
+    rows = [_times(each) for each in (alone, [each for each in found if each.name != ALONE])]
+    for times in rows:
+        row(*times)
+    row(*(f"x {after / before:.2f}" for before, after in zip(*rows, strict=True)))
+    mib = [cost.together_mib for kind, cost in updates.items() if kind.startswith("up ")]
+    cpu_s = sum(cost.cpu_s for cost in updates.values()) / len(found)
+    print(f"\nmemory of an `up` at its peak, MiB: median {statistics.median(mib):.0f}, largest {max(mib):.0f}")
+    print(f"memory of the worker of one site with all of its updates at its peak, MiB: {site.together_mib:.0f}")
+    print(f"CPU of Pulumi's processes in a cluster's previews and updates, s: {cpu_s:.1f}")
+    print(f"{len(found) * len(ROLES)} servers; not installed exactly once: {wrong or 'none'}")
+
+
+def _times(clusters: list[Cluster]) -> list[float]:
+    """Return the number of clusters, and their times in seconds."""
+    began = min(each.execution.start_time for each in clusters)
+    took_s = max((each.execution.close_time or began) - began for each in clusters).total_seconds()
+    ups_s = [statistics.median(each.done[phase].seconds for each in clusters) for phase in PHASES]
+    return [len(clusters), took_s, took_s / len(clusters), *ups_s]

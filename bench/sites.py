@@ -1,0 +1,197 @@
+"""`python -m bench.sites [N ...]`: what the engine of many sites costs for one rollout of N clusters.
+
+Server, database, workflows and codec are real; the sites' updates only take time: see `stand_ins.py`. `python -m
+bench.sites real [N]` takes N clusters of the fake fleet to production, with real updates: see `real_sites.py`.
+"""
+
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from signal import SIGKILL
+
+from temporalio.client import Client, WorkflowExecution
+
+from bench import real_sites
+from bench.processes import Cost, Watch, by_words
+from bench.rollouts import approved_until_done, clusters_of
+from bench.stand_ins import SITES, needs_s
+from bench.tables import row, table
+from fleet import desk
+from fleet.codec import KEY_FILE, new_key
+from fleet.connection import connected
+from fleet.messages import Order, Rollout, Wave
+from fleet.server.development import running
+from fleet.server.process import mortal
+from fleet.workflows import PHASES, rollout_id
+
+SIZES = (10, 100, 1000)
+REAL = 20
+KINDS = {"temporal-server": "server", "postgres": "database", "fleet worker": "workflows", "stand_ins": "sites"}
+SAMPLE_S = 1.0
+COMMIT = "c0ffee" * 6 + "c0de"
+SIDE_BY_SIDE = 10
+"""Rollouts among which the largest size is divided for comparison."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One rollout, or several side by side. Times are in seconds.
+
+    Args:
+        started_s: From the start of the rollout to that of its last cluster.
+        ideal_s: The steps of the slowest cluster.
+        median_s: What a cluster needs besides its steps, of which the server and the worker of workflows are the
+            cause; with gates, also the way of an approval.
+        worst_s: The same of the slowest.
+        rollout_events: In the largest history of a rollout.
+        status_s: One `okd-baremetal fleet status` of all clusters.
+    """
+
+    clusters: int
+    rollouts: int
+    started_s: float
+    starts_per_s: float
+    whole_s: float
+    ideal_s: float
+    ratio: float
+    median_s: float
+    worst_s: float
+    server_cpu_ms: float
+    database_cpu_ms: float
+    workflows_cpu_ms: float
+    sites_cpu_ms: float
+    server_mib: float
+    database_mib: float
+    workflows_mib: float
+    events: float
+    kib: float
+    rollout_events: float
+    rollout_kib: float
+    status_s: float
+
+
+COLUMNS = (
+    *("clusters", "rollouts", "all started, s", "starts/s", "all in production, s", "ideal, s", "ratio"),
+    *("besides its steps a cluster needs, s: median", "worst"),
+    *("CPU, ms/cluster: server", "database", "worker of workflows", "stand-ins"),
+    *("peak memory, MiB: server", "database", "worker of workflows"),
+    *("history of a cluster: events", "KiB", "of a rollout: events", "KiB", "status, s"),
+)
+
+
+def measured(size: int, gates: list[str], rollouts: int) -> Measured:
+    """Take clusters to production on a new server, in so many rollouts side by side."""
+    with tempfile.TemporaryDirectory(prefix="okd-bench-") as name, running(Path(name) / "server", _silent) as server:
+        key = Path(name) / "key"
+        key.write_text(new_key())
+        os.environ |= {"TEMPORAL_ADDRESS": server.address, KEY_FILE: str(key)}
+        with _process("cli", "fleet", "worker"), _process("bench.stand_ins"):
+            return asyncio.run(_measured(size, gates, rollouts))
+
+
+async def _measured(size: int, gates: list[str], rollouts: int) -> Measured:
+    client, watch = await connected(), Watch(os.getpid(), by_words(KINDS), SAMPLE_S).start()
+    orders = [Order(f"cluster-{each:05}", SITES[each % len(SITES)], COMMIT, gates) for each in range(size)]
+    names = [f"bench-{number}" for number in range(rollouts)]
+    try:
+        for number, name in enumerate(names):
+            mine = orders[number::rollouts]
+            await desk.start(client, Rollout(name, [Wave(mine, at_a_time=len(mine), hold_at=1)]))
+        await approved_until_done(client, names, looks=bool(gates))
+    finally:
+        costs = watch.stop()
+    return await _figures(client, size, names, costs)
+
+
+async def _figures(client: Client, size: int, names: list[str], costs: Mapping[str, Cost]) -> Measured:
+    rollouts = [await client.get_workflow_handle(rollout_id(name)).describe() for name in names]
+    clusters = await clusters_of(client, size)
+    needs = {each.id: needs_s(each.id.partition("/")[2]) for each in clusters}
+    began = min(each.start_time for each in rollouts)
+    started_s = (max(each.start_time for each in clusters) - began).total_seconds()
+    whole_s = max(_ended(each) - began for each in rollouts).total_seconds()
+    besides_s = [(_ended(each) - each.start_time).total_seconds() - needs[each.id] for each in clusters]
+    looked = time.monotonic()
+    await desk.rows(client)
+    status_s = time.monotonic() - looked
+    cpu_ms = {kind: 1000 * cost.cpu_s / size for kind, cost in costs.items()}
+    return Measured(
+        clusters=size,
+        rollouts=len(names),
+        started_s=started_s,
+        starts_per_s=size / started_s,
+        whole_s=whole_s,
+        ideal_s=max(needs.values()),
+        ratio=whole_s / max(needs.values()),
+        median_s=statistics.median(besides_s),
+        worst_s=max(besides_s),
+        **{f"{kind}_cpu_ms": cpu_ms[kind] for kind in KINDS.values()},
+        **{f"{kind}_mib": costs[kind].together_mib for kind in ("server", "database", "workflows")},
+        events=statistics.median(each.history_length for each in clusters),
+        kib=statistics.median(map(_kib, clusters)),
+        rollout_events=max(each.history_length for each in rollouts),
+        rollout_kib=max(map(_kib, rollouts)),
+        status_s=status_s,
+    )
+
+
+def _ended(execution: WorkflowExecution) -> datetime:
+    assert execution.close_time is not None  # noqa: S101  (it has ended)
+    return execution.close_time
+
+
+def _kib(execution: WorkflowExecution) -> float:
+    return execution.raw_info.history_size_bytes / 1024
+
+
+@contextmanager
+def _process(*words: str) -> Iterator[None]:
+    """Run a module as a process that ends with this one, from when it is ready."""
+    command = [*mortal(SIGKILL), sys.executable, "-m", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None  # noqa: S101  (a pipe was asked for)
+        try:
+            if not process.stdout.readline():
+                raise RuntimeError(f"{' '.join(words)} ended before it was ready")
+            yield
+        finally:
+            process.terminate()
+
+
+def _silent(_: str) -> None:
+    """Say nothing of the server's start."""
+
+
+def compare(sizes: list[int]) -> None:
+    """Print a row per size, one for the largest in several rollouts, and the ratios of each row to that before it."""
+    for title, gates in (("Without gates", []), ("With both gates, approved as soon as they wait", list(PHASES))):
+        table(title, *COLUMNS, "load")
+        before: dict[str, float] = {}
+        for size, rollouts in [*((size, 1) for size in sizes), (sizes[-1], SIDE_BY_SIDE)]:
+            now = asdict(measured(size, gates, rollouts))
+            if before:
+                row(*(f"x {now[name] / before[name]:.2f}" for name in now))
+            row(*(round(each, 2) for each in now.values()))
+            before = now
+
+
+def main() -> None:
+    """Measure stand-ins, or real updates."""
+    words = sys.argv[1:]
+    if words[:1] == ["real"]:
+        real_sites.measure(int(words[1]) if words[1:] else REAL)
+    else:
+        compare([int(word) for word in words] or list(SIZES))
+
+
+if __name__ == "__main__":
+    main()
