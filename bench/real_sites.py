@@ -63,12 +63,13 @@ def measure(size: int) -> None:
         for watch in watches:
             watch.start()
         try:
+            wanted = {each: sites.wanted(each) for each in sites.clusters}
             sites.command("start", "--name", NAME)
             os.environ |= sites.env
             found = asyncio.run(_clusters(size + 1))
         finally:
             costs = [watch.stop() for watch in watches]
-        _print(found, costs[0], costs[1][SITES[-1]], [name for each in sites.clusters for name in sites.wrong(each)])
+        _print(found, costs[0], costs[1][SITES[-1]], [each for each in wanted if sites.got(each) != wanted[each]])
 
 
 def names(size: int) -> list[str]:
@@ -115,7 +116,7 @@ def _print(found: list[Cluster], updates: Mapping[str, Cost], site: Cost, wrong:
     print(f"\nmemory of an `up` at its peak, MiB: median {statistics.median(mib):.0f}, largest {max(mib):.0f}")
     print(f"memory of the worker of one site with all of its updates at its peak, MiB: {site.together_mib:.0f}")
     print(f"CPU of Pulumi's processes in a cluster's previews and updates, s: {cpu_s:.1f}")
-    print(f"{len(found) * len(ROLES)} servers; not installed exactly once: {wrong or 'none'}")
+    print(f"{len(found) * len(ROLES)} servers; clusters with one not installed exactly once: {wrong or 'none'}")
 
 
 def _times(clusters: list[Cluster]) -> list[float]:

@@ -68,7 +68,7 @@ class Server:
         for each in self._executions:
             yield each
 
-    async def describe_task_queue(self, asked: DescribeTaskQueueRequest) -> DescribeTaskQueueResponse:
+    async def describe_task_queue(self, asked: DescribeTaskQueueRequest, retry: bool) -> DescribeTaskQueueResponse:
         poller = PollerInfo()
         poller.last_access_time.FromSeconds(int(time.time() - self._asked_s))
         return DescribeTaskQueueResponse(pollers=[poller] if asked.task_queue.name in self._queues else [])
