@@ -245,17 +245,25 @@ def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem:
     play("late", scenario)
 
 
-def test_a_cancelled_rollout_leaves_its_clusters_and_starts_no_further(play: Play) -> None:
+@pytest.mark.parametrize(("gates", "step"), [((), UP), (("bootstrap",), GATE)], ids=["at-work", "all-at-gates"])
+def test_a_cancelled_rollout_leaves_its_clusters_and_starts_no_further(
+    play: Play, gates: tuple[str, ...], step: str
+) -> None:
     async def scenario(fleet: Rollouts) -> None:
         held = fleet.site.held["left-b", UP] = asyncio.Event()
-        rollout = await fleet.start(wave(order("left-a", "bootstrap"), order("left-b"), order("left-c")))
-        await fleet.at("left-b", UP)
+        rollout = await fleet.start(
+            wave(order("left-a", "bootstrap"), order("left-b", *gates)), wave(order("left-c"))
+        )
+        await fleet.at("left-b", step)
+        if gates:
+            await fleet.course("left-b waits")
         await desk.cancel(fleet.client, rollout_id("left"))
         with pytest.raises(WorkflowFailureError) as ended:
             await rollout.result()
         assert isinstance(ended.value.cause, CancelledError)
         held.set()
-        await desk.approve(fleet.client, "left-a", "left-a-bootstrap", BY)
+        for cluster in ("left-a", "left-b") if gates else ("left-a",):
+            await desk.approve(fleet.client, cluster, f"{cluster}-bootstrap", BY)
         for cluster in ("left-a", "left-b"):
             await fleet.cluster(cluster).result()
         with pytest.raises(ConfigError, match="left-c: has no workflow"):
