@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -31,6 +31,7 @@ from fleet.connection import connected
 from fleet.messages import Order, Rollout, Wave
 from fleet.server.development import running
 from fleet.server.process import mortal
+from fleet.site.activities import BEAT_S
 from fleet.workflows import PHASES, rollout_id
 
 SIZES = (10, 100, 1000)
@@ -40,6 +41,19 @@ SAMPLE_S = 1.0
 COMMIT = "c0ffee" * 6 + "c0de"
 SIDE_BY_SIDE = 10
 """Rollouts among which the largest size is divided for comparison."""
+BEATS_S = (25, 1)
+"""Pauses between heartbeats, of which the cost of one follows, for `WITH_BEATS` clusters."""
+WITH_BEATS = 100
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to measure: so many clusters in so many rollouts side by side, with or without both gates."""
+
+    size: int
+    rollouts: int = 1
+    gates: Sequence[str] = ()
+    beat_s: float = BEAT_S
 
 
 @dataclass(frozen=True)
@@ -88,28 +102,29 @@ COLUMNS = (
 )
 
 
-def measured(size: int, gates: list[str], rollouts: int) -> Measured:
-    """Take clusters to production on a new server, in so many rollouts side by side."""
+def measured(run: Run) -> Measured:
+    """Take clusters to production on a new server."""
     with tempfile.TemporaryDirectory(prefix="okd-bench-") as name, running(Path(name) / "server", _silent) as server:
         key = Path(name) / "key"
         key.write_text(new_key())
         os.environ |= {"TEMPORAL_ADDRESS": server.address, KEY_FILE: str(key)}
-        with _process("cli", "fleet", "worker"), _process("bench.stand_ins"):
-            return asyncio.run(_measured(size, gates, rollouts))
+        with _process("cli", "fleet", "worker"), _process("bench.stand_ins", str(run.beat_s)):
+            return asyncio.run(_measured(run))
 
 
-async def _measured(size: int, gates: list[str], rollouts: int) -> Measured:
+async def _measured(run: Run) -> Measured:
     client, watch = await connected(), Watch(os.getpid(), by_words(KINDS), SAMPLE_S).start()
-    orders = [Order(f"cluster-{each:05}", SITES[each % len(SITES)], COMMIT, gates) for each in range(size)]
-    names = [f"bench-{number}" for number in range(rollouts)]
+    gates = list(run.gates)
+    orders = [Order(f"cluster-{each:05}", SITES[each % len(SITES)], COMMIT, gates) for each in range(run.size)]
+    names = [f"bench-{number}" for number in range(run.rollouts)]
     try:
         for number, name in enumerate(names):
-            mine = orders[number::rollouts]
+            mine = orders[number :: run.rollouts]
             await desk.start(client, Rollout(name, [Wave(mine, at_a_time=len(mine), hold_at=1)]))
         await approved_until_done(client, names, looks=bool(gates))
     finally:
         costs = watch.stop()
-    return await _figures(client, size, names, costs)
+    return await _figures(client, run.size, names, costs)
 
 
 async def _figures(client: Client, size: int, names: list[str], costs: Mapping[str, Cost]) -> Measured:
@@ -172,16 +187,25 @@ def _silent(_: str) -> None:
 
 
 def compare(sizes: list[int]) -> None:
-    """Print a row per size, one for the largest in several rollouts, and the ratios of each row to that before it."""
-    for title, gates in (("Without gates", []), ("With both gates, approved as soon as they wait", list(PHASES))):
-        table(title, *COLUMNS, "load")
-        before: dict[str, float] = {}
-        for size, rollouts in [*((size, 1) for size in sizes), (sizes[-1], SIDE_BY_SIDE)]:
-            now = asdict(measured(size, gates, rollouts))
-            if before:
-                row(*(f"x {now[name] / before[name]:.2f}" for name in now))
-            row(*(round(each, 2) for each in now.values()))
-            before = now
+    """Compare sizes, one rollout with several, and heartbeats."""
+    gated = "With both gates, approved as soon as they wait"
+    for title, gates in {"Without gates": (), gated: PHASES}.items():
+        runs = [Run(size, gates=gates) for size in sizes]
+        _print(title, [*runs, Run(sizes[-1], SIDE_BY_SIDE, gates)])
+    beats = " s, and every ".join(map(str, BEATS_S))
+    _print(f"Without gates, a heartbeat every {beats} s", [Run(WITH_BEATS, beat_s=beat_s) for beat_s in BEATS_S])
+
+
+def _print(title: str, runs: Sequence[Run]) -> None:
+    """Print a row per run, and between two of them the ratios of the second to the first."""
+    table(title, *COLUMNS, "load")
+    before: dict[str, float] = {}
+    for run in runs:
+        now = asdict(measured(run))
+        if before:
+            row(*(f"x {now[name] / before[name]:.2f}" for name in now))
+        row(*(round(each, 2) for each in now.values()))
+        before = now
 
 
 def main() -> None:

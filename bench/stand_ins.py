@@ -1,9 +1,12 @@
-"""`python -m bench.stand_ins`: workers of ten sites in one process, whose updates only take time."""
+"""`python -m bench.stand_ins BEAT_S`: workers of ten sites in one process, whose updates only take time."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from random import Random
 
 from temporalio import activity
@@ -11,13 +14,12 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from fleet.messages import Activity, Checked, Done, Preview, Step
-from fleet.site.activities import BEAT_S
 from fleet.worker import serve
 from fleet.workflows import PHASES, queue_of
 
 SITES = tuple(f"site-{number}" for number in range(10))
 SCALE = 60
-"""A minute of a real site takes a second here. Heartbeats come as often as from a real one."""
+"""A minute of a real site takes a second here."""
 SPREAD = 0.2
 TYPICAL_S = {
     (Activity.CHECK, ""): 2,
@@ -51,51 +53,55 @@ def needs_s(cluster: str) -> float:
     return sum(takes_s(cluster, *step) for step in TYPICAL_S)
 
 
-@activity.defn(name=Activity.CHECK)
-async def check(step: Step) -> Checked:
-    """Take the time of a check."""
-    await _work(step, Activity.CHECK)
-    return Checked(list(PHASES))
+@dataclass(frozen=True)
+class StandIn:
+    """What a site can do, with a heartbeat every `beat_s`."""
 
+    beat_s: float
 
-@activity.defn(name=Activity.PREVIEW)
-async def preview(step: Step) -> Preview:
-    """Take the time of a preview."""
-    await _work(step, Activity.PREVIEW)
-    return VERDICT
+    @activity.defn(name=Activity.CHECK)
+    async def check(self, step: Step) -> Checked:
+        """Take the time of a check."""
+        await self._work(step, Activity.CHECK)
+        return Checked(list(PHASES))
 
+    @activity.defn(name=Activity.PREVIEW)
+    async def preview(self, step: Step) -> Preview:
+        """Take the time of a preview."""
+        await self._work(step, Activity.PREVIEW)
+        return VERDICT
 
-@activity.defn(name=Activity.UP)
-async def up(step: Step) -> Done:
-    """Take the time of an update."""
-    return Done({"create": 24, "same": 6}, await _work(step, Activity.UP), resumed=False)
+    @activity.defn(name=Activity.UP)
+    async def up(self, step: Step) -> Done:
+        """Take the time of an update."""
+        return Done({"create": 24, "same": 6}, await self._work(step, Activity.UP), resumed=False)
 
-
-async def _work(step: Step, work: Activity) -> float:
-    """Send heartbeats for the time of a step, and return its seconds."""
-    left_s = whole_s = takes_s(step.cluster, work, step.phase)
-    while left_s > 0:
-        activity.heartbeat("master-0: create")
-        await asyncio.sleep(min(left_s, BEAT_S))
-        left_s -= BEAT_S
-    return whole_s
+    async def _work(self, step: Step, work: Activity) -> float:
+        """Send heartbeats for the time of a step, and return its seconds."""
+        left_s = whole_s = takes_s(step.cluster, work, step.phase)
+        while left_s > 0:
+            activity.heartbeat("master-0: create")
+            await asyncio.sleep(min(left_s, self.beat_s))
+            left_s -= self.beat_s
+        return whole_s
 
 
 @asynccontextmanager
-async def workers(client: Client) -> AsyncIterator[None]:
+async def workers(client: Client, beat_s: float) -> AsyncIterator[None]:
     """Run the workers of all sites."""
+    does = StandIn(beat_s)
     async with AsyncExitStack() as running:
         for site in SITES:
             worker = Worker(
                 client,
                 task_queue=queue_of(site),
-                activities=[check, preview, up],
+                activities=[does.check, does.preview, does.up],
                 max_concurrent_activities=AT_A_TIME,
-                max_heartbeat_throttle_interval=timedelta(seconds=BEAT_S),
+                max_heartbeat_throttle_interval=timedelta(seconds=beat_s),
             )
             await running.enter_async_context(worker)
         yield
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(workers, "ready"))
+    asyncio.run(serve(partial(workers, beat_s=float(sys.argv[1])), "ready"))
