@@ -15,7 +15,7 @@ BUSY = 75
 
 
 class GuardedPulumi(PulumiCommand):
-    """The Pulumi CLI below three programs of util-linux.
+    """The Pulumi CLI below three programs of util-linux, with SIGINT as it is by default.
 
     `setpriv` has the kernel kill the command when its worker dies. `flock` makes it hold the lock of its stack, which
     all its children inherit: as long as one lives, no other command begins. `unshare` makes the CLI process 1 of a
@@ -28,6 +28,8 @@ class GuardedPulumi(PulumiCommand):
     def __init__(self, lock: Path) -> None:
         super().__init__(skip_version_check=True)
         self._guard = [
+            # A worker that a script started in the background ignores SIGINT, and its children would, too.
+            *("env", "--default-signal=INT"),
             *("setpriv", "--pdeathsig", "KILL"),
             *("flock", "--no-fork", "--nonblock", "--conflict-exit-code", str(BUSY), str(lock)),
             *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"),

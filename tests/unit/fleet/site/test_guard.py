@@ -125,6 +125,15 @@ def test_the_kernel_ends_all_with_the_worker(site: Site, pulumi: FakePulumi) -> 
         fcntl.flock(file, fcntl.LOCK_EX)  # waits
 
 
+@pytest.fixture(params=[signal.SIG_DFL, signal.SIG_IGN], ids=["heeds", "ignores"])
+def sigint(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A process that heeds SIGINT, and one that ignores it, as what a script starts in the background."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("sigint")
 def test_an_interrupt_is_that_of_ctrl_c(site: Site, pulumi: FakePulumi, thread: ThreadPoolExecutor) -> None:
     pulumi.does("up", f"trap 'echo state is written; exit 3' INT; echo begun >{site.said}; sleep 1000 & wait")
     guarded = site.guarded()
