@@ -174,7 +174,8 @@ with running(Path(sys.argv[1]), lambda _: None) as server:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_program_that_is_ended_takes_its_server_along(number: signal.Signals, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    # Whoever runs the tests in the background ignores SIGINT, and so would the program.
+    command = ["env", "--default-signal=INT", sys.executable, "-c", PROGRAM, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
         assert program.stdout
