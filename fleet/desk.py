@@ -14,6 +14,7 @@ from temporalio.client import (
     WorkflowExecution,
     WorkflowExecutionStatus,
     WorkflowHandle,
+    WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
@@ -108,7 +109,7 @@ async def told(client: Client, cluster: str) -> Told:
     """Return one cluster in detail.
 
     Raises:
-        ConfigError: It has no workflow.
+        ConfigError: It has no workflow, or one of another key.
     """
     handle = _handle(client, cluster)
     try:
@@ -116,6 +117,9 @@ async def told(client: Client, cluster: str) -> Told:
         described = await handle.describe()
     except RPCError as error:
         raise _unknown(cluster, error) from None
+    except WorkflowQueryFailedError:
+        fix = "give all workers and the command line the fleet's one key"
+        raise ConfigError([Fault(cluster, "the worker of the workflows cannot read it", fix)]) from None
     for pending in described.raw_description.pending_activities:
         beats = await client.data_converter.decode(pending.heartbeat_details.payloads)
         failure = ""
