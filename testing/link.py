@@ -19,6 +19,8 @@ class Link:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._is_whole = Event()
+        self._ends = list[socket.socket]()
+        self._passing = list[Thread]()
         self.mend()
 
     def cut(self) -> None:
@@ -30,19 +32,32 @@ class Link:
         self._is_whole.set()
 
     def serve(self) -> None:
-        """Take connections until `close`."""
+        """Take connections until `stop`."""
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
+                self._ends.append(near)
                 far = socket.create_connection(self._target)
+                self._ends.append(far)
                 for ends in ((near, far), (far, near)):
-                    Thread(target=self._pass_on, args=ends, daemon=True).start()
+                    self._passing.append(Thread(target=self._pass_on, args=ends))
+                    self._passing[-1].start()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Take no more connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.mend()
+
+    def close(self) -> None:
+        """End all connections, once `serve` has ended."""
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        for thread in self._passing:
+            thread.join()
+        for end in self._ends:
+            end.close()
 
     def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
@@ -56,10 +71,11 @@ class Link:
 def link_to(target: str) -> Iterator[Link]:
     """Keep a link."""
     link = Link(target)
-    thread = Thread(target=link.serve, daemon=True)
+    thread = Thread(target=link.serve)
     thread.start()
     try:
         yield link
     finally:
-        link.close()
+        link.stop()
         thread.join()
+        link.close()
