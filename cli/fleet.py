@@ -38,7 +38,7 @@ def verdict_on(fleet: Fleet, folder: Path) -> int:
     files = {cluster: judge(str(folder / install_config(cluster))) for cluster in fleet.clusters}
     found = clashes_between(
         [
-            JudgedConfig(each.file, each.config, fleet.site_of(cluster), vrids[cluster])
+            JudgedConfig(each.file, each.config, fleet.site_of[cluster], vrids[cluster])
             for cluster, each in files.items()
         ]
     )

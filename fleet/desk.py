@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from temporalio.api.enums.v1 import TaskQueueType
@@ -41,6 +41,7 @@ from providers.base.errors import ConfigError, Fault
 CLUSTERS = "WorkflowType = 'Cluster'"
 POLL_S = 90
 """A worker asks at least once a minute: Temporal's long poll. The server lists it for five."""
+WORKER = "the site's worker"
 RUNNING = "ExecutionStatus = 'Running'"
 
 
@@ -102,7 +103,7 @@ async def rows(client: Client) -> list[Row]:
     sites = sorted({row.site for row in latest.values()})
     served = dict(zip(sites, await asyncio.gather(*(_is_served(client, site) for site in sites)), strict=True))
     found = sorted(latest.values(), key=lambda row: (row.site, row.cluster))
-    return [_with_who(row, is_served=served[row.site]) for row in found]
+    return [replace(row, waits_for="") if row.waits_for == WORKER and served[row.site] else row for row in found]
 
 
 async def told(client: Client, cluster: str) -> Told:
@@ -189,24 +190,23 @@ async def _rows(client: Client, query: str = "") -> AsyncIterator[Row]:
 def _row(found: WorkflowExecution) -> Row:
     kept = found.typed_search_attributes
     step, since = kept.get(STEP) or "starting", kept.get(SINCE) or found.start_time
-    if found.status is WorkflowExecutionStatus.COMPLETED:
+    who = ""
+    if found.status is WorkflowExecutionStatus.RUNNING:
+        who = _who(step)
+    elif found.status is WorkflowExecutionStatus.COMPLETED:
         step = IN_PRODUCTION
-    elif found.status is not WorkflowExecutionStatus.RUNNING:
+    else:
         ended = found.status.name.lower() if found.status else "ended"
         step, since = f"{ended} at {step}", found.close_time or since
-    return Row(kept.get(SITE) or "", kept.get(CLUSTER) or "", step, since, "")
+    return Row(kept.get(SITE) or "", kept.get(CLUSTER) or "", step, since, who)
 
 
-def _with_who(row: Row, *, is_served: bool) -> Row:
-    if row.step == IN_PRODUCTION or " at " in row.step:
-        who = ""
-    elif row.step.endswith(APPROVAL):
-        who = "a person's approval"
-    elif row.step.endswith(STOPPED):
-        who = "a person's retry"
-    else:
-        who = "" if is_served else "the site's worker"
-    return Row(row.site, row.cluster, row.step, row.since, who)
+def _who(step: str) -> str:
+    if step == IN_PRODUCTION:
+        return ""
+    if step.endswith(APPROVAL):
+        return "a person's approval"
+    return "a person's retry" if step.endswith(STOPPED) else WORKER
 
 
 async def _is_served(client: Client, site: str) -> bool:

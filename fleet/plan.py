@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sized
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -68,13 +69,10 @@ class Fleet(Model, extra="forbid"):
         rest = tuple(cluster for cluster in self.clusters if cluster not in named)
         return tuple(wave if wave.clusters else wave.model_copy(update={"clusters": rest}) for wave in self.waves)
 
-    def site_of(self, cluster: str) -> str:
-        """Return the site of a cluster.
-
-        Raises:
-            KeyError: The fleet does not have the cluster.
-        """
-        return {each: site for site, clusters in self.sites.items() for each in clusters}[cluster]
+    @cached_property
+    def site_of(self) -> dict[str, str]:
+        """The site of each cluster."""
+        return {each: site for site, clusters in self.sites.items() for each in clusters}
 
 
 def load(path: Path) -> Fleet:
@@ -116,7 +114,7 @@ def _misplaced(fleet: Fleet) -> Iterator[Fault]:
     yield from _twice(at_sites)
     yield from _twice(in_waves)
     for path, cluster in in_waves:
-        if cluster not in fleet.clusters:
+        if cluster not in fleet.site_of:
             yield Fault(path, f"{cluster} is at no site", "write a cluster of `sites`, or add it there")
     named = {cluster for _, cluster in in_waves}
     yield from _left(fleet, {cluster: path for path, cluster in at_sites if cluster not in named})

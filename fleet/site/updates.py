@@ -6,7 +6,10 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +82,7 @@ class Update:
         file = f"stacks/{cluster}/install-config.yaml"
         done = subprocess.run(  # noqa: S603
             [sys.executable, "-m", "cli", "plan", file, "--stack", cluster],
-            cwd=self._checkout(),
+            cwd=self._folder,
             capture_output=True,
             text=True,
             check=False,
@@ -95,7 +98,9 @@ class Update:
             StoppedError: The program refuses its inputs.
             EngineError: Pulumi failed otherwise.
         """
-        stack = self._stack()
+        return self._previewed(self._stack())
+
+    def _previewed(self, stack: Stack) -> Preview:
         try:
             printed = self.pulumi.run(["preview", "--json"], stack.workspace.work_dir, {}).stdout
         except CommandError as error:
@@ -115,11 +120,12 @@ class Update:
         note = _Note(self.clone.note(self.step.cluster), {"run": self.run, **asdict(self.step)})
         if done := note.done:
             return done
+        stack = self._stack()
         if self.step.digest and not note.is_begun:
-            now = self.preview().digest
+            now = self._previewed(stack).digest
             if now != self.step.digest:
                 raise ChangedError(f"the preview is {now} now, and {self.step.digest} was approved")
-        stack, began = self._stack(), time.monotonic()
+        began = time.monotonic()
         note.write()
         changes, resumed = self._up(stack)
         done = Done(changes, round(time.monotonic() - began, 1), resumed)
@@ -127,25 +133,22 @@ class Update:
         return done
 
     def _resources(self) -> list[dict[str, Any]]:
-        try:
+        with _engine_errors():
             state = self._selected().export_stack()
-        except CommandError as error:
-            raise EngineError(_last_line(error)) from None
         return (state.deployment or {}).get("resources") or []
 
     def _stack(self) -> Stack:
-        try:
+        with _engine_errors():
             stack = self._selected()
             stack.set_config("phase", ConfigValue(self.step.phase))
-        except CommandError as error:
-            raise EngineError(_last_line(error)) from None
         return stack
 
     def _selected(self) -> Stack:
         options = LocalWorkspaceOptions(pulumi_command=self.pulumi)
-        return create_or_select_stack(self.step.cluster, work_dir=str(self._checkout()), opts=options)
+        return create_or_select_stack(self.step.cluster, work_dir=str(self._folder), opts=options)
 
-    def _checkout(self) -> Path:
+    @cached_property
+    def _folder(self) -> Path:
         return self.clone.checkout(self.step.cluster, self.step.commit)
 
     def _up(self, stack: Stack) -> tuple[dict[str, int], bool]:
@@ -157,7 +160,8 @@ class Update:
             holders = {(each["host"], each["pid"]) for each in LOCKED_BY.finditer(str(error))}
             if holders != {(socket.gethostname(), GUARDED_PID)}:
                 raise EngineError(f"another run holds the stack: {_last_line(error)}") from None
-        stack.cancel()
+        with _engine_errors():
+            stack.cancel()
         return self._ran_up(stack), True
 
     def _ran_up(self, stack: Stack) -> dict[str, int]:
@@ -223,6 +227,15 @@ def _preview_of(printed: str) -> Preview:
     except ConfigError as error:
         raise StoppedError(str(error)) from None
     return Preview(preview.digest, [sentence.text for sentence in verdict(preview)])
+
+
+@contextmanager
+def _engine_errors() -> Iterator[None]:
+    """Raise a failure of Pulumi as `EngineError`."""
+    try:
+        yield
+    except CommandError as error:
+        raise EngineError(_last_line(error)) from None
 
 
 def _plain(text: str) -> str:

@@ -45,7 +45,7 @@ def refused(folder: Path, text: str) -> list[str]:
 def test_every_field_is_read(tmp_path: Path) -> None:
     fleet = loaded(tmp_path, FULL)
     assert fleet.clusters == ("north-a", "north-b", "south-a")
-    assert [fleet.site_of(cluster) for cluster in fleet.clusters] == ["north", "north", "south"]
+    assert [fleet.site_of[cluster] for cluster in fleet.clusters] == ["north", "north", "south"]
     assert fleet.gates == (Phase.PRODUCTION,)
     first, last = fleet.resolved_waves
     assert (first.clusters, first.at_a_time, first.hold_at) == (("south-a",), 1, 1)

@@ -264,3 +264,11 @@ def test_the_lock_of_another_run_is_left_to_it(site: Site, pulumi: FakePulumi, h
     with pytest.raises(EngineError, match=r"^another run holds the stack: error: the stack is currently locked by 1"):
         site.update().up()
     assert "cancel" not in pulumi.calls()
+
+
+def test_a_lock_that_cannot_be_removed_is_a_failure_of_the_backend(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates()
+    pulumi.locked(LOCKED.format(host=socket.gethostname(), pid=1))
+    pulumi.does("cancel", "echo 'error: the state is read-only' >&2; exit 1")
+    with pytest.raises(EngineError, match=r"^error: the state is read-only$"):
+        site.update().up()
