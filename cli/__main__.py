@@ -1,4 +1,6 @@
-"""`okd-baremetal`: make a stack, judge its inputs and BMCs, show what is and what will be. It changes no machine.
+"""`okd-baremetal`: make a stack, judge its inputs and BMCs, show what is and what will be.
+
+Only `fleet worker` changes machines.
 
 Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 3 for a valid install-config that this release
 cannot install (`check`, `clashes` and `fleet check`), 4 for an update that breaks a policy (`review`), 1 for a
@@ -6,10 +8,8 @@ failure of this program.
 """
 
 import argparse
-import getpass
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -208,7 +208,7 @@ def _add_fleet(commands: Commands) -> None:
         each.add_argument("cluster", metavar="CLUSTER")
     approved.add_argument("digest", metavar="DIGEST", help="of the preview, as `fleet status CLUSTER` prints it")
     for each in (begun, approved):
-        each.add_argument("--by", metavar="WHO", default=_person(), help="who approves (default: %(default)s)")
+        each.add_argument("--by", metavar="WHO", help="who approves (default: you, as USER@HOST)")
     _add_fleet_ends(commands)
 
 
@@ -224,15 +224,6 @@ def _add_fleet_ends(commands: Commands) -> None:
     server = commands.add("server", _loaded("fleet_server", "server"), what, told.FLEET_SERVER)
     server.add_argument("--folder", type=Path, metavar="DIR", required=True, help="keeps their data; made if missing")
     commands.add("key", _loaded("fleet_desk", "key"), "print a new key, which seals what the server keeps")
-
-
-def _person() -> str:
-    """Return who types the command."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container's user has no name; which of the two it is depends on Python's release
-        user = str(os.getuid())
-    return f"{user}@{socket.gethostname()}"
 
 
 def _loaded(name: str, function: str = "") -> Command:

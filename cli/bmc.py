@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from cli.command_line import GOOD, REFUSED, install_config
+from cli.command_line import GOOD, REFUSED, install_config, table
 from cli.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
@@ -184,6 +184,4 @@ def _print_for_people(rows: list[Row]) -> None:
 
 def _print_table(rows: list[Row], columns: Columns) -> None:
     cells = [list(columns), *([one_line(cell(row)) or "-" for cell in columns.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for line in cells:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+    print("\n".join(table(cells)))

@@ -3,6 +3,7 @@
 import argparse
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from providers.base.errors import OkdBaremetalError
@@ -44,6 +45,12 @@ def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
         where = f"{Path(last.filename).name}:{last.lineno}"
         print(f"{parser.prog}: internal error: {type(error).__name__}: {where}", file=sys.stderr)
         return FAILED
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines with the cells of each column below each other; the first row is the head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def stack_file(stack: str) -> Path:

@@ -2,11 +2,17 @@
 
 import argparse
 import asyncio
+import getpass
+import os
+import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from cli.command_line import GOOD
+from temporalio.client import Client
+
+from cli.command_line import GOOD, table
 from cli.fleet import verdict_on
 from fleet import desk, messages
 from fleet.codec import new_key
@@ -16,6 +22,9 @@ from fleet.worker import serve, site_worker, workflow_worker
 from fleet.workflows import APPROVAL, cluster_id, rollout_id
 from providers.base.errors import ConfigError, Fault, one_line
 
+Answer = TypeVar("Answer")
+HEAD = "SITE", "CLUSTER", "STEP", "SINCE", "WAITS FOR"
+
 
 def start(options: argparse.Namespace) -> int:
     """Judge the plan, and start a rollout of it."""
@@ -23,13 +32,9 @@ def start(options: argparse.Namespace) -> int:
     if code := verdict_on(fleet, options.file.parent):
         return code
     commit = _commit(options.file.parent, options.commit)
-    approvals = _approvals(options.approved, fleet, options.by)
+    approvals = _approvals(options.approved, fleet, options.by or _person())
     rollout = messages.Rollout(options.name or commit[:12], _waves(fleet, commit, approvals))
-
-    async def started() -> None:
-        await desk.start(await connected(), rollout)
-
-    asyncio.run(started())
+    _asked(lambda client: desk.start(client, rollout))
     print(f"rollout {rollout.name}: {len(fleet.clusters)} clusters at commit {commit}")
     print("see `okd-baremetal fleet status`")
     return GOOD
@@ -37,35 +42,26 @@ def start(options: argparse.Namespace) -> int:
 
 def status(options: argparse.Namespace) -> int:
     """Print the table of all clusters, or one cluster in detail."""
-
-    async def told() -> list[str]:
-        client = await connected()
-        if options.cluster:
-            return _detail(options.cluster, await desk.told(client, options.cluster))
-        return _table(await desk.rows(client))
-
-    for line in asyncio.run(told()):
+    if cluster := options.cluster:
+        lines = _detail(cluster, _asked(lambda client: desk.told(client, cluster)))
+    else:
+        lines = table([HEAD, *map(desk.cells, _asked(desk.rows))])
+    for line in lines:
         print(one_line(line))
     return GOOD
 
 
 def approve(options: argparse.Namespace) -> int:
     """Approve one preview of one cluster."""
-
-    async def approved() -> str:
-        return await desk.approve(await connected(), options.cluster, options.digest, options.by)
-
-    print(f"{options.cluster}: {asyncio.run(approved())} approved by {options.by}")
+    by = options.by or _person()
+    phase = _asked(lambda client: desk.approve(client, options.cluster, options.digest, by))
+    print(f"{options.cluster}: {phase} approved by {by}")
     return GOOD
 
 
 def retry(options: argparse.Namespace) -> int:
     """Let the step of a cluster that stopped begin again."""
-
-    async def retried() -> None:
-        await desk.retry(await connected(), options.cluster)
-
-    asyncio.run(retried())
+    _asked(lambda client: desk.retry(client, options.cluster))
     print(f"{options.cluster}: begins the step again")
     return GOOD
 
@@ -73,11 +69,7 @@ def retry(options: argparse.Namespace) -> int:
 def cancel(options: argparse.Namespace) -> int:
     """Cancel a cluster, or a rollout."""
     workflow = rollout_id(options.rollout) if options.rollout else cluster_id(options.cluster)
-
-    async def cancelled() -> None:
-        await desk.cancel(await connected(), workflow)
-
-    asyncio.run(cancelled())
+    _asked(lambda client: desk.cancel(client, workflow))
     print(f"{workflow}: is asked to end")
     return GOOD
 
@@ -103,6 +95,24 @@ def key(_options: argparse.Namespace) -> int:
     return GOOD
 
 
+def _asked(ask: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    """Return what the server answers."""
+
+    async def asked() -> Answer:
+        return await ask(await connected())
+
+    return asyncio.run(asked())
+
+
+def _person() -> str:
+    """Return who types the command."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user has no name; which of the two it is depends on Python's release
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"
+
+
 def _commit(folder: Path, name: str) -> str:
     """Return the full id of a commit, which means the same at each site."""
     command = ["git", "-C", str(folder), "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
@@ -119,7 +129,7 @@ def _approvals(given: Sequence[str], fleet: Fleet, by: str) -> dict[str, list[me
     found: dict[str, list[messages.Approval]] = {}
     for each in given:
         cluster, _, digest = each.partition("=")
-        if cluster not in fleet.clusters or not digest:
+        if cluster not in fleet.site_of or not digest:
             raise ConfigError([Fault("--approved", f"{each} is not CLUSTER=DIGEST of a cluster of the fleet")])
         found[cluster] = [messages.Approval("bootstrap", digest, by)]
     return found
@@ -129,18 +139,12 @@ def _waves(fleet: Fleet, commit: str, approvals: dict[str, list[messages.Approva
     gates = [str(gate) for gate in fleet.gates]
 
     def order(cluster: str) -> messages.Order:
-        return messages.Order(cluster, fleet.site_of(cluster), commit, gates, approvals.get(cluster, []))
+        return messages.Order(cluster, fleet.site_of[cluster], commit, gates, approvals.get(cluster, []))
 
     return [
         messages.Wave([order(cluster) for cluster in wave.clusters], wave.at_a_time, wave.hold_at)
         for wave in fleet.resolved_waves
     ]
-
-
-def _table(rows: Sequence[desk.Row]) -> list[str]:
-    lines = [("SITE", "CLUSTER", "STEP", "SINCE", "WAITS FOR"), *map(desk.cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip() for each in lines]
 
 
 def _detail(cluster: str, told: desk.Told) -> list[str]:

@@ -225,15 +225,19 @@ def test_an_approval_is_by_who_types_it_unless_another_is_named(
     assert approved == [("north-a", "5eed", "operator@desk"), ("north-a", "5eed", "somebody")]
 
 
-def test_a_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_has_a_number(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(uid: int) -> Any:
         raise KeyError(uid)
+
+    async def approve(*_: object) -> str:
+        return "production"
 
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("pwd.getpwuid", unknown)
     monkeypatch.setattr("os.getuid", lambda: 4711)
-    assert "4711@" in run("fleet", "approve", "--help").stdout
+    monkeypatch.setattr(desk, "approve", approve)
+    assert " approved by 4711@" in run("fleet", "approve", "north-a", "5eed").stdout
 
 
 def test_a_key_is_a_new_one() -> None:
