@@ -13,7 +13,7 @@ from bench import slots
 from bench.stack import Stack, Update
 from bench.tables import row, table
 from testing.fakes.fleet.fetch import fetch
-from testing.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
+from testing.fakes.fleet.fleet import OFF, Fleet, Options, Pace, running_apart
 from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.vendors import GENERIC
 
@@ -25,7 +25,6 @@ MOST_WITH_SERVERS = 100
 """Beyond that, only the engine's own slots would be measured."""
 SLOT_SIZES = (10, 20)
 INSTALLED = Counter({"On": 2})
-OFF = {"power": "Off", "running": False, "disk": "", "image": "", "target": "None", "enabled": "Disabled"}
 RUNNING = {**OFF, "power": "On", "running": True, "disk": "something of before"}
 
 

@@ -21,15 +21,14 @@ from fleet.messages import Done
 from fleet.server.development import running
 from fleet.worker import AT_A_TIME
 from fleet.workflows import PHASES, ClusterWorkflow
-from testing.fakes.fleet.fleet import Options, Pace, running_apart
-from testing.sites.sites import ROLES, Sites
+from testing.fakes.fleet.fleet import Pace
+from testing.sites.sites import ROLES, Sites, servers_of
 
 SITES = ("north", "south")
 ALONE = "alone"
 NAME = "real"
 PACE = Pace(by_requests=False, power=(1, 2), install=(4, 8), boot=(2, 4), latency_s=(0.01, 0.05))
 """In seconds, as in the rehearsal of many sites: short, so that the engine's own cost shows."""
-OFF = {"power": "Off", "running": False, "disk": "", "image": "", "target": "None", "enabled": "Disabled"}
 MEMORY_S = 1.0
 """Between two samples."""
 
@@ -49,9 +48,7 @@ def measure(size: int) -> None:
     clusters = {site: others[number :: len(SITES)] for number, site in enumerate(SITES)}
     clusters[SITES[0]].insert(0, ALONE)
     with tempfile.TemporaryDirectory(prefix="okd-bench-") as folder, ExitStack() as stack:
-        servers = stack.enter_context(running_apart(Options(hosts=(size + 1) * len(ROLES), pace=PACE)))
-        servers.change(**OFF)
-        servers.forget()
+        servers = stack.enter_context(servers_of(size + 1, PACE))
         development = stack.enter_context(running(Path(folder) / "server", print))
         environment = {"TEMPORAL_ADDRESS": development.address, **development.state}
         sites = Sites(Path(folder), servers, clusters, environment, [{"clusters": [ALONE]}, {"at_a_time": size}])

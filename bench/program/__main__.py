@@ -13,14 +13,10 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.resource import BmcHost
 from providers.host_provisioning.model import HostProvisioningSpec, HostSpec, MachineId
 from providers.host_provisioning.resource import HostProvisioning
+from testing.urns import urn
 from wires.redfish.access import BmcAccess
 
 DISK = {"deviceName": "/dev/vda"}
-
-
-def urn(kind: str, name: str) -> str:
-    """URN of a resource without a parent."""
-    return f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::pulumi-python:dynamic/baremetal:{kind}::{name}"
 
 
 site = json.loads(Path(os.environ["SITE"]).read_text())

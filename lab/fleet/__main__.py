@@ -11,8 +11,8 @@ from typing import Any
 
 from fleet.server.development import DevelopmentServer, running
 from fleet.workflows import IN_PRODUCTION, PHASES
-from testing.fakes.fleet.fleet import Fleet, Options, Pace, running_apart
-from testing.sites.sites import ROLES, LateError, Sites
+from testing.fakes.fleet.fleet import Fleet, Pace
+from testing.sites.sites import LateError, Sites, servers_of
 
 CLUSTERS = {"north": ("north-a", "north-b"), "south": ("south-a", "south-b")}
 WAVES: list[dict[str, Any]] = [{"clusters": ["north-a"]}, {"at_a_time": 3}]
@@ -27,10 +27,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is left must end first
     with tempfile.TemporaryDirectory(prefix="okd-fleet-") as folder, ExitStack() as stack:
         try:
-            hosts = sum(map(len, CLUSTERS.values())) * len(ROLES)
-            servers = stack.enter_context(running_apart(Options(hosts=hosts, pace=PACE)))
-            servers.change(power="Off", running=False, disk="", image="", target="None", enabled="Disabled")
-            servers.forget()
+            servers = stack.enter_context(servers_of(sum(map(len, CLUSTERS.values())), PACE))
             development = stack.enter_context(running(Path(folder) / "server", say))
             environment = {"TEMPORAL_ADDRESS": development.address, **development.state}
             sites = Sites(Path(folder), servers, CLUSTERS, environment, WAVES)

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from temporalio.client import Client
@@ -26,7 +27,7 @@ from fleet.workflows import APPROVAL, STOPPED, cluster_id
 from testing import payloads, plans
 from testing.checkout import ROOT
 from testing.fakes.fleet.certificates import API_NAME
-from testing.fakes.fleet.fleet import Fleet, uuid_of
+from testing.fakes.fleet.fleet import OFF, Fleet, Options, Pace, running_apart, uuid_of
 from testing.git import committed, git
 from testing.install_configs import bare
 from testing.live_iso import live_iso
@@ -37,10 +38,10 @@ ROLES = ("master", "master", "master", "worker", "worker")
 INSTALLED = Counter({"On": 2})
 """The resets of a server that is off, and is installed: for the installer, and for the installed system."""
 PASSPHRASE = "correct-horse-of-the-site"
-
-
 LONGEST_S = 300
 LOOK_S = 0.5
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,15 @@ class Got:
 
 class LateError(Exception):
     """A step does not come."""
+
+
+@contextmanager
+def servers_of(clusters: int, pace: Pace) -> Iterator[Fleet]:
+    """Run the servers of that many clusters in a process: they are off, their disks are empty."""
+    with running_apart(Options(hosts=clusters * len(ROLES), pace=pace)) as fleet:
+        fleet.change(**OFF)
+        fleet.forget()
+        yield fleet
 
 
 @dataclass(frozen=True)
@@ -210,11 +220,7 @@ class Sites:
 
     def status(self) -> list[Row]:
         """Return the table of these clusters, which the server keeps unsealed; other tests may have left theirs."""
-
-        async def asked() -> list[Row]:
-            return await desk.rows(await Client.connect(self.address, namespace=NAMESPACE))
-
-        return [row for row in asyncio.run(asked()) if row.cluster in self.clusters]
+        return [row for row in self._asked(desk.rows) if row.cluster in self.clusters]
 
     def until(self, cluster: str, step: str) -> None:
         """Wait until a cluster is at a step.
@@ -250,12 +256,11 @@ class Sites:
     def attempt(self, cluster: str) -> int:
         """Return the number of the attempt that the server waits for, or wants since the one before fell silent."""
 
-        async def asked() -> int:
-            client = await Client.connect(self.address, namespace=NAMESPACE)
+        async def asked(client: Client) -> int:
             described = await client.get_workflow_handle(cluster_id(cluster)).describe()
             return max((each.attempt for each in described.raw_description.pending_activities), default=0)
 
-        return asyncio.run(asked())
+        return self._asked(asked)
 
     def got(self, cluster: str) -> dict[str, Got]:
         """Return what each server of a cluster has got."""
@@ -273,6 +278,12 @@ class Sites:
             interrupted = Counter({"ForceOff": 1} if state.power == "On" else {})
             found[name] = Got(got.resets + interrupted + INSTALLED, got.installs + 1)
         return found
+
+    def _asked(self, ask: Callable[[Client], Awaitable[Answer]]) -> Answer:
+        async def asked() -> Answer:
+            return await ask(await Client.connect(self.address, namespace=NAMESPACE))
+
+        return asyncio.run(asked())
 
     def _repository(self, clusters: Mapping[str, Sequence[str]], waves: Sequence[Mapping[str, Any]]) -> Path:
         origin = self.folder / "stacks.git"

@@ -12,9 +12,9 @@ import pytest
 from fleet.server.development import DevelopmentServer
 from fleet.server.postgres import SUPERUSER
 from fleet.server.settings import FILE, Settings
-from testing.fakes.fleet.fleet import Options, Pace, running_apart
+from testing.fakes.fleet.fleet import Pace
 from testing.link import link_to
-from testing.sites.sites import PASSPHRASE, ROLES, Got, Sites
+from testing.sites.sites import PASSPHRASE, Got, Sites, servers_of
 
 pytestmark = pytest.mark.fleet
 PACE = Pace(by_requests=False, power=(0.2, 0.5), install=(4, 6), boot=(1, 2), latency_s=(0.01, 0.02))
@@ -29,11 +29,8 @@ Wanted = dict[str, Got]
 @pytest.fixture(scope="module")
 def sites(development: DevelopmentServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     """Sites with the worker of the workflows, and none of their own."""
-    hosts = sum(map(len, CLUSTERS.values())) * len(ROLES)
     server = {"TEMPORAL_ADDRESS": development.address, **development.state}
-    with running_apart(Options(hosts=hosts, pace=PACE)) as fleet:
-        fleet.change(power="Off", running=False, disk="", image="", target="None", enabled="Disabled")
-        fleet.forget()
+    with servers_of(sum(map(len, CLUSTERS.values())), PACE) as fleet:
         found = Sites(tmp_path_factory.mktemp("sites"), fleet, CLUSTERS, server)
         with ending(found.worker()):
             yield found

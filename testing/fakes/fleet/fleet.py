@@ -21,6 +21,7 @@ from testing.fakes.fleet.server import Options, address_of, serve
 
 __all__ = [
     "FOR_EVER",
+    "OFF",
     "Fault",
     "Figures",
     "Fleet",
@@ -33,6 +34,9 @@ __all__ = [
     "serial_of",
     "uuid_of",
 ]
+
+OFF = {"power": "Off", "running": False, "disk": "", "image": "", "target": "None", "enabled": "Disabled"}
+"""The state of a server that is off, and was never installed."""
 
 
 @dataclass

@@ -14,20 +14,16 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.resource import BmcHost
 from providers.host_provisioning.model import HostProvisioningSpec, HostSpec, MachineId
 from providers.host_provisioning.resource import HostProvisioning
+from testing.urns import urn
 from wires.redfish.access import BmcAccess
 
-STACK, PROJECT = pulumi.get_stack(), pulumi.get_project()
+STACK = pulumi.get_stack()
 ROLES = {Role.CONTROL_PLANE: "master", Role.COMPUTE: "worker"}
 
 site = json.loads(Path(os.environ["SITE"]).read_text())
 consent = pulumi.Config().require_object("consent")
 config = yaml.safe_load(Path("stacks", STACK, "install-config.yaml").read_text())
 hosts: dict[str, dict[str, Any]] = {each["name"]: each for each in config["platform"]["baremetal"]["hosts"]}
-
-
-def urn(kind: str, name: str) -> str:
-    """Return the URN of a resource without a parent."""
-    return f"urn:pulumi:{STACK}::{PROJECT}::pulumi-python:dynamic/baremetal:{kind}::{name}"
 
 
 def access(host: dict[str, Any], ca: str) -> BmcAccess:

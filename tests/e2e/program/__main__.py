@@ -11,14 +11,10 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.resource import BmcHost
 from providers.host_provisioning.model import HostProvisioningSpec, HostSpec
 from providers.host_provisioning.resource import HostProvisioning
+from testing.urns import urn
 from wires.redfish.access import BmcAccess
 
 DISK = {"deviceName": "/dev/vda"}
-
-
-def urn(kind: str, name: str) -> str:
-    """Return the URN of a resource without a parent, so that its progress appears in its own row."""
-    return f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::pulumi-python:dynamic/baremetal:{kind}::{name}"
 
 
 def access(host: dict[str, Any], ca: str) -> BmcAccess:
