@@ -16,6 +16,12 @@ from wires.libvirt.connection import connected
 from wires.libvirt.shutdown import stop
 from wires.segment.neighbours import macs_at
 
+PATIENCE_S = 10.0
+"""Limit of each step of a client's request, as client-go has it for the TLS handshake (transport/cache.go, 2026-11).
+
+It waits longer still for a connect, and without a limit for an answer.
+"""
+
 
 @dataclass(frozen=True)
 class LocalClusterProbe:
@@ -101,7 +107,11 @@ def measuring(vips: tuple[str, ...], api: Api) -> Iterator[VipClients]:
     with ExitStack() as stack:
         yield VipClients(
             tuple(
-                stack.enter_context(VipClient(partial(connect_problem, vip, API_PORT), partial(api.problem, vip)))
+                stack.enter_context(
+                    VipClient(
+                        partial(connect_problem, vip, API_PORT), partial(api.problem, vip, timeout_s=PATIENCE_S)
+                    )
+                )
                 for vip in vips
             )
         )

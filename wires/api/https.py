@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from urllib3.exceptions import HTTPError
 
 _log = logging.getLogger(__name__)
+PROBE_S = 3.0
+"""A probe's limit of each step."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Endpoint:
     path: str
     server_name: str
     ca_pem: str
-    timeout_s: float = 3
+    timeout_s: float = PROBE_S
     """Limit of each step: connect, handshake, answer."""
 
     def problem(self, address: str) -> str | None:
@@ -124,7 +126,7 @@ def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | N
     return None
 
 
-def handshake_problem(address: str, port: int, *, timeout_s: float = 3) -> str | None:
+def handshake_problem(address: str, port: int, *, timeout_s: float = PROBE_S) -> str | None:
     """Return why a TLS server does not show a certificate, of whatever signer. None: it shows one."""
     try:
         with socket.create_connection((address, port), timeout=timeout_s) as plain:

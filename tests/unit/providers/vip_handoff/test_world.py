@@ -1,5 +1,6 @@
 """The handoff's surroundings: the figures of its clients, and the bootstrap VM over libvirt."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pytest
 
 from providers.vip_handoff import world
-from providers.vip_handoff.world import LibvirtGuest, VipClients
+from providers.vip_handoff.world import LibvirtGuest, VipClients, measuring
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import FakeHypervisor
+from wires.api.api import Api
 from wires.api.client import Attempts, VipClient
 from wires.libvirt.hypervisor import Found
 
@@ -55,6 +57,20 @@ def test_the_figures_of_all_clients_are_one_output() -> None:
 def test_without_a_gap_there_is_no_time_of_it() -> None:
     figures = VipClients((client(NOTHING, NOTHING),)).figures(1000.0)
     assert (figures["gap_ms"], figures["gap_at_s"]) == (0, None)
+
+
+def test_a_client_of_a_vip_waits_as_long_as_client_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, through = list[tuple[str, float]](), threading.Event()
+
+    def problem(self: Api, address: str, *, timeout_s: float) -> None:
+        asked.append((address, timeout_s))
+        through.set()
+
+    monkeypatch.setattr(Api, "problem", problem)
+    monkeypatch.setattr(world, "connect_problem", lambda address, port: None)
+    with measuring(("192.0.2.5",), Api("okd.example.com", "")):
+        assert through.wait(10)
+    assert set(asked) == {("192.0.2.5", 10)}
 
 
 @pytest.fixture

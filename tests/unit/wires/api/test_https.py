@@ -119,18 +119,20 @@ def test_the_api_and_the_config_server_are_verified_by_their_own_names(monkeypat
 
     class Noted(Endpoint):
         def problem(self, address: str) -> str | None:
-            asked.append((address, self.port, self.path, self.server_name, self.ca_pem))
+            asked.append((address, self.port, self.path, self.server_name, self.ca_pem, self.timeout_s))
             return "status 503"
 
     monkeypatch.setattr("wires.api.api.Endpoint", Noted)
     api = Api("okd.lab.test", "a PEM")
     assert api.problem("192.0.2.5") == "status 503"
+    assert api.problem("192.0.2.5", timeout_s=10) == "status 503"
     assert not api.is_ready("192.0.2.6")
     assert not api.serves_config("192.0.2.7")
     assert asked == [
-        ("192.0.2.5", 6443, "/readyz", "api.okd.lab.test", "a PEM"),
-        ("192.0.2.6", 6443, "/readyz", "api.okd.lab.test", "a PEM"),
-        ("192.0.2.7", 22623, "/healthz", "api-int.okd.lab.test", "a PEM"),
+        ("192.0.2.5", 6443, "/readyz", "api.okd.lab.test", "a PEM", 3),
+        ("192.0.2.5", 6443, "/readyz", "api.okd.lab.test", "a PEM", 10),
+        ("192.0.2.6", 6443, "/readyz", "api.okd.lab.test", "a PEM", 3),
+        ("192.0.2.7", 22623, "/healthz", "api-int.okd.lab.test", "a PEM", 3),
     ]
 
 
