@@ -39,6 +39,8 @@ UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virt
 UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off this much later has booted and finished
 ADOPTED = ""
 ADOPTING = "adopting: it runs from its disk"
+INSTALLED, WAS_UP = "installed", "adopted"
+"""The last step of a host that was installed, and of one that ran already."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ class Installation:
     deadline_s: float
     heartbeat_s: float = HEARTBEAT_S
     """Seconds between two lines of progress."""
+    expected_s: float | None = None
+    """Seconds that an earlier installation took; None if none is known."""
     iso_sha256: str = ADOPTED
     """Digest of the boot ISO; empty if the host was adopted."""
     disk: str = ""
@@ -123,7 +127,7 @@ class Installation:
             finally:
                 self.world.way.withdraw()
                 self.world.bmc.close()
-        self._enter("installed" if self.iso_sha256 else "adopted")
+        self._enter(INSTALLED if self.iso_sha256 else WAS_UP)
 
     def _way(self, steps: Steps) -> Waits:
         yield from self._expect_the_machine(steps)
@@ -312,4 +316,14 @@ class Installation:
         spent = self.deadline_s - (self._until - now)
         seen = self.world.media.progress(self._url) if self._url else self._missed
         doing = f"{self._step}: {seen}" if seen else self._step
-        self.world.report(f"{doing}; {spent:,.0f} s spent, {max(0, self._until - now):,.0f} s left")
+        self.world.report(f"{doing}; {spent:,.0f} s spent{self._left(spent)}")
+
+    def _left(self, spent: float) -> str:
+        if self._step in (INSTALLED, WAS_UP):
+            return ""
+        limit = f"{max(0, self.deadline_s - spent):,.0f} s"
+        if self.expected_s is None:
+            return f", at most {limit} left"
+        if spent > self.expected_s:
+            return f", longer than the {self.expected_s:,.0f} s of the time before, at most {limit} left"
+        return f", about {self.expected_s - spent:,.0f} s left, at most {limit}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
@@ -18,6 +19,7 @@ from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Props, Provider
 from providers.base.errors import Fault, OkdBaremetalError
 from providers.host_provisioning import records
+from providers.host_provisioning.earlier import latest_s
 from providers.host_provisioning.engine import HEARTBEAT_S, Installation, Missing, Target, World
 from providers.host_provisioning.etcd import EtcdQuorum
 from providers.host_provisioning.isos import ImageServer, IsoMedia, Recipe
@@ -27,11 +29,10 @@ from providers.host_provisioning.model import HostProvisioningOuts, HostProvisio
 from providers.host_provisioning.rollout import THREADS, roll_out
 from providers.host_provisioning.ways import NetworkBoot, VirtualCd
 from providers.host_provisioning.web import WebServer
-from wires.api.https import Endpoint, connect_problem, handshake_problem
+from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
 from wires.redfish.bmc import BmcClient, Power
 
-PROBE_S = 3.0
 KUBELET_PORT = 10250
 
 
@@ -92,7 +93,11 @@ def _provision(
         with _image_server(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
             ca_pem = api_ca(recipe.payload, kubeconfig) if spec.role is Role.CONTROL_PLANE else ""
             missing = partial(_missing, spec, ca_pem, joining)
-            ways = {name: _installation(spec, name, media, missing, anew) for name in pending}
+            expected_s = latest_s(spec.stack, pending)
+            ways = {
+                name: replace(_installation(spec, name, media, missing, anew), expected_s=expected_s.get(name))
+                for name in pending
+            }
             failed = roll_out(ways, clock=SYSTEM_CLOCK)
         if failed:
             raise records.summary(spec, failed, anew.keys() - failed.keys())
@@ -179,7 +184,7 @@ def _joining(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> Joining:
         hosts={name: host.addresses for name, host in spec.hosts.items()},
         approves=spec.approve_certificates,
         clock=SYSTEM_CLOCK,
-        kubelet=partial(handshake_problem, port=KUBELET_PORT, timeout_s=PROBE_S),
+        kubelet=partial(handshake_problem, port=KUBELET_PORT),
         log=plugin.notes(spec.urn),
         warn=plugin.warnings(spec.urn),
         today=_now,
@@ -196,7 +201,7 @@ def _missing(spec: HostProvisioningSpec, ca_pem: str, joining: Joining | None, t
         return joining.missing(target.name, target.address) if joining else _kubelet_missing(target)
     if joining:
         joining.admit(target.name)
-    problem = Endpoint(API_PORT, "/readyz", spec.api_name, ca_pem, PROBE_S).problem(target.address)
+    problem = Endpoint(API_PORT, "/readyz", spec.api_name, ca_pem).problem(target.address)
     return f"its API is not ready ({problem})" if problem else None
 
 

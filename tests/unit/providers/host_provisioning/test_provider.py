@@ -207,6 +207,17 @@ class TestCreate:
         )
         assert rollouts.targets == [Target("w0", "w0", "192.0.2.31"), Target("w1", "w1", "192.0.2.31")]
 
+    def test_the_time_of_a_host_is_that_of_its_latest_installation(
+        self, rollouts: Rollouts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        HostProvisioningProvider().create(ROLE)
+        assert [way.expected_s for way in rollouts.ways.values()] == [None, None]
+        (tmp_path / "log" / "test").mkdir(parents=True)
+        (tmp_path / "log" / "test" / "1.jsonl").write_text('{"machine": "w0", "text": "installed; 900 s spent"}')
+        HostProvisioningProvider().create(ROLE)
+        assert [way.expected_s for way in rollouts.ways.values()] == [900, 900]
+
     def test_the_disk_that_a_host_chose_is_an_output_and_kept(self, rollouts: Rollouts) -> None:
         disks = {"w0": "deviceName: /dev/sda"}
         rollouts.then = lambda: setattr(rollouts.ways["w0"], "disk", disks["w0"])
