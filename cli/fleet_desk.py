@@ -139,7 +139,9 @@ def _waves(fleet: Fleet, commit: str, approvals: dict[str, list[messages.Approva
     gates = [str(gate) for gate in fleet.gates]
 
     def order(cluster: str) -> messages.Order:
-        return messages.Order(cluster, fleet.site_of[cluster], commit, gates, approvals.get(cluster, []))
+        return messages.Order(
+            cluster, fleet.site_of[cluster], commit, gates, approvals.get(cluster, []), notifies=fleet.notify
+        )
 
     return [
         messages.Wave([order(cluster) for cluster in wave.clusters], wave.at_a_time, wave.hold_at)

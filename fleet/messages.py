@@ -41,6 +41,7 @@ class Order:
         commit: The commit of the repository of stacks, which also pins the program.
         gates: The phases that wait for an approval.
         approvals: Those given already, as by the merge of a pull request.
+        notifies: Whether people are sent a notice when the cluster waits for them, and at its end.
     """
 
     cluster: str
@@ -48,6 +49,28 @@ class Order:
     commit: str
     gates: list[str]
     approvals: list[Approval] = field(default_factory=list)
+    notifies: bool = False
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What people are told of a cluster. It has no problem's text: who reads a web hook may not read that.
+
+    Args:
+        step: As the search attribute `Step`.
+        digest: That of the preview that waits for approval; empty if none does.
+    """
+
+    cluster: str
+    site: str
+    commit: str
+    step: str
+    digest: str
+
+    @property
+    def text(self) -> str:
+        """One sentence for a chat."""
+        return f"{self.cluster} at {self.site}: {self.step}. See: okd-baremetal fleet status {self.cluster}"
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ class Fleet(Model, extra="forbid"):
     )
     gates: tuple[Phase, ...] = Field(tuple(Phase), description="Phases whose preview a person approves.")
     waves: Annotated[tuple[Wave, ...], AfterValidator(_some)] = (Wave(),)
+    notify: bool = Field(False, description="Send notices to the web hook: a cluster waits for a person, or is done.")
 
     @property
     def clusters(self) -> tuple[str, ...]:

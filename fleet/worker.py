@@ -12,9 +12,10 @@ from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from fleet.connection import connected
+from fleet.notices import web_hook
 from fleet.site.activities import BEAT_S, Site
 from fleet.site.checkout import Clone
-from fleet.workflows import QUEUE, ClusterWorkflow, RolloutWorkflow, queue_of
+from fleet.workflows import QUEUE, ClusterWorkflow, NoticeWorkflow, RolloutWorkflow, queue_of
 
 AT_A_TIME = 4
 """Updates of one provisioner side by side."""
@@ -23,13 +24,18 @@ LONGEST_END = timedelta(hours=12)
 
 
 def workflow_worker(client: Client) -> Worker:
-    """Return a worker of the workflows."""
+    """Return the worker of the workflows, which sends notices, too.
+
+    Raises:
+        ConfigError: `FLEET_NOTIFY_FILE` names no file with a URL.
+    """
     # The messages are this program's own: the sandbox need not load them anew for each workflow.
     known = SandboxRestrictions.default.with_passthrough_modules("fleet.messages")
     return Worker(
         client,
         task_queue=QUEUE,
-        workflows=[ClusterWorkflow, RolloutWorkflow],
+        workflows=[ClusterWorkflow, NoticeWorkflow, RolloutWorkflow],
+        activities=[web_hook().notify],
         workflow_runner=SandboxedWorkflowRunner(restrictions=known),
     )
 

@@ -17,7 +17,20 @@ from temporalio.workflow import (
     ParentClosePolicy,
 )
 
-from fleet.messages import Activity, Approval, Checked, Done, Order, Preview, Rollout, Status, Step, Waits, Wave
+from fleet.messages import (
+    Activity,
+    Approval,
+    Checked,
+    Done,
+    Notice,
+    Order,
+    Preview,
+    Rollout,
+    Status,
+    Step,
+    Waits,
+    Wave,
+)
 
 PHASES = ("bootstrap", "production")
 QUEUE = "fleet"
@@ -32,6 +45,8 @@ STOPPED = "stopped"
 CHANGED = "Changed"
 """Type of the failure of an `up` whose preview is no longer the approved one."""
 IN_PRODUCTION = "in production"
+NOTIFY = "notify"
+"""The activity that sends a notice."""
 
 SILENCE = timedelta(seconds=30)
 """A worker that sends no heartbeat for so long is dead, or has no link: another attempt begins."""
@@ -39,6 +54,9 @@ LONGEST = timedelta(hours=12)
 """An update's own deadlines are shorter."""
 AGAIN = RetryPolicy(initial_interval=timedelta(seconds=2), maximum_interval=timedelta(minutes=2))
 """For ever, since each attempt begins with a look. What no retry can mend is raised as non-retryable."""
+
+NEWS = timedelta(hours=1)
+"""A notice that was not sent for so long is none."""
 
 Result = TypeVar("Result")
 
@@ -76,6 +94,7 @@ class ClusterWorkflow:
         checked = await self._at_site(Activity.CHECK, Step(order.cluster, order.commit), Checked)
         done = {phase: await self._phase(phase) for phase in checked.phases}
         self._enter(IN_PRODUCTION)
+        await self._notify()
         return done
 
     async def _phase(self, phase: str) -> Done:
@@ -98,6 +117,7 @@ class ClusterWorkflow:
 
         if not is_approved():
             self._enter(f"{phase}: {APPROVAL}")
+            await self._notify(digest)
             await self._tell_rollout(Waits(self._order.cluster, for_person=True))
             await workflow.wait_condition(is_approved)
             await self._tell_rollout(Waits(self._order.cluster, for_person=False))
@@ -130,9 +150,22 @@ class ClusterWorkflow:
     async def _mended(self, step: str, problem: str) -> None:
         self._problem = problem
         self._enter(f"{step}: {STOPPED}")
+        await self._notify()
         await self._tell_rollout(Waits(self._order.cluster, for_person=True, is_stopped=True))
         await workflow.wait_condition(lambda: not self._problem)
         await self._tell_rollout(Waits(self._order.cluster, for_person=False))
+
+    async def _notify(self, digest: str = "") -> None:
+        """Tell people where the cluster is, by a workflow of its own: a web hook that is down holds no cluster."""
+        order = self._order
+        if order.notifies:
+            await workflow.start_child_workflow(
+                NoticeWorkflow.run,
+                Notice(order.cluster, order.site, order.commit, self._step, digest),
+                id=f"notice/{order.cluster}/{workflow.uuid4()}",
+                parent_close_policy=ParentClosePolicy.ABANDON,
+                cancellation_type=ChildWorkflowCancellationType.ABANDON,
+            )
 
     async def _tell_rollout(self, waits: Waits) -> None:
         parent = workflow.info().parent
@@ -179,6 +212,18 @@ class ClusterWorkflow:
         """Return where the cluster is."""
         counted = [self._approvals[phase] for phase in PHASES if phase in self._approvals]
         return Status(self._step, self._preview, self._problem, counted)
+
+
+@workflow.defn(name="Notice")
+class NoticeWorkflow:
+    """Send one notice, for as long as it is news."""
+
+    @workflow.run
+    async def run(self, notice: Notice) -> None:
+        """End when it is sent."""
+        await workflow.execute_activity(
+            NOTIFY, notice, start_to_close_timeout=SILENCE, schedule_to_close_timeout=NEWS, retry_policy=AGAIN
+        )
 
 
 class _ChangedError(Exception):

@@ -4,7 +4,7 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer
 
 from fleet.codec import KEY_BYTES, sealing
-from fleet.workflows import ClusterWorkflow, RolloutWorkflow
+from fleet.workflows import ClusterWorkflow, NoticeWorkflow, RolloutWorkflow
 from testing.checkout import ROOT
 
 HISTORIES = ROOT / "tests" / "fleet" / "histories"
@@ -18,7 +18,7 @@ async def replay(history: WorkflowHistory) -> None:
     Raises:
         WorkflowNondeterminismError: It now does something else.
     """
-    replayer = Replayer(workflows=[ClusterWorkflow, RolloutWorkflow], data_converter=CONVERTER)
+    replayer = Replayer(workflows=[ClusterWorkflow, NoticeWorkflow, RolloutWorkflow], data_converter=CONVERTER)
     await replayer.replay_workflow(history)
 
 

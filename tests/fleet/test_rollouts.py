@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from temporalio.api.enums.v1 import EventType
@@ -11,9 +12,11 @@ from temporalio.exceptions import ApplicationError, CancelledError
 
 from fleet import desk
 from fleet.messages import Approval, Order, Wave
+from fleet.notices import URL_FILE
 from fleet.server.development import DevelopmentServer
 from fleet.workflows import IN_PRODUCTION, PHASES, ClusterWorkflow, cluster_id, rollout_id
 from providers.base.errors import ConfigError
+from testing.fakes.web_hook import web_hook
 from testing.histories import keep
 from testing.rollouts import DEADLINE_S, Rollouts, rollouts
 
@@ -46,9 +49,9 @@ def play(development: DevelopmentServer) -> Play:
     return played
 
 
-def order(cluster: str, *gates: str, approvals: tuple[Approval, ...] = ()) -> Order:
+def order(cluster: str, *gates: str, approvals: tuple[Approval, ...] = (), notifies: bool = False) -> Order:
     """Return the order of a cluster whose site is the first word of its name."""
-    return Order(cluster, cluster.partition("-")[0], "c0ffee", list(gates), list(approvals))
+    return Order(cluster, cluster.partition("-")[0], "c0ffee", list(gates), list(approvals), notifies)
 
 
 def wave(*orders: Order, at_a_time: int = 1, hold_at: int = 1) -> Wave:
@@ -243,6 +246,50 @@ def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem:
         assert set(fleet.site.begun) == {("late-a", CHECK)}
 
     play("late", scenario)
+
+
+@pytest.mark.golden
+def test_people_are_told_when_a_cluster_waits_for_them_and_is_done(
+    play: Play, accept_golden: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        async def are_told() -> bool:
+            return len(hook.notices) == 3
+
+        fleet.site.problems["told-a", CHECK] = "no such commit"
+        rollout = await fleet.start(wave(order("told-a", "bootstrap", notifies=True), order("told-b")))
+        await fleet.at("told-a", f"{CHECK}: stopped")
+        fleet.site.problems.clear()
+        await desk.retry(fleet.client, "told-a")
+        await fleet.at("told-a", GATE)
+        await desk.approve(fleet.client, "told-a", "told-a-bootstrap", BY)
+        assert await rollout.result() == in_production("told-a", "told-b")
+        await fleet.until(are_told)
+        await keep(fleet.client, cluster_id("told-a"), "notices", accept=accept_golden)
+
+    # The first notice comes after the others: its first attempt is refused.
+    with web_hook([503]) as hook:
+        (tmp_path / "url").write_text(hook.url)
+        monkeypatch.setenv(URL_FILE, str(tmp_path / "url"))
+        play("told", scenario)
+    told = {each["step"]: (each["cluster"], each["site"], each["commit"], each["digest"]) for each in hook.notices}
+    assert told == {
+        f"{CHECK}: stopped": ("told-a", "told", "c0ffee", ""),
+        GATE: ("told-a", "told", "c0ffee", "told-a-bootstrap"),
+        IN_PRODUCTION: ("told-a", "told", "c0ffee", ""),
+    }
+
+
+def test_a_web_hook_that_is_down_holds_no_cluster(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        rollout = await fleet.start(wave(order("down-a", notifies=True), order("down-b", notifies=True)))
+        assert await rollout.result() == in_production("down-a", "down-b")
+
+    (tmp_path / "url").write_text("http://127.0.0.1:1/")
+    monkeypatch.setenv(URL_FILE, str(tmp_path / "url"))
+    play("down", scenario)
 
 
 @pytest.mark.parametrize(("gates", "step"), [((), UP), (("bootstrap",), GATE)], ids=["at-work", "all-at-gates"])

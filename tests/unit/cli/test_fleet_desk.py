@@ -91,6 +91,16 @@ def test_the_gates_are_those_of_the_plan(site: Site, server: Server) -> None:
     assert server.started["rollout/spring"].waves[0].orders[0].gates == ["production"]
 
 
+@pytest.mark.parametrize(("notify", "notifies"), [({}, False), ({"notify": True}, True)])
+def test_notices_are_sent_if_the_plan_says_so(
+    site: Site, server: Server, notify: dict[str, bool], notifies: bool
+) -> None:
+    plan = yaml.safe_load(site.file.read_text())
+    site.file.write_text(yaml.safe_dump(plan | notify))
+    run("fleet", "start", "--name", "spring", folder=site.folder)
+    assert {order.notifies for wave in server.started["rollout/spring"].waves for order in wave.orders} == {notifies}
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
