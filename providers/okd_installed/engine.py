@@ -85,7 +85,7 @@ class OkdInstalledEngine:
                 raise self._late(problem, deadline_s)
             line = problem or f"all {len(self._operators)} operators are ready; steady for {STEADY_S:g} s"
             if line != reported:
-                self.report(f"{line}; {until - now:.0f} s left")
+                self.report(f"{line}; at most {until - now:.0f} s left")
                 reported = line
             self.clock.sleep(POLL_S)
 

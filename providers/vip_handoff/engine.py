@@ -170,7 +170,7 @@ class HandoffEngine:
                 return missed or seen
             if now >= self._beat:
                 self._beat = now + HEARTBEAT_S
-                self.report(f"{state}: {seen}; {deadline - now:.0f} s left")
+                self.report(f"{state}: {seen}; at most {deadline - now:.0f} s left")
             self.clock.sleep(POLL_S)
 
     def _checks(self) -> Checks:

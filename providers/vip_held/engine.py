@@ -60,6 +60,6 @@ class VipHeldEngine:
                 what = f"{seen}, after {deadline_s:g} s"
                 raise VipError(what, where=f"VIP {self.vip}", fix=FIX[self.balancer])
             if seen != reported:
-                self.report(f"{seen}; {until - self.clock.now():.0f} s left")
+                self.report(f"{seen}; at most {until - self.clock.now():.0f} s left")
                 reported = seen
             self.clock.sleep(POLL_S)

@@ -17,8 +17,8 @@ def test_the_lines_of_progress_of_a_step_are_one_span() -> None:
     lines = [
         line(0, "create: begins", "m0"),
         line(1, "identified: Dell, UUID 1", "m0"),
-        line(3, "installing from ISO: 3 % read; 2 s spent, 98 s left", "m0"),
-        line(9, "installing from ISO: 9 % read; 8 s spent, 92 s left", "m0"),
+        line(3, "installing from ISO: 3 % read; 2 s spent, at most 98 s left", "m0"),
+        line(9, "installing from ISO: 9 % read; 8 s spent, about 5 s left, at most 92 s", "m0"),
         line(20, "booting from disk; 19 s spent", "m0"),
         line(50, "installed; 49 s spent", "m0"),
     ]
@@ -45,7 +45,7 @@ def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -
     lines = [
         line(0, "create: begins", resource="VipHandoff::okd-api"),
         line(1, "media", "m0"),
-        line(2, "prove: answered by nobody; 9 s left", resource="VipHandoff::okd-api"),
+        line(2, "prove: answered by nobody; at most 9 s left", resource="VipHandoff::okd-api"),
         line(4, "create: done in 4.0 s", resource="VipHandoff::okd-api"),
         line(5, "installed; 4 s spent", "m0"),
     ]

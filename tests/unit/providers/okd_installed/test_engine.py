@@ -88,7 +88,8 @@ def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
         "dns is ready",
     ]
     assert (
-        rig.lines[0] == "1 of 2 operators are ready; console is not Available: RouteHealthAvailable: 503; 100 s left"
+        rig.lines[0]
+        == "1 of 2 operators are ready; console is not Available: RouteHealthAvailable: 503; at most 100 s left"
     )
 
 

@@ -255,7 +255,7 @@ def test_progress_is_one_line_per_state_with_a_heartbeat() -> None:
     rig.move()
     gate = [line for line in rig.lines if line.startswith("gate")]
     assert 15 <= len(gate) <= 25
-    assert "gate: as wanted; steady for 100 s more; 600 s left" in gate
+    assert "gate: as wanted; steady for 100 s more; at most 600 s left" in gate
 
 
 @pytest.mark.parametrize(("min_ready", "ready"), [(3, 2), (2, 1)])

@@ -48,7 +48,7 @@ def test_the_proof_waits_for_a_router_at_the_vip() -> None:
     rig.serves_from = 7
     assert rig.engine.prove(deadline_s=60) == ("worker-0", ["mac-24"])
     assert rig.lines == [
-        "held by worker-0, but no router serves there (ConnectionRefusedError); 60 s left",
+        "held by worker-0, but no router serves there (ConnectionRefusedError); at most 60 s left",
         "held by worker-0",
     ]
 
