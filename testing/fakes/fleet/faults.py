@@ -3,16 +3,15 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from testing.fakes.fleet.http import Answer, Connection, Request
+from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.parts import Refusal
+from testing.fakes.fleet.service import Service
 from testing.fakes.fleet.writes import refuse
-
-if TYPE_CHECKING:
-    from testing.fakes.fleet.bmc import Bmc
 
 FOR_EVER = -1
 HUGE = 64 << 20
@@ -73,32 +72,45 @@ class Fault:
         return True
 
 
-Play = Callable[[Fault, "Bmc", Connection, Request], None]
+class Struck(Protocol):
+    """The BMC that a fault strikes."""
+
+    machine: Machine
+    service: Service
+
+    def reboot(self, fault: Fault) -> None:
+        """Restart as the fault describes."""
+
+    def run(self, work: Coroutine[None, None, None]) -> None:
+        """Continue an answer in the background, while other requests are served."""
 
 
-def _document(bmc: "Bmc", request: Request, fault: Fault) -> bytes:
+Play = Callable[[Fault, Struck, Connection, Request], None]
+
+
+def _document(bmc: Struck, request: Request, fault: Fault) -> bytes:
     """Return the body of the true answer; carry out a write only if the fault is `applied`."""
     if request.method == "GET" or fault.applied:
         return bmc.service.answer(request).body() or b"{}"
     return b"{}"
 
 
-def _apply(fault: Fault, bmc: "Bmc", request: Request) -> None:
+def _apply(fault: Fault, bmc: Struck, request: Request) -> None:
     if fault.applied:
         bmc.service.answer(request)
 
 
-def _reset(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _reset(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
     connection.reset()
 
 
-def _close(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _close(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
     connection.transport.close()
 
 
-def _used(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _used(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     if connection.answered:
         connection.reset()
         return
@@ -106,11 +118,11 @@ def _used(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) ->
     connection.answer(bmc.service.answer(request))
 
 
-def _hang(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _hang(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
 
 
-def _status(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _status(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
     if fault.text is not None:
         connection.send(fault.status, fault.text.encode(), fault.headers)
@@ -119,73 +131,73 @@ def _status(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) 
     connection.answer(Answer(fault.status, error if fault.body is None else fault.body, fault.headers))
 
 
-def _truncated(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _truncated(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     body = _document(bmc, request, fault)
     connection.send(200, body[: len(body) // 2])
 
 
-def _short(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _short(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     body = _document(bmc, request, fault)
     connection.send(200, body[: len(body) // 2], length=len(body))
     connection.transport.close()
 
 
-def _malformed(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _malformed(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     connection.send(200, _document(bmc, request, fault).replace(b":", b"=", 1) + b"}")
 
 
-def _html(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _html(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
     connection.send(200, PAGE, {"Content-Type": "text/html"})
 
 
-def _empty(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _empty(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
     connection.send(200, b"")
 
 
-def _error(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _error(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
     connection.answer(refuse(Refusal(200, "Base.1.8.GeneralError"), "by script"))
 
 
-def _ignored(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _ignored(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     connection.answer(Answer(204))
 
 
-def _unlicensed(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _unlicensed(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     connection.answer(bmc.service.unlicensed())
 
 
-def _says(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _says(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     answer = bmc.service.answer(request)
     if answer.document is not None:
         answer.document |= fault.says
     connection.answer(answer)
 
 
-def _stores(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _stores(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     asked = {**(request.document or {}), **fault.says}
     bmc.service.answer(replace(request, body=json.dumps(asked).encode()))
     connection.answer(Answer(200, {}))
 
 
-def _inserted(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _inserted(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     bmc.machine.disc_drive().load(fault.url)
     connection.answer(bmc.service.answer(request))
 
 
-def _logout(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _logout(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     bmc.machine.sessions.clear()
     connection.answer(bmc.service.answer(request))
 
 
-def _reboot(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _reboot(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
     bmc.reboot(fault)
 
 
-def _drip(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _drip(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     raw = connection.encoded(200, _document(bmc, request, fault))
 
     async def send() -> None:
@@ -199,7 +211,7 @@ def _drip(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) ->
     bmc.run(send())
 
 
-def _huge(fault: Fault, bmc: "Bmc", connection: Connection, request: Request) -> None:
+def _huge(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     _apply(fault, bmc, request)
 
     async def send() -> None:
