@@ -50,6 +50,7 @@ _DROPPED = (
 )
 # An emulated machine does each step in seconds; a deadline that is too long would only hide that it hangs. Three
 # servers at once took 264 s beside a test suite, on two cores (2026-11).
+DEADLINES = {"bmc_s": 60, "bootstrap_s": 300, "host_s": 600, "ingress_s": 300}
 _LAB_OPTIONS: dict[str, dict[str, Any]] = {
     "bootstrap": {
         "base_volume": BASE_VOLUME,
@@ -59,7 +60,7 @@ _LAB_OPTIONS: dict[str, dict[str, Any]] = {
         "emulated": True,
     },
     "handoff": {"stable_s": 3, "soak_s": 4, "deadline_s": 120, "shutdown_s": 60},
-    "deadlines": {"bmc_s": 60, "bootstrap_s": 300, "host_s": 600, "ingress_s": 300},
+    "deadlines": DEADLINES,
 }
 
 

@@ -16,12 +16,13 @@ from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Outcome, Stack
 from lab.rehearsal.writer import Writer
+from lab.twin import DEADLINES
 
 POWER_BUTTON = "guest-power-button.service"
 PROVIDERS = "pulumi.dynamic"
 SHUTDOWN_S = 5
 FROZEN_HOST_S = 150
-"""Deadline of the frozen server; an installation takes less in the lab."""
+"""Deadline of the frozen server; most installations take less in the lab."""
 Intervention = Callable[[int], object]
 """Called during a `pulumi up`, with the pid of its CLI."""
 
@@ -128,6 +129,7 @@ class Faults:
             self._failed(outcome, frozen)
             self._vm(runs=False)
             self.provisioner.resume(frozen)
+        self.stack.configure(deadlines=DEADLINES)
 
     def _goes_through(self) -> None:
         with self.report.step("pulumi up succeeds"):

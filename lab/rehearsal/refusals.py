@@ -9,6 +9,7 @@ from pathlib import Path
 from lab.inventory import STACK
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Stack
+from lab.twin import DEADLINES
 
 UP, PREVIEW = ("up", "--yes", "--skip-preview"), ("preview",)
 
@@ -102,7 +103,7 @@ def refuse_all(stack: Stack, report: Report) -> None:
 
     with ThreadPoolExecutor(len(stacks)) as pool:
         list(pool.map(refuse_some, stacks, (MISTAKES[0::2], MISTAKES[1::2])))
-    stack.configure(deadlines={"bmc_s": 60})
+    stack.configure(deadlines=DEADLINES)
 
 
 def refuse(stack: Stack, report: Report, name: str, wanted: str, by: Sequence[str] = PREVIEW) -> None:
