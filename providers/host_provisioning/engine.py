@@ -322,7 +322,7 @@ class Installation:
         if self._step in (INSTALLED, WAS_UP):
             return ""
         limit = f"{max(0, self.deadline_s - spent):,.0f} s"
-        if self.expected_s is None:
+        if self.expected_s is None or self.expected_s > self.deadline_s:
             return f", at most {limit} left"
         if spent > self.expected_s:
             return f", longer than the {self.expected_s:,.0f} s of the time before, at most {limit} left"

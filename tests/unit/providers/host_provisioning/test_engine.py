@@ -345,6 +345,12 @@ def test_the_time_left_is_judged_by_an_earlier_installation() -> None:
     assert re.fullmatch(r"\d+ s spent, longer than the 200 s of the time before, at most 3,\d{3} s left", beats[-1])
 
 
+def test_a_time_that_is_no_longer_allowed_is_not_expected() -> None:
+    rig = Rig()
+    run_steps(replace(rig.installation(), expected_s=DEADLINE_S + 1).run(), rig.clock)
+    assert not [line for line in rig.lines if "about" in line]
+
+
 def test_a_host_that_runs_already_has_nothing_left() -> None:
     rig = running(None)
     run_steps(replace(rig.installation(), expected_s=200.0).run(), rig.clock)
