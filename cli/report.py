@@ -8,11 +8,12 @@ from pathlib import Path
 
 from cli.chart import svg
 from cli.command_line import GOOD
-from cli.log import chosen, entries_of
+from cli.log import chosen
 from cli.stack_options import pulumi
 from cli.timeline import Row, rows_of
 from providers.base.errors import ConfigError, Fault
 from providers.base.log import runs_of
+from providers.base.log_entries import entries_of
 
 FOLDER = Path("report")
 Before = Mapping[tuple[str, str], float]

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from cli.log import Entry
+from providers.base.log_entries import Entry
+from providers.host_provisioning.engine import INSTALLED, WAS_UP
 
-DONE = re.compile(r"^(?:\w+: done in |installed;|adopted;)")
+DONE = re.compile(rf"^(?:\w+: done in |{INSTALLED};|{WAS_UP};)")
 """The end of work: no step follows from it."""
 BEGINS = re.compile(r"^(\w+): begins$")
 SHORT = re.compile(r"[:;,(]")

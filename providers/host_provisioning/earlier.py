@@ -1,11 +1,11 @@
 """How long installations took in the earlier runs of a stack, as their logs tell."""
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from providers.base.log import runs_of
+from providers.base.log_entries import entries_in
 from providers.host_provisioning.engine import INSTALLED
 
 _DONE = re.compile(rf"{INSTALLED}; ([\d,]+) s spent")
@@ -22,20 +22,17 @@ def latest_s(stack: str, names: Collection[str]) -> dict[str, float]:
         found = dict(_installed(path)) | found
         if found.keys() >= set(names):
             break
-    return {name: found.get(name, max(found.values())) for name in names} if found else {}
+    if not found:
+        return {}
+    longest = max(found.values())
+    return {name: found.get(name, longest) for name in names}
 
 
 def _installed(path: Path) -> Iterator[tuple[str, float]]:
-    """Yield server and seconds of each installation in a log; a torn line counts for nothing."""
+    """Yield server and seconds of each installation in a log."""
     with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if f'"{INSTALLED};' not in line:
-                continue
-            try:
-                entry = json.loads(line)
-                done = _DONE.fullmatch(entry["text"])
-                machine = entry["machine"]
-            except (ValueError, KeyError, TypeError):
-                continue
-            if done:
-                yield machine, float(done[1].replace(",", ""))
+        # Most of a log is requests, which need not be parsed.
+        for entry in entries_in(line for line in lines if f'"{INSTALLED};' in line):
+            done = _DONE.fullmatch(entry.text)
+            if done and entry.machine:
+                yield entry.machine, float(done[1].replace(",", ""))

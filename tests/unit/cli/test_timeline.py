@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from cli.log import entries_in
 from cli.timeline import Row, Span, rows_of
+from providers.base.log_entries import entries_in
 
 
 def line(second: float, text: str, machine: str = "", kind: str = "step", resource: str = "BmcHost::okd-m0") -> str:

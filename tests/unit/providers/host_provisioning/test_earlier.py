@@ -36,18 +36,14 @@ def test_without_an_installation_in_them_nothing_is_expected(folder: Path) -> No
 
 
 def test_the_latest_installation_of_a_server_counts(folder: Path) -> None:
-    (folder / "1.jsonl").write_text(
-        line("m0", "installed; 900 s spent") + "\n" + line("m1", "installed; 1,200 s spent")
-    )
+    (folder / "1.jsonl").write_text("\n".join(BOTH))
     (folder / "2.jsonl").write_text(line("m0", "installed; 700 s spent"))
     (folder / "3.jsonl").write_text(line("m0", "adopted; 2 s spent"))
     assert latest_s(STACK, ["m0", "m1"]) == {"m0": 700, "m1": 1200}
 
 
 def test_a_server_without_an_installation_has_the_longest_of_the_others(folder: Path) -> None:
-    (folder / "1.jsonl").write_text(
-        line("m0", "installed; 900 s spent") + "\n" + line("m1", "installed; 1,200 s spent")
-    )
+    (folder / "1.jsonl").write_text("\n".join(BOTH))
     assert latest_s(STACK, ["w0"]) == {"w0": 1200}
 
 

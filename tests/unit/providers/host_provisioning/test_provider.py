@@ -214,7 +214,9 @@ class TestCreate:
         HostProvisioningProvider().create(ROLE)
         assert [way.expected_s for way in rollouts.ways.values()] == [None, None]
         (tmp_path / "log" / "test").mkdir(parents=True)
-        (tmp_path / "log" / "test" / "1.jsonl").write_text('{"machine": "w0", "text": "installed; 900 s spent"}')
+        (tmp_path / "log" / "test" / "1.jsonl").write_text(
+            '{"time": "2026-01-02T03:04:05.000Z", "machine": "w0", "kind": "step", "text": "installed; 900 s spent"}'
+        )
         HostProvisioningProvider().create(ROLE)
         assert [way.expected_s for way in rollouts.ways.values()] == [900, 900]
 
