@@ -17,6 +17,8 @@ KEY_BYTES = 32
 NONCE_BYTES = 12
 """NIST SP 800-38D: the length for which GCM's counter needs no hash."""
 ENCODING = b"binary/aes-256-gcm"
+ONE_KEY = "give all workers and the command line the fleet's one key"
+"""How to mend two keys."""
 
 
 class FleetCodec(PayloadCodec):
@@ -49,8 +51,7 @@ class FleetCodec(PayloadCodec):
                 raise InvalidTag
             content = self._cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], None)
         except (InvalidTag, ValueError):
-            fix = "give all workers and the command line the fleet's one key"
-            raise ConfigError([Fault(KEY_FILE, "a message was not sealed with this key", fix)]) from None
+            raise ConfigError([Fault(KEY_FILE, "a message was not sealed with this key", ONE_KEY)]) from None
         return Payload.FromString(content)
 
 

@@ -20,6 +20,7 @@ from temporalio.client import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from fleet.codec import ONE_KEY
 from fleet.messages import Approval, Rollout, Status
 from fleet.workflows import (
     APPROVAL,
@@ -119,8 +120,7 @@ async def told(client: Client, cluster: str) -> Told:
     except RPCError as error:
         raise _unknown(cluster, error) from None
     except WorkflowQueryFailedError:
-        fix = "give all workers and the command line the fleet's one key"
-        raise ConfigError([Fault(cluster, "the worker of the workflows cannot read it", fix)]) from None
+        raise ConfigError([Fault(cluster, "the worker of the workflows cannot read it", ONE_KEY)]) from None
     for pending in described.raw_description.pending_activities:
         beats = await client.data_converter.decode(pending.heartbeat_details.payloads)
         failure = ""
