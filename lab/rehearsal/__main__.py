@@ -30,7 +30,7 @@ from lab.shell import LabError
 
 PROJECT = Path("/var/lib/okd-lab/operator/project")
 CONSOLE_LINES = 20
-# An API server needs 768 MiB (emulated, alone, 2026-11).
+# In 768 MiB an API server is ready (emulated, alone, 2026-11).
 ROOM_FOR_KUBERNETES = {"bootstrap": {"memory_mib": 1024}}
 
 

@@ -293,7 +293,7 @@ class Rehearsal:
         self.report.prove(f"TCP connects failed, of {tried}", wanted=0, seen=failed)
         requests, lost = int(clients["requests_tried"]), int(clients["requests_failed_after_retry"])
         for problem in clients["problems"]:
-            say(f"    {problem}")
+            say(f"    a client of the VIP met: {problem}")
         self.report.prove(f"HTTPS requests failed after one retry, of {requests}", wanted=0, seen=lost)
         broken = int(clients["connects_broken_in_flight"])
         self.report.measure("TCP connects accepted, then reset by the move", goal="few", seen=broken)

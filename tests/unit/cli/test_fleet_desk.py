@@ -91,7 +91,7 @@ def test_the_gates_are_those_of_the_plan(site: Site, server: Server) -> None:
     assert server.started["rollout/spring"].waves[0].orders[0].gates == ["production"]
 
 
-@pytest.mark.parametrize(("notify", "notifies"), [({}, False), ({"notify": True}, True)])
+@pytest.mark.parametrize(("notify", "notifies"), [({}, False), ({"notify": True}, True)], ids=["silent", "told"])
 def test_notices_are_sent_if_the_plan_says_so(
     site: Site, server: Server, notify: dict[str, bool], notifies: bool
 ) -> None:
