@@ -44,7 +44,7 @@ class WebHook:
         await asyncio.to_thread(self._send, notice)
 
     def _send(self, notice: Notice) -> None:
-        # Slack, Mattermost and Teams show `text`.
+        # Chats show `text`, and refuse what has none (github.com/ellite/Wallos/issues/1212).
         content = {"text": notice.text, **asdict(notice)}
         with urllib3.PoolManager() as pool:
             try:

@@ -1,4 +1,8 @@
-"""A stand-in for the web hook of a chat: a real HTTP server that keeps what it is sent."""
+"""A stand-in for the web hook of a chat: a real HTTP server that keeps what it is sent.
+
+It is as strict as a chat's: what is not JSON with `text` gets 400 (github.com/ellite/Wallos/issues/1212), and another
+path 404. No chat's own server has been tried.
+"""
 
 import json
 import threading
@@ -32,10 +36,14 @@ def web_hook(statuses: Sequence[int] = ()) -> Iterator[FakeWebHook]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            content = self.rfile.read(int(self.headers["Content-Length"]))
+            content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             status = hook.statuses.pop(0) if hook.statuses else 200
-            if status == 200 and self.path == PATH and self.headers["Content-Type"] == "application/json":
-                hook.notices.append(json.loads(content))
+            if self.path != PATH:
+                status = 404
+            elif self.headers["Content-Type"] != "application/json" or not content.get("text"):
+                status = 400
+            if status == 200:
+                hook.notices.append(content)
             self.send_response(status)
             self.send_header("Location", hook.url)
             self.send_header("Content-Length", "0")

@@ -1,7 +1,9 @@
 """Notices to a web hook, which is a real HTTP server; the workflow that sends them is judged in tests/fleet."""
 
 import asyncio
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError
@@ -57,15 +59,31 @@ def test_what_is_not_accepted_is_tried_again(url_file: Path, status: int) -> Non
     ("url", "why"),
     [
         pytest.param("http://127.0.0.1:1/hidden-token", "Connection refused", id="refused"),
-        pytest.param("http://hook.invalid/hidden-token", "", id="no-such-name"),
+        pytest.param("http://hook.invalid/hidden-token", "Name or service not known", id="no-such-name"),
     ],
 )
-def test_an_error_does_not_name_the_url_which_may_hold_a_token(url_file: Path, url: str, why: str) -> None:
+def test_an_error_does_not_name_the_url_which_may_hold_a_token(
+    url_file: Path, monkeypatch: pytest.MonkeyPatch, url: str, why: str
+) -> None:
+    resolve = socket.getaddrinfo
+
+    def without_a_server(host: str, *arguments: Any) -> Any:
+        if host.endswith(".invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *arguments)
+
+    monkeypatch.setattr("socket.getaddrinfo", without_a_server)
     error = refused(url_file, url)
-    assert error.message.startswith(f"the web hook cannot be reached: {why}")
+    assert error.message == f"the web hook cannot be reached: {why}"
     assert "hidden-token" not in f"{error.message} {error.__cause__} {error.details}"
     assert error.__suppress_context__
     assert not error.non_retryable
+
+
+def test_a_web_hook_that_was_removed_refuses(url_file: Path) -> None:
+    with fake.web_hook() as hook:
+        assert refused(url_file, f"{hook.url}-of-before").message == "the web hook answered 404"
+    assert hook.notices == []
 
 
 def test_without_a_web_hook_no_retry_helps(monkeypatch: pytest.MonkeyPatch) -> None:
