@@ -18,6 +18,7 @@ from providers.base.log_entries import entries_of
 FOLDER = Path("report")
 Before = Mapping[tuple[str, str], float]
 """Seconds by row and step."""
+HANDOFF = "VipHandoff::"
 COLOURS = ("#0969da", "#bf8700", "#1a7f37", "#8250df", "#cf222e", "#57606a", "#0a7ea4", "#bc4c00")
 WIDTH, LEFT, LANE, BAR, FOOT = 1000, 220, 22, 14, 30
 """Of the drawing, in pixels."""
@@ -35,10 +36,21 @@ svg.runs text{font:12px system-ui,sans-serif;fill:currentColor}svg{max-width:100
 def report(options: argparse.Namespace) -> int:
     """Write the page of a stack's newest run, or of another one."""
     path = chosen(options.stack, options.run_time)
-    rows = rows_of(entries_of(path))
-    before = _before(options.stack, path)
-    page = html(f"{options.stack}, {path.stem}", rows, before, _handoff(options.stack))
-    out = FOLDER / f"{options.stack}.html"
+    print(f"{write(options.stack, path)}: {path}")
+    return GOOD
+
+
+def write(stack: str, log: Path) -> Path:
+    """Write the page of the run that left `log`, and return its path.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    entries = list(entries_of(log))
+    has_handoff = any(each.resource.startswith(HANDOFF) for each in entries)
+    handoff = _handoff(stack) if has_handoff else ""
+    page = html(f"{stack}, {log.stem}", rows_of(entries), _before(stack, log), handoff)
+    out = FOLDER / f"{stack}.html"
     try:
         out.parent.mkdir(exist_ok=True)
         out.write_text(page, encoding="utf-8")
@@ -46,8 +58,7 @@ def report(options: argparse.Namespace) -> int:
         raise ConfigError(
             [Fault(str(out), f"cannot be written ({error.strerror})", "make its folder writable")]
         ) from None
-    print(f"{out}: {path}")
-    return GOOD
+    return out
 
 
 def html(title: str, rows: Sequence[Row], before: Before, handoff: str) -> str:
@@ -57,7 +68,7 @@ def html(title: str, rows: Sequence[Row], before: Before, handoff: str) -> str:
         title: Its headline.
         rows: What each machine did.
         before: What an earlier run took.
-        handoff: The drawing of the last handoff; empty if there is none.
+        handoff: The drawing of its handoff; empty if it has none.
     """
     failed = [row for row in rows if row.errors]
     verdict = f'<p class="failed">Failed: {escape(", ".join(row.name for row in failed))}.</p>' if failed else ""
@@ -68,7 +79,7 @@ def html(title: str, rows: Sequence[Row], before: Before, handoff: str) -> str:
         f"<h1>{escape(title)}</h1>",
         verdict,
         *_drawing(rows),
-        *(["<h2>The last handoff of the API VIP</h2>", handoff] if handoff else []),
+        *(["<h2>The handoff of the API VIP</h2>", handoff] if handoff else []),
         "<h2>Seconds of each step</h2>",
         *_table(rows, before),
         *(["<h2>Errors</h2>", *_errors(failed)] if failed else []),
@@ -85,7 +96,7 @@ def _before(stack: str, path: Path) -> Before:
 
 
 def _handoff(stack: str) -> str:
-    """Return the drawing of the last handoff; empty if the state has none, or cannot be read here."""
+    """Return the drawing of the last handoff in the state; empty if it has none, or cannot be read here."""
     try:
         outputs = json.loads(pulumi(stack, "stack", "output", "handoff", "--json"))
         return svg(outputs) if outputs.get("holders") else ""

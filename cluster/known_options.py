@@ -10,8 +10,8 @@ from cluster.options import Options, is_encrypted
 from providers.base.errors import Fault
 from providers.base.shapes import Location, below, dotted, shape_faults
 
-LOGINS, PULL_SECRET = "bmc_credentials", "pull_secret"
-SECRETS = (LOGINS, PULL_SECRET)
+LOGINS, PULL_SECRET, NOTIFY_URL = "bmc_credentials", "pull_secret", "notify_url"
+SECRETS = (LOGINS, PULL_SECRET, NOTIFY_URL)
 """The options that only a secret may hold."""
 STAND_IN = "0" * 64
 """In place of an encrypted value: it fits a text and a digest."""

@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from cluster.files import read_text, yaml_fault
+from cluster.values import web_hook
 from cluster.values.architecture import Architecture
 from cluster.values.pull_secret import FORM, SET, wrong_in
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
@@ -85,6 +86,15 @@ def _judged_pull_secret(secret: SecretStr) -> SecretStr:
 
 
 PullSecret = Annotated[SecretStr, AfterValidator(_judged_pull_secret)]
+
+
+def _judged_url(secret: SecretStr) -> SecretStr:
+    if secret and not web_hook.is_url(secret.get_secret_value().strip()):
+        raise PydanticCustomError("notify_url", "is no URL", {FIX: f"write https://…: `{web_hook.SET}`"})
+    return secret
+
+
+NotifyUrl = Annotated[SecretStr, AfterValidator(_judged_url)]
 
 
 class Option(Model):
@@ -306,6 +316,7 @@ class Options(Placement, BmcOptions, extra="forbid"):
     phase: Phase = Phase.BOOTSTRAP
     payload: PayloadDigests
     pull_secret: PullSecret = Field(SecretStr(""), description="In place of pullSecret in the install-config.")
+    notify_url: NotifyUrl = Field(SecretStr(""), description="A web hook that is told how each run ended.")
     reinstall: dict[str, MachineName] = {}
     bootstrap: Bootstrap = Bootstrap()
     provisioner: ProvisionerOption = ProvisionerOption()

@@ -39,6 +39,7 @@ _NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
 # Of a real site alone: each would keep the program from the lab's machines, or weaken what the twin proves.
 _DROPPED = (
     "pull_secret",
+    "notify_url",
     "phase",
     "bmc_credentials",
     "bmc_trust",

@@ -10,14 +10,14 @@ from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
 from cluster.install_config.rules.hosts import SECURE_BOOT
 from cluster.install_config.rules.vips import user_managed
-from cluster.known_options import LOGINS, PULL_SECRET
+from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MediaOption, Options
 from cluster.plan.intent import dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
+from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
-from cluster.values.pull_secret import SET
 from providers.base.errors import Fault
 from providers.base.shapes import below
 
@@ -88,9 +88,11 @@ def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
 
 def plain_secrets(options: Options, plain: Container[str]) -> Iterator[Fault]:
     """Yield a fault for each of the options in `plain`, which are not encrypted, that has a secret."""
-    if PULL_SECRET in plain and options.pull_secret:
-        fix = f"set it with `{SET}`"
-        yield Fault(PULL_SECRET, "in plain text, and would be so in each commit of the stack's file", fix)
+    texts = (PULL_SECRET, options.pull_secret, pull_secret.SET), (NOTIFY_URL, options.notify_url, web_hook.SET)
+    for name, secret, command in texts:
+        if name in plain and secret:
+            what = "in plain text, and would be so in each commit of the stack's file"
+            yield Fault(name, what, f"set it with `{command}`")
     if LOGINS in plain and options.bmc_credentials:
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
         yield Fault(LOGINS, "in plain text, and would be so in the state as well", fix)

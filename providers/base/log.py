@@ -18,11 +18,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from providers.base import aftermath
 from providers.base.clock import engine_address
 from providers.base.errors import OkdBaremetalError
 
 FOLDER = Path("log")
 SUFFIX = ".jsonl"
+BEGUN = "%Y-%m-%dT%H%M%S.%f"
+"""A log's name, in UTC; without the last three digits, and with a Z."""
 RUNS = 20
 """Logs kept per stack. An installation with its failed attempts takes a handful, so all of one are there together."""
 RUN_BYTES = 64 * 2**20
@@ -123,6 +126,11 @@ def runs_of(stack: str) -> list[Path]:
     return sorted((FOLDER / stack).glob(f"*{SUFFIX}"))
 
 
+def begun_at(log: Path) -> datetime:
+    """Return when a log was begun, by its name."""
+    return datetime.strptime(log.stem, f"{BEGUN}Z").replace(tzinfo=UTC)
+
+
 @contextmanager
 def working(action: str, urn: str, machine: str = "") -> Iterator[None]:
     """Log the block as work on the resource `urn`; the first such block of a process starts the run's log.
@@ -200,8 +208,9 @@ def _started(stack: str) -> RunLog:
     with _opening:
         if run := _run():
             return run
-        began = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S.%f")[:-3]
+        began = datetime.now(UTC).strftime(BEGUN)[:-3]
         run = RunLog(FOLDER / stack / f"{began}Z{SUFFIX}")
+        aftermath.start(run.path)
         for old in runs_of(stack)[:-RUNS]:
             with suppress(OSError):
                 old.unlink()

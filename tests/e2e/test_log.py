@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from testing.fakes.emulator import PASSWORD, USER, Emulator
+from testing.fakes.web_hook import web_hook
 from testing.project import NAMES, Project, eventually
 
 INSTALLED = (
@@ -56,24 +57,39 @@ def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_non
     assert [canary for canary in canaries if canary in everything] == []
 
 
-def test_the_error_of_a_failed_run_ends_with_the_path_of_its_log(project: Project) -> None:
+def test_a_failed_run_names_its_log_draws_its_report_and_tells_the_web_hook(project: Project) -> None:
     project.site["hosts"]["okd-master-1"]["consent"] = "SN-OF-ANOTHER"
-    text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
-    (file,) = (project.folder / "program" / "log" / "test").iterdir()
-    assert f"log: log/test/{file.name}\n" in text
+    with web_hook() as hook:
+        project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
+        text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
+        (file,) = (project.folder / "program" / "log" / "test").iterdir()
+        assert f"log: log/test/{file.name}\n" in text
+        eventually(lambda: hook.notices != [])
+    (notice,) = hook.notices
+    assert (notice["command"], notice["result"], notice["failed"]) == ("up", "failed", ["okd-master-1"])
+    page = (project.folder / "program" / "report" / "test.html").read_text()
+    assert "Failed: okd-master-1." in page
+    eventually(lambda: any(line["kind"] == "notice" for line in project.logs()[0]))
     (lines,) = project.logs()
     assert "consent names SN-OF-ANOTHER" in " ".join(texts(lines, "okd-master-1", "error"))
+    (sent,) = [line["text"] for line in lines if line["kind"] == "notice"]
+    assert sent == f"sent: {notice['text']}"
+    assert hook.url not in json.dumps(lines) + page
 
 
-def test_a_run_that_is_killed_with_its_provider_leaves_the_step_of_each_server(
+def test_a_run_that_is_killed_with_its_provider_leaves_the_step_of_each_server_and_is_told(
     project: Project, bmc: Emulator
 ) -> None:
     bmc.guest.patience.clear()
-    with project.start("up", "--yes", "--skip-preview") as killed:
-        eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
-        killed.kill()
+    with web_hook() as hook:
+        project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
+        with project.start("up", "--yes", "--skip-preview") as killed:
+            eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
+            killed.kill()
+        eventually(lambda: hook.notices != [])
     project.end()
     bmc.guest.patience.set()
+    assert [notice["result"] for notice in hook.notices] == ["killed"]
     (lines,) = project.logs()
     for name in NAMES:
         assert texts(lines, name, "step")[-1].startswith("installing from ISO")

@@ -77,6 +77,7 @@ BROKEN: dict[str, tuple[Change, dict[str, Any]]] = {
         {"pull_secret": '{"auths": {"a.test": {"auth": "eDp5"}}}', "consent": {}},
     ),
     "a-pull-secret-that-is-none": (as_it_is, {"pull_secret": "eDp5"}),
+    "a-web-hook-that-is-none": (as_it_is, {"notify_url": "chat.test/hunter2"}),
     "no-pull-secret-at-all": (lambda c: c.pop("pullSecret"), {}),
     "half-a-login": (as_it_is, {"bmc_credentials": {"okd-master-0": {"username": "root"}}}),
     "no-login-at-all": (lambda c: host(c)["bmc"].pop("password"), {}),

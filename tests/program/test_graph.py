@@ -213,8 +213,8 @@ def test_passwords_and_ignition_are_secret(graphs: dict[str, Graph], phase: str)
         assert host.inputs["password"] == PASSWORD
 
 
-def test_the_stacks_pull_secret_reaches_no_resource() -> None:
-    graph = run(pull_secret='{"auths": {"a.test": {"auth": "hunter2"}}}')
+def test_the_stacks_pull_secret_and_web_hook_reach_no_resource() -> None:
+    graph = run(pull_secret='{"auths": {"a.test": {"auth": "hunter2"}}}', notify_url="https://chat.test/hunter2")
     assert graph.refused == []
     for each in graph.resources.values():
         assert "hunter2" not in repr(each.inputs), each.name

@@ -101,6 +101,12 @@ def test_a_lost_state_can_be_imported() -> None:
             "with `pulumi config set --secret pull_secret <FILE`",
             id="pull-secret-in-the-clear",
         ),
+        pytest.param(
+            {"notify_url": "https://chat.test/hunter2", "secret": ()},
+            "config: notify_url: in plain text, and would be so in each commit of the stack's file. Fix: set it "
+            "with `pulumi config set --secret notify_url <FILE`",
+            id="web-hook-in-the-clear",
+        ),
     ],
 )
 def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[str, Any], line: str) -> None:

@@ -83,13 +83,18 @@ def test_the_page_is_whole_and_loads_nothing(project: Path) -> None:
     assert (reader.open, reader.loads) == ([], [])
 
 
-def test_the_last_handoff_is_drawn_if_the_state_has_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_with_a_handoff_shows_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     handoff = """{"holders": [{"holder": "vm", "at_s": 0}, {"holder": "m0", "at_s": 2}], "probes_sent": 9,
         "probes_failed": 0, "timeline": [{"state": "gate", "at_s": 0}, {"state": "done", "at_s": 3}],
         "gap_at_s": null, "gap_ms": null}"""
     monkeypatch.setattr(report, "pulumi", lambda *_: handoff)
+    page, drawn = project / "report" / "prod.html", "API VIP from vm to m0; 0 of 9 probes failed"
     run("report", "prod", folder=project)
-    assert "API VIP from vm to m0; 0 of 9 probes failed" in (project / "report" / "prod.html").read_text()
+    assert drawn not in page.read_text()
+    with (project / "log" / "prod" / f"{SECOND}.jsonl").open("a") as log:
+        log.write(f"{line(9, 'soak', resource='VipHandoff::okd-api')}\n")
+    run("report", "prod", folder=project)
+    assert drawn in page.read_text()
 
 
 def test_a_stack_without_a_run_is_refused(tmp_path: Path) -> None:

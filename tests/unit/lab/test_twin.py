@@ -47,7 +47,8 @@ def test_names_and_places_stay(tmp_path: Path) -> None:
 def test_no_secret_of_the_real_stack_is_written(tmp_path: Path) -> None:
     login = {"username": "root", "password": "hunter2"}
     pull_secret = '{"auths": {"quay.io": {"auth": "c2VjcmV0"}}}'
-    text = written(a_stack(tmp_path, bmc_credentials={"master-0": login}, pull_secret=pull_secret), tmp_path)
+    secrets = {"pull_secret": pull_secret, "notify_url": "https://chat.test/hunter2"}
+    text = written(a_stack(tmp_path, bmc_credentials={"master-0": login}, **secrets), tmp_path)
     assert [secret for secret in SECRETS if secret in text] == []
     assert text.count("password: twin-only") == 5
 

@@ -1,0 +1,44 @@
+"""Sends a message to a web hook."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import urllib3
+
+from wires.api.https import os_error
+
+TIMEOUT_S = 10
+"""Limit of connect and of answer."""
+ACCEPTED = range(200, 300)
+"""Statuses; a redirection is none, since the message may not go elsewhere."""
+PASSES = (429, *range(500, 600))
+"""Statuses after which the same message may be accepted."""
+
+
+def send(url: str, content: Mapping[str, Any], *, retries: int = 0) -> None:
+    """POST `content` as JSON.
+
+    Args:
+        url: Of HTTP or HTTPS; it may hold a token, so no message names it.
+        content: With `text`: chats show that, and refuse what has none (github.com/ellite/Wallos/issues/1212).
+        retries: The first follows at once, the next after 2 s, each further one after twice as long.
+
+    Raises:
+        OSError: It was not accepted.
+    """
+    again = urllib3.Retry(
+        retries,
+        backoff_factor=1,
+        status_forcelist=PASSES,
+        allowed_methods=None,
+        respect_retry_after_header=False,  # which may name hours
+        raise_on_status=False,
+    )
+    with urllib3.PoolManager() as pool:
+        try:
+            answer = pool.request("POST", url, json=content, timeout=TIMEOUT_S, retries=again, redirect=False)
+        except urllib3.exceptions.HTTPError as error:
+            reason = os_error(error)
+            raise ConnectionError(f"the web hook cannot be reached: {reason.strerror or reason}") from None
+    if answer.status not in ACCEPTED:
+        raise ConnectionError(f"the web hook answered {answer.status}")
