@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -29,7 +29,9 @@ STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse}td,th{border:1px solid #8886;padding:.2rem .6rem;text-align:left}
 td.s{text-align:right}pre{overflow-x:auto;padding:.6rem;border:1px solid #8886}
-svg.runs text{font:12px system-ui,sans-serif;fill:currentColor}svg{max-width:100%;height:auto}.failed{color:#cf222e}
+svg.runs text{font:12px system-ui,sans-serif;fill:currentColor}.failed{color:light-dark(#cf222e,#f85149)}
+.wide{overflow-x:auto}.legend span{margin-right:1.2rem;white-space:nowrap}
+.legend b{display:inline-block;width:.8rem;height:.8rem;margin-right:.4rem}
 """
 
 
@@ -78,10 +80,11 @@ def html(title: str, rows: Sequence[Row], before: Before, handoff: str) -> str:
         f"<style>{STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         verdict,
-        *_drawing(rows),
-        *(["<h2>The handoff of the API VIP</h2>", handoff] if handoff else []),
+        *_wide(_drawing(rows)),
+        _legend(rows),
+        *(["<h2>The handoff of the API VIP</h2>", *_wide([handoff])] if handoff else []),
         "<h2>Seconds of each step</h2>",
-        *_table(rows, before),
+        *_wide(_table(rows, before)),
         *(["<h2>Errors</h2>", *_errors(failed)] if failed else []),
         "</body></html>\n",
     ]
@@ -104,9 +107,16 @@ def _handoff(stack: str) -> str:
         return ""
 
 
+def _wide(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines that a narrow window scrolls."""
+    yield '<div class="wide">'
+    yield from lines
+    yield "</div>"
+
+
 def _drawing(rows: Sequence[Row]) -> Iterator[str]:
     end_s = max((span.end_s for row in rows for span in row.spans), default=0.0) or 1.0
-    steps = list(dict.fromkeys(span.step for row in rows for span in row.spans))
+    colours = _colours(rows)
     height = LANE * len(rows) + FOOT
     yield f'<svg class="runs" viewBox="0 0 {LEFT + WIDTH} {height}" width="{LEFT + WIDTH}" role="img">'
     for number, row in enumerate(rows):
@@ -114,12 +124,24 @@ def _drawing(rows: Sequence[Row]) -> Iterator[str]:
         yield f'<text x="{LEFT - 8}" y="{top + BAR}" text-anchor="end">{escape(row.name)}</text>'
         for span in row.spans:
             left, width = LEFT + WIDTH * span.begin_s / end_s, max(1.0, WIDTH * span.seconds / end_s)
-            colour = COLOURS[steps.index(span.step) % len(COLOURS)]
             what = escape(f"{row.name}: {span.step}, {span.seconds:.1f} s from {span.begin_s:.1f} s on")
-            box = f'x="{left:.1f}" y="{top + 2}" width="{width:.1f}" height="{BAR}" fill="{colour}"'
+            box = f'x="{left:.1f}" y="{top + 2}" width="{width:.1f}" height="{BAR}" fill="{colours[span.step]}"'
             yield f"<rect {box}><title>{what}</title></rect>"
     yield f'<text x="{LEFT}" y="{height - 8}">0 s</text>'
     yield f'<text x="{LEFT + WIDTH}" y="{height - 8}" text-anchor="end">{end_s:,.0f} s</text></svg>'
+
+
+def _legend(rows: Sequence[Row]) -> str:
+    shown = {step for row in rows for step, seconds in row.seconds.items() if seconds >= SHOWN_S}
+    steps = [(step, colour) for step, colour in _colours(rows).items() if step in shown]
+    items = (f'<span><b style="background:{colour}"></b>{escape(step)}</span>' for step, colour in steps)
+    return f'<p class="legend">{" ".join(items)}</p>'
+
+
+def _colours(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the colour of each step; the ninth has that of the first."""
+    steps = dict.fromkeys(span.step for row in rows for span in row.spans)
+    return {step: COLOURS[number % len(COLOURS)] for number, step in enumerate(steps)}
 
 
 def _table(rows: Sequence[Row], before: Before) -> Iterator[str]:

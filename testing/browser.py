@@ -1,0 +1,43 @@
+"""A page as a real browser shows it: headless Chromium, which reaches nothing but the page's file."""
+
+import json
+import re
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+BROWSER = "chromium-headless-shell"
+OPTIONS = (
+    "--no-sandbox",  # tests run as root
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--hide-scrollbars",
+)
+HEIGHT_PX = 1000
+LIMIT_S = 60
+DARK = "--blink-settings=preferredColorScheme=0"
+MEASURE = Path(__file__).with_name("browser.js")
+FOUND = re.compile(r'data-seen="([^"]*)"')
+
+
+def seen(page: Path, width_px: int, *, dark: bool = False) -> dict[str, Any]:
+    """Open a page in a window of this width, and return what `browser.js` measures in it."""
+    measured = page.with_name(f"{page.stem}-measured.html")
+    measured.write_text(f"{page.read_text()}<script>{MEASURE.read_text()}</script>")
+    dom = _run(measured, width_px, "--dump-dom", *([DARK] if dark else []))
+    found = FOUND.search(dom)
+    assert found, dom[-2000:]
+    return dict(json.loads(unescape(found[1])))
+
+
+def screenshot(page: Path, picture: Path, width_px: int, height_px: int) -> None:
+    """Save what a window of this size shows of a page."""
+    _run(page, width_px, f"--screenshot={picture}", height_px=height_px)
+
+
+def _run(page: Path, width_px: int, *options: str, height_px: int = HEIGHT_PX) -> str:
+    command = [BROWSER, *OPTIONS, f"--window-size={width_px},{height_px}", *options, page.resolve().as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    return done.stdout

@@ -1,0 +1,67 @@
+"""The pages that people open, each in a real browser: on a desk, at night, and on a phone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli import chart, report
+from cli.timeline import rows_of
+from lab.rehearsal.report import Report
+from providers.base.log_entries import entries_of
+from review.html import html
+from testing.browser import seen
+from tests.unit.cli.test_chart import BROKEN, MOVED
+from tests.unit.review.test_markdown import SMALL, many
+
+RUN = Path("tests/facts/log/production.jsonl")
+DESK_PX, PHONE_PX = 1280, 400
+HAND_OFF = f"{10 * 'a long name of a machine '}"
+
+
+def of_a_run() -> str:
+    rows = rows_of(entries_of(RUN))
+    return report.html("prod", rows, {}, chart.svg(MOVED))
+
+
+def of_a_failed_run() -> str:
+    rows = rows_of(entries_of(RUN))
+    rows[0].errors.append(f"BmcError: {200 * 'long '}<no>")
+    return report.html("prod", rows, {(rows[0].name, next(iter(rows[0].seconds))): 3}, chart.svg(BROKEN))
+
+
+def of_a_rehearsal(folder: Path) -> str:
+    kept = Report("site", ("master-0: boots otherwise",), folder, chart=chart.svg(MOVED))
+    kept.servers = {"okd-master-0": {f"step {number}": 61.3 for number in range(9)}}
+    with kept.step("pulumi up"):
+        kept.prove("a second `pulumi up` " * 9, wanted="no changes", seen="no changes")
+    kept.close(failed="VM runs: seen no")
+    return (folder / "site" / "index.html").read_text()
+
+
+PAGES = {
+    "run": lambda _: of_a_run(),
+    "failed-run": lambda _: of_a_failed_run(),
+    "review": lambda _: html(SMALL),
+    "long-review": lambda _: html(many(60, 200, 400)),
+    "rehearsal": of_a_rehearsal,
+}
+WINDOWS = {"desk": (DESK_PX, False), "night": (DESK_PX, True), "phone": (PHONE_PX, False)}
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_readable_and_loads_nothing(tmp_path: Path, name: str, window: str) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(PAGES[name](tmp_path))
+    width_px, dark = WINDOWS[window]
+    found = seen(page, width_px, dark=dark)
+    assert found["title"]
+    assert found["loaded"] == []
+    assert found["hidden_px"] <= 0, "the page is wider than its window"
+    assert found["faint"] == [], "text of a contrast below 4.5 (WCAG 2.2, AA)"
+    for drawing in found["drawings"]:
+        assert drawing["bars"] > 0
+        assert drawing["thinnest"] >= 0.5
+        assert (drawing["outside"], drawing["overlapping"]) == ([], [])
