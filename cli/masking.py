@@ -24,7 +24,7 @@ _SECRETS = (
 )
 _KEY = re.compile(
     r"pass(word|phrase|wd)|(^|-)(psk|cak)$|secret|private-?_?key|preshared|token|key-data|^encryption(salt|key)$"
-    r"|^encryptedkey$|^auth$|^secure$|^notify_url$",
+    r"|^encryptedkey$|^auth$|^secure$|(^|:)notify_url$",
     re.I,
 )
 """Keys whose values are secret. A username is masked with them, and alone is no secret."""

@@ -13,7 +13,8 @@ STYLE = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}
 pre,code{font:13px/1.4 ui-monospace,monospace}pre{overflow-x:auto;padding:.6rem;border:1px solid #8886}
-table{border-collapse:collapse;display:block;overflow-x:auto}td,th{border:1px solid #8886;padding:.2rem .6rem;text-align:left}
+table{border-collapse:collapse;display:block;overflow-x:auto}
+td,th{border:1px solid #8886;padding:.2rem .6rem;text-align:left}
 .grave{font-weight:600}.new{background:#2da44e33}.gone{background:#cf222e33}summary{cursor:pointer}
 """
 MARKS = {"+": "new", "-": "gone"}

@@ -1,8 +1,8 @@
-"""The pages that people open, each in a real browser: on a desk, at night, and on a phone."""
+"""The pages that people open, each in a real browser: at a desk, at night, and on a phone."""
 
-import json
+import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,21 +11,25 @@ from cli.timeline import rows_of
 from lab.rehearsal.report import Report
 from providers.base.log_entries import entries_of
 from review.html import html
-from testing.browser import seen
+from testing.browser import screenshot, seen
+from testing.checkout import ROOT
 from tests.unit.cli.test_chart import BROKEN, MOVED
 from tests.unit.review.test_markdown import SMALL, many
 
-RUN = Path("tests/facts/log/production.jsonl")
+RUN = ROOT / "tests" / "facts" / "log" / "production.jsonl"
+"""The steps of a rehearsal's `up` to production (2026-11-23)."""
+GUIDE = ROOT / "docs" / "how-to" / "log-and-gather.md"
+PICTURE = GUIDE.with_name("report.png")
+PICTURE_PX = (1280, 760)
 DESK_PX, PHONE_PX = 1280, 400
-HAND_OFF = f"{10 * 'a long name of a machine '}"
+WINDOWS = {"desk": (DESK_PX, False), "night": (DESK_PX, True), "phone": (PHONE_PX, False)}
 
 
-def of_a_run() -> str:
-    rows = rows_of(entries_of(RUN))
-    return report.html("prod", rows, {}, chart.svg(MOVED))
+def of_a_run(_: Path) -> str:
+    return report.html("prod", rows_of(entries_of(RUN)), {}, chart.svg(MOVED))
 
 
-def of_a_failed_run() -> str:
+def of_a_failed_run(_: Path) -> str:
     rows = rows_of(entries_of(RUN))
     rows[0].errors.append(f"BmcError: {200 * 'long '}<no>")
     return report.html("prod", rows, {(rows[0].name, next(iter(rows[0].seconds))): 3}, chart.svg(BROKEN))
@@ -40,14 +44,13 @@ def of_a_rehearsal(folder: Path) -> str:
     return (folder / "site" / "index.html").read_text()
 
 
-PAGES = {
-    "run": lambda _: of_a_run(),
-    "failed-run": lambda _: of_a_failed_run(),
+PAGES: dict[str, Callable[[Path], str]] = {
+    "run": of_a_run,
+    "failed-run": of_a_failed_run,
     "review": lambda _: html(SMALL),
     "long-review": lambda _: html(many(60, 200, 400)),
     "rehearsal": of_a_rehearsal,
 }
-WINDOWS = {"desk": (DESK_PX, False), "night": (DESK_PX, True), "phone": (PHONE_PX, False)}
 
 
 @pytest.mark.parametrize("window", WINDOWS)
@@ -61,7 +64,18 @@ def test_a_page_is_readable_and_loads_nothing(tmp_path: Path, name: str, window:
     assert found["loaded"] == []
     assert found["hidden_px"] <= 0, "the page is wider than its window"
     assert found["faint"] == [], "text of a contrast below 4.5 (WCAG 2.2, AA)"
+    assert len(found["drawings"]) == (0 if "review" in name else 1 if name == "rehearsal" else 2)
     for drawing in found["drawings"]:
         assert drawing["bars"] > 0
         assert drawing["thinnest"] >= 0.5
         assert (drawing["outside"], drawing["overlapping"]) == ([], [])
+
+
+@pytest.mark.golden
+def test_the_guide_shows_the_page_of_a_run(tmp_path: Path, accept_golden: bool) -> None:
+    if accept_golden:
+        page = tmp_path / "page.html"
+        page.write_text(of_a_run(tmp_path))
+        screenshot(page, PICTURE, *PICTURE_PX)
+    assert struct.unpack(">4s8x4s2I", PICTURE.read_bytes()[:24]) == (b"\x89PNG", b"IHDR", *PICTURE_PX)
+    assert f"({PICTURE.name})" in GUIDE.read_text()

@@ -45,6 +45,14 @@ def test_plain_lines_lose_only_escapes() -> None:
     assert mask("\x1b[0;32mokd-lab: ready okd-master-0\x1b[0m\r\n\x07\n") == ["okd-lab: ready okd-master-0"]
 
 
+@pytest.mark.parametrize("key", ["notify_url", "okd-baremetal:notify_url"])
+def test_a_web_hook_is_masked_by_its_key(key: str) -> None:
+    assert mask_document({key: f"https://chat.test/{SECRET}"}) == {key: "[masked]"}
+    secrets = Secrets()
+    secrets.learn_document({key: f"https://chat.test/{SECRET}"})
+    assert SECRET not in secrets.mask(f"POST https://chat.test/{SECRET}")
+
+
 def test_a_document_is_masked_by_its_keys() -> None:
     document = {
         "pullSecret": "x",
