@@ -12,7 +12,7 @@ from cli.log import chosen
 from cli.stack_options import pulumi
 from cli.timeline import Row, rows_of
 from providers.base.errors import ConfigError, Fault
-from providers.base.log import runs_of
+from providers.base.log import OWNER_ALONE, runs_of
 from providers.base.log_entries import entries_of
 
 FOLDER = Path("report")
@@ -55,6 +55,7 @@ def write(stack: str, log: Path) -> Path:
     out = FOLDER / f"{stack}.html"
     try:
         out.parent.mkdir(exist_ok=True)
+        out.touch(OWNER_ALONE)  # as the log, whose errors it shows
         out.write_text(page, encoding="utf-8")
     except OSError as error:
         raise ConfigError(

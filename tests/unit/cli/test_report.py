@@ -83,6 +83,11 @@ def test_the_page_is_whole_and_loads_nothing(project: Path) -> None:
     assert (reader.open, reader.loads) == ([], [])
 
 
+def test_only_its_owner_may_read_it_as_the_log(project: Path) -> None:
+    run("report", "prod", folder=project)
+    assert (project / "report" / "prod.html").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_run_with_a_handoff_shows_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     handoff = """{"holders": [{"holder": "vm", "at_s": 0}, {"holder": "m0", "at_s": 2}], "probes_sent": 9,
         "probes_failed": 0, "timeline": [{"state": "gate", "at_s": 0}, {"state": "done", "at_s": 3}],
