@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import select
 import sys
 import time
@@ -29,6 +30,8 @@ RETRIES = 5
 COMMANDS = {"update": "up"}
 """The names of commands in Pulumi's history that are not their own."""
 KILLED = "killed"
+CHANGE = re.compile("(create|update|delete): begins")
+"""A step that `providers/base/log.py` writes."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,17 @@ def _sent(stack: str, log: Path) -> str:
     try:
         options = stack_options(stack)
         notice = _notice(stack, log, Phase(options.get("phase", Phase.BOOTSTRAP)))
+        if notice.result == KILLED and not _changes(log):
+            return "not sent: a preview, or a refresh that was killed"
         send(str(options[NOTIFY_URL]).strip(), {"text": notice.text, **asdict(notice)}, retries=RETRIES)
     except (ConfigError, OSError) as error:
         return f"not sent: {error}"
     return f"sent: {notice.text}"
+
+
+def _changes(log: Path) -> bool:
+    """Return whether the run did more than read; a preview that refreshes is in no history, either."""
+    return any(CHANGE.match(each.text) for each in entries_of(log) if each.kind == "step")
 
 
 def _notice(stack: str, log: Path, phase: Phase) -> Notice:

@@ -29,7 +29,7 @@ def _a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     LOG.parent.mkdir(parents=True)
     Path("stacks").mkdir()
     error = line(8, "BmcError: hunter2", "m1", "error")
-    lines = [line(0, "media", "m0"), line(1, "media", "m1"), error, line(9, "installed; 9 s spent", "m0")]
+    lines = [line(0, "update: begins"), line(1, "media", "m1"), error, line(9, "installed; 9 s spent", "m0")]
     LOG.write_text("\n".join(lines) + "\n")
 
 
@@ -106,6 +106,12 @@ def test_the_web_hook_is_told_how_the_run_ended(
     assert (notice["stack"], notice["seconds"], notice["failed"]) == ("prod", 9, ["m1"])
     assert "hunter2" not in json.dumps(notice)
     assert hook.url not in LOG.read_text()
+
+
+def test_a_preview_that_refreshes_is_no_killed_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    LOG.write_text(LOG.read_text().replace("update: begins", "read: begins"))
+    hook, notices = told(monkeypatch, {"kind": "update", "result": "succeeded", "endTime": BEFORE})
+    assert (hook.notices, notices) == ([], ["not sent: a preview, or a refresh that was killed"])
 
 
 def test_a_web_hook_that_is_down_for_a_moment_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
