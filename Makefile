@@ -26,17 +26,22 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults kubernetes fleet fleet-rehearsal bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults kubernetes fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
+ifdef OKD_BAREMETAL_IMAGE
+setup:
+	@tools/setup-in-image
+else
 setup: ## Install what is missing: packages (as root), .venv, the Pulumi CLI, nmstatectl
 	@tools/packages
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl
 	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
 # Pulumi starts program and providers in the folder of the stacks, which may be a site's repository.
 	@echo '$(CURDIR)' >"$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/okd-baremetal.pth"
+endif
 
 check: setup ## Format, lint, types, the rules between the rooms, shell scripts
 	ruff format --check .
@@ -93,6 +98,10 @@ _fleet: setup
 	@tools/coreos-installer >/dev/null
 	@tools/temporal >/dev/null
 
+image: setup _coreos-installer ## Build the image of this release, dist/okd-baremetal-<version>.tar, as root on Debian
+	@tools/packages tools/image-build.txt
+	@tools/image $(TAG)
+
 bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench
 
@@ -105,7 +114,7 @@ lock: setup ## Compile the requirements*.txt from their .in files
 		echo "$$name.txt" && $(PIP_COMPILE) --output-file $$name.txt $$name.in; done
 
 clean: ## Remove .venv and caches from the checkout
-	@rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache report
+	@rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache dist report
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@echo "Kept: built tools and images in $(CACHE)"
 

@@ -42,8 +42,11 @@ def test_dnf_installs_what_rpm_does_not_have(machine: Path) -> None:
     add(machine, "dnf", DNF)
     done = packages(machine)
     assert done.returncode == 0, done.stderr
-    names = "gcc git haproxy keepalived libvirt-devel libzstd-devel nftables openssl-devel pkgconf-pkg-config python3"
-    asked = f"--quiet --assumeyes --setopt=install_weak_deps=False install {names} python3-devel\n"
+    names = (
+        "gcc git haproxy keepalived libvirt-devel libvirt-libs libzstd-devel nftables openssl-devel "
+        "pkgconf-pkg-config python3 python3-devel"
+    )
+    asked = f"--quiet --assumeyes --setopt=install_weak_deps=False install {names}\n"
     assert (machine / "asked").read_text() == asked
 
 
