@@ -123,6 +123,11 @@ class Project:
         files = sorted((self.folder / "program" / "log" / "test").glob("*.jsonl"))
         return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 
+    def report(self) -> str:
+        """Return the page of the newest run that was drawn; empty if none was."""
+        page = self.folder / "program" / "report" / "test.html"
+        return page.read_text() if page.exists() else ""
+
     def state(self, name: str, *words: str) -> dict[str, Any]:
         """Return the state of one resource."""
         resources = json.loads(self.pulumi("stack", "export", *words))["deployment"]["resources"]

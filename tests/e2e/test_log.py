@@ -50,7 +50,8 @@ def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_non
     project.pulumi("up", "--yes", "--skip-preview", "--refresh")
     project.pulumi("destroy", "--yes", "--skip-preview")
     assert len(project.logs()) == 4
-    everything = json.dumps(project.logs(), ensure_ascii=False)
+    eventually(lambda: all(part in project.report() for part in ("delete", *NAMES)))
+    everything = json.dumps(project.logs(), ensure_ascii=False) + project.report()
     basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     canaries = (PASSWORD, basic, "Authorization", "content-of-ours", "content-of-a-keyfile", *isos)
     assert len(isos) == len(NAMES)
@@ -67,7 +68,7 @@ def test_a_failed_run_names_its_log_draws_its_report_and_tells_the_web_hook(proj
         eventually(lambda: hook.notices != [])
     (notice,) = hook.notices
     assert (notice["command"], notice["result"], notice["failed"]) == ("up", "failed", ["okd-master-1"])
-    page = (project.folder / "program" / "report" / "test.html").read_text()
+    page = project.report()
     assert "Failed: okd-master-1." in page
     eventually(lambda: any(line["kind"] == "notice" for line in project.logs()[0]))
     (lines,) = project.logs()
