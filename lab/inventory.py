@@ -85,6 +85,11 @@ class Site:
         return frozenset([*static, *(server.name for server in self.plan.servers if server.name not in named)])
 
     @property
+    def unserved(self) -> frozenset[str]:
+        """The machines that DHCP must not serve. Firmware that boots by HTTP knows no static address."""
+        return self.statics - {server.name for server in self.plan.servers if server.bmc.url.uefi_http}
+
+    @property
     def services(self) -> tuple[Address, ...]:
         """Gateways, DNS and time servers that the install-config names: the provisioner has these addresses too."""
         named = {address for server in self.plan.servers for address in _services(server.network_config or {})}

@@ -53,6 +53,17 @@ def all_of_arm64(config: dict[str, Any]) -> None:
     config["controlPlane"].update(architecture="arm64")
 
 
+def by_http(*hosts: int) -> Change:
+    """Have some hosts' own UEFI fetch the installer."""
+
+    def change(config: dict[str, Any]) -> None:
+        for index in hosts:
+            host(config, index).update(bootMode="UEFI")
+            host(config, index)["bmc"].update(address=f"redfish-uefihttp://192.0.2.{index}")
+
+    return change
+
+
 def from_network(*hosts: int, mode: str = "Managed", **provisioning: Any) -> Change:
     """Have a provisioning network, and boot the hosts of these numbers over it."""
 

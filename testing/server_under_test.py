@@ -8,11 +8,12 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from boot_media.iso import Iso
+from cluster.values.bmc_url import UEFI_HTTP
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
 from providers.host_provisioning.engine import Installation, Target, World
 from providers.host_provisioning.media import MediaServer
-from providers.host_provisioning.ways import VirtualCd
+from providers.host_provisioning.ways import BootWay, HttpBoot, VirtualCd
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
 from wires.api.https import Endpoint
@@ -40,7 +41,7 @@ class MovedClock(FakeClock):
 
 @dataclass
 class ServedMedia:
-    """Implements `providers.host_provisioning.ways.BootMedia` with the real server and one ISO for all hosts."""
+    """Implements `providers.host_provisioning.ways.NetworkMedia` with the real server and one ISO for all hosts."""
 
     server: MediaServer
     iso: Iso
@@ -60,6 +61,18 @@ class ServedMedia:
     def verdict(self, host: str) -> str:
         return ""
 
+    def size(self, host: str) -> int:
+        return self.iso.size
+
+    def admit(self, host: str) -> None:
+        self.publish(host)
+
+    def dismiss(self, host: str) -> None:
+        self.server.withdraw(host, self.iso)
+
+    def asked(self, host: str) -> str:
+        return ""
+
 
 @dataclass
 class ServerUnderTest:
@@ -72,12 +85,13 @@ class ServerUnderTest:
     session: bool = False
     fingerprint: str = ""
     boot_mode: str = UEFI
+    kind: str = "redfish-virtualmedia"
     lines: list[str] = field(default_factory=list)
 
     def bmc(self) -> SushyBmc:
         options = self.fleet.options
         access = BmcAccess(
-            address=self.fleet.address(0),
+            address=self.fleet.address(0).replace("redfish-virtualmedia", self.kind, 1),
             username=options.username,
             ca=self.fleet.ca,
             fingerprint=self.fingerprint,
@@ -112,12 +126,17 @@ class ServerUnderTest:
             bmc,
             self.clock,
             self.media,
-            VirtualCd(bmc, self.media),
+            self._way(bmc),
             lambda target: api.problem(target.address),
             self.lines.append,
             nullcontext(),
         )
         return Installation(Target(NAME, self.uuid, self.fleet.node(0)), world, HOST_S)
+
+    def _way(self, bmc: SushyBmc) -> BootWay:
+        if self.kind == UEFI_HTTP:
+            return HttpBoot(bmc, self.media, NAME, self.clock)
+        return VirtualCd(bmc, self.media)
 
     def install(self) -> None:
         run_steps(self.installation().run(), self.clock)

@@ -7,6 +7,7 @@ from cluster.install_config import InstallConfig
 from cluster.install_config.platform import Host
 from cluster.install_config.rules.vips import user_managed
 from cluster.values.address import parse_address
+from cluster.values.bmc_url import UEFI_HTTP
 from testing import clusters, plans
 from testing.certificates import authority
 
@@ -84,12 +85,17 @@ def _scheme(kind: str) -> Callable[[InstallConfig], bool]:
 
 
 def _address(kind: str) -> dict[str, Any]:
-    return {**(MANAGED if kind in NETWORK_BOOT else {}), f"{HOST}.bmc.address": f"{kind}://{SYSTEM}"}
+    return {**_suiting(kind), f"{HOST}.bmc.address": f"{kind}://{SYSTEM}"}
+
+
+def _suiting(kind: str) -> dict[str, Any]:
+    """Return what else a type of BMC's address needs."""
+    return MANAGED if kind in NETWORK_BOOT else {f"{HOST}.bootMode": "UEFI"} if kind == UEFI_HTTP else {}
 
 
 VIRTUAL_MEDIA = ("redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia")
 NETWORK_BOOT = ("redfish", "idrac-redfish", "ilo5-redfish", "ipmi", "libvirt")
-SCHEMES = {f"`{HOST}.bmc.address`: {kind}": kind for kind in (*VIRTUAL_MEDIA, "redfish-uefihttp", *NETWORK_BOOT)}
+SCHEMES = {f"`{HOST}.bmc.address`: {kind}": kind for kind in (*VIRTUAL_MEDIA, UEFI_HTTP, *NETWORK_BOOT)}
 UNTYPED = f"`{HOST}.bmc.address`, no type"
 FAMILIES = {
     f"`{BARE}.apiVIPs`, `{BARE}.ingressVIPs`: {name}": (change, versions)
@@ -254,7 +260,7 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
 """Values by path, by the row of the table that they stand for; see `testing.support`."""
 BESIDE: dict[str, Mapping[str, Any]] = {
     **{f"`{BARE}.{key}`": {**MANAGED, **FROM_NETWORK} for key in OF_A_NETWORK},
-    **{label: MANAGED for label, kind in SCHEMES.items() if kind in NETWORK_BOOT},
+    **{label: suiting for label, kind in SCHEMES.items() if (suiting := _suiting(kind))},
     UNTYPED: MANAGED,
 }
 """What a row's example is compared with in place of the rehearsal's install-config: the network without the field."""

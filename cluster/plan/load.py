@@ -168,7 +168,7 @@ def _with_keyfiles(intent: Intent, file: str, keyfiles_of: KeyfilesOf | None) ->
                 host = host.model_copy(update={"keyfiles": keyfiles_of(host.network_config)})  # noqa: PLW2901
             except OkdBaremetalError as error:
                 found.append(error.fault.within(f"{file}: {BARE}.hosts[{index}].networkConfig"))
-        if host.role and host.boots_from_network and any(keyfile.secret for keyfile in host.keyfiles):
+        if host.role and host.fetches_installer and any(keyfile.secret for keyfile in host.keyfiles):
             what = "holds a secret, and a host that boots from the network would get it over plain HTTP"
             fix = f"set bmc.address to {host.bmc.url.instead}, or remove the secret"
             found.append(Fault(f"{file}: {BARE}.hosts[{index}].networkConfig", what, fix))

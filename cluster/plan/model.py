@@ -139,7 +139,12 @@ class PlannedHost(Machine):
 
     @property
     def boots_from_network(self) -> bool:
-        """Whether it boots the installer from the network, not from a virtual CD."""
+        """Whether it boots iPXE from the provisioning network, and the installer by that."""
+        return self.bmc.url.needs_provisioning_network
+
+    @property
+    def fetches_installer(self) -> bool:
+        """Whether it fetches the installer itself, from this program's own server: its BMC inserts no virtual CD."""
         return not self.bmc.url.virtual_media
 
 

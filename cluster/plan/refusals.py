@@ -17,7 +17,7 @@ from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
-from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
+from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_redfish_url
 from providers.base.errors import Fault
 from providers.base.shapes import below
 
@@ -80,7 +80,7 @@ def no_base_iso(intent: Intent, media: MediaOption) -> Iterator[Fault]:
 
 def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
     """Yield the option that leaves the hosts that boot from the network without this program's server."""
-    hosts = [server.name for server in intent.booted_from_network]
+    hosts = [server.name for server in intent.servers if server.fetches_installer]
     if hosts and media.url:
         what = f"a web server, and this program itself serves hosts that boot from the network: {', '.join(hosts)}"
         yield Fault("media.url", what, "name media.address instead")
@@ -163,7 +163,7 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
         except BmcUrlError as error:
             yield error.fault.within(f"{BARE}.hosts[{index}].bmc.address")
         else:
-            if role and not url.virtual_media and (what := _unbootable(host, architectures[role])):
+            if role and (what := _unbootable(host, url, architectures[role])):
                 yield Fault(f"{BARE}.hosts[{index}].bmc.address", what, f"use {url.instead}")
         if host.role == "arbiter":
             what = "arbiter: this program does not install one"
@@ -173,12 +173,17 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
             yield Fault(f"{BARE}.hosts[{index}].bootMode", what, "write UEFI")
 
 
-def _unbootable(host: Host, architecture: str) -> str:
-    """Return why a host cannot boot from the network; empty if it can. iPXE is not signed, and of arm64 untried."""
-    if host.boot_mode == SECURE_BOOT:
-        return f"bootMode {SECURE_BOOT} is not supported for hosts that boot from the network"
-    if architecture == Architecture.ARM64:
+def _unbootable(host: Host, url: BmcUrl, architecture: str) -> str:
+    """Return why a host cannot boot in the way of its BMC's address; empty if it can.
+
+    iPXE is not signed; neither it nor UEFI HTTP was tried on arm64.
+    """
+    if not url.virtual_media and architecture == Architecture.ARM64:
         return "servers of arm64 boot from virtual media only"
+    if url.needs_provisioning_network and host.boot_mode == SECURE_BOOT:
+        return f"bootMode {SECURE_BOOT} is not supported for hosts that boot from the network"
+    if url.uefi_http and host.boot_mode == "legacy":
+        return "bootMode legacy: only UEFI firmware boots by HTTP"
     return ""
 
 

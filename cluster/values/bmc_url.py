@@ -98,6 +98,11 @@ class BmcUrl:
         return self.scheme.partition("+")[0]
 
     @property
+    def uefi_http(self) -> bool:
+        """Whether the server's own firmware fetches the boot ISO."""
+        return self.kind == UEFI_HTTP
+
+    @property
     def base(self) -> str:
         """`https://host[:port]`, without a default port."""
         return f"{self.transport}://{self._authority}"
@@ -153,12 +158,12 @@ def parse_bmc_url(address: str) -> BmcUrl:
 
 
 def parse_redfish_url(address: str) -> BmcUrl:
-    """Parse the address of a server that this program can boot: by virtual CD, or from the network.
+    """Parse the address of a server that this program can boot: by virtual CD, from the network, or by UEFI HTTP.
 
     An address without a type is read as `redfish`, not as metal3's `ipmi`.
 
     Raises:
-        BmcUrlError: See `parse_bmc_url`; or the server boots in another way.
+        BmcUrlError: See `parse_bmc_url`; or the BMC does not speak Redfish.
     """
     scheme, *_ = _parts(address)
     untyped = scheme == UNTYPED and not address.lower().startswith(f"{UNTYPED}:")
@@ -169,8 +174,6 @@ def parse_redfish_url(address: str) -> BmcUrl:
             raise
         fix = f"use redfish, if the BMC has that, or {INSTEAD}"
         raise BmcUrlError(f"{error.family}: this program speaks Redfish alone", fix=fix) from None
-    if found.kind == UEFI_HTTP:
-        raise BmcUrlError(f"{UEFI_HTTP}: not supported yet", fix=f"use {found.instead}")
     return replace(found, url=address)
 
 

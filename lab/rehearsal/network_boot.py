@@ -11,8 +11,8 @@ from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Stack
 from lab.site.provisioning import foreign_dhcp
 
-FETCHED, READY = ": has fetched the root", "okd-lab: ready "
-"""What a guest says of its live system from the network, and of a boot from its disk."""
+FETCHED, IN_MEMORY, READY = ": has fetched the root", ": has its live ISO on /dev/pmem", "okd-lab: ready "
+"""What a guest says of its live system from the network, and by UEFI HTTP, and of a boot from its disk."""
 BOOT_S = 120.0
 
 
@@ -33,12 +33,14 @@ class NetworkBootProofs:
             refuse(self.stack, self.report, "another DHCP server on the provisioning network", mac, UP)
 
     def each_once(self) -> None:
-        """Prove that each server that boots from the network has fetched the installer once, and no other has."""
-        if not self.site.plan.booted_from_network:
-            return
-        wanted = {server.name: int(server.boots_from_network) for server in self.site.plan.servers}
-        seen = {name: self._said(name, FETCHED) for name in wanted}
-        self.report.prove_each("live systems fetched over the network", wanted=wanted, seen=seen)
+        """Prove that each server that fetches the installer itself has done so once, in its way, and no other has."""
+        servers = self.site.plan.servers
+        by_ipxe = {server.name: int(server.boots_from_network) for server in servers}
+        by_http = {server.name: int(server.bmc.url.uefi_http) for server in servers}
+        for wanted, said, how in ((by_ipxe, FETCHED, "over the network"), (by_http, IN_MEMORY, "by UEFI HTTP")):
+            if any(wanted.values()):
+                seen = {name: self._said(name, said) for name in wanted}
+                self.report.prove_each(f"live systems fetched {how}", wanted=wanted, seen=seen)
 
     def again_from_disk(self) -> None:
         """Prove that an installed server whose firmware boots from the network again boots its disk."""

@@ -71,8 +71,8 @@ def ensure_bmcs(site: Site, *, restart: bool) -> None:
     # Not below the pool: libvirt would treat the folders of downloads there as volumes.
     downloads = BMC / "tmp"
     downloads.mkdir(exist_ok=True)
-    program = Path(sys.executable).parent / "sushy-emulator"
-    daemon.start(program, "--config", config, env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
+    program = (sys.executable, "-m", "lab.site.emulator")
+    daemon.start(*program, "--config", config, env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
     daemon.await_ready(lambda: is_listening("tcp", IPv4Address("127.0.0.1"), _PORT), _DEADLINE_S)
     front.start("haproxy", "-db", "-f", front_config)
     bmcs = site.bmcs.values()

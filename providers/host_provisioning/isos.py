@@ -74,6 +74,10 @@ class ImageServer(Protocol):
         """Return the text that was last sent to the URL of a box, as one line; empty if none was."""
         ...
 
+    def withdraw(self, host: str, iso: Iso) -> None:
+        """Have the ISO served for `host` no more."""
+        ...
+
     def admit(self, mac: str, script: str) -> None:
         """Serve a host's iPXE script, by the MAC of the card that it boots from."""
         ...
@@ -161,20 +165,25 @@ class IsoMedia:
         return f"{self.recipe.boot_server}/{self._made[host].folder(host)}"
 
     def size(self, host: str) -> int:
-        """Return the bytes of the host's live system."""
-        live = self._made[host].live
-        start, end = live.spans[ROOTFS] if live else (0, 0)
+        """Return the bytes of what is at the URL of `publish`: the host's live system, or its ISO."""
+        made = self._made[host]
+        start, end = made.live.spans[ROOTFS] if made.live else (0, made.size)
         return end - start
 
     def admit(self, host: str) -> None:
-        """Have iPXE on the host start the installer from now on."""
-        live = self._made[host].live
-        script = host_script(self._files(host), live.arguments if live else "")
-        self.server.admit(self.recipe.boot_macs[host], script)
+        """Have the host find its installer from now on: by iPXE, or at the URL of `publish`."""
+        made = self._made[host]
+        if made.live is None:
+            self.server.publish(host, made)
+        else:
+            self.server.admit(self.recipe.boot_macs[host], host_script(self._files(host), made.live.arguments))
 
     def dismiss(self, host: str) -> None:
-        """Have iPXE on the host go on to its disk from now on."""
-        self.server.dismiss(self.recipe.boot_macs[host])
+        """Have the host find no installer from now on, and so go on to its disk."""
+        if host in self.recipe.boot_macs:
+            self.server.dismiss(self.recipe.boot_macs[host])
+        elif host in self._made:
+            self.server.withdraw(host, self._made[host])
 
     def asked(self, host: str) -> str:
         """Return which files the host has fetched over the network; empty if none."""

@@ -131,6 +131,11 @@ class MediaServer:
             self._published |= {f"/{iso.folder(host)}/{name}": Published(iso, span) for name, span in spans.items()}
             return self._url(path)
 
+    def withdraw(self, host: str, iso: Iso) -> None:
+        """Serve `iso` for `host` no more: firmware that would fetch it again goes on to its disk."""
+        with self._lock:
+            self._published.pop(f"/{iso.place(host)}", None)
+
     def admit(self, mac: str, script: str) -> None:
         """Serve a host's iPXE script, by the MAC of the card that it boots from."""
         with self._lock:

@@ -12,6 +12,7 @@ from typing import ClassVar
 from pulumi.dynamic import DiffResult
 
 from assets.contract import API_PORT
+from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca, needed, read_kubeconfig
 from providers.base import lock, log, plugin
@@ -27,7 +28,7 @@ from providers.host_provisioning.joining import Joining
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from providers.host_provisioning.rollout import THREADS, roll_out
-from providers.host_provisioning.ways import NetworkBoot, VirtualCd
+from providers.host_provisioning.ways import BootWay, HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.web import WebServer
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
@@ -147,14 +148,21 @@ def _installation(
 ) -> Installation:
     bmc = _bmc(spec, name)
     report = plugin.rows(spec.urn, spec.rows, name)
-    mac = spec.boot_macs.get(name)
-    way = NetworkBoot(bmc, media, name, mac, SYSTEM_CLOCK) if mac else VirtualCd(bmc, media)
+    way = _way(spec, name, bmc, media)
     world = World(bmc, SYSTEM_CLOCK, media, way, missing, report, lock.held(bmc.url))
     # A host that runs is wiped only if it is the machine that `reinstall` names.
     uuid = anew.get(name, spec.identity_of(name).own)
     target = Target(name, uuid, spec.hosts[name].address, anew=name in anew)
     # Above 100 hosts, each reports less often, so that the total stays the same.
     return Installation(target, world, spec.deadline_s, max(HEARTBEAT_S, len(spec.hosts) / 10))
+
+
+def _way(spec: HostProvisioningSpec, name: str, bmc: BmcClient, media: IsoMedia) -> BootWay:
+    if mac := spec.boot_macs.get(name):
+        return NetworkBoot(bmc, media, name, SYSTEM_CLOCK, mac)
+    if parse_redfish_url(spec.hosts[name].bmc.address).uefi_http:
+        return HttpBoot(bmc, media, name, SYSTEM_CLOCK)
+    return VirtualCd(bmc, media)
 
 
 def _bmc(spec: HostProvisioningSpec, name: str) -> BmcClient:

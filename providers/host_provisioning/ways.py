@@ -1,11 +1,11 @@
-"""How a server gets to its boot ISO: in a virtual CD drive, or over the network."""
+"""How a server gets to its boot ISO: in a virtual CD drive, over the network by iPXE, or by UEFI HTTP."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, ProvisioningError
-from wires.redfish.bmc import CD, PXE, BmcClient
+from wires.redfish.bmc import CD, HDD, HTTP, PXE, BmcClient
 from wires.redfish.steps import Steps, Waits
 
 BROKEN_OFF_S = 120.0  # longer than TCP takes to give up on a machine that has just lost the VIP
@@ -37,18 +37,18 @@ class BootMedia(Protocol):
 
 
 class NetworkMedia(BootMedia, Protocol):
-    """Serves the files inside boot ISOs, too."""
+    """Serves hosts that fetch their ISO, or the files inside it, themselves."""
 
     def size(self, host: str) -> int:
-        """Return the bytes of the host's live system: what is at the URL of `publish`."""
+        """Return the bytes of what is at the URL of `publish`: the host's live system, or its ISO."""
         ...
 
     def admit(self, host: str) -> None:
-        """Have iPXE on the host start the installer from now on."""
+        """Have the host find its installer from now on."""
         ...
 
     def dismiss(self, host: str) -> None:
-        """Have iPXE on the host go on to its disk from now on."""
+        """Have the host find no installer from now on, and so go on to its disk."""
         ...
 
     def asked(self, host: str) -> str:
@@ -160,40 +160,26 @@ class VirtualCd:
 
 
 @dataclass
-class NetworkBoot:
-    """The server's firmware loads iPXE over the provisioning network, which fetches the files inside the ISO."""
+class _Fetching:
+    """The server fetches what it installs by itself, from this program's own server."""
 
     bmc: BmcClient
     media: NetworkMedia
     host: str
-    mac: str
-    """MAC of the card that the server boots from."""
     clock: Clock
-    _before: int = 0
-    """Bytes of the live system that were sent before the last boot."""
-    _got: int = 0
-    _got_at: float = 0.0
+    _before: int = field(default=0, init=False)
+    """Bytes of what is at the URL that were sent before the last boot."""
+    _got: int = field(default=0, init=False)
+    _got_at: float = field(default=0.0, init=False)
     """Bytes that were sent since then, and when the last of them was."""
-    doing: ClassVar[str] = "installing over the network"
     leaves_a_sign: ClassVar[bool] = False
 
     def prepare(self, steps: Steps, url: str) -> Waits:
         """Do nothing: the server's own firmware will ask."""
         yield from ()
 
-    def arm(self, steps: Steps, url: str) -> Waits:
-        """Override the boot, and let iPXE start the installer."""
-        yield from steps.override(PXE)
-        self._before = self.media.sent(url) or 0
-        self.media.admit(self.host)
-
-    def disarm(self, steps: Steps) -> Waits:
-        """See `withdraw`: so a BMC that repeats a boot meant once does not install twice."""
-        self.withdraw()
-        yield from ()
-
     def withdraw(self) -> None:
-        """Let iPXE go on to the disk."""
+        """Let the server go on to its disk."""
         self.media.dismiss(self.host)
 
     def is_unread(self, url: str) -> bool:
@@ -201,11 +187,34 @@ class NetworkBoot:
         return not self.media.sent(url) and not self.media.verdict(self.host)
 
     def is_stuck(self, url: str) -> bool:
-        """See `BootWay`. A live system whose first file breaks off ends in an emergency shell, and stays there."""
+        """See `BootWay`. What breaks off is not asked for again: a live system stays in an emergency shell."""
         now, got = self.clock.now(), (self.media.sent(url) or 0) - self._before
         if got != self._got:
             self._got, self._got_at = got, now
         return 0 < got < self.media.size(self.host) and now - self._got_at >= BROKEN_OFF_S
+
+    def _admit(self, url: str) -> None:
+        self._before = self.media.sent(url) or 0
+        self.media.admit(self.host)
+
+
+@dataclass
+class NetworkBoot(_Fetching):
+    """The server's firmware loads iPXE over the provisioning network, which fetches the files inside the ISO."""
+
+    mac: str
+    """MAC of the card that the server boots from."""
+    doing: ClassVar[str] = "installing over the network"
+
+    def arm(self, steps: Steps, url: str) -> Waits:
+        """Override the boot, and let iPXE start the installer."""
+        yield from steps.override(PXE)
+        self._admit(url)
+
+    def disarm(self, steps: Steps) -> Waits:
+        """See `withdraw`: so a BMC that repeats a boot meant once does not install twice."""
+        self.withdraw()
+        yield from ()
 
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
         """See `BootWay`."""
@@ -218,6 +227,32 @@ class NetworkBoot:
         return ProvisioningError(
             f"{got}, {within_s:,.0f} s after it was switched on: {why}", where=self.bmc.url, fix=fix
         )
+
+
+@dataclass
+class HttpBoot(_Fetching):
+    """The server's own UEFI fetches the ISO, keeps it in memory, and boots it there."""
+
+    doing: ClassVar[str] = "installing by UEFI HTTP"
+
+    def arm(self, steps: Steps, url: str) -> Waits:
+        """Override the boot, and serve the ISO."""
+        yield from steps.override(HTTP, uri=url)
+        self._admit(url)
+
+    def disarm(self, steps: Steps) -> Waits:
+        """See `withdraw`; and have the BMC forget the URL, which is as good as a password."""
+        self.withdraw()
+        yield from steps.override(HDD)
+
+    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+        """See `BootWay`."""
+        what = f"its firmware never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
+        fix = (
+            "look at the server's console: its firmware has to get an address, and a route to that server, by DHCP, "
+            "also where its networkConfig sets an address"
+        )
+        return ProvisioningError(what, where=self.bmc.url, fix=fix)
 
 
 def _server(url: str) -> str:

@@ -59,6 +59,9 @@ class WebServer:
         """Return nothing, for the same reason."""
         return ""
 
+    def withdraw(self, host: str, iso: Iso) -> None:
+        """Do nothing, see `admit`."""
+
     def admit(self, mac: str, script: str) -> None:
         """Refuse: what is on this server does not change with the state of an installation."""
         what = f"a web server, and the host with card {mac} boots from the network"

@@ -54,8 +54,10 @@ class FakeBmc:
     lost: Callable[[str], None] = lambda _: None
     read_by_bmc: Callable[[str], None] = lambda _: None
     boot_over_network: Callable[[], str | None] = lambda: None
-    """Returns the live system that iPXE boots; None: it goes on to the disk."""
+    """Returns the live system that iPXE, or UEFI by HTTP, boots; None: it goes on to the disk."""
     booted_from: str | None = None
+    uri: str = ""
+    """What firmware that boots by HTTP would fetch."""
     closed: int = 0
     _events: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _up_at: float | None = None
@@ -106,8 +108,10 @@ class FakeBmc:
         self.image = None
         self._written("eject")
 
-    def set_override(self, target: str, enabled: str, mode: str = "") -> None:
+    def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
         self._request("set_override")
+        assert bool(uri) == (target == "UefiHttp"), "firmware boots by HTTP from what it is told"
+        self.uri = uri
         self.override = BootOverride(target, "Continuous" if self.sticky else enabled, self.override.mode)
         self._written(f"override {target} {enabled}")
 
@@ -179,7 +183,7 @@ class FakeBmc:
             self.secure = replace(self.secure, current="Enabled" if self.secure.enabled else "Disabled")
         setup = self.override.target == "BiosSetup"
         target = self.override.target if self.override.enabled != "Disabled" else ""
-        live = self.image if target == "Cd" else self.boot_over_network() if target == "Pxe" else None
+        live = self.image if target == "Cd" else self.boot_over_network() if target in ("Pxe", "UefiHttp") else None
         if not self.sticky:
             self.override = BootOverride("None", "Disabled", self.override.mode)
         self.booted_from = live or ("setup" if setup else "disk")

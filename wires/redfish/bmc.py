@@ -30,8 +30,8 @@ class Identity:
         return bool(word) and word in {self.uuid.lower(), self.serial.lower()}
 
 
-CD, HDD, PXE, SETUP, ONCE = "Cd", "Hdd", "Pxe", "BiosSetup", "Once"
-"""Redfish's words for four boot targets, and for an override of one boot only."""
+CD, HDD, PXE, HTTP, SETUP, ONCE = "Cd", "Hdd", "Pxe", "UefiHttp", "BiosSetup", "Once"
+"""Redfish's words for five boot targets, and for an override of one boot only."""
 UEFI, LEGACY = "UEFI", "Legacy"
 """Redfish's words for the boot modes."""
 SECURE_BOOT = "UEFISecureBoot"
@@ -155,8 +155,11 @@ class BmcClient(Protocol):
         """Empty all virtual CD drives. The answer does not prove success: read afterwards."""
         ...
 
-    def set_override(self, target: str, enabled: str, mode: str = "") -> None:
-        """Set the boot override, on a BMC that must be sent one with `mode`, else with the host's."""
+    def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
+        """Set the boot override, on a BMC that must be sent one with `mode`, else with the host's.
+
+        Firmware that boots by HTTP fetches what is at `uri`.
+        """
         ...
 
     def set_boot_mode(self, mode: str) -> None:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from cluster.values.bmc_url import parse_redfish_url
 from providers.base.errors import BmcError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
-from wires.redfish.bmc import CD, PXE, SPELLINGS, Certificate
+from wires.redfish.bmc import CD, HTTP, PXE, SPELLINGS, Certificate
 from wires.redfish.drives import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc
 from wires.redfish.tls import shown_certificate
@@ -65,7 +65,10 @@ class BmcProbe(SushyBmc):
         """Return the targets of a boot override that the BMC allows, or raise if none boots the installer."""
         with self._our_errors("read the boot targets"):
             offered = self._known().get_allowed_system_boot_source_values()
-            if not self._has_drive:
+            if self._server.uefi_http:
+                self._first((sushy.BootSource(HTTP),), offered, "boot override")
+                self._expect_http_boot()
+            elif not self._has_drive:
                 self._first((sushy.BootSource(PXE),), offered, "boot override")
             elif not self._quirks.boots_by_attributes:
                 self._first(tuple(map(sushy.BootSource, SPELLINGS[CD])), offered, "boot override")

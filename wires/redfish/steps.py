@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from providers.base.clock import Clock
@@ -173,15 +174,19 @@ class Steps:
         bmc, what = self.bmc, "the boot ISO in the virtual CD drive"
         yield from self.ensure(what, lambda: _names(bmc.media(), url), lambda: bmc.insert(url), within_s=within_s)
 
-    def override(self, target: str, enabled: str = ONCE) -> Waits:
-        """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous."""
+    def override(self, target: str, enabled: str = ONCE, uri: str = "") -> Waits:
+        """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous.
+
+        Nor is `uri`, which is set in any case: of an earlier run's, the target may still be there, not its ISO.
+        """
         wanted = SPELLINGS.get(target, (target,))
 
         def fits(seen: BootOverride) -> bool:
             mode = self.bmc.boot_mode
             return seen.target in wanted and seen.enabled != "Disabled" and (not mode or seen.mode in ("", mode))
 
-        yield from self._override(f"boot override {target}", fits, target, enabled)
+        change = partial(self.bmc.set_override, target, enabled, uri=uri)
+        yield from self._override(f"boot override {target}", fits, change, anew=bool(uri))
 
     def override_as_found(self, target: str, enabled: str, mode: str = "") -> Waits:
         """Restore a boot override. If the BMC reported none, disable it."""
@@ -191,14 +196,15 @@ class Steps:
             disabled = enabled == "Disabled" and seen.enabled == "Disabled"
             return disabled or seen.target == target
 
-        yield from self._override(f"boot override {target} as found", fits, target, enabled, mode)
+        change = partial(self.bmc.set_override, target, enabled, mode)
+        yield from self._override(f"boot override {target} as found", fits, change)
 
     def _override(
-        self, what: str, fits: Callable[[BootOverride], bool], target: str, enabled: str, mode: str = ""
+        self, what: str, fits: Callable[[BootOverride], bool], change: Callable[[], None], *, anew: bool = False
     ) -> Waits:
         """Set the boot override. What waits for the next reset counts, too, but by itself only once it was accepted.
 
-        A BMC may keep there what an earlier boot has used up.
+        A BMC may keep there what an earlier boot has used up. `anew` has it set even if what is there fits.
 
         Raises:
             BmcError: The BMC accepted the override, and shows another one.
@@ -206,6 +212,8 @@ class Steps:
         bmc, clock, accepted_at = self.bmc, self.clock, math.inf
 
         def is_so() -> bool:
+            if anew and accepted_at == math.inf:
+                return False
             now, pending = bmc.boot_override(), bmc.pending_override()
             seen = map(fits, (now,) if pending is None else (now, pending))
             if any(seen) if accepted_at < math.inf else all(seen):
@@ -216,7 +224,7 @@ class Steps:
 
         def ask() -> None:
             nonlocal accepted_at
-            bmc.set_override(target, enabled, mode)
+            change()
             accepted_at = clock.now()
 
         yield from self.ensure(what, is_so, ask)

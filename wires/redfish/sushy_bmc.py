@@ -29,7 +29,7 @@ RESET = {
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
-MODE = "BootSourceOverrideMode"
+MODE, HTTP_BOOT_URI = "BootSourceOverrideMode", "HttpBootUri"
 STARTS_S = 120.0
 """Seconds for which a 404 may pass: a BMC that starts up has its System before the rest.
 
@@ -44,7 +44,7 @@ class SushyBmc:
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_redfish_url(access.address)
         self._path, self.wanted_mode = url.system_id, access.boot_mode
-        self._has_drive = url.virtual_media
+        self._has_drive, self._instead = url.virtual_media, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
@@ -160,10 +160,15 @@ class SushyBmc:
         with self._our_errors("eject the virtual CD"):
             discs.eject()
 
-    def set_override(self, target: str, enabled: str, mode: str = "") -> None:
-        """Set the boot override, with a boot mode only where it must be: on iDRAC, it would be a BIOS job."""
+    def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
+        """Set the boot override, with a boot mode only where it must be: on iDRAC, it would be a BIOS job.
+
+        sushy clears the URI of an earlier override if this one has none.
+        """
         with self._our_errors(f"set the boot override to {target}"):
             system = self._known()
+            if uri:
+                self._expect_http_boot()
             if self._quirks.boots_by_attributes:
                 attributes = self._boot_attributes()
                 if target == CD:
@@ -180,6 +185,7 @@ class SushyBmc:
                 target=self._first(wanted, offered, "boot override"),
                 enabled=sushy.BootSourceOverrideEnabled(enabled),
                 mode=sushy.BootSourceOverrideMode(sent) if sent else None,
+                http_boot_uri=uri or None,
             )
 
     def set_boot_mode(self, mode: str) -> None:
@@ -278,6 +284,12 @@ class SushyBmc:
     def _service_kind(self) -> str:
         root = self._http.get(ROOT).json()
         return " ".join((root.get("Vendor") or "", root.get("Product") or "", *(root.get("Oem") or {})))
+
+    def _expect_http_boot(self) -> None:
+        """Raise if the BMC takes no URI for UEFI HTTP: not every one that offers that target does."""
+        if HTTP_BOOT_URI not in self._pending_boot() | (self._known().json.get("Boot") or {}):
+            what = f"takes no URI to boot by HTTP: its Boot has no {HTTP_BOOT_URI}"
+            raise BmcError(what, where=self.url, fix=f"update the BMC's firmware, or use {self._instead}")
 
     def _boot_attributes(self) -> BootAttributes:
         return BootAttributes.read(self._http, self._managers[0])

@@ -13,7 +13,7 @@ from testing.fakes.fleet.vendors import Vendor
 
 OFF_TYPES = ("ForceOff", "GracefulShutdown")
 FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"
-MODE = "BootSourceOverrideMode"
+MODE, HTTP_BOOT_URI = "BootSourceOverrideMode", "HttpBootUri"
 RESET_TYPES = ("On", "ForceRestart", "GracefulRestart", *OFF_TYPES)
 Range = tuple[float, float]
 
@@ -150,6 +150,8 @@ class Machine:
         }
         if vendor.boot_mode != "":
             self.boot[MODE] = vendor.boot_mode
+        if vendor.http_boot:
+            self.boot[HTTP_BOOT_URI] = None
         self.written = dict(self.boot)
         """The boot override as last written, even after a boot has used it up."""
         self._pending: dict[str, str | None] = {}
@@ -342,6 +344,8 @@ class Machine:
         wanted, enabled = self.boot["BootSourceOverrideTarget"], self.boot["BootSourceOverrideEnabled"]
         if enabled == "Once" and not self.keeps_once:
             self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
+        if wanted == "UefiHttp" and enabled != "Disabled":
+            return str(self.boot[HTTP_BOOT_URI] or "")
         drive = self.disc_drive()
         if self.vendor.capture:  # which does not tell which of its drives boots
             drive = next((each for each in self.drives.values() if each.inserted), drive)

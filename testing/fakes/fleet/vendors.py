@@ -38,6 +38,7 @@ class Vendor:
         image_stays: Whether an eject leaves Image and ImageName.
         cd_targets: The overrides that boot the virtual CD.
         targets: Allowed values of the override.
+        http_boot: Whether Boot has HttpBootUri; `UefiHttp` alone boots what DHCP names.
         attributes: Path below the manager of the attributes that boot the virtual CD; empty if the override does.
         attributes_linked: What the manager links as its attributes, below itself.
         boot_mode: Mode of the override as found; None for null, empty if there is no such property.
@@ -85,6 +86,7 @@ class Vendor:
     image_stays: bool = False
     cd_targets: tuple[str, ...] = ("Cd",)
     targets: tuple[str, ...] = ("None", "Pxe", "Hdd", "Cd", "UefiHttp")
+    http_boot: bool = False
     attributes: str = ""
     attributes_linked: tuple[str, ...] = ()
     boot_mode: str | None = "UEFI"
@@ -132,6 +134,9 @@ GENERIC_SYSTEM = replace(
     firmware=parts.STANDARD,
     targets=(*GENERIC.targets, "BiosSetup"),
 )
+
+# HttpBootUri as the schema has it (DMTF, ComputerSystem 1.9 and later): null where nothing was set.
+GENERIC_HTTP = replace(GENERIC_SYSTEM, name="generic_http", http_boot=True)
 
 # D1: it reports its image by the file name alone.
 GENERIC_NAME = replace(GENERIC, name="generic_name", image_as="name")
@@ -380,7 +385,7 @@ OPENBMC = Vendor(
 )
 
 ALL = (
-    *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME),
+    *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME, GENERIC_HTTP),
     *(DELL, DELL_R750, DELL4, DELL5, DELL10),
     *(HPE, SUPERMICRO, SUPERMICRO_X13),
     *(LENOVO, LENOVO_PATCH),

@@ -59,7 +59,7 @@ def patch_boot(machine: Machine, request: Request) -> Answer:
     vendor, changes = machine.vendor, (asked_of(request) or {}).get("Boot", {})
     if wrong := _outdated(machine, request):
         return wrong
-    if not changes or not set(changes) <= {*machine.boot, "HttpBootUri"}:
+    if not changes or not set(changes) <= set(machine.boot):
         return refuse(READ_ONLY)
     if vendor.boot_whole and set(changes) != set(machine.boot):
         return refuse(INCOMPLETE)

@@ -51,9 +51,7 @@ def test_a_wrong_cluster_is_told_as_check_tells_it(site: Site) -> None:
 
 def test_a_cluster_that_this_release_cannot_install_has_its_own_exit_code(site: Site) -> None:
     site.change(
-        lambda config: bare(config)["hosts"][0]["bmc"].update(
-            address="redfish-uefihttp://10.0.0.1/redfish/v1/Systems/1"
-        ),
+        lambda config: config.update(bootstrapInPlace={"installationDisk": "/dev/vda"}),
         "south-a",
     )
     done = run("fleet", "check", folder=site.folder)

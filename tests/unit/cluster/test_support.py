@@ -62,4 +62,6 @@ def test_the_table_tells_what_is_installed_from_what_is_only_rendered() -> None:
     assert derived["`platform.baremetal.provisioningDHCPRange`"][:2] == ["yes", "yes"]
     assert derived["`platform.baremetal.hosts[].bmc.address`: redfish"][:2] == ["yes", "yes"]
     assert derived["`platform.baremetal.hosts[].bmc.address`, no type"][:2] == ["yes", "yes"]
+    http = "`platform.baremetal.hosts[].bmc.address`: redfish-uefihttp"
+    assert derived[http] == ["yes", "yes", "-", "compact", "no"]
     assert derived["`platform.baremetal.hosts[].bmc.address`: ipmi"] == ["yes", "no", "no", "no", "no"]

@@ -47,8 +47,8 @@ def test_a_machine_with_an_address_of_its_own_gets_none_by_dhcp_and_a_named_bmc_
         "dhcp-host=52:54:00:0b:a5:69,ignore",
         "dhcp-host=52:54:00:20:00:0a,edge-a,10.20.1.21,infinite",
         "dhcp-host=52:54:00:20:00:0b,edge-b,10.20.1.22,infinite",
-        "dhcp-host=52:54:00:20:00:0c,ignore",
-    ]
+        "dhcp-host=52:54:00:20:00:0c,edge-c,10.20.1.23,infinite",
+    ], "firmware that boots by HTTP knows no static address"
     assert "host-record=edge-a-bmc.lab.test,172.22.1.1" in lines
     assert "interface=br-machines" in lines
 

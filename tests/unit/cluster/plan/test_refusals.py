@@ -6,7 +6,7 @@ import pytest
 
 from providers.base.errors import ConfigError
 from testing import clusters, plans
-from testing.install_configs import Change, all_of_arm64, arm64, from_network, host
+from testing.install_configs import Change, all_of_arm64, arm64, by_http, from_network, host
 from testing.plan_files import Files, addresses
 
 WEB = "https://web.example.com/isos"
@@ -34,14 +34,21 @@ def test_a_pool_without_servers_needs_no_base_iso(files: Files) -> None:
     assert files.plan(change, consent=consent, node_addresses=named).options.media.base_iso_arm64 is None
 
 
-@pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
-def test_a_web_server_of_the_site_cannot_serve_hosts_that_boot_from_the_network(files: Files, mode: str) -> None:
+FETCHING = [
+    pytest.param(from_network(0, 4, mode="Managed"), id="Managed"),
+    pytest.param(from_network(0, 4, mode="Unmanaged"), id="Unmanaged"),
+    pytest.param(by_http(0, 4), id="by-http"),
+]
+
+
+@pytest.mark.parametrize("change", FETCHING)
+def test_a_web_server_of_the_site_cannot_serve_hosts_that_boot_from_the_network(files: Files, change: Change) -> None:
     media = {"url": WEB, "base_iso": plans.BASE_ISO}
-    assert files.refused_plan(from_network(0, 4, mode=mode), media=media) == [
+    assert files.refused_plan(change, media=media) == [
         "config: media.url: a web server, and this program itself serves hosts that boot from the network: "
         "okd-master-0, okd-worker-1. Fix: name media.address instead"
     ]
-    assert str(files.plan(from_network(0, 4, mode=mode)).options.media.address) == "172.22.0.1"
+    assert str(files.plan(change).options.media.address) == "172.22.0.1"
 
 
 @pytest.mark.parametrize("hosts", [pytest.param((), id="by-virtual-cd"), pytest.param((4,), id="a-spare")])
@@ -66,9 +73,9 @@ def with_secret(change: Change, *, compute: int = 2) -> Change:
     return changed
 
 
-@pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
-def test_a_secret_does_not_go_to_a_host_that_boots_from_the_network(files: Files, mode: str) -> None:
-    assert files.refused_plan(with_secret(from_network(0, 4, mode=mode))) == [
+@pytest.mark.parametrize("change", FETCHING)
+def test_a_secret_does_not_go_to_a_host_that_boots_from_the_network(files: Files, change: Change) -> None:
+    assert files.refused_plan(with_secret(change)) == [
         "FILE: platform.baremetal.hosts[4].networkConfig: holds a secret, and a host that boots from the network "
         "would get it over plain HTTP. Fix: set bmc.address to redfish-virtualmedia, or remove the secret"
     ]

@@ -9,6 +9,7 @@ from testing.install_configs import Change, arm64, bare, fine, host
 from testing.plan_files import Files
 
 BARE = "platform.baremetal"
+HTTP = "redfish-uefihttp"
 FENCES = [
     {"hostName": f"okd-master-{index}", "username": "admin", "password": "x", "address": f"redfish+https://192.0.2.{index}"}
     for index in (1, 2)
@@ -35,6 +36,11 @@ def arm64_over_the_network(config: dict[str, Any]) -> None:
     arm64(config)
     for index in (0, 3):
         address(f"redfish://192.0.2.{index}", mode="Managed", at=index)(config)
+
+
+def arm64_by_http(config: dict[str, Any]) -> None:
+    arm64(config)
+    address(f"{HTTP}://192.0.2.1", at=3)(config)
 
 
 def a_spare_over_the_network(config: dict[str, Any]) -> None:
@@ -97,9 +103,20 @@ def an_arbiter(config: dict[str, Any]) -> None:
             for mode in ("Managed", "Unmanaged")
         ),
         pytest.param(
-            address("redfish-uefihttp://192.0.2.1/redfish/v1/Systems/1"),
-            [f"{BARE}.hosts[0].bmc.address: redfish-uefihttp: not supported yet. Fix: use redfish-virtualmedia"],
-            id="uefihttp",
+            address(f"{HTTP}://192.0.2.1/redfish/v1/Systems/1", bootMode="legacy"),
+            [
+                f"{BARE}.hosts[0].bmc.address: bootMode legacy: only UEFI firmware boots by HTTP. "
+                "Fix: use redfish-virtualmedia"
+            ],
+            id="http-by-legacy",
+        ),
+        pytest.param(
+            arm64_by_http,
+            [
+                f"{BARE}.hosts[3].bmc.address: servers of arm64 boot from virtual media only. "
+                "Fix: use redfish-virtualmedia"
+            ],
+            id="arm64-by-http",
         ),
         *(
             pytest.param(
@@ -227,6 +244,11 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
             pytest.param(address(f"{kind}192.0.2.1", mode=mode), id=f"{mode.lower()}-by-{kind or 'no-type'}")
             for mode in ("Managed", "Unmanaged")
             for kind in ("redfish://", "redfish+http://", "idrac-redfish://", "ilo5-redfish://", "")
+        ),
+        *(
+            pytest.param(address(f"{HTTP}://192.0.2.1", mode=mode, bootMode=boot), id=f"{mode}-http-by-{boot}")
+            for mode in ("Disabled", "Managed", "Unmanaged")
+            for boot in ("UEFI", "UEFISecureBoot")
         ),
         pytest.param(a_spare_over_the_network, id="spare-over-the-network-with-secure-boot"),
         pytest.param(

@@ -240,14 +240,6 @@ def test_an_address_without_a_type_is_one_of_redfish_and_stays_as_written(addres
                 ("libvirt", "libvirt://"),
             )
         ),
-        *(
-            pytest.param(
-                f"redfish-uefihttp{transport}://bmc{SYSTEM}",
-                "redfish-uefihttp: not supported yet. Fix: use redfish-virtualmedia",
-                id=f"http-boot{transport}",
-            )
-            for transport in ("", "+http", "+https")
-        ),
         pytest.param(
             "ilo5://bmc", f"ilo5 is no longer supported by metal3. Fix: use {INSTEAD}", id="removed-by-metal3"
         ),

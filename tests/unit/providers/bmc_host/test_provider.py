@@ -89,7 +89,7 @@ class TestCheck:
             ({"bmc": {**BMC, "address": "redfish-virtualmedia://bmc"}}, []),
             ({"bmc": {**BMC, "address": "ipmi://x"}}, ["bmc"]),
             ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "")}}, []),
-            ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "-uefihttp")}}, ["bmc"]),
+            ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "-uefihttp")}}, []),
         ],
         ids=[
             "good",

@@ -107,6 +107,20 @@ def test_each_host_has_its_own_hints_and_its_own_box_for_its_verdict(recipe: Rec
         assert [media.verdict(host) for host in HOSTS] == ["", "chosen deviceName: /dev/sda", ""]
 
 
+def test_the_iso_of_a_host_that_fetches_it_is_there_only_until_it_is_dismissed(recipe: Recipe) -> None:
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        media.dismiss("w0")
+        url = published(media, "w0")
+        path = f"/{url.split('/', 3)[3]}"
+        iso = server.find(path)
+        assert iso is not None
+        assert media.size("w0") == iso.size
+        media.dismiss("w0")
+        assert server.find(path) is None
+        media.admit("w0")
+        assert server.find(path) == iso
+
+
 def test_a_box_cannot_be_guessed_without_the_host_s_config(recipe: Recipe) -> None:
     found = set()
     for ours in ("{}", '{"ignition":{"version":"3.2.0"},"storage":{}}'):

@@ -360,6 +360,16 @@ def test_the_script_of_a_host_is_there_only_while_it_is_admitted(server: MediaSe
     assert status_and_body(f"http://127.0.0.1:{server.port}/boot.ipxe") == (200, BOOT_SCRIPT_TEXT.encode())
 
 
+def test_an_iso_is_withdrawn_and_served_again(server: MediaServer, iso: Iso, content: bytes) -> None:
+    url = server.publish("w0", iso)
+    server.withdraw("w0", iso)
+    server.withdraw("w0", iso)
+    assert ask(url)[0].status == 404
+    assert server.publish("w0", iso) == url
+    assert ask(url)[1] == content
+    assert server.sent(url) == len(content)
+
+
 def test_what_was_fetched_is_known_by_its_path(server: MediaServer, iso: Iso) -> None:
     server.publish("host", replace(iso, live=LIVE))
     status_and_body(f"http://127.0.0.1:{server.port}/{DIGEST}/host/vmlinuz")

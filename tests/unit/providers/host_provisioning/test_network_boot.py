@@ -14,7 +14,7 @@ MAC = "52:54:00:11:10:01"
 
 def rig_over_network() -> Rig:
     rig = Rig()
-    rig.way = NetworkBoot(rig.bmc, rig.media, NAME, MAC, rig.clock)
+    rig.way = NetworkBoot(rig.bmc, rig.media, NAME, rig.clock, MAC)
     rig.bmc.boot_over_network = lambda: rig.media.boot(NAME)
     return rig
 

@@ -17,6 +17,7 @@ from providers.host_provisioning.engine import Installation, Target
 from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.host_provisioning.ways import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.web import WebServer
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request
@@ -329,6 +330,15 @@ class TestCreate:
                 hints={"w0": {"deviceName": "/dev/sda"}, "w1": {"rotational": "false"}},
             )
             assert way.deadline_s == 7200
+
+    def test_each_host_boots_in_the_way_of_its_bmc_s_address(self, rollouts: Rollouts) -> None:
+        hosts = {name: host(name) for name in ("w0", "w1", "w2")}
+        for name, kind in (("w0", "virtualmedia"), ("w1", "uefihttp")):
+            hosts[name]["bmc"] = {**hosts[name]["bmc"], "address": f"redfish-{kind}://192.0.2.7"}
+        inputs = {"hosts": hosts, "boot_macs": {"w2": "52:54:00:00:00:02"}, "boot_server": "http://192.0.2.1"}
+        HostProvisioningProvider().create({**ROLE, **inputs, "passwords": dict.fromkeys(hosts, "x")})
+        found = {name: type(way.world.way) for name, way in rollouts.ways.items()}
+        assert found == {"w0": VirtualCd, "w1": HttpBoot, "w2": NetworkBoot}
 
     def test_an_unknown_machine_is_installed_without_a_check_of_its_identity(self, rollouts: Rollouts) -> None:
         HostProvisioningProvider().create({**ROLE, "identities": {"w1": {"uuid": BOARD, "serial": "SN-1"}}})

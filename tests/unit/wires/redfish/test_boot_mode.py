@@ -212,7 +212,7 @@ def test_a_proven_boot_is_not_read_again() -> None:
 NO_SECURE_BOOT = "the BMC has no Secure Boot"
 NO_KEYS = "SecureBootMode reads SetupMode"
 SECURELY = {
-    **dict.fromkeys(("generic_system", "hpe", "supermicro", "lenovo", "ami", "dgx"), ""),
+    **dict.fromkeys(("generic_system", "generic_http", "hpe", "supermicro", "lenovo", "ami", "dgx"), ""),
     **dict.fromkeys(("dell", "dell_r750", "dell4", "dell5", "dell10"), ""),
     **dict.fromkeys(("generic", "generic_name", "lenovo_patch", "openbmc"), NO_SECURE_BOOT),
     **dict.fromkeys(("supermicro_x13", "gigabyte"), NO_KEYS),

@@ -1,0 +1,86 @@
+"""`python -m lab.site.emulator ARGUMENTS OF sushy-emulator`: sushy-emulator, with UEFI HTTP boot as a server has it.
+
+sushy-tools 2.2.0 inserts the ISO into a virtual CD drive instead. Here the server's own UEFI is told its URI, as the
+option of the next boot alone; edk2 gets an address by DHCP, fetches the ISO, and boots it from memory. The BMC shows
+the URI until another boot is asked of it.
+"""
+
+import json
+import re
+import shutil
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import flask
+import libvirt
+from sushy_tools.emulator import main as sushy_emulator
+
+from lab.paths import LIBVIRT
+from lab.shell import run
+
+_SYSTEM = re.compile(r"/redfish/v1/Systems/([^/]+)")
+_TARGET, _URI = "BootSourceOverrideTarget", "HttpBootUri"
+_HTTP = "UefiHttp"
+_IN_LIBVIRTD = Path("/var/lib/libvirt")
+"""Where libvirtd sees what `lab.site.libvirtd` has in `LIBVIRT`/lib."""
+
+_uris: dict[str, str] = {}
+"""By system: what its UEFI fetches at the next boot, or has fetched."""
+
+
+def _take_uri() -> tuple[str, int] | None:
+    """Take a boot by HTTP in place of sushy-tools; end an earlier one with any other target."""
+    system, boot = _asked()
+    if _TARGET not in boot:
+        return None
+    if boot[_TARGET] != _HTTP:
+        if _uris.pop(system, None):
+            _write(system, "--delete", "BootNext")
+        return None
+    if not boot.get(_URI):
+        return f"{_HTTP} without {_URI} is not emulated", 400
+    _write(system, "--set-boot-uri", boot[_URI])
+    _uris[system] = boot[_URI]
+    return "", 204
+
+
+def _show_uri(response: flask.Response) -> flask.Response:
+    """Show the URI; and the target until the server is switched on."""
+    found = _SYSTEM.fullmatch(flask.request.path)
+    if found and flask.request.method == "GET" and response.is_json:
+        answer = response.get_json()
+        answer["Boot"][_URI] = _uris.get(found[1])
+        if found[1] in _uris and answer["PowerState"] == "Off":
+            answer["Boot"] |= {_TARGET: _HTTP, "BootSourceOverrideEnabled": "Once"}
+        response.set_data(json.dumps(answer))
+    return response
+
+
+def _asked() -> tuple[str, dict[str, Any]]:
+    """Return the system that a PATCH is for, and what it asks of its boot."""
+    found = _SYSTEM.fullmatch(flask.request.path)
+    if not found or flask.request.method != "PATCH":
+        return "", {}
+    return found[1], (flask.request.get_json(silent=True) or {}).get("Boot") or {}
+
+
+def _write(system: str, *change: str) -> None:
+    """Change the variables of a server's UEFI, which libvirt makes only at the first boot."""
+    with libvirt.open(sushy_emulator.app.config["SUSHY_EMULATOR_LIBVIRT_URI"]) as connection:
+        domain = connection.lookupByUUIDString(system)
+        nvram = ET.fromstring(domain.XMLDesc(libvirt.VIR_DOMAIN_XML_INACTIVE)).find("os/nvram")  # noqa: S314  (libvirtd's own)
+    if nvram is None or not nvram.text:
+        return  # it was switched to legacy, and has no such variables
+    file = LIBVIRT / "lib" / Path(nvram.text).relative_to(_IN_LIBVIRTD)
+    if not file.exists():
+        shutil.copy(nvram.attrib["template"], file)
+    program = Path(sys.executable).parent / "virt-fw-vars"
+    run(program, "--inplace", file, *change)
+
+
+if __name__ == "__main__":
+    sushy_emulator.app.before_request(_take_uri)
+    sushy_emulator.app.after_request(_show_uri)
+    sys.exit(sushy_emulator.main())

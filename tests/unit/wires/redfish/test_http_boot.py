@@ -1,0 +1,67 @@
+"""A BMC whose host's UEFI fetches the boot ISO by HTTP."""
+
+from pathlib import Path
+
+import pytest
+
+from cluster.values.bmc_url import UEFI_HTTP
+from providers.base.errors import BmcError
+from testing.fakes.clock import FakeClock
+from testing.server_under_test import server
+from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
+from tests.unit.wires.redfish.test_probe import probe
+from wires.redfish.bmc import SECURE_BOOT
+from wires.redfish.steps import Steps, run_steps
+
+ISO = "http://192.0.2.9/0123/w0.iso"
+WITHOUT_URI = "its Boot has no HttpBootUri. Fix: update the BMC's firmware, or use redfish-virtualmedia"
+
+
+@pytest.mark.parametrize("it", ["generic_http"], indirect=True)
+def test_the_next_boot_is_that_of_the_iso_and_the_one_after_forgets_it(it: OneBmc) -> None:
+    bmc, clock = it.client(kind=UEFI_HTTP), FakeClock()
+    steps = Steps(bmc, clock, clock.now() + 3600)
+    run_steps(steps.override("UefiHttp", uri=ISO), clock)
+    run_steps(steps.override("Hdd"), clock)
+    assert it.bodies == [
+        {"Boot": {"BootSourceOverrideTarget": target, "BootSourceOverrideEnabled": "Once", "HttpBootUri": uri}}
+        for target, uri in (("UefiHttp", ISO), ("Hdd", None))
+    ]
+    assert not [line for line in it.lines if "VirtualMedia" in line]
+
+
+def test_a_bmc_that_takes_no_uri_is_found_before_anything_is_written(it: OneBmc) -> None:
+    with pytest.raises(BmcError) as caught:
+        it.client(kind=UEFI_HTTP).set_override("UefiHttp", "Once", uri=ISO)
+    assert WITHOUT_URI in str(caught.value)
+    assert it.writes == []
+
+
+def test_the_check_of_a_bmc_finds_it_too(it: OneBmc) -> None:
+    with pytest.raises(BmcError) as caught:
+        probe(it, UEFI_HTTP).boot_targets()
+    assert WITHOUT_URI in str(caught.value)
+
+
+@pytest.mark.parametrize("it", ["generic_http"], indirect=True)
+def test_a_bmc_that_boots_by_http_needs_no_virtual_cd(it: OneBmc) -> None:
+    bmc = probe(it, UEFI_HTTP)
+    assert (bmc.boot_targets(), bmc.virtual_cd()) == ("BiosSetup, Cd, Hdd, None, Pxe, UefiHttp", "")
+
+
+@pytest.mark.parametrize("it", ["generic_http"], indirect=True)
+def test_a_bmc_that_offers_another_boot_alone_is_found(it: OneBmc) -> None:
+    it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
+    with pytest.raises(BmcError, match="boot override UefiHttp is not offered; Hdd, Pxe are"):
+        probe(it, UEFI_HTTP).boot_targets()
+
+
+@pytest.mark.parametrize("keeps_once", [False, True])
+def test_a_server_is_installed_by_it_and_its_iso_is_served_no_more(tmp_path: Path, *, keeps_once: bool) -> None:
+    with server(tmp_path, "generic_http") as it:
+        it.kind, it.boot_mode = UEFI_HTTP, SECURE_BOOT
+        it.fleet.change(0, keeps_once=keeps_once)
+        it.from_start_to_end()
+        figures, served = it.fleet.figures(), it.media.server.find(f"/{it.media.iso.place('okd-master-0')}")
+        assert (figures.installs, figures.inserts, served) == (1, [], None)
+        assert it.is_installed()
