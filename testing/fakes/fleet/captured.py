@@ -12,7 +12,7 @@ from pathlib import Path
 
 from testing.fakes.fleet import writes
 from testing.fakes.fleet.http import Answer, Request
-from testing.fakes.fleet.machine import FIRST_BOOT, MODE, Drive, Machine
+from testing.fakes.fleet.machine import FIRST_BOOT, HTTP_BOOT_URI, MODE, Drive, Machine
 from testing.fakes.fleet.parts import Firmware, Slot
 from testing.fakes.fleet.tree import Document
 from testing.fakes.fleet.unusable import EVERY
@@ -47,6 +47,7 @@ def vendor_of(name: str) -> Vendor:
         targets=tuple(boot.get(TARGETS) or GENERIC.targets),
         attributes=next((path for path, body in _bodies(name) if FIRST_BOOT in (body.get("Attributes") or {})), ""),
         boot_mode=boot.get(MODE, ""),
+        http_boot=HTTP_BOOT_URI in boot,
         firmware=Firmware(keys=secure.get("SecureBootMode") or "", has_switch="SecureBootEnable" in secure),
         capture=name,
     )
