@@ -85,12 +85,12 @@ class Libvirt:
 
     def shut_down(self, name: str) -> None:
         """See `Hypervisor`."""
-        with self._calling("shutdownFlags", f"domain {name}"):
+        with self._calling("shutdownFlags", f"domain {name}"), _unless_off():
             self._connection.lookupByName(name).shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
 
     def power_off(self, name: str) -> None:
         """See `Hypervisor`."""
-        with self._calling("destroy", f"domain {name}"):
+        with self._calling("destroy", f"domain {name}"), _unless_off():
             self._connection.lookupByName(name).destroy()
 
     def undefine(self, name: str) -> None:
@@ -211,6 +211,16 @@ def calling(uri: str, call: str, what: str) -> Iterator[None]:
     except libvirt.libvirtError as error:
         LOG.debug("%s: %s %s: refused: %s", uri, call, what, _message(error))
         raise HypervisorError(f"{what}: {_message(error)}", where=uri, fix=_fix_of(error, what)) from error
+
+
+@contextmanager
+def _unless_off() -> Iterator[None]:
+    """Let a call end a domain that has gone off since it was found running."""
+    try:
+        yield
+    except libvirt.libvirtError as error:
+        if error.get_error_code() != libvirt.VIR_ERR_OPERATION_INVALID:
+            raise
 
 
 def _take(content: bytes, size: int, sent: list[int]) -> bytes:

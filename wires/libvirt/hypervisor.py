@@ -83,11 +83,11 @@ class Hypervisor(Protocol):
         ...
 
     def shut_down(self, name: str) -> None:
-        """Press the power button (ACPI)."""
+        """Press the power button (ACPI), if the domain runs."""
         ...
 
     def power_off(self, name: str) -> None:
-        """Cut the power."""
+        """Cut the power, if the domain runs."""
         ...
 
     def undefine(self, name: str) -> None:

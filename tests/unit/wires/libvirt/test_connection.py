@@ -323,6 +323,12 @@ def test_each_refusal_becomes_one_line(act: Callable[[Libvirt], object], what: s
     assert str(caught.value) == f"qemu:///system: {what}: internal error. Fix: {LOG}"
 
 
+@pytest.mark.parametrize("end", [Libvirt.shut_down, Libvirt.power_off])
+def test_a_domain_that_has_just_gone_off_is_as_wanted(end: Callable[[Libvirt, str], None]) -> None:
+    """The guest of a rehearsal went off between a look and the second press of its button."""
+    end(Libvirt(Refusing(libvirt.VIR_ERR_OPERATION_INVALID, "domain is not running"), "qemu:///system"), "vm")
+
+
 @pytest.mark.parametrize(
     ("code", "message", "fix"),
     [
