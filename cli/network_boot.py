@@ -14,7 +14,7 @@ from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import BARE, MEDIA
 from providers.base.errors import ConfigError, Fault
 
-EFI = "option[93].hex == 0x0007 or option[93].hex == 0x0009"
+EFI, EFI_HTTP = "option[93].hex == 0x0007 or option[93].hex == 0x0009", "option[93].hex == 0x0010"
 IPXE = "option[175].exists"
 
 
@@ -53,7 +53,7 @@ def _kea(intent: Intent, script: str) -> str:
     classes = [
         {"name": "okd-ipxe", "test": IPXE, "boot-file-name": script},
         {"name": "okd-efi", "test": f"not {IPXE} and ({EFI})", "boot-file-name": "snponly.efi"},
-        {"name": "okd-bios", "test": f"not {IPXE} and not ({EFI})", "boot-file-name": "undionly.kpxe"},
+        {"name": "okd-bios", "test": f"not {IPXE} and not ({EFI} or {EFI_HTTP})", "boot-file-name": "undionly.kpxe"},
     ]
     for each in classes[1:]:
         each["next-server"] = next_server

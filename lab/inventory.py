@@ -15,6 +15,7 @@ from cluster.install_config.platform import UNMANAGED
 from cluster.plan import Intent, load_intent
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
+from cluster.values.boot_way import Way
 from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
@@ -87,7 +88,7 @@ class Site:
     @property
     def unserved(self) -> frozenset[str]:
         """The machines that DHCP must not serve. Firmware that boots by HTTP knows no static address."""
-        return self.statics - {server.name for server in self.plan.servers if server.bmc.url.uefi_http}
+        return self.statics - {server.name for server in self.plan.servers if server.way is Way.UEFI_HTTP}
 
     @property
     def services(self) -> tuple[Address, ...]:

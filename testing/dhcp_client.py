@@ -1,6 +1,6 @@
 """A DHCP client like the firmware of a network card, or iPXE: a program that prints its first answers as JSON.
 
-Usage: python -m testing.dhcp_client MAC {bios,uefi,uefi-9,ipxe} ANSWERS [SERVER ADDRESS]
+Usage: python -m testing.dhcp_client MAC {bios,uefi,uefi-9,uefi-http,ipxe} ANSWERS [SERVER ADDRESS]
 """
 
 import json
@@ -19,11 +19,13 @@ ANSWERS = {2: "offer", 5: "ack", 6: "nak"}
 KIND, ASKED, SERVER, WANTED, CLASS, ARCHITECTURE, IPXE = 53, 50, 54, 55, 60, 93, 175
 """Options: RFC 2132, RFC 4578, and the one of iPXE."""
 MASK, ROUTER, DNS = 1, 3, 6
+PXE = CLASS, b"PXEClient"
 KINDS = {
-    "bios": ((ARCHITECTURE, b"\0\0"),),
-    "uefi": ((ARCHITECTURE, b"\0\7"),),
-    "uefi-9": ((ARCHITECTURE, b"\0\x09"),),
-    "ipxe": ((ARCHITECTURE, b"\0\7"), (IPXE, b"\x01\x01\x01")),
+    "bios": (PXE, (ARCHITECTURE, b"\0\0")),
+    "uefi": (PXE, (ARCHITECTURE, b"\0\7")),
+    "uefi-9": (PXE, (ARCHITECTURE, b"\0\x09")),
+    "uefi-http": ((CLASS, b"HTTPClient:Arch:00016:UNDI:003001"), (ARCHITECTURE, b"\0\x10")),
+    "ipxe": (PXE, (ARCHITECTURE, b"\0\7"), (IPXE, b"\x01\x01\x01")),
 }
 PATIENCE_S = 10
 
@@ -47,7 +49,7 @@ def question(mac: str, client: str, *options: tuple[int, bytes]) -> bytes:
     """Return a packet of a client."""
     head = struct.pack("!BBBBIHH16x16s192x", 1, 1, 6, 0, 0x6F6B64, 0, BROADCAST, bytes.fromhex(mac.replace(":", "")))
     wanted = (WANTED, bytes((MASK, ROUTER, DNS, 66, 67)))
-    listed = (*options, *KINDS[client], (CLASS, b"PXEClient"), wanted)
+    listed = (*options, *KINDS[client], wanted)
     return head + MAGIC + b"".join(bytes((number, len(value))) + value for number, value in listed) + b"\xff"
 
 

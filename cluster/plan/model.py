@@ -10,6 +10,7 @@ from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import BmcUrl
+from cluster.values.boot_way import Way
 from cluster.values.role import Role
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
 from providers.base.spec import Model
@@ -138,14 +139,19 @@ class PlannedHost(Machine):
     bmc: PlannedBmc
 
     @property
+    def way(self) -> Way:
+        """How it gets to its boot ISO."""
+        return Way.of(self.bmc.url, self.boot_mode)
+
+    @property
     def boots_from_network(self) -> bool:
-        """Whether it boots iPXE from the provisioning network, and the installer by that."""
+        """Whether its firmware boots from the provisioning network."""
         return self.bmc.url.needs_provisioning_network
 
     @property
     def fetches_installer(self) -> bool:
         """Whether it fetches the installer itself, from this program's own server: its BMC inserts no virtual CD."""
-        return not self.bmc.url.virtual_media
+        return self.way is not Way.VIRTUAL_CD
 
 
 class Server(PlannedHost):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
-from cluster.install_config.rules.hosts import SECURE_BOOT
 from cluster.install_config.rules.vips import user_managed
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MediaOption, Options
@@ -18,6 +17,7 @@ from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_redfish_url
+from cluster.values.boot_way import Way
 from providers.base.errors import Fault
 from providers.base.shapes import below
 
@@ -176,13 +176,12 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
 def _unbootable(host: Host, url: BmcUrl, architecture: str) -> str:
     """Return why a host cannot boot in the way of its BMC's address; empty if it can.
 
-    iPXE is not signed; neither it nor UEFI HTTP was tried on arm64.
+    Neither iPXE nor UEFI HTTP was tried on arm64.
     """
-    if not url.virtual_media and architecture == Architecture.ARM64:
+    way = Way.of(url, host.boot_mode)
+    if way is not Way.VIRTUAL_CD and architecture == Architecture.ARM64:
         return "servers of arm64 boot from virtual media only"
-    if url.needs_provisioning_network and host.boot_mode == SECURE_BOOT:
-        return f"bootMode {SECURE_BOOT} is not supported for hosts that boot from the network"
-    if url.uefi_http and host.boot_mode == "legacy":
+    if way is Way.UEFI_HTTP and host.boot_mode == "legacy":
         return "bootMode legacy: only UEFI firmware boots by HTTP"
     return ""
 

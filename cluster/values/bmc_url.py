@@ -98,11 +98,6 @@ class BmcUrl:
         return self.scheme.partition("+")[0]
 
     @property
-    def uefi_http(self) -> bool:
-        """Whether the server's own firmware fetches the boot ISO."""
-        return self.kind == UEFI_HTTP
-
-    @property
     def base(self) -> str:
         """`https://host[:port]`, without a default port."""
         return f"{self.transport}://{self._authority}"

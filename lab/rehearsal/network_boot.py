@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from cluster.install_config.platform import MANAGED
+from cluster.values.boot_way import Way
 from lab.inventory import Site
 from lab.rehearsal.proofs import settle
 from lab.rehearsal.provisioner import Provisioner
@@ -35,8 +36,8 @@ class NetworkBootProofs:
     def each_once(self) -> None:
         """Prove that each server that fetches the installer itself has done so once, in its way, and no other has."""
         servers = self.site.plan.servers
-        by_ipxe = {server.name: int(server.boots_from_network) for server in servers}
-        by_http = {server.name: int(server.bmc.url.uefi_http) for server in servers}
+        by_ipxe = {server.name: int(server.way is Way.IPXE) for server in servers}
+        by_http = {server.name: int(server.way is Way.UEFI_HTTP) for server in servers}
         for wanted, said, how in ((by_ipxe, FETCHED, "over the network"), (by_http, IN_MEMORY, "by UEFI HTTP")):
             if any(wanted.values()):
                 seen = {name: self._said(name, said) for name in wanted}

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,7 +29,8 @@ class Recipe:
         ours: This program's part of each host's Ignition config, by host; secret.
         keyfiles: Text by file name, by host, for hosts with a `networkConfig`; secret.
         hints: The `rootDeviceHints` by host.
-        boot_macs: MAC of the card, by host, of those that boot from the network.
+        ipxe_macs: MAC of the card, by host, of those that boot iPXE.
+        on_provisioning: The hosts that boot from the provisioning network, by iPXE or by UEFI HTTP.
         boot_server: URL at which these reach the server of their files.
     """
 
@@ -42,7 +43,8 @@ class Recipe:
     ours: Mapping[str, str] = field(repr=False)
     keyfiles: Mapping[str, Mapping[str, str]] = field(repr=False)
     hints: Mapping[str, Hints]
-    boot_macs: Mapping[str, str] = field(default_factory=dict)
+    ipxe_macs: Mapping[str, str] = field(default_factory=dict)
+    on_provisioning: Set[str] = frozenset()
     boot_server: str = ""
 
     @cached_property
@@ -145,21 +147,21 @@ class IsoMedia:
             keyfiles=recipe.keyfiles.get(host, {}),
             hints=recipe.hints[host],
             verdict_url=self._boxes[host],
-            over_network=host in recipe.boot_macs,
+            over_network=host in recipe.ipxe_macs,
         )
         self._made[host] = made
         url = self.server.publish(host, made)
-        if host not in recipe.boot_macs:
-            return url
+        if host not in recipe.ipxe_macs:
+            return self._as_reached_by(host, url)
         if made.live is None:
             what = f"has none of {', '.join(FILES.values())}, and {host} boots from the network"
             raise BootMediaError(what, where=str(made.base), fix="use a CoreOS live ISO as the base")
         return f"{self._files(host)}/{ROOTFS}"
 
     def _as_reached_by(self, host: str, url: str) -> str:
-        """Return a URL of the server as the live system of a host reaches it."""
+        """Return a URL of the server as the firmware and the live system of a host reach it."""
         path = url.split("/", 3)[-1]
-        return f"{self.recipe.boot_server}/{path}" if host in self.recipe.boot_macs else url
+        return f"{self.recipe.boot_server}/{path}" if host in self.recipe.on_provisioning else url
 
     def _files(self, host: str) -> str:
         return f"{self.recipe.boot_server}/{self._made[host].folder(host)}"
@@ -176,18 +178,18 @@ class IsoMedia:
         if made.live is None:
             self.server.publish(host, made)
         else:
-            self.server.admit(self.recipe.boot_macs[host], host_script(self._files(host), made.live.arguments))
+            self.server.admit(self.recipe.ipxe_macs[host], host_script(self._files(host), made.live.arguments))
 
     def dismiss(self, host: str) -> None:
         """Have the host find no installer from now on, and so go on to its disk."""
-        if host in self.recipe.boot_macs:
-            self.server.dismiss(self.recipe.boot_macs[host])
+        if mac := self.recipe.ipxe_macs.get(host):
+            self.server.dismiss(mac)
         elif host in self._made:
             self.server.withdraw(host, self._made[host])
 
     def asked(self, host: str) -> str:
         """Return which files the host has fetched over the network; empty if none."""
-        script = script_name(self.recipe.boot_macs[host])
+        script = script_name(self.recipe.ipxe_macs[host])
         files = [f"{self._made[host].folder(host)}/{name}" for name in FILES]
         return ", ".join(each.rpartition("/")[2] for each in self.server.fetched([script, *files]))
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 from pulumi.dynamic import DiffResult
 
 from assets.contract import API_PORT
-from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.boot_way import Way
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca, needed, read_kubeconfig
 from providers.base import lock, log, plugin
@@ -138,7 +138,8 @@ def _recipe(spec: HostProvisioningSpec) -> Recipe:
         ours={name: text.get_secret_value() for name, text in spec.ours.items()},
         keyfiles=opened,
         hints={name: host.root_device for name, host in spec.hosts.items()},
-        boot_macs=spec.boot_macs,
+        ipxe_macs={name: mac for name, mac in spec.boot_macs.items() if spec.hosts[name].bmc.way is Way.IPXE},
+        on_provisioning=spec.boot_macs.keys(),
         boot_server=spec.boot_server,
     )
 
@@ -158,11 +159,13 @@ def _installation(
 
 
 def _way(spec: HostProvisioningSpec, name: str, bmc: BmcClient, media: IsoMedia) -> BootWay:
-    if mac := spec.boot_macs.get(name):
-        return NetworkBoot(bmc, media, name, SYSTEM_CLOCK, mac)
-    if parse_redfish_url(spec.hosts[name].bmc.address).uefi_http:
-        return HttpBoot(bmc, media, name, SYSTEM_CLOCK)
-    return VirtualCd(bmc, media)
+    match spec.hosts[name].bmc.way:
+        case Way.VIRTUAL_CD:
+            return VirtualCd(bmc, media)
+        case Way.IPXE:
+            return NetworkBoot(bmc, media, name, SYSTEM_CLOCK, spec.boot_macs[name])
+        case Way.UEFI_HTTP:
+            return HttpBoot(bmc, media, name, SYSTEM_CLOCK)
 
 
 def _bmc(spec: HostProvisioningSpec, name: str) -> BmcClient:

@@ -85,6 +85,7 @@ def files_of(name: str) -> Files:
         ("bios", "undionly.kpxe"),
         ("uefi", "snponly.efi"),
         ("uefi-9", "snponly.efi"),
+        ("uefi-http", ""),
         ("ipxe", "http://172.22.0.2:6180/boot.ipxe"),
     ],
 )
@@ -104,6 +105,8 @@ def test_a_known_server_gets_its_address_and_what_its_firmware_boots(
                 until("TFTP at that address alone", lambda: tftp_servers(vm) == {"172.22.0.2"})
                 found = ask(host, CONTROL_PLANE, client, 1)
                 subprocess.check_call([*host, *["ip", "address", "add", "172.22.0.10/24", "dev", "eth0"]])
+                if not boot_file.endswith((".kpxe", ".efi")):
+                    return found, ""
                 fetch = [*host, "curl", "-sm", "10", f"tftp://{found[0].next_server}/{found[0].boot_file}"]
                 got = subprocess.run(fetch, capture_output=True, text=True, check=False, env={"PATH": SBIN})
         return found, got.stdout
@@ -113,7 +116,7 @@ def test_a_known_server_gets_its_address_and_what_its_firmware_boots(
     assert found[0].next_server == "172.22.0.2"
     assert ROUTER in found[0].options  # provisioningNetworkGateway
     assert DNS not in found[0].options
-    assert got == ("" if client == "ipxe" else f"this is {boot_file}\n")
+    assert got == (f"this is {boot_file}\n" if boot_file.endswith((".kpxe", ".efi")) else "")
 
 
 def test_the_control_plane_gives_one_answer_also_after_a_restart_and_none_to_a_stranger(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import ConfigDict
 
+from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.boot_way import Way
 from providers.base.spec import Model
 from wires.redfish.bmc import LEGACY, UEFI
 
@@ -31,6 +33,11 @@ class BmcAccess(Model):
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
     boot_mode: str = UEFI
     """How the server has to boot: UEFI, Legacy or UEFISecureBoot."""
+
+    @property
+    def way(self) -> Way:
+        """How the server gets to its boot ISO."""
+        return Way.of(parse_redfish_url(self.address), self.boot_mode)
 
     @classmethod
     def of(cls, options: "BmcOptions", host: "PlannedHost", *, ca: str) -> Self:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import partial
 
+from cluster.values.boot_way import SECURE_BOOT
 from providers.base.clock import Clock
 from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
-from wires.redfish.bmc import ENABLED, ON, SECURE_BOOT, SETUP, BmcClient, Power, SecureBoot, mode_of
+from wires.redfish.bmc import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
 from wires.redfish.steps import UNSURE_S, Steps, Waits
 
 TAKES_EFFECT_S = 900.0  # ironic's boot_mode_config_timeout: from power-on until the BMC shows the change

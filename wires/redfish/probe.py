@@ -8,6 +8,7 @@ import sushy
 from pydantic import SecretStr
 
 from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.boot_way import Way
 from providers.base.errors import BmcError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.bmc import CD, HTTP, PXE, SPELLINGS, Certificate
@@ -23,7 +24,7 @@ class BmcProbe(SushyBmc):
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         super().__init__(access, password, limits)
-        self._server = parse_redfish_url(access.address)
+        self._server, self._way = parse_redfish_url(access.address), access.way
 
     def masked(self, text: str) -> str:
         """Return the text without the password, which a BMC may repeat in any of its values."""
@@ -65,7 +66,7 @@ class BmcProbe(SushyBmc):
         """Return the targets of a boot override that the BMC allows, or raise if none boots the installer."""
         with self._our_errors("read the boot targets"):
             offered = self._known().get_allowed_system_boot_source_values()
-            if self._server.uefi_http:
+            if self._way is Way.UEFI_HTTP:
                 self._first((sushy.BootSource(HTTP),), offered, "boot override")
                 self._expect_http_boot()
             elif not self._has_drive:

@@ -11,6 +11,7 @@ from sushy.resources.manager.manager import ManagerCollection
 from sushy.resources.system.system import System, SystemCollection
 
 from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.boot_way import Way
 from providers.base.errors import BmcError, BmcTransientError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
 from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
@@ -44,7 +45,7 @@ class SushyBmc:
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_redfish_url(access.address)
         self._path, self.wanted_mode = url.system_id, access.boot_mode
-        self._has_drive, self._instead = url.virtual_media, url.instead
+        self._has_drive, self._instead = access.way is Way.VIRTUAL_CD, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"

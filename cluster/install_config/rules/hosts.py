@@ -9,12 +9,12 @@ from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
 from cluster.values.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
+from cluster.values.boot_way import SECURE_BOOT
 from cluster.values.mac import mac_fault, parse_mac
 from providers.base.errors import Fault
 
 HOSTS = "platform.baremetal.hosts"
 ROLES = ("master", "arbiter", "worker")
-SECURE_BOOT = "UEFISecureBoot"
 BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
 BY_PATH = "disk/by-path/"
 LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")

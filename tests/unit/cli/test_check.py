@@ -145,7 +145,7 @@ SHAPES: dict[str, set[str]] = {
     "ntp-servers": {f"{BARE}.hosts.bmc.address"},
     "old-spellings": {f"{BARE}.hosts.bmc.address"},
     "provisioning-network": {f"{BARE}.hosts.bmc.address"},
-    "secure-boot": {f"{BARE}.hosts.bmc.address"},
+    "secure-boot": set(),
     "two-node-fencing": {"controlPlane.fencing"},
     "unmanaged-provisioning-network": set(),
 }

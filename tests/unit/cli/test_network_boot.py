@@ -62,6 +62,8 @@ def test_kea_gets_a_class_for_each_kind_of_client(project: Project) -> None:
     comment, _, document = project.run("--server", "kea").stdout.partition("\n")
     printed = json.loads(document)
     assert comment.startswith("// For ISC Kea")
+    by_http = "option[93].hex == 0x0010"  # its URL comes from its BMC
+    assert [by_http in each["test"] for each in printed["client-classes"]] == [False, False, True]
     files = {each["name"]: each["boot-file-name"] for each in printed["client-classes"]}
     assert files == {"okd-ipxe": URL, "okd-efi": "snponly.efi", "okd-bios": "undionly.kpxe"}
     assert [each["hw-address"] for each in printed["reservations"]] == macs()[1:]

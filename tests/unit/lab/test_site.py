@@ -194,7 +194,7 @@ def test_an_unmanaged_site_serves_its_provisioning_network() -> None:
         "dhcp-host=52:54:00:51:00:0d",
         "dhcp-boot=tag:ipxe,http://10.52.0.2:8080/boot.ipxe",
         "dhcp-boot=tag:!ipxe,tag:efi,snponly.efi",
-        "dhcp-boot=tag:!ipxe,tag:!efi,undionly.kpxe",
+        "dhcp-boot=tag:!ipxe,tag:!efi,tag:!http,undionly.kpxe",
     ]
 
 

@@ -43,9 +43,9 @@ def arm64_by_http(config: dict[str, Any]) -> None:
     address(f"{HTTP}://192.0.2.1", at=3)(config)
 
 
-def a_spare_over_the_network(config: dict[str, Any]) -> None:
+def a_spare_by_http(config: dict[str, Any]) -> None:
     config["compute"][0].update(replicas=1)
-    address("redfish://192.0.2.1", mode="Managed", at=4, bootMode="UEFISecureBoot")(config)
+    address(f"{HTTP}://192.0.2.1", at=4, bootMode="legacy")(config)
 
 
 def arm64_by_bios(config: dict[str, Any]) -> None:
@@ -129,21 +129,6 @@ def an_arbiter(config: dict[str, Any]) -> None:
                 id=kind,
             )
             for kind in ("ipmi", "libvirt")
-        ),
-        *(
-            pytest.param(
-                address(f"{kind}://192.0.2.1/redfish/v1/Systems/1", mode="Unmanaged", bootMode="UEFISecureBoot"),
-                [
-                    f"{BARE}.hosts[0].bmc.address: bootMode UEFISecureBoot is not supported for hosts that boot from "
-                    f"the network. Fix: use {instead}"
-                ],
-                id=f"secure-boot-over-the-network-by-{kind}",
-            )
-            for kind, instead in (
-                ("redfish", "redfish-virtualmedia"),
-                ("idrac-redfish", "idrac-virtualmedia"),
-                ("ilo5-redfish", "ilo5-virtualmedia"),
-            )
         ),
         pytest.param(
             arm64_over_the_network,
@@ -250,7 +235,14 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
             for mode in ("Disabled", "Managed", "Unmanaged")
             for boot in ("UEFI", "UEFISecureBoot")
         ),
-        pytest.param(a_spare_over_the_network, id="spare-over-the-network-with-secure-boot"),
+        *(
+            pytest.param(
+                address(f"{kind}://192.0.2.1", mode=mode, bootMode="UEFISecureBoot"), id=f"{mode}-{kind}-secure-boot"
+            )
+            for mode in ("Managed", "Unmanaged")
+            for kind in ("redfish", "idrac-redfish", "ilo5-redfish")
+        ),
+        pytest.param(a_spare_by_http, id="spare-http-by-legacy"),
         pytest.param(
             lambda c: (c["compute"][0].update(replicas=0), [each.pop("role") for each in bare(c)["hosts"]]),
             id="no-compute",

@@ -121,6 +121,21 @@ def test_the_iso_of_a_host_that_fetches_it_is_there_only_until_it_is_dismissed(r
         assert server.find(path) == iso
 
 
+def test_a_host_on_a_provisioning_network_reaches_its_iso_and_its_box_by_the_boot_server(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    recipe = replace(recipe, on_provisioning={"w0"}, boot_server="http://172.22.0.2:6180")
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        url, other = published(media, "w0"), published(media, "w1")
+        path = f"/{url.removeprefix('http://172.22.0.2:6180/')}"
+        iso = tmp_path / "w0.iso"
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}") as answer:
+            iso.write_bytes(answer.read())
+        assert media.sent(url) == media.size("w0") == iso.stat().st_size
+        assert "url=http://172.22.0.2:6180/" in script_in(iso)
+        assert other.startswith(f"http://127.0.0.1:{server.port}/")
+
+
 def test_a_box_cannot_be_guessed_without_the_host_s_config(recipe: Recipe) -> None:
     found = set()
     for ours in ("{}", '{"ignition":{"version":"3.2.0"},"storage":{}}'):

@@ -332,13 +332,18 @@ class TestCreate:
             assert way.deadline_s == 7200
 
     def test_each_host_boots_in_the_way_of_its_bmc_s_address(self, rollouts: Rollouts) -> None:
-        hosts = {name: host(name) for name in ("w0", "w1", "w2")}
-        for name, kind in (("w0", "virtualmedia"), ("w1", "uefihttp")):
-            hosts[name]["bmc"] = {**hosts[name]["bmc"], "address": f"redfish-{kind}://192.0.2.7"}
-        inputs = {"hosts": hosts, "boot_macs": {"w2": "52:54:00:00:00:02"}, "boot_server": "http://192.0.2.1"}
+        hosts = {name: host(name) for name in ("w0", "w1", "w2", "w3")}
+        for name, kind in (("w0", "-virtualmedia"), ("w1", "-uefihttp"), ("w2", ""), ("w3", "")):
+            hosts[name]["bmc"] = {**hosts[name]["bmc"], "address": f"redfish{kind}://192.0.2.7"}
+        hosts["w3"]["bmc"]["boot_mode"] = "UEFISecureBoot"
+        macs = {"w2": "52:54:00:00:00:02", "w3": "52:54:00:00:00:03"}
+        inputs = {"hosts": hosts, "boot_macs": macs, "boot_server": "http://192.0.2.1"}
         HostProvisioningProvider().create({**ROLE, **inputs, "passwords": dict.fromkeys(hosts, "x")})
         found = {name: type(way.world.way) for name, way in rollouts.ways.items()}
-        assert found == {"w0": VirtualCd, "w1": HttpBoot, "w2": NetworkBoot}
+        assert found == {"w0": VirtualCd, "w1": HttpBoot, "w2": NetworkBoot, "w3": HttpBoot}
+        media = rollouts.ways["w3"].world.media
+        assert isinstance(media, IsoMedia)
+        assert (media.recipe.ipxe_macs, media.recipe.on_provisioning) == ({"w2": macs["w2"]}, macs.keys())
 
     def test_an_unknown_machine_is_installed_without_a_check_of_its_identity(self, rollouts: Rollouts) -> None:
         HostProvisioningProvider().create({**ROLE, "identities": {"w1": {"uuid": BOARD, "serial": "SN-1"}}})

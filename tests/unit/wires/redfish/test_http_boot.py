@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from cluster.values.bmc_url import UEFI_HTTP
+from cluster.values.boot_way import SECURE_BOOT
 from providers.base.errors import BmcError
 from testing.fakes.clock import FakeClock
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
 from tests.unit.wires.redfish.test_probe import probe
-from wires.redfish.bmc import SECURE_BOOT
+from wires.redfish.bmc import UEFI
 from wires.redfish.steps import Steps, run_steps
 
 ISO = "http://192.0.2.9/0123/w0.iso"
@@ -37,9 +38,10 @@ def test_a_bmc_that_takes_no_uri_is_found_before_anything_is_written(it: OneBmc)
     assert it.writes == []
 
 
-def test_the_check_of_a_bmc_finds_it_too(it: OneBmc) -> None:
+@pytest.mark.parametrize(("kind", "boot_mode"), [(UEFI_HTTP, UEFI), ("redfish", SECURE_BOOT)])
+def test_the_check_of_a_bmc_finds_it_too(it: OneBmc, kind: str, boot_mode: str) -> None:
     with pytest.raises(BmcError) as caught:
-        probe(it, UEFI_HTTP).boot_targets()
+        probe(it, kind, boot_mode).boot_targets()
     assert WITHOUT_URI in str(caught.value)
 
 

@@ -9,12 +9,13 @@ from providers.base.errors import BmcError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
 from wires.redfish.access import BmcAccess
+from wires.redfish.bmc import UEFI
 from wires.redfish.probe import BmcProbe
 
 
-def probe(it: OneBmc, kind: str = "redfish-virtualmedia") -> BmcProbe:
+def probe(it: OneBmc, kind: str = "redfish-virtualmedia", boot_mode: str = UEFI) -> BmcProbe:
     address = it.fleet.address(0).replace("redfish-virtualmedia", kind, 1)
-    access = BmcAccess(address=address, username=it.fleet.options.username)
+    access = BmcAccess(address=address, username=it.fleet.options.username, boot_mode=boot_mode)
     bmc = BmcProbe(access, SecretStr(PASSWORD))
     it.clients.append(bmc)
     return bmc
