@@ -44,8 +44,8 @@ class NetworkBootProofs:
                 self.report.prove_each(f"live systems fetched {how}", wanted=wanted, seen=seen)
 
     def again_from_disk(self) -> None:
-        """Prove that an installed server whose firmware boots from the network again boots its disk."""
-        if not (booted := self.site.plan.booted_from_network):
+        """Prove that an installed server whose firmware boots iPXE again boots its disk."""
+        if not (booted := [server for server in self.site.plan.servers if server.way is Way.IPXE]):
             return
         server = booted[-1]
         with self.report.step(f"{server.name} boots from the network again"):
