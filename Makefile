@@ -10,6 +10,8 @@ PY := .venv/bin/python
 # The environment comes first: it contains Python, the linters, and a link to the Pulumi CLI, whose language host and
 # plugins are beside the link's target.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Each test's worker, program and plugin would compile all code anew.
+unexport PYTHONDONTWRITEBYTECODE
 # No target contacts Pulumi's servers.
 export PULUMI_SKIP_UPDATE_CHECK := true
 export PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION := true
