@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from payload.kubeconfig import read_kubeconfig
+from assets.ignition import Config, Resource
+from payload.kubeconfig import api_ca, read_kubeconfig
 from providers.base.errors import PayloadError
 from testing.certificates import authority
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
@@ -79,3 +80,11 @@ def test_the_key_is_in_no_repr(payload: Path) -> None:
     assert found
     assert b"PRIVATE" in found.client_pem
     assert "PRIVATE" not in repr((found, KubeApi.by(found, f"api.{DOMAIN}")))
+
+
+def test_the_api_is_trusted_by_the_cas_of_payload_and_kubeconfig(payload: Path) -> None:
+    of_payload, of_kubeconfig = authority("machine-config-server").pem, authority("test-ca").pem
+    pointer = Config(certificate_authorities=(Resource.inline(of_payload),)).to_json().encode()
+    write_kubeconfig(payload)
+    assert api_ca(pointer, read_kubeconfig("prod")) == of_payload + of_kubeconfig
+    assert api_ca(pointer, None) == of_payload
