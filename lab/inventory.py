@@ -87,8 +87,9 @@ class Site:
 
     @property
     def unserved(self) -> frozenset[str]:
-        """The machines that DHCP must not serve. Firmware that boots by HTTP knows no static address."""
-        return self.statics - {server.name for server in self.plan.servers if server.way is Way.UEFI_HTTP}
+        """The machines that DHCP must not serve. Firmware that boots by HTTP from here knows no static address."""
+        http = (server for server in self.plan.servers if server.way is Way.UEFI_HTTP)
+        return self.statics - {server.name for server in http if not server.boots_from_network}
 
     @property
     def services(self) -> tuple[Address, ...]:

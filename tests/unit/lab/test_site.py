@@ -1,5 +1,6 @@
 """The lab's site, made from the plan: DHCP and DNS, the BMC's servers, their domains."""
 
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from lab.disks import disks_of
 from lab.inventory import Site, load_site
 from lab.shell import LabError
 from lab.site import bmc, libvirtd, network, provisioning
+from testing.checkout import ROOT
 from testing.clusters import as_stack
 
 
@@ -181,6 +183,14 @@ def test_dhcp_of_the_machine_network_serves_the_cards_that_are_on_it() -> None:
         "dhcp-host=52:54:00:ca:bc:63,ignore",
         "dhcp-host=52:54:00:97:67:00,net-e,10.50.0.25,infinite",
     ]
+
+
+def test_firmware_that_boots_by_http_from_the_provisioning_network_needs_no_dhcp_elsewhere(tmp_path: Path) -> None:
+    stacks = shutil.copytree(ROOT / "stacks", tmp_path / "stacks")
+    file = stacks / "managed" / "install-config.yaml"
+    before, net_d, after = file.read_text().partition("      - name: net-d\n")
+    file.write_text(before + net_d + after.replace("bootMode: legacy", "bootMode: UEFISecureBoot", 1))
+    assert "dhcp-host=52:54:00:ca:bc:63,ignore" in network._dnsmasq_conf(load_site("managed", stacks)).splitlines()
 
 
 def test_an_unmanaged_site_serves_its_provisioning_network() -> None:
