@@ -14,15 +14,13 @@ REVIEW = "tests/e2e/test_review.py"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest file first, then all tiers mixed, so that some tests work while others wait."""
+    """Put the longest file first, then the tests that wait, their tiers mixed. The others run while these wait."""
     sizes, places = Counter(map(tier, items)), Counter[str]()
     order: dict[pytest.Item, float] = {}
     for item in items:
         name = tier(item)
         places[name] += 1
-        share = places[name] / sizes[name]
-        # Those that wait come a little earlier: what works is short, and is better at filling up the end.
-        order[item] = 0 if item.nodeid.startswith(REVIEW) else share * (0.8 if name in WAITING_S else 1)
+        order[item] = 0 if item.nodeid.startswith(REVIEW) else places[name] / sizes[name] if name in WAITING_S else 2
         if name in WAITING_S:
             item.add_marker(pytest.mark.timeout(WAITING_S[name]))
     items.sort(key=order.__getitem__)
