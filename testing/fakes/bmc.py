@@ -86,6 +86,9 @@ class FakeBmc:
         self._request("boot_modes")
         return self.modes
 
+    def expect_way(self) -> None:
+        """It offers each boot override."""
+
     def secure_boot(self) -> SecureBoot | None:
         self._request("secure_boot")
         return self.secure

@@ -137,6 +137,10 @@ class BmcClient(Protocol):
         """Read the boot modes that the BMC allows. Empty if unreported."""
         ...
 
+    def expect_way(self) -> None:
+        """Raise if the BMC offers no boot override by which its host gets to the boot ISO."""
+        ...
+
     def secure_boot(self) -> SecureBoot | None:
         """Read Secure Boot. None: the BMC has no such resource."""
         ...
@@ -201,7 +205,7 @@ class ProbedBmc(BmcClient, Protocol):
         ...
 
     def boot_targets(self) -> str:
-        """Return the targets of a boot override that the BMC allows, or raise if none boots the installer."""
+        """Return the targets of a boot override that the BMC allows."""
         ...
 
     def override_mode(self) -> str:

@@ -23,8 +23,9 @@ def judge(bmc: BmcClient) -> SecureBoot | None:
     """Read whether a host can boot as it has to, and return what the BMC says of Secure Boot, if the host wants that.
 
     Raises:
-        BmcError: It cannot; the message names the bootMode.
+        BmcError: It cannot; the message names the bootMode, or the boot override.
     """
+    bmc.expect_way()
     wanted, allowed = bmc.wanted_mode, bmc.boot_modes()
     if allowed and mode_of(wanted) not in allowed:
         what = f"bootMode {wanted} is not offered; {', '.join(allowed)} is"

@@ -4,14 +4,13 @@ import socket
 from contextlib import suppress
 from typing import Any
 
-import sushy
 from pydantic import SecretStr
 
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_way import Way
 from providers.base.errors import BmcError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
-from wires.redfish.bmc import CD, HTTP, PXE, SPELLINGS, Certificate
+from wires.redfish.bmc import Certificate
 from wires.redfish.drives import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc
 from wires.redfish.tls import shown_certificate
@@ -24,7 +23,7 @@ class BmcProbe(SushyBmc):
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         super().__init__(access, password, limits)
-        self._server, self._way = parse_redfish_url(access.address), access.way
+        self._server = parse_redfish_url(access.address)
 
     def masked(self, text: str) -> str:
         """Return the text without the password, which a BMC may repeat in any of its values."""
@@ -53,7 +52,7 @@ class BmcProbe(SushyBmc):
 
     def virtual_cd(self) -> str:
         """Return the path of the first drive that takes a boot ISO. Empty if the host boots from the network."""
-        if not self._has_drive:
+        if self._way is not Way.VIRTUAL_CD:
             return ""
         # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
         with suppress(BmcError), self._our_errors("read the virtual CD"):
@@ -63,16 +62,9 @@ class BmcProbe(SushyBmc):
         return str(usable[0].path) if usable else TO_ENABLE
 
     def boot_targets(self) -> str:
-        """Return the targets of a boot override that the BMC allows, or raise if none boots the installer."""
+        """Return the targets of a boot override that the BMC allows."""
         with self._our_errors("read the boot targets"):
             offered = self._known().get_allowed_system_boot_source_values()
-            if self._way is Way.UEFI_HTTP:
-                self._first((sushy.BootSource(HTTP),), offered, "boot override")
-                self._expect_http_boot()
-            elif not self._has_drive:
-                self._first((sushy.BootSource(PXE),), offered, "boot override")
-            elif not self._quirks.boots_by_attributes:
-                self._first(tuple(map(sushy.BootSource, SPELLINGS[CD])), offered, "boot override")
             return ", ".join(sorted(each.value for each in offered))
 
     def override_mode(self) -> str:

@@ -14,7 +14,7 @@ from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_way import Way
 from providers.base.errors import BmcError, BmcTransientError
 from wires.redfish.access import LIMITS, BmcAccess, Limits
-from wires.redfish.bmc import CD, ONCE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
+from wires.redfish.bmc import CD, HTTP, ONCE, PXE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
 from wires.redfish.connector import BmcConnector
 from wires.redfish.drives import DiscDrives, reread
 from wires.redfish.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
@@ -30,6 +30,8 @@ RESET = {
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
+TARGETS = {Way.VIRTUAL_CD: SPELLINGS[CD], Way.IPXE: (PXE,), Way.UEFI_HTTP: (HTTP,)}
+"""Boot targets by which a host gets to its boot ISO, best first."""
 MODE, HTTP_BOOT_URI = "BootSourceOverrideMode", "HttpBootUri"
 STARTS_S = 120.0
 """Seconds for which a 404 may pass: a BMC that starts up has its System before the rest.
@@ -45,7 +47,7 @@ class SushyBmc:
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_redfish_url(access.address)
         self._path, self.wanted_mode = url.system_id, access.boot_mode
-        self._has_drive, self._instead = access.way is Way.VIRTUAL_CD, url.instead
+        self._way, self._instead = access.way, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
@@ -118,8 +120,18 @@ class SushyBmc:
     def boot_modes(self) -> tuple[str, ...]:
         """Read the boot modes that the BMC allows. Empty if unreported."""
         with self._our_errors("read the boot modes"):
-            boot = self._pending_boot() | (self._known().json.get("Boot") or {})
-            return tuple(boot.get(f"{MODE}@Redfish.AllowableValues") or ())
+            return tuple(self._boot().get(f"{MODE}@Redfish.AllowableValues") or ())
+
+    def expect_way(self) -> None:
+        """See `BmcClient`. Attributes choose an iDRAC's virtual CD. Not every BMC with UefiHttp takes a URI."""
+        with self._our_errors("read the boot targets"):
+            if self._way is Way.VIRTUAL_CD and self._quirks.boots_by_attributes:
+                return
+            wanted = tuple(map(sushy.BootSource, TARGETS[self._way]))
+            self._first(wanted, self._known().get_allowed_system_boot_source_values(), "boot override")
+            if self._way is Way.UEFI_HTTP and HTTP_BOOT_URI not in self._boot():
+                what = f"takes no URI to boot by HTTP: its Boot has no {HTTP_BOOT_URI}"
+                raise BmcError(what, where=self.url, fix=f"update the BMC's firmware, or use {self._instead}")
 
     def secure_boot(self) -> SecureBoot | None:
         """Read Secure Boot. None: the BMC has no such resource."""
@@ -136,7 +148,7 @@ class SushyBmc:
 
         A BMC whose address says that its host boots from the network need not have a drive, and is not asked for one.
         """
-        if not self._has_drive:
+        if self._way is not Way.VIRTUAL_CD:
             return None
         if self._discs is None or self._discs.enable:
             self._discs = self._find_discs()
@@ -168,8 +180,6 @@ class SushyBmc:
         """
         with self._our_errors(f"set the boot override to {target}"):
             system = self._known()
-            if uri:
-                self._expect_http_boot()
             if self._quirks.boots_by_attributes:
                 attributes = self._boot_attributes()
                 if target == CD:
@@ -235,6 +245,10 @@ class SushyBmc:
         """Return the system as last read."""
         return self._seen if self._seen is not None else self._system()
 
+    def _boot(self) -> dict[str, Any]:
+        """Read Boot of the system, with what only its @Redfish.Settings have."""
+        return self._pending_boot() | (self._known().json.get("Boot") or {})
+
     def _pending_boot(self) -> dict[str, Any]:
         """Read Boot in @Redfish.Settings. Empty if there is none."""
         settings = self._known().json.get("@Redfish.Settings") or {}
@@ -285,12 +299,6 @@ class SushyBmc:
     def _service_kind(self) -> str:
         root = self._http.get(ROOT).json()
         return " ".join((root.get("Vendor") or "", root.get("Product") or "", *(root.get("Oem") or {})))
-
-    def _expect_http_boot(self) -> None:
-        """Raise if the BMC takes no URI for UEFI HTTP: not every one that offers that target does."""
-        if HTTP_BOOT_URI not in self._pending_boot() | (self._known().json.get("Boot") or {}):
-            what = f"takes no URI to boot by HTTP: its Boot has no {HTTP_BOOT_URI}"
-            raise BmcError(what, where=self.url, fix=f"update the BMC's firmware, or use {self._instead}")
 
     def _boot_attributes(self) -> BootAttributes:
         return BootAttributes.read(self._http, self._managers[0])

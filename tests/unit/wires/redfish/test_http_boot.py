@@ -31,17 +31,10 @@ def test_the_next_boot_is_that_of_the_iso_and_the_one_after_forgets_it(it: OneBm
     assert not [line for line in it.lines if "VirtualMedia" in line]
 
 
-def test_a_bmc_that_takes_no_uri_is_found_before_anything_is_written(it: OneBmc) -> None:
-    with pytest.raises(BmcError) as caught:
-        it.client(kind=UEFI_HTTP).set_override("UefiHttp", "Once", uri=ISO)
-    assert WITHOUT_URI in str(caught.value)
-    assert it.writes == []
-
-
 @pytest.mark.parametrize(("kind", "boot_mode"), [(UEFI_HTTP, UEFI), ("redfish", SECURE_BOOT)])
-def test_the_check_of_a_bmc_finds_it_too(it: OneBmc, kind: str, boot_mode: str) -> None:
+def test_a_bmc_that_takes_no_uri_is_found(it: OneBmc, kind: str, boot_mode: str) -> None:
     with pytest.raises(BmcError) as caught:
-        probe(it, kind, boot_mode).boot_targets()
+        probe(it, kind, boot_mode).expect_way()
     assert WITHOUT_URI in str(caught.value)
 
 
@@ -55,7 +48,16 @@ def test_a_bmc_that_boots_by_http_needs_no_virtual_cd(it: OneBmc) -> None:
 def test_a_bmc_that_offers_another_boot_alone_is_found(it: OneBmc) -> None:
     it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
     with pytest.raises(BmcError, match="boot override UefiHttp is not offered; Hdd, Pxe are"):
-        probe(it, UEFI_HTTP).boot_targets()
+        probe(it, UEFI_HTTP).expect_way()
+
+
+def test_a_server_whose_bmc_takes_no_uri_is_not_even_switched_off(tmp_path: Path) -> None:
+    with server(tmp_path) as it:
+        it.kind = UEFI_HTTP
+        with pytest.raises(BmcError) as caught:
+            it.take_over()
+        assert WITHOUT_URI in str(caught.value)
+        assert (it.fleet.figures().writes, it.fleet.state().power) == ([], "On")
 
 
 @pytest.mark.parametrize("keeps_once", [False, True])
