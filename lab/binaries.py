@@ -53,7 +53,7 @@ class _GoProgram:
 _GO_PROGRAMS = {
     "actionlint": _GoProgram("actionlint", "github.com/rhysd/actionlint/cmd/actionlint"),
     "coredns": _GoProgram("coredns", "."),
-    "etcd": _GoProgram("etcd", "go.etcd.io/etcd/server/v3"),
+    "etcd": _GoProgram("etcd", "."),
     "ignition": _GoProgram(
         "ignition",
         f"{_IGNITION}/internal",

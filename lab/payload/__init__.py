@@ -109,7 +109,7 @@ def _made(site: Site, profile: Profile) -> Payload:
     server = authority.issue(names, [address for machine in machines for address in machine.addresses])
     router = authority.issue([f"*.apps.{plan.domain}"])
 
-    common = [*_tls(authority.pem, server), *_etcd_files(plan, profile), script("lab-config-server.sh")]
+    common = [*_tls(authority.pem, server), *_scripts(plan, profile)]
     routing = _router(profile, router)
     worker = _worker(site, profile, routing)
     kept = ignition.frame(_PACKED_PATH, _PLACE)
@@ -141,7 +141,7 @@ def _bootstrap(site: Site, profile: Profile, common: list[File], kept: str, pack
         *_node_image(),
         *profile.bootstrap.files,
     )
-    units = (_etcd_unit("new"), unit("lab-config-server.service"), *profile.bootstrap.units)
+    units = (_etcd("bootstrap"), unit("lab-config-server.service"), *profile.bootstrap.units)
     return Config(files, units, _users(site)).to_json()
 
 
@@ -149,14 +149,13 @@ def _master(site: Site, profile: Profile, common: list[File], kept: str, worker:
     """Return the control plane's config without its own packed copy, which the config server adds."""
     files = (
         *common,
-        script("lab-etcd-promote.sh"),
         *profile.control_plane.files,
         _config_server(serves_worker=True),
         ignition.file("/etc/lab/config/master.frame", kept),
         ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
     )
-    names = ("lab-etcd-promote.service", "lab-config-server.service", *_NODE)
-    units = (_etcd_unit("join"), *map(unit, names), *profile.control_plane.units)
+    names = ("lab-config-server.service", *_NODE)
+    units = (_etcd("node"), *map(unit, names), *profile.control_plane.units)
     return Config((*files, *_node_files(site, "master")), units, _users(site)).to_json()
 
 
@@ -231,7 +230,7 @@ def _pem(pair: Pair) -> SecretStr:
     return SecretStr(pair.certificate + pair.key)
 
 
-def _etcd_files(plan: Intent, profile: Profile) -> list[File]:
+def _scripts(plan: Intent, profile: Profile) -> list[File]:
     family = plan.api.address.version
     own_networks = [each for each in plan.machine_networks if each.version == family]
     values = {
@@ -246,9 +245,10 @@ def _etcd_files(plan: Intent, profile: Profile) -> list[File]:
     }
     text = "".join(f"{name}={value}\n" for name, value in values.items())
     return [
-        ignition.file("/etc/lab/etcd.env", text, 0o644),
-        script("lab-etcd-api.sh", 0o644),
+        ignition.file("/etc/lab/cluster.env", text, 0o644),
+        script("lab-machine.sh", 0o644),
         script("lab-etcd.sh"),
+        script("lab-config-server.sh"),
     ]
 
 
@@ -257,5 +257,5 @@ def _config_server(*, serves_worker: bool) -> File:
     return ignition.file("/etc/lab/config-server.cfg", text("config-server.cfg.j2", **values), 0o644)
 
 
-def _etcd_unit(mode: str) -> Unit:
-    return Unit("lab-etcd.service", text("lab-etcd.service.j2", mode=mode))
+def _etcd(role: str) -> Unit:
+    return Unit("lab-etcd.service", text("lab-etcd.service.j2", role=role))

@@ -22,7 +22,6 @@ def kubernetes(site: Site) -> Profile:
     api = (
         *(_pem(f"{TLS}/{name}", content) for name, content in tls.files.items()),
         file("/opt/openshift/auth/kubeconfig-loopback", loopback_kubeconfig()),
-        script("lab-kube-api.sh", 0o644),
         script("lab-kube-apiserver.sh"),
     )
     servers = (unit("lab-kube-apiserver.service"), unit("lab-kube-controller-manager.service"))
@@ -40,8 +39,8 @@ def kubernetes(site: Site) -> Profile:
             (*servers, unit("lab-bootkube.service")),
         ),
         control_plane=Share(
-            (*api, *kubelet.files, script("lab-etcd-operator.sh")),
-            (*servers, *kubelet.units, unit("lab-etcd-operator.service")),
+            (*api, *kubelet.files),
+            (*servers, *kubelet.units),
         ),
         compute=kubelet,
         environment={"SERVICE_NETWORK": str(services)},
@@ -51,7 +50,6 @@ def kubernetes(site: Site) -> Profile:
 
 def _bootkube(tls: ClusterTls) -> tuple[File, ...]:
     return (
-        script("lab-bootkube.sh"),
         file(INSIDE, SecretStr(tls.internal_kubeconfig)),
         *(file(f"{_MANIFESTS}/{name}", text(name), 0o644) for name in _OBJECTS),
     )

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from assets.ignition import File, Unit
-from lab.payload.ignition import script, unit
 
 COMPLETE = "bootstrap-complete"
 """The key by which a rehearsal tells a bootstrap that it is complete, as OKD's bootstrap finds out by itself."""
@@ -44,11 +43,11 @@ def stand_in(retire_after_s: int, *, leaves: bool) -> Profile:
         retire_after_s: That time.
         leaves: The bootstrap ends its API by itself once etcd has the key `COMPLETE`. Else its VIP is taken from it.
     """
-    leave = Share((script("lab-etcd-leave.sh"),), (unit("lab-etcd-leave.service"),))
+    complete = {"COMPLETE": COMPLETE} if leaves else {}
     return Profile(
         etcd_port=6443,
-        bootstrap=leave if leaves else Share(),
-        control_plane=Share((script("lab-etcd-retire.sh"),), (unit("lab-etcd-retire.service"),)),
+        bootstrap=Share(),
+        control_plane=Share(),
         compute=Share(),
-        environment={"RETIRE_AFTER_S": retire_after_s, "COMPLETE": COMPLETE},
+        environment={"RETIRE_AFTER_S": retire_after_s, **complete},
     )

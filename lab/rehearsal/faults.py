@@ -15,7 +15,7 @@ from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Outcome, Stack
-from lab.rehearsal.writer import Writer
+from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from lab.twin import DEADLINES
 
 POWER_BUTTON = "guest-power-button.service"
@@ -49,13 +49,14 @@ class Faults:
         self._no_disk_fits()
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
-        writer = Writer(self.proofs.store())
+        writer = Writer(self.proofs.store(), EVERY_S)
         writer.start()
         self.stack.configure(phase="production")
         self._killed_at_the_gate()
         self._nodes_die_after_the_release()
         self._provider_killed_in_the_soak()
         self._killed_as_it_lets_go()
+        writer.every_s = AT_REST_S
         self._a_worker_fails()
         self._goes_through()
         self._written(writer)

@@ -43,9 +43,9 @@ class Stack:
             (self.project.parent / name).mkdir()
         self.run("stack", "init", self.name, quiet=True)
 
-    def copy(self) -> "Stack":
+    def copy(self, folder: str) -> "Stack":
         """Return a stack with the same program, config and state, in a folder below this one's."""
-        own, other = self.project.parent, Stack(self.project.parent / "copy" / self.project.name, self.name)
+        own, other = self.project.parent, Stack(self.project.parent / folder / self.project.name, self.name)
         for name in (self.project.name, "state", "home"):
             shutil.copytree(own / name, other.project.parent / name, symlinks=True)
         return other

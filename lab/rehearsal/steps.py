@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from assets.render import render
@@ -20,9 +21,9 @@ from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
-from lab.rehearsal.report import RehearsalError, Report, say
-from lab.rehearsal.stack import Stack
-from lab.rehearsal.writer import Writer
+from lab.rehearsal.report import Report, say
+from lab.rehearsal.stack import OnLine, Stack
+from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from payload.reading import payload_ca
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
@@ -34,8 +35,8 @@ EXPECTED_PREVIEW = {
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: what becomes of its resources in phase production."""
-INSTALLED = "installed;"
-"""The last step of an installation in the log."""
+INSTALLED, BOOTS_FROM_DISK = "installed;", "booting from disk"
+"""Steps of an installation in the log."""
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
 """By balancer: how it is proven who serves."""
@@ -54,7 +55,6 @@ class Rehearsal:
     wanted: Site
     found: dict[str, Settings] = field(default_factory=dict)
     volumes: set[str] = field(default_factory=set)
-    writer: Writer | None = None
     ready: dict[str, str] = field(default_factory=dict)
     """Since when each node of the control plane has been Ready, at the end of phase bootstrap."""
 
@@ -74,6 +74,11 @@ class Rehearsal:
         """The operator's access to the payload's Kubernetes. None: etcd stands in for the API."""
         kubeconfig = self.payload / "auth" / "kubeconfig"
         return Operator.of(kubeconfig) if kubeconfig.exists() else None
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Writes through the VIP from the end of phase bootstrap on; with a real Kubernetes, from its start on."""
+        return Writer(self.proofs.store())
 
     def preflight(self) -> None:
         """Prove that the preflight refuses each fault of a provisioner."""
@@ -102,7 +107,6 @@ class Rehearsal:
 
     def bootstrap(self) -> None:
         """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves in it, by itself."""
-        self.writer = Writer(self.proofs.store())
         if self.operator:
             self.writer.start()
         with self.report.step("pulumi up, phase bootstrap"):
@@ -138,6 +142,7 @@ class Rehearsal:
     def refusal(self) -> None:
         """Prove that the gate refuses a control plane that is not ready, and leaves VIP and VM untouched."""
         node = self.plan.control_plane[-1].name
+        self.writer.every_s = EVERY_S
         with self.report.step("the gate refuses while a control-plane node hangs"):
             self.stack.configure(handoff={"deadline_s": 4})
             self.provisioner.suspend(node)
@@ -162,7 +167,7 @@ class Rehearsal:
             "memory of the VMs of phase bootstrap, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
         )
         with self.report.step("pulumi up, phase production"):
-            self.proofs.hand_over(lambda watch: self.stack.run("up", "--yes", "--skip-preview", on_line=watch))
+            self.proofs.hand_over(self._up_in_production)
         with self.report.step("proofs of phase production"):
             self._handoff()
             self.proofs.control_plane_serves()
@@ -183,6 +188,16 @@ class Rehearsal:
         self.report.measure(
             "memory of the VMs of production, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
         )
+
+    def _up_in_production(self, watch: OnLine) -> None:
+        """Run `up`. The writer rests once compute boots from disk: the bootstrap has left etcd by then."""
+
+        def on_line(line: str, pid: int) -> None:
+            watch(line, pid)
+            if BOOTS_FROM_DISK in line:
+                self.writer.every_s = AT_REST_S
+
+        self.stack.run("up", "--yes", "--skip-preview", on_line=on_line)
 
     def _disks(self) -> None:
         """Prove that each server was installed to the disk that its hints choose."""
@@ -309,8 +324,6 @@ class Rehearsal:
         return [line for server in servers for line in self.provisioner.console(server.name)]
 
     def _written(self) -> None:
-        if self.writer is None:
-            raise RehearsalError("the writer was never started")
         self.writer.stop()
         lost = self.writer.lost()
         what = f"acknowledged writes lost, of {len(self.writer.acknowledged)} ({self.writer.retries} retries)"

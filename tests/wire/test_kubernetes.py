@@ -12,7 +12,7 @@ from lab.inventory import load_site
 from lab.payload import Payload, make_kubernetes_payload, write_payload
 from lab.rehearsal.client import Client
 from lab.rehearsal.kube import Kube, Operator
-from lab.rehearsal.writer import Writer
+from lab.rehearsal.writer import EVERY_S, Writer
 from payload.kubeconfig import api_ca, read_kubeconfig
 from payload.reading import payload_ca
 from providers.vip_handoff.okd import Okd
@@ -73,7 +73,7 @@ def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: P
             handoff.signal = Okd(KubeApi.by(kubeconfig, f"api.{DOMAIN}")).missing
             kube = Kube(Client(str(cluster.vips[0]), f"api.{DOMAIN}", operator.tls))
             written = Kube(Client(str(cluster.vips[0]), f"api.{DOMAIN}", operator.tls))
-            writer = Writer(written)
+            writer = Writer(written, EVERY_S)
             serves = bootstrapped(cluster, payload, handoff)
             writer.start()
             left = left_alone(cluster, payload)

@@ -69,8 +69,10 @@ def _add_cpu(root: Element, host: str, *, emulated: bool) -> None:
         SubElement(features, "apic")
     if emulated:
         SubElement(SubElement(features, "tcg"), "tb-cache", unit="MiB").text = str(EMULATION_CACHE_MIB)
-        model = "cortex-a57" if host == AARCH64 else "qemu64"
-        SubElement(SubElement(root, "cpu", mode="custom"), "model").text = model
+        cpu = SubElement(root, "cpu", mode="custom")
+        SubElement(cpu, "model").text = "cortex-a57" if host == AARCH64 else "qemu64"
+        if host != AARCH64:  # else its kernel makes entropy of its own: a second of each boot
+            SubElement(cpu, "feature", policy="require", name="rdrand")
     else:
         SubElement(root, "cpu", mode="host-passthrough")
 

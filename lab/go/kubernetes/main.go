@@ -1,4 +1,4 @@
-// Kubernetes as one program: `kubernetes kube-apiserver|kube-controller-manager|kubelet OPTION...`
+// Kubernetes as one program: `kubernetes kube-apiserver|kube-controller-manager|kubelet|bootkube OPTION...`
 package main
 
 import (
@@ -18,12 +18,13 @@ var commands = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": controllers.NewControllerManagerCommand,
 	"kubelet":                 newKubeletCommand,
+	"bootkube":                newBootkubeCommand,
 }
 
 func main() {
 	os.Args = os.Args[1:]
 	if len(os.Args) == 0 || commands[os.Args[0]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: kubernetes kube-apiserver|kube-controller-manager|kubelet OPTION...")
+		fmt.Fprintln(os.Stderr, "usage: kubernetes kube-apiserver|kube-controller-manager|kubelet|bootkube OPTION...")
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(commands[os.Args[0]]()))

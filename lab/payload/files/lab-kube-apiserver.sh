@@ -2,10 +2,9 @@
 # Run the API server on this machine's own etcd. Certificates are chosen by the name that a client asks for.
 # USAGE: lab-kube-apiserver.sh
 set -euo pipefail
-# shellcheck source=lab-etcd-api.sh
-source /usr/local/bin/lab-etcd-api.sh
+# shellcheck source=lab-machine.sh
+source /usr/local/bin/lab-machine.sh
 
-await_own_etcd
 cd /opt/openshift/tls
 by_name=()
 for name in localhost lb internal-lb; do

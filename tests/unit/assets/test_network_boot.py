@@ -45,7 +45,7 @@ def test_only_machines_whose_clients_boot_from_the_network_serve_it(
 ) -> None:
     folders = render(Files(tmp_path).intent(only(*booting), plans.options())).folders
     assert {folder for folder, own in folders.items() if OF_BOOTS & {file.name for file in own}} == serving
-    asking = {folder for folder, own in folders.items() if any("(ask ironic)" in file.text for file in own)}
+    asking = {folder for folder, own in folders.items() if any("DNSMASQ_IMAGE=ironic" in file.text for file in own)}
     assert asking == {folder for folder in serving if "/" not in folder}
     vips = [folder for folder, own in folders.items() if any("okd_PROVISIONING_0" in file.text for file in own)]
     assert len(vips) == (3 if "okd-worker-0" in booting else 0)

@@ -14,11 +14,18 @@ from testing import clusters, plans
 from testing.namespaces import SBIN
 
 PODMAN = """#!/bin/bash
-# The registry answers from the third request on.
+# The registry answers from the third request on. A container runs its entry point with the programs of the release.
 echo "$*" >>asked
 (($(wc -l <asked) > 2)) || { echo "Error: no such host" >&2; exit 125; }
 echo "Trying to pull" >&2
-echo "registry.example.com/okd/of-release@sha256:${!#}"
+until [[ $1 == --entrypoint=* ]]; do shift; done
+PATH=$PWD/release exec "${1#*=}" "${@:3}"
+"""
+OPERATOR = """#!/bin/bash
+# It fails in the first container, at the last image.
+read -r asked <<<"$(/usr/bin/wc -l asked)"
+[[ $1 == image && "$2 ${asked%% *}" != "coredns 3" ]] || exit 1
+echo "registry.example.com/okd/of-release@sha256:$2"
 """
 SLEEP = """#!/bin/bash
 echo "$1 s, then $(ls images* 2>/dev/null)" >>slept
@@ -41,10 +48,12 @@ def text_of(machine: str, name: str) -> str:
 def test_the_script_asks_for_ever_and_writes_the_releases_own_images(
     tmp_path: Path, machine: str, pull_secret: str
 ) -> None:
-    (tmp_path / "bin").mkdir()
-    for name, text in {"podman": PODMAN, "sleep": SLEEP}.items():
-        (tmp_path / "bin" / name).write_text(text)
-        (tmp_path / "bin" / name).chmod(0o755)
+    programs = {"bin/podman": PODMAN, "bin/sleep": SLEEP, "release/cluster-version-operator": OPERATOR}
+    for name, text in programs.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
     script = text_of(machine, "okd-images.sh")
     assert IMAGES in script
     unit = text_of(machine, "okd-images.service")
@@ -55,16 +64,19 @@ def test_the_script_asks_for_ever_and_writes_the_releases_own_images(
         cwd=tmp_path, env={"PATH": f"{tmp_path}/bin:{SBIN}"}, capture_output=True, text=True, check=False, timeout=20,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert (tmp_path / "slept").read_text() == "5 s, then \n5 s, then \n"
-    asked = f"run --rm --net=none --authfile={pull_secret} {clusters.RELEASE} image "
-    names = ["keepalived-ipfailover"] * 3 + ["haproxy-router", "coredns"]
-    assert (tmp_path / "asked").read_text().splitlines() == [asked + name for name in names]
+    assert (tmp_path / "slept").read_text() == "5 s, then images.new\n" * 3
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked == [asked[0]] * 4
+    command, _, names = asked[0].partition(" -ec ")
+    assert command == f"run --rm --net=none --authfile={pull_secret} --entrypoint=/bin/sh {clusters.RELEASE}"
+    wanted = "KEEPALIVED_IMAGE=keepalived-ipfailover HAPROXY_IMAGE=haproxy-router COREDNS_IMAGE=coredns"
+    assert names.endswith(f" sh {wanted}")
     assert (tmp_path / "images").read_text().splitlines() == [
         "KEEPALIVED_IMAGE=registry.example.com/okd/of-release@sha256:keepalived-ipfailover",
         "HAPROXY_IMAGE=registry.example.com/okd/of-release@sha256:haproxy-router",
         "COREDNS_IMAGE=registry.example.com/okd/of-release@sha256:coredns",
     ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["asked", "bin", "images", "slept"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["asked", "bin", "images", "release", "slept"]
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=str)

@@ -31,7 +31,6 @@ UNITS_OF_NODE = {
     *("nodeip-configuration.service", "nmstate-configuration.service"),
 }
 AFTER_OTHERS = {
-    *("lab-etcd-promote.service", "lab-etcd-retire.service", "lab-etcd-operator.service"),
     "lab-kube-controller-manager.service",
 }
 """Units that start after others of the payload."""
@@ -222,7 +221,7 @@ def test_server_certificate_holds_every_name_and_address(payload: Payload) -> No
 
 
 def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
-    text = content(files(stand_in.role_master)["/etc/lab/etcd.env"]["contents"]).decode()
+    text = content(files(stand_in.role_master)["/etc/lab/cluster.env"]["contents"]).decode()
     assert text.splitlines() == [
         "DOMAIN=okd.lab.test",
         "FAMILY=4",
@@ -232,16 +231,17 @@ def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
         "BOOTSTRAP_ADDRESS=192.168.111.20",
         "CONTROL_PLANE=3",
         "RETIRE_AFTER_S=42",
-        "COMPLETE=bootstrap-complete",
     ]
 
 
 def test_only_behind_a_balancer_of_the_site_a_bootstrap_ends_its_api_by_itself(stand_in: Payload) -> None:
     behind = make_payload(load_site("balancer"))
-    names = [{unit["name"] for unit in units(each.bootstrap)} for each in (behind, stand_in)]
-    assert names[0] - names[1] == {"lab-etcd-leave.service"}
-    script = content(files(behind.bootstrap)["/usr/local/bin/lab-etcd-leave.sh"]["contents"]).decode()
-    assert script.splitlines()[-1] == "systemctl stop lab-config-server.service lab-etcd.service"
+    own, others = (
+        content(files(each.bootstrap)["/etc/lab/cluster.env"]["contents"]).decode().splitlines()
+        for each in (behind, stand_in)
+    )
+    assert {*own} - {*others} >= {"COMPLETE=bootstrap-complete"}
+    assert not [line for line in others if line.startswith("COMPLETE=")]
 
 
 def test_only_the_owner_can_read_the_written_files(kubernetes: Payload, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class Failing:
 def test_a_writer_counts_from_its_first_acknowledged_key_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "EVERY_S", 0)
     store = Failing({"000000": 9, "000001": 1, "000002": 3}, lost={"000002"})
-    load = Writer(store)
+    load = Writer(store, every_s=0)
     load.start()
     assert store.all_written.wait(60)
     load.stop()

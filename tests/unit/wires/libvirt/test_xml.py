@@ -66,7 +66,10 @@ KVM_BEFORE = """<domain type='kvm'>
 EMULATED_BEFORE = (
     KVM_BEFORE.replace("type='kvm'", "type='qemu'")
     .replace("<apic/>", "<apic/><tcg><tb-cache unit='MiB'>128</tb-cache></tcg>")
-    .replace("<cpu mode='host-passthrough'/>", "<cpu mode='custom'><model>qemu64</model></cpu>")
+    .replace(
+        "<cpu mode='host-passthrough'/>",
+        "<cpu mode='custom'><model>qemu64</model><feature policy='require' name='rdrand'/></cpu>",
+    )
 )
 NETWORK_BEFORE = KVM_BEFORE.replace("<interface type='bridge'>", "<interface type='network'>").replace(
     "<source bridge='baremetal'/>", "<source network='uplink'/>"

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+)
+
+const (
+	credentials = "/opt/openshift/tls"
+	configMap   = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
+	etcdStatus  = "/apis/operator.openshift.io/v1/etcds/cluster/status"
+	removed     = `{"status": {"conditions": [{"type": "EtcdBootstrapMemberRemoved", "status": "True"}]}}`
+)
+
+// operate does what OKD's etcd operator does: it removes the bootstrap's member once the bootstrap is complete and every
+// node votes, and says so in the operator's condition. Each node runs it.
+func (m *machine) operate(ctx context.Context, started *embed.Etcd) {
+	api, err := newAPI(m.api)
+	if err != nil {
+		say("no client of the API: %v", err)
+		return
+	}
+	for !api.isComplete(ctx) {
+		if !pause(ctx, 3*time.Second) {
+			return
+		}
+	}
+	for {
+		bootstrap := m.bootstrap(started.Server.Cluster().Members())
+		if bootstrap == nil {
+			break
+		}
+		if voters(started.Server.Cluster().Members()) > m.controlPlane {
+			m.takeOut(ctx, started, bootstrap)
+		}
+		if !pause(ctx, time.Second) {
+			return
+		}
+	}
+	for api.call(ctx, http.MethodPatch, etcdStatus, removed, nil) != nil {
+		if !pause(ctx, time.Second) {
+			return
+		}
+	}
+	say("the bootstrap is not a member")
+}
+
+func voters(members []*membership.Member) int {
+	count := 0
+	for _, member := range members {
+		if member.IsStarted() && !member.IsLearner {
+			count++
+		}
+	}
+	return count
+}
+
+// takeOut removes the bootstrap's member. If that leads, another has to lead first: without its leader, the API would
+// fail for an election.
+func (m *machine) takeOut(ctx context.Context, started *embed.Etcd, bootstrap *membership.Member) {
+	if started.Server.Leader() != bootstrap.ID {
+		say("all nodes vote: removing the bootstrap's member")
+		m.remove(ctx, started, bootstrap)
+		return
+	}
+	client, err := m.client(m.bootstrapAddress)
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, _ = client.MoveLeader(limited, uint64(started.Server.MemberID()))
+}
+
+// api is the Kubernetes API at api-int.
+type api struct {
+	address string
+	client  *http.Client
+}
+
+func newAPI(host string) (*api, error) {
+	roots, err := pool(filepath.Join(credentials, "kube-apiserver-complete-server-ca-bundle.crt"))
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Join(credentials, "kube-control-plane-kube-controller-manager-client")
+	own, err := tls.LoadX509KeyPair(name+".crt", name+".key")
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: config}}
+	return &api{"https://" + host + ":6443", client}, nil
+}
+
+func (a *api) isComplete(ctx context.Context) bool {
+	var found struct{ Data map[string]string }
+	return a.call(ctx, http.MethodGet, configMap, "", &found) == nil && found.Data["status"] == "complete"
+}
+
+// call sends a merge patch, or nothing, and reads the answer.
+func (a *api) call(ctx context.Context, method, path, patch string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, a.address+path, bytes.NewBufferString(patch))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/merge-patch+json")
+	answer, err := a.client.Do(request)
+	if err != nil {
+		// The VIP may have moved: the next request makes a new connection.
+		a.client.CloseIdleConnections()
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s", method, path, answer.Status)
+	}
+	if into == nil {
+		_, err = io.Copy(io.Discard, answer.Body)
+		return err
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}
