@@ -57,7 +57,7 @@ _LAB_OPTIONS: dict[str, dict[str, Any]] = {
         "base_volume": BASE_VOLUME,
         "disk_gib": 2,  # the virtual size of that volume
         "memory_mib": 320,
-        "vcpus": 1,
+        "vcpus": 2,
         "emulated": True,
     },
     "handoff": {"stable_s": 3, "soak_s": 4, "deadline_s": 120, "shutdown_s": 60},

@@ -106,6 +106,11 @@ class Proofs:
         for vip in _texts(self.plan.ingress):
             self.report.prove(f"router behind the Ingress VIP {vip}", wanted=OK, seen=self._router_status(vip))
 
+    def has_left_etcd(self) -> bool:
+        """Return whether etcd says that the bootstrap is no member."""
+        voters = self._voters()
+        return bool(voters) and self.plan.bootstrap.name not in voters
+
     def bootstrap_left_etcd(self) -> None:
         """Prove production: only the control plane's nodes are members of etcd."""
         wanted = sorted(server.name for server in self.plan.control_plane)
@@ -213,13 +218,14 @@ class Proofs:
         return Client(str(self.plan.api.address), f"api.{self.plan.domain}", tls, port)
 
     def _members(self, what: str, wanted: list[str]) -> None:
-        def members() -> list[str]:
-            try:
-                return self.etcd().started_voters()
-            except (OSError, http.client.HTTPException):
-                return []
+        self._settled(what, wanted, self._voters, 90)
 
-        self._settled(what, wanted, members, 90)
+    def _voters(self) -> list[str]:
+        """Return the names of etcd's voting members; none if it does not answer."""
+        try:
+            return self.etcd().started_voters()
+        except (OSError, http.client.HTTPException):
+            return []
 
     def _settled(self, what: str, wanted: list[str], measure: Callable[[], list[str]], deadline_s: float) -> None:
         """Prove that a list of machines is, or soon becomes, as wanted."""

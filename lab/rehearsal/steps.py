@@ -35,7 +35,7 @@ EXPECTED_PREVIEW = {
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: what becomes of its resources in phase production."""
-INSTALLED, BOOTS_FROM_DISK = "installed;", "booting from disk"
+INSTALLED, FROM_ISO = "installed;", "installing from ISO"
 """Steps of an installation in the log."""
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
@@ -190,11 +190,11 @@ class Rehearsal:
         )
 
     def _up_in_production(self, watch: OnLine) -> None:
-        """Run `up`. The writer rests once compute boots from disk: the bootstrap has left etcd by then."""
+        """Run `up`. The writer rests once the bootstrap has left etcd, while compute is installed."""
 
         def on_line(line: str, pid: int) -> None:
             watch(line, pid)
-            if BOOTS_FROM_DISK in line:
+            if FROM_ISO in line and self.writer.every_s < AT_REST_S and self.proofs.has_left_etcd():
                 self.writer.every_s = AT_REST_S
 
         self.stack.run("up", "--yes", "--skip-preview", on_line=on_line)

@@ -15,6 +15,9 @@ def rehearsal_names() -> dict[str, list[str]]:
     return {**hosts, "bootstrap.okd.lab.test": ["192.168.111.20"]}
 
 
+BMCS = [f"172.22.0.{each}" for each in range(11, 16)]
+
+
 @dataclass
 class FakeSite:
     """`SiteFacts`: by default all is known of the rehearsal but what openshift-install on PATH has to tell."""
@@ -22,7 +25,9 @@ class FakeSite:
     names: dict[str, list[str]] = field(default_factory=rehearsal_names)
     wildcard: tuple[str, ...] = ()
     """What DNS has for every other name."""
-    sources: dict[str, str] = field(default_factory=lambda: {"172.22.0.1": "172.22.0.2"})
+    sources: dict[str, str] = field(
+        default_factory=lambda: {f"172.22.0.{each}": "172.22.0.2" for each in range(11, 16)}
+    )
     elsewhere: str = ""
     """The address of this machine towards every other host."""
     volumes: list[str] | None = field(default_factory=lambda: ["coreos-qemu.qcow2"])
