@@ -11,6 +11,12 @@ PLACES = {"/usr/local/bin/": "bin", "/etc/": "etc", "/opt/": "opt", "/var/lib/":
 """Folders of a machine that are its own, and their places in the test's."""
 UNIT = """
 cd "$2"
+if [[ $9 ]]; then set -a && source "$9" && set +a; fi
+for before in $6; do until [[ -e /run/$before.ready ]]; do sleep 0.1; done; done
+if [[ $7 == notify ]]; then
+    export NOTIFY_SOCKET=/run/$1.notify
+    python3 -c "$8" "$NOTIFY_SOCKET" "/run/$1.ready" &
+fi
 until [[ -e /run/$1.stopped ]]; do
     if bash -c "$3"; then
         bash -c "exec $4" &
@@ -19,6 +25,14 @@ until [[ -e /run/$1.stopped ]]; do
     fi
     sleep 1
 done"""
+AWAIT_READY = """
+import pathlib, socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+    own.bind(sys.argv[1])
+    while own.recv(4096) != b"READY=1":
+        pass
+pathlib.Path(sys.argv[2]).touch()
+"""
 SYSTEMCTL = """#!/usr/bin/env bash
 [[ "$1 $2" == "stop --no-block" ]] || exit 1
 for unit in "${@:3}"; do
@@ -37,10 +51,11 @@ def ignite(machine: Machine, config: str, units: str) -> None:
         for file in part.get("storage", {}).get("files", ()):
             _write(machine.folder, file)
     _write_text(machine.folder / "bin/systemctl", SYSTEMCTL)
-    for part in parts:
-        for unit in part.get("systemd", {}).get("units", ()):
-            if unit["name"].startswith(units):
-                _start(machine, unit["name"], unit["contents"])
+    found = [unit for part in parts for unit in part.get("systemd", {}).get("units", ())]
+    texts = {unit["name"]: unit["contents"] for unit in found if unit["name"].startswith(units)}
+    notifying = {name for name, text in texts.items() if _values(text).get("Type") == "notify"}
+    for name, text in texts.items():
+        _start(machine, name, text, notifying)
 
 
 def _write(folder: Path, file: dict[str, Any]) -> None:
@@ -57,8 +72,14 @@ def _write_text(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def _start(machine: Machine, name: str, text: str) -> None:
+def _start(machine: Machine, name: str, text: str, notifying: set[str]) -> None:
+    has = _values(text)
+    command = (has.get("WorkingDirectory", "/"), has.get("ExecStartPre", "true"), has["ExecStart"], has["Restart"])
+    after = " ".join(sorted(notifying & {*has.get("After", "").split()}))
+    way = (after, has.get("Type", ""), AWAIT_READY, has.get("EnvironmentFile", ""))
+    machine.start(name, "bash", "-c", UNIT, name, name, *command, *way)
+
+
+def _values(text: str) -> dict[str, str]:
     lines = text.replace("\\\n", " ").splitlines()
-    has = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
-    words = (has.get("WorkingDirectory", "/"), has.get("ExecStartPre", "true"), has["ExecStart"], has["Restart"])
-    machine.start(name, "bash", "-c", UNIT, name, name, *words)
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
