@@ -22,6 +22,8 @@ VENV := .venv/.locked-$(shell cat $(LOCKED) | sha256sum | cut -c 1-16)
 PULUMI := .venv/bin/pulumi
 JOBS := $(shell nproc)
 STACK ?= rehearsal
+# The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once.
+PAYLOAD ?= stand-in
 # The folder that has stacks/, and gets report/.
 SITE ?= $(CURDIR)
 REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
@@ -68,13 +70,13 @@ mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and s
 	tools/mutants
 
 rehearsal: _lab ## Install the twin of STACK on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
-	cd "$(SITE)" && "$(CURDIR)/$(PY)" -m lab.rehearsal --stack $(STACK)
+	cd "$(SITE)" && "$(CURDIR)/$(PY)" -m lab.rehearsal --stack $(STACK) --payload $(PAYLOAD)
 
 rehearsals: _lab ## Rehearse all stacks that are kept for it, one after the other
 	for stack in $(REHEARSED); do $(PY) -m lab.rehearsal --stack "$$stack"; done
 
 faults: _lab ## Take a cluster to production through faults, on virtual machines, as root
-	$(PY) -m lab.rehearsal faults
+	$(PY) -m lab.rehearsal faults --payload $(PAYLOAD)
 
 kubernetes: _lab ## Hand the VIP of a real Kubernetes over, in network namespaces, as root; six minutes to build it once
 	@tools/progress "Kubernetes" $(PY) -m lab.binaries kubernetes

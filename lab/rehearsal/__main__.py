@@ -1,8 +1,8 @@
 """Rehearse a whole installation on virtual machines, as root; KEEP=1 leaves the cluster running.
 
 `python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the word
-`kubernetes`, the API of that cluster is a real one. With the word `faults`, it goes to production through all faults
-on the way.
+`faults`, it goes to production through all faults on the way. With `--payload kubernetes`, the API of that cluster is
+a real one.
 """
 
 import argparse
@@ -30,6 +30,8 @@ from lab.shell import LabError
 
 PROJECT = Path("/var/lib/okd-lab/operator/project")
 CONSOLE_LINES = 20
+WHOLE, FAULTS = "whole", "faults"
+STAND_IN = "stand-in"
 # In 768 MiB an API server is ready (emulated, alone, 2026-11).
 ROOM_FOR_KUBERNETES = {"bootstrap": {"memory_mib": 1024}}
 
@@ -39,38 +41,41 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         wanted = load_site(options.stack)
-        if wanted.has_balancer and options.way != "whole":
-            raise LabError(
-                f"{options.way}: of VIPs that machines of the cluster hold. Fix: name a stack without a balancer"
-            )
+        if wanted.has_balancer and (options.way, options.payload) != (WHOLE, STAND_IN):
+            what = f"{options.way} with payload {options.payload}"
+            raise LabError(f"{what}: of VIPs that machines of the cluster hold. Fix: name a stack without a balancer")
         site.down(say)  # its machines' memory is free then
         wanted = fitting(wanted, free_mib())
     except LabError as error:
         say(f"FAILED: {error}")
         return 2
-    return _rehearse(wanted, options.way)
+    return _rehearse(wanted, options.way, options.payload)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lab.rehearsal", description="Rehearse a stack on its twin.")
-    parser.add_argument("way", nargs="?", choices=("whole", "faults", KUBERNETES), default="whole")
+    parser.add_argument("way", nargs="?", choices=(WHOLE, FAULTS), default=WHOLE)
     parser.add_argument(
         "--stack", default=STACK, metavar="STACK", help="the stack to rehearse (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--payload", choices=(STAND_IN, KUBERNETES), default=STAND_IN, help="its API (default: %(default)s)"
     )
     return parser
 
 
-def _rehearse(wanted: Site, way: str) -> int:
+def _rehearse(wanted: Site, way: str, payload: str) -> int:
     keep = bool(os.environ.get("KEEP"))
-    report = Report(wanted.twin.stack if way == "whole" else f"{wanted.twin.stack}-{way}", wanted.twin.differences)
+    parts = [wanted.twin.stack, *(word for word in (way, payload) if word not in (WHOLE, STAND_IN))]
+    report = Report("-".join(parts), wanted.twin.differences)
     failed = "interrupted"
     for difference in wanted.twin.differences:
         say(f"the twin differs: {difference}")
     try:
-        images = _lab_up(report, wanted, (*GUEST_PROGRAMS, KUBERNETES) if way == KUBERNETES else GUEST_PROGRAMS)
+        images = _lab_up(report, wanted, (*GUEST_PROGRAMS, *[KUBERNETES] * (payload == KUBERNETES)))
         with inside_the_site():
-            rehearse = _faults if way == "faults" else _whole
-            rehearse(_prepared(report, wanted, images, way), keep=keep)
+            rehearse = _faults if way == FAULTS else _whole
+            rehearse(_prepared(report, wanted, images, way, payload), keep=keep)
         failed = ""
     except (RehearsalError, LabError) as error:
         failed = str(error)
@@ -99,19 +104,19 @@ def _lab_up(report: Report, wanted: Site, programs: Sequence[str]) -> Images:
     return images
 
 
-def _prepared(report: Report, wanted: Site, images: Images, way: str) -> Rehearsal:
+def _prepared(report: Report, wanted: Site, images: Images, way: str, payload: str) -> Rehearsal:
     stack = Stack(PROJECT, wanted.twin.stack)
     with report.step("payload and stack"):
         stack.prepare(wanted.twin)
-        payload = PROJECT / "stacks" / stack.name / "payload"
-        if way == KUBERNETES:
-            write_payload(make_kubernetes_payload(wanted), payload)
+        folder = PROJECT / "stacks" / stack.name / "payload"
+        if payload == KUBERNETES:
+            write_payload(make_kubernetes_payload(wanted), folder)
             stack.configure(**ROOM_FOR_KUBERNETES)
         else:
-            write_payload(make_payload(wanted), payload)
-        if way == "faults":
-            ignore_power_button(payload / "bootstrap.ign")
-        digests = {name: hashlib.sha256((payload / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
+            write_payload(make_payload(wanted), folder)
+        if way == FAULTS:
+            ignore_power_button(folder / "bootstrap.ign")
+        digests = {name: hashlib.sha256((folder / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
         with images.base_volume.open("rb") as volume:
             base = {"base_sha256": hashlib.file_digest(volume, "sha256").hexdigest()}
         media = {"base_iso": {"sha256": images.iso_sha256}}
@@ -127,7 +132,7 @@ def _prepared(report: Report, wanted: Site, images: Images, way: str) -> Rehears
 
 def _whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     rehearsal.as_found()
-    if rehearsal.stack.name == STACK:  # these do not depend on the cluster
+    if rehearsal.stack.name == STACK and not rehearsal.operator:  # these do not depend on the cluster
         rehearsal.preflight()
         rehearsal.refusals()
     rehearsal.network_boot.refuses_a_stranger()

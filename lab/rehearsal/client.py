@@ -7,6 +7,9 @@ import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
+STEP_S = 10
+"""For connection, handshake and answer each, as client-go waits for a handshake."""
+
 
 @dataclass
 class Client:
@@ -18,7 +21,7 @@ class Client:
     port: int = 6443
     _connection: http.client.HTTPConnection | None = field(default=None, init=False)
 
-    def call(self, method: str, path: str, body: object = None, timeout_s: float = 5) -> dict[str, Any]:
+    def call(self, method: str, path: str, body: object = None, timeout_s: float = STEP_S) -> dict[str, Any]:
         """Send one request, and return the answer.
 
         Raises:

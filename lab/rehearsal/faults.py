@@ -1,4 +1,8 @@
-"""Faults on the way to production, on virtual machines: each update fails, and the next one continues."""
+"""Faults on the way to production, on virtual machines: each update fails, and the next one continues.
+
+A stand-in's VIP stays with the bootstrap until it is asked. With a real Kubernetes it has left by itself, and cannot
+return: the handoff only watches.
+"""
 
 import json
 import os
@@ -11,12 +15,14 @@ from threading import Thread
 
 import yaml
 
+from lab.rehearsal.kube import Operator
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Outcome, Stack
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from lab.twin import DEADLINES
+from providers.vip_handoff.states import ENDS, State
 
 POWER_BUTTON = "guest-power-button.service"
 PROVIDERS = "pulumi.dynamic"
@@ -49,12 +55,19 @@ class Faults:
         self._no_disk_fits()
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
-        writer = Writer(self.proofs.store(), EVERY_S)
+        operator = self.proofs.operator
+        # An emulated control plane of Kubernetes has no room for ten writes per second.
+        writer = Writer(self.proofs.store(), AT_REST_S if operator else EVERY_S)
         writer.start()
         self.stack.configure(phase="production")
-        self._killed_at_the_gate()
-        self._nodes_die_after_the_release()
-        self._provider_killed_in_the_soak()
+        if operator:
+            self._killed_at_the_gate(self.proofs.control_plane_serves)
+            self._nodes_die_while_watched(operator)
+            self._provider_killed_in(State.WATCH)
+        else:
+            self._killed_at_the_gate(self.proofs.bootstrap_serves)
+            self._nodes_die_after_the_release()
+            self._provider_killed_in(State.SOAK)
         self._killed_as_it_lets_go()
         writer.every_s = AT_REST_S
         self._a_worker_fails()
@@ -80,28 +93,25 @@ class Faults:
             ):
                 self.report.prove("the error has", wanted=words, seen=words if words in outcome.text else "")
 
-    def _killed_at_the_gate(self) -> None:
+    def _killed_at_the_gate(self, serves: Callable[[], object]) -> None:
         with self.report.step("kill -9 of the CLI at the gate"):
             self._kill_the_cli_in("gate")
-            self.proofs.bootstrap_serves()
+            serves()
 
     def _nodes_die_after_the_release(self) -> None:
         """Freeze all nodes: the VIP returns at once; the API only when they thaw, since they are etcd's majority."""
-        nodes = [server.name for server in self.proofs.plan.control_plane]
         with self.report.step("all control-plane nodes die right after the release"):
             took: list[float] = []
 
             def die(_: int) -> None:
-                for node in nodes:
-                    self.provisioner.suspend(node)
+                self._each(self.provisioner.suspend)
                 measuring.start()
 
             measuring = Thread(target=lambda: took.append(self.proofs.seconds_until_the_bootstrap_answers()))
             outcome = self._up_with("VipHandoff .* soak", die)
             measuring.join()
-            for node in nodes:
-                self.provisioner.resume(node)
-            self._failed(outcome, "the VIP is on the bootstrap again, nothing was lost")
+            self._each(self.provisioner.resume)
+            self._failed(outcome, ENDS[State.RETURNED])
             self._vm(runs=True)
             self.report.measure("VIP answered by the bootstrap again, s", goal="under 5", seen=f"{took[0]:.1f}")
             self.proofs.control_plane_joined()
@@ -109,9 +119,24 @@ class Faults:
             self.proofs.seconds_until_the_bootstrap_answers()
             self.proofs.bootstrap_serves()
 
-    def _provider_killed_in_the_soak(self) -> None:
-        with self.report.step("kill -9 of the provider in the soak"):
-            outcome = self._up_with("VipHandoff .* soak", lambda _: self.stack.kill(PROVIDERS))
+    def _nodes_die_while_watched(self, operator: Operator) -> None:
+        """Freeze all nodes that hold the VIP: nobody can take it back, and the VM is kept until they serve again."""
+        nodes = self.proofs.plan.control_plane
+        with self.report.step("all control-plane nodes die while the handoff watches them"):
+            outcome = self._up_with("VipHandoff .* watch", lambda _: self._each(self.provisioner.suspend))
+            self._each(self.provisioner.resume)
+            self._failed(outcome, ENDS[State.LEFT])
+            self._vm(runs=True)
+            self.proofs.nodes_are_ready(operator, nodes)
+            self.proofs.control_plane_serves()
+
+    def _each(self, does: Callable[[str], object]) -> None:
+        for server in self.proofs.plan.control_plane:
+            does(server.name)
+
+    def _provider_killed_in(self, state: State) -> None:
+        with self.report.step(f"kill -9 of the provider in the {state}"):
+            outcome = self._up_with(f"VipHandoff .* {state}", lambda _: self.stack.kill(PROVIDERS))
             self._failed(outcome, "")
             self._vm(runs=True)
             self.proofs.control_plane_serves()

@@ -117,7 +117,9 @@ class Rehearsal:
                 self.proofs.vip_left_the_bootstrap()
                 self.ready = self.proofs.nodes_are_ready(self.operator, nodes)
                 what = f"writes that failed after one retry while the VIP left, of {len(self.writer.acknowledged)}"
-                self.report.prove(what, wanted=0, seen=self.writer.failed)
+                for problem in self.writer.problems:
+                    say(f"    the writer met: {problem}")
+                self.report.prove(what, wanted=0, seen=len(self.writer.problems))
             else:
                 self.proofs.bootstrap_serves()
                 self.proofs.control_plane_joined()

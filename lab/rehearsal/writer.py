@@ -40,8 +40,8 @@ class Writer:
     """May change while it writes."""
     acknowledged: list[str] = field(default_factory=list)
     retries: int = 0
-    failed: int = 0
-    """Keys whose immediate retry failed as well."""
+    problems: list[str] = field(default_factory=list)
+    """What each key met whose immediate retry failed as well."""
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -71,20 +71,21 @@ class Writer:
         number = 0
         while not self._over.is_set():
             started = time.monotonic()
-            key, retries = f"{number:06d}", 0
-            while not self._put(key):
-                retries += 1
-                self._over.wait(EVERY_S * (retries > 1))
+            key, met = f"{number:06d}", list[str]()
+            while problem := self._put(key):
+                met.append(problem)
+                self._over.wait(EVERY_S * (len(met) > 1))
             if self.acknowledged:  # it may start before the API does
-                self.retries += retries
-                self.failed += retries > 1
+                self.retries += len(met)
+                self.problems += [f"{key}: {', then '.join(met)}"] * (len(met) > 1)
             self.acknowledged.append(key)
             number += 1
             self._over.wait(max(0.0, started + self.every_s - time.monotonic()))
 
-    def _put(self, key: str) -> bool:
+    def _put(self, key: str) -> str:
+        """Write a key; return why it was not acknowledged."""
         try:
             self.store.put(key)
-        except (OSError, http.client.HTTPException):
-            return False
-        return True
+        except (OSError, http.client.HTTPException) as error:
+            return f"{type(error).__name__}: {error}"
+        return ""

@@ -82,7 +82,7 @@ def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: P
             assert (handoff.states, handoff.sent) == (["gate", "watch", "await", "let go", "done"], ASKED)
             assert (outs.completion, outs.probes_failed) == ("complete", 0)
             assert list(kube.ready_since()) == NODES
-            assert (writer.lost(), writer.failed) == ([], 0)
+            assert (writer.lost(), writer.problems) == ([], [])
             writes = f"{len(writer.acknowledged)} writes, {writer.retries} retries"
             measured(f"Kubernetes: API after {serves:.1f} s, VIP left after {left:.1f} s, {writes}, {outs.seconds}")
             for store in (kube, written):

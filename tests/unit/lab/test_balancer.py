@@ -168,7 +168,14 @@ def test_an_update_without_both_is_no_proof(
         hand_over(*lines)
 
 
-@pytest.mark.parametrize("way", ["faults", "kubernetes"])
-def test_a_way_that_moves_vips_is_refused(way: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([way, "--stack", "balancer"]) == 2
-    assert capsys.readouterr().out.startswith(f"FAILED: {way}: of VIPs that machines of the cluster hold. Fix: ")
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["faults"], "faults with payload stand-in"),
+        (["--payload", "kubernetes"], "whole with payload kubernetes"),
+    ],
+    ids=["faults", "kubernetes"],
+)
+def test_a_way_that_moves_vips_is_refused(words: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--stack", "balancer"]) == 2
+    assert capsys.readouterr().out.startswith(f"FAILED: {named}: of VIPs that machines of the cluster hold. Fix: ")
