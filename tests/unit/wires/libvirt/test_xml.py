@@ -65,7 +65,7 @@ KVM_BEFORE = """<domain type='kvm'>
 """The XML of this program from the time when it was composed as text (6922554)."""
 EMULATED_BEFORE = (
     KVM_BEFORE.replace("type='kvm'", "type='qemu'")
-    .replace("<apic/>", "<apic/><tcg><tb-cache unit='MiB'>512</tb-cache></tcg>")
+    .replace("<apic/>", "<apic/><tcg><tb-cache unit='MiB'>256</tb-cache></tcg>")
     .replace(
         "<cpu mode='host-passthrough'/>",
         "<cpu mode='custom'><model>qemu64</model><feature policy='require' name='rdrand'/></cpu>",
@@ -142,7 +142,7 @@ def test_the_xml_has_the_same_content_as_the_earlier_text(now: str, before: str)
         pytest.param(
             EMULATED,
             ARM64.replace("type='kvm'", "type='qemu'")
-            .replace("<acpi/>", "<acpi/><tcg><tb-cache unit='MiB'>512</tb-cache></tcg>")
+            .replace("<acpi/>", "<acpi/><tcg><tb-cache unit='MiB'>256</tb-cache></tcg>")
             .replace("<cpu mode='host-passthrough'/>", "<cpu mode='custom'><model>cortex-a57</model></cpu>"),
             id="emulated",
         ),
@@ -218,7 +218,7 @@ def test_libvirt_understands_a_domain(host: libvirt.virConnect) -> None:
     assert attribute(root, "devices/channel/target", "name") == "org.okd-baremetal.vip"
     assert attribute(root, "metadata/{urn:okd-baremetal:owner}vm", "build") == "b" * 64
     assert (root.findtext("features/tcg/tb-cache"), attribute(root, "features/tcg/tb-cache", "unit")) == (
-        "524288",
+        "262144",
         "KiB",
     )
 
