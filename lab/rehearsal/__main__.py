@@ -72,7 +72,8 @@ def _rehearse(wanted: Site, way: str, payload: str) -> int:
     for difference in wanted.twin.differences:
         say(f"the twin differs: {difference}")
     try:
-        images = _lab_up(report, wanted, (*GUEST_PROGRAMS, *[KUBERNETES] * (payload == KUBERNETES)))
+        programs = (*GUEST_PROGRAMS, KUBERNETES) if payload == KUBERNETES else GUEST_PROGRAMS
+        images = _lab_up(report, wanted, programs)
         with inside_the_site():
             rehearse = _faults if way == FAULTS else _whole
             rehearse(_prepared(report, wanted, images, way, payload), keep=keep)

@@ -77,7 +77,8 @@ class Writer:
                 self._over.wait(EVERY_S * (len(met) > 1))
             if self.acknowledged:  # it may start before the API does
                 self.retries += len(met)
-                self.problems += [f"{key}: {', then '.join(met)}"] * (len(met) > 1)
+                if len(met) > 1:
+                    self.problems.append(f"{key}: {', then '.join(met)}")
             self.acknowledged.append(key)
             number += 1
             self._over.wait(max(0.0, started + self.every_s - time.monotonic()))

@@ -28,6 +28,7 @@ from lab.paths import (
 from lab.shell import LabError, run
 from lab.site.processes import Daemon
 from lab.templates import render
+from wires.libvirt.xml import EMULATION_CACHE_MIB
 
 _DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
 # libvirtd does not start without this user, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
@@ -149,6 +150,6 @@ def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
 
 def _server_xml(site: Site, server: PlannedHost, disks: list[tuple[Disk, Path]]) -> str:
     values = {"server": server, "uuid": site.uuids[server.name], "disks": disks, "scsi_slot": SCSI_SLOT}
-    values["nics"] = nics_of(server, site.plan)
+    values |= {"nics": nics_of(server, site.plan), "cache_mib": EMULATION_CACHE_MIB}
     console = CONSOLE / f"{server.name}.log"
     return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, firmware=firmware, **values)

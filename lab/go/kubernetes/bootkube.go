@@ -44,9 +44,8 @@ func newBootkubeCommand() *cobra.Command {
 				return fmt.Errorf("CONTROL_PLANE: %w", err)
 			}
 			// A connection that went with the VIP is found dead in 5 s, not in 45.
-			for name, seconds := range map[string]string{"READ_IDLE": "3", "PING": "2"} {
-				os.Setenv("HTTP2_"+name+"_TIMEOUT_SECONDS", seconds)
-			}
+			os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "3")
+			os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "2")
 			client, err := kubernetes.NewForConfig(&rest.Config{
 				Host:    "https://api-int." + os.Getenv("DOMAIN") + ":6443",
 				Timeout: requestLimit,
