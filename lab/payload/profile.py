@@ -27,9 +27,9 @@ class Profile:
 
     etcd_port: int
     """Port of etcd's clients: that of the API, if etcd stands in for it."""
-    bootstrap: Share
-    control_plane: Share
-    compute: Share
+    bootstrap: Share = Share()
+    control_plane: Share = Share()
+    compute: Share = Share()
     environment: Mapping[str, object] = field(default_factory=dict)
     """Values in the environment of the payload's scripts."""
     kubeconfig: str | None = None
@@ -44,10 +44,4 @@ def stand_in(retire_after_s: int, *, leaves: bool) -> Profile:
         leaves: The bootstrap ends its API by itself once etcd has the key `COMPLETE`. Else its VIP is taken from it.
     """
     complete = {"COMPLETE": COMPLETE} if leaves else {}
-    return Profile(
-        etcd_port=6443,
-        bootstrap=Share(),
-        control_plane=Share(),
-        compute=Share(),
-        environment={"RETIRE_AFTER_S": retire_after_s, **complete},
-    )
+    return Profile(etcd_port=6443, environment={"RETIRE_AFTER_S": retire_after_s, **complete})

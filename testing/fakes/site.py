@@ -16,6 +16,7 @@ def rehearsal_names() -> dict[str, list[str]]:
 
 
 BMCS = [f"172.22.0.{each}" for each in range(11, 16)]
+"""The addresses of the rehearsal's BMCs."""
 
 
 @dataclass
@@ -25,9 +26,7 @@ class FakeSite:
     names: dict[str, list[str]] = field(default_factory=rehearsal_names)
     wildcard: tuple[str, ...] = ()
     """What DNS has for every other name."""
-    sources: dict[str, str] = field(
-        default_factory=lambda: {f"172.22.0.{each}": "172.22.0.2" for each in range(11, 16)}
-    )
+    sources: dict[str, str] = field(default_factory=lambda: dict.fromkeys(BMCS, "172.22.0.2"))
     elsewhere: str = ""
     """The address of this machine towards every other host."""
     volumes: list[str] | None = field(default_factory=lambda: ["coreos-qemu.qcow2"])
