@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import yaml
-
 from cluster.install_config import read
 from providers.base.errors import ConfigError, Fault
 from testing import plans
@@ -79,7 +77,7 @@ def lines(change: Change) -> list[str]:
     """Return each fault of the changed file as a line."""
     config = plans.install_config()
     change(config)
-    return printed(read(yaml.safe_dump(config)).faults)
+    return printed(read(plans.written(config)).faults)
 
 
 def printed(faults: Sequence[Fault]) -> list[str]:

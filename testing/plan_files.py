@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from boot_media.keyfiles import keyfiles_of
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
@@ -23,7 +22,7 @@ class Files:
     def write(self, change: Change) -> Path:
         config = plans.install_config()
         change(config)
-        self.path.write_text(yaml.safe_dump(config))
+        self.path.write_text(plans.written(config))
         return self.path
 
     def intent(self, change: Change, options: dict[str, Any] | None = None) -> Intent:

@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from assets.render import render
 from boot_media.keyfiles import keyfiles_of
 from cluster.install_config import InstallConfig, read
@@ -49,6 +47,7 @@ def keys(section: Mapping[str, Any] = SCHEMA, above: str = "") -> Iterator[str]:
             yield path
 
 
+@cache
 def rows() -> list[dict[str, str]]:
     """Return the table."""
     return [dict(zip(COLUMNS, _row(label), strict=True)) for label in EXAMPLES]
@@ -91,7 +90,7 @@ def _written(values: Mapping[str, Any]) -> str:
     config = plans.install_config()
     for path, value in values.items():
         _set(config, path, value)
-    return yaml.safe_dump(config)
+    return plans.written(config)
 
 
 def _effects(label: str) -> tuple[str, str]:

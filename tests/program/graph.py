@@ -12,6 +12,7 @@ from unittest import mock
 import pulumi
 from pulumi.dynamic import ResourceProvider
 from pulumi.runtime import config, mocks, rpc
+from pulumi.runtime.proto.source_pb2 import StackTrace
 from pulumi.runtime.settings import SETTINGS
 from pulumi.runtime.stack import run_pulumi_func
 from pulumi.runtime.sync_await import _sync_await
@@ -187,7 +188,12 @@ def run(
     checks = Checks(states)
     monitor = Monitor(checks)
     exports: dict[str, Any] = {}
-    with _own_runtime(monitor), mock.patch.object(pulumi, "export", autospec=True, side_effect=exports.__setitem__):
+    with (
+        _own_runtime(monitor),
+        mock.patch.object(pulumi, "export", autospec=True, side_effect=exports.__setitem__),
+        # Each resource records all calls above it, among them fifty of pytest: a third of a run.
+        mock.patch("pulumi.runtime.resource._get_stack_trace", autospec=True, return_value=StackTrace()),
+    ):
         config.set_all_config(
             {f"{plans.PROJECT}:{key}": _text(value) for key, value in plans.options(**changes).items()},
             [f"{plans.PROJECT}:{key}" for key in secret],

@@ -1,5 +1,6 @@
 """Several clusters in one program, also below a foreign component: no two names collide."""
 
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,17 @@ def plan(folder: Path, name: str, **options: Any) -> ClusterPlan:
 
 
 @pytest.fixture(
+    scope="module",
     params=[
         pytest.param({}, id="bootstrap"),
         pytest.param({"phase": "production", "import_production": True}, id="production"),
         pytest.param(MANAGED, id="managed"),
-    ]
+    ],
 )
-def graph(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Graph:
+def graph(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graph:
     """The graph of two clusters at the top, and a third one below a foreign component."""
-    monkeypatch.chdir(ROOT)
-    plans = {name: plan(tmp_path, name, **request.param) for name in VIPS}
+    folder = tmp_path_factory.mktemp("clusters")
+    plans = {name: plan(folder, name, **request.param) for name in VIPS}
 
     def program() -> None:
         for name in ("okd", "two"):
@@ -48,7 +50,8 @@ def graph(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         site = pulumi.ComponentResource("acme:index:Site", "site")
         Cluster("three", ClusterArgs(plans["three"]), pulumi.ResourceOptions(parent=site))
 
-    return run(program=program)
+    with chdir(ROOT):
+        return run(program=program)
 
 
 def of(graph: Graph, cluster: str) -> set[str]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,7 @@ def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
 def published(media: IsoMedia, host: str) -> str:
     """Return the URL of a host's ISO once it is made."""
     while (url := media.publish(host)) is None:
-        pass
+        time.sleep(0.01)  # the tool works meanwhile
     return url
 
 
