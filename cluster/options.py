@@ -353,7 +353,7 @@ def read_options(path: Path) -> dict[str, Any]:
         ConfigError: The file cannot be read, or is not a stack's file.
     """
     try:
-        loaded = yaml.load(read_text(path), Loader=yaml.CSafeLoader)  # noqa: S506 (it is a SafeLoader)
+        loaded = yaml.safe_load(read_text(path))
     except ConfigError as error:
         raise ConfigError(fault.within(str(path)) for fault in error.faults) from None
     except yaml.YAMLError as error:

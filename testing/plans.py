@@ -29,6 +29,11 @@ def install_config() -> dict[str, Any]:
 
 
 @cache
+def _stack_file() -> dict[str, Any]:
+    return read_stack_file(STACK_CONFIG)
+
+
+@cache
 def _install_config() -> dict[str, Any]:
     loaded: dict[str, Any] = yaml.safe_load(INSTALL_CONFIG.read_text())
     return loaded
@@ -42,9 +47,11 @@ def written(config: dict[str, Any]) -> str:
 
 def options(**changes: Any) -> dict[str, Any]:
     """Return the rehearsal's options, with made-up values for those that a rehearsal sets, and with `changes`."""
-    plain = read_stack_file(STACK_CONFIG)
-    plain["media"] = {**plain["media"], "base_iso": BASE_ISO}
-    return copy.deepcopy({**plain, "payload": PAYLOAD, "consent": CONSENT, "bmc_ca": "a PEM", **changes})
+    plain = _stack_file()
+    media = {**plain["media"], "base_iso": BASE_ISO}
+    return copy.deepcopy(
+        {**plain, "media": media, "payload": PAYLOAD, "consent": CONSENT, "bmc_ca": "a PEM", **changes}
+    )
 
 
 def plan(**changes: Any) -> ClusterPlan:

@@ -5,16 +5,19 @@ from collections import Counter
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 WAITING_S = {"e2e": 900, "fleet": 300, "wire": 300}
 """Time limits of the tiers that wait more than they work, for engines and machines."""
 REVIEW = "tests/e2e/test_review.py"
 """The one file of those tiers whose tests share a fixture that takes long to set up."""
+FROM_THE_END = 2
+"""Workers that begin with the tests that work: the cores have those to do while all other workers wait."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest file first, then the tests that wait, their tiers mixed. The others run while these wait."""
+    """Put the longest file first, then the tests that wait, their tiers mixed, then those that work."""
     sizes, places = Counter(map(tier, items)), Counter[str]()
     order: dict[pytest.Item, float] = {}
     for item in items:
@@ -38,10 +41,17 @@ def tier(item: pytest.Item) -> str:
 
 
 class InOrder(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands out, in the order above, single tests that wait, and whole files of the others: they share fixtures.
+    """Hands out, from both ends of the order above, single tests that wait, and whole files of the others.
+
+    Tests of a file share fixtures.
 
     `--dist loadgroup` would, but xdist 3.8 does not group the node ids of pytest 9.
     """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if node in self.nodes[:FROM_THE_END]:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, _ = nodeid.partition("::")
