@@ -18,7 +18,16 @@ LO_FREE_S = 25
 """Limit for the VIP to leave the bootstrap's lo after the release; its script removes it after 15 s."""
 
 
-@pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast", "compact"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rehearsal",
+        # Beside other work, one SYN to the IPv6 VIP was lost in one of five runs, and its connect timed out (2026-11).
+        pytest.param("dual-stack", marks=pytest.mark.alone),
+        "multicast",
+        "compact",
+    ],
+)
 def test_policy_release_moves_the_vip_only_after_the_bootstrap_releases_it(
     name: str, tmp_path: Path, certificate: str, measured: Measured
 ) -> None:
