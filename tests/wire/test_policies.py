@@ -22,7 +22,7 @@ LO_FREE_S = 25
     "name",
     [
         "rehearsal",
-        # Beside other work, one SYN to the IPv6 VIP was lost in one of five runs, and its connect timed out (2026-11).
+        # Beside other work, a SYN to the IPv6 VIP was lost in 1 of 5 runs, and its connect timed out (2026-11).
         pytest.param("dual-stack", marks=pytest.mark.alone),
         "multicast",
         "compact",
