@@ -29,11 +29,6 @@ def install_config() -> dict[str, Any]:
 
 
 @cache
-def _stack_file() -> dict[str, Any]:
-    return read_stack_file(STACK_CONFIG)
-
-
-@cache
 def _install_config() -> dict[str, Any]:
     loaded: dict[str, Any] = yaml.safe_load(INSTALL_CONFIG.read_text())
     return loaded
@@ -52,6 +47,11 @@ def options(**changes: Any) -> dict[str, Any]:
     return copy.deepcopy(
         {**plain, "media": media, "payload": PAYLOAD, "consent": CONSENT, "bmc_ca": "a PEM", **changes}
     )
+
+
+@cache
+def _stack_file() -> dict[str, Any]:
+    return read_stack_file(STACK_CONFIG)
 
 
 def plan(**changes: Any) -> ClusterPlan:

@@ -43,9 +43,8 @@ def tier(item: pytest.Item) -> str:
 class InOrder(LoadScopeScheduling):  # type: ignore[misc]
     """Hands out, from both ends of the order above, single tests that wait, and whole files of the others.
 
-    Tests of a file share fixtures.
-
-    `--dist loadgroup` would, but xdist 3.8 does not group the node ids of pytest 9.
+    The tests of a file share fixtures. `--dist loadgroup` would keep them together, but xdist 3.8 does not group the
+    node ids of pytest 9.
     """
 
     def _assign_work_unit(self, node: WorkerController) -> None:

@@ -23,6 +23,7 @@ from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.web import WebServer
 from testing.live_iso import live_iso
+from tests.unit.providers.host_provisioning.reader import ask
 
 PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
 HOSTS = ("w0", "w1", "w2")
@@ -130,10 +131,7 @@ def test_a_host_on_a_provisioning_network_reaches_its_iso_and_its_box_by_the_boo
         url, other = published(media, "w0"), published(media, "w1")
         path = f"/{url.removeprefix('http://172.22.0.2:6180/')}"
         iso = tmp_path / "w0.iso"
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}") as answer:
-            iso.write_bytes(answer.read())
-        while server.sent(url) < iso.stat().st_size:
-            time.sleep(0.01)  # a piece is counted once it is sent, when its reader may have it already
+        iso.write_bytes(ask(f"http://127.0.0.1:{server.port}{path}")[1])
         assert media.sent(url) == media.size("w0") == iso.stat().st_size
         assert "url=http://172.22.0.2:6180/" in script_in(iso)
         assert other.startswith(f"http://127.0.0.1:{server.port}/")

@@ -21,6 +21,7 @@ from providers.host_provisioning import media
 from providers.host_provisioning.media import MediaServer, pieces, span_of
 from providers.host_provisioning.rollout import allow_open_files
 from testing.live_disks import Device, run_script
+from tests.unit.providers.host_provisioning.reader import ask
 
 SIZE = 10_000_000
 DIGEST = "ab" * 32
@@ -64,20 +65,6 @@ def wait_until_idle() -> None:
         if "process_request" in thread.name:
             thread.join(10)
             assert not thread.is_alive()
-
-
-def ask(
-    url: str, method: str = "GET", *, reader: str = "127.0.0.1", **headers: str
-) -> tuple[http.client.HTTPResponse, bytes]:
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=10, source_address=(reader, 0))
-    connection.request(method, parts.path, headers=headers)
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.request("HEAD", "/")  # this answer comes after the earlier bytes have been counted
-    connection.getresponse().read()
-    connection.close()
-    return answer, body
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,19 @@
+"""A reader of the media server."""
+
+import http.client
+from urllib.parse import urlsplit
+
+
+def ask(
+    url: str, method: str = "GET", *, reader: str = "127.0.0.1", **headers: str
+) -> tuple[http.client.HTTPResponse, bytes]:
+    """Return the answer to a request and its body, once the server has counted what it sent."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10, source_address=(reader, 0))
+    connection.request(method, parts.path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.request("HEAD", "/")  # this answer comes after the earlier bytes have been counted
+    connection.getresponse().read()
+    connection.close()
+    return answer, body
