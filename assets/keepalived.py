@@ -46,6 +46,8 @@ class Instance:
     router_id: int
     priority: int
     vip: str
+    route: str
+    """An IPv6 VIP's local route; empty for IPv4. The kernel's own comes some ms after the announcement (ADR 47)."""
     checks: tuple[Check, ...]
     source: Address
     peers: tuple[Address, ...] = ()
@@ -204,6 +206,7 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
             priority=share.priority,
             # keepalived labels only IPv4 VIPs. It marks IPv6 VIPs as deprecated, so no connection has them as source.
             vip=f"{host_route(address)} label vip" if address.version == IPV4 else host_route(address),
+            route="" if address.version == IPV4 else f"local {host_route(address)} dev lo table local no_track",
             checks=share.checks,
             source=machine.address_of(address.version),
             peers=tuple(each.address_of(address.version) for each in others) if vip.transport == "unicast" else (),

@@ -124,13 +124,15 @@ def test_only_vips_left_by_a_killed_keepalived_are_deleted(scripts: Path) -> Non
     (scripts / "etc/okd-baremetal/keepalived.conf").write_text("")
     script = f"""{BOTH_FAMILIES}
         ip address add 192.0.2.5/32 dev lan0; ip address add 192.0.2.4/32 dev lan0
-        ip address add fd2e::5/128 dev lan0 nodad
+        ip address add fd2e::5/128 dev lan0 nodad; ip route add local fd2e::5 dev lo table local proto keepalived
         {scripts}/bin/okd-keepalived.sh 5 192.0.2.5 fd2e::5
-        ip -brief address show lan0
+        ip -brief address show lan0; ip -6 route show table local fd2e::5
         """
     run = run_on_a_machine(script, scripts)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split()[2:5] == ["192.0.2.21/24", "192.0.2.4/32", "fd2e::21/64"]
+    addresses, _, routes = run.stdout.partition("\n")
+    assert addresses.split()[2:5] == ["192.0.2.21/24", "192.0.2.4/32", "fd2e::21/64"]
+    assert routes == ""
 
 
 @needs_root

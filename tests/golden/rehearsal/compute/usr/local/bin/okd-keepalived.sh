@@ -9,10 +9,11 @@ conf=$(</etc/okd-baremetal/keepalived.conf)
 for vip; do
     place=$("${0%/*}/okd-get-vip-subnet-cidr.sh" "$vip" "$deadline_s")
     read -r _ interface _ <<<"$place"
-    # Remove the VIP that a killed keepalived left behind: two machines would answer it.
+    # Remove the VIP and its route that a killed keepalived left behind: two machines would answer it.
     bits=32
     [[ $vip != *:* ]] || bits=128
     ip address delete "${vip}/${bits}" dev "$interface" 2>/dev/null || true
+    ip route delete local "$vip" dev lo table local proto keepalived 2>/dev/null || true
     conf=${conf//"@INTERFACE:${vip}@"/$interface}
 done
 echo "$conf" >/run/okd-baremetal/keepalived.conf
