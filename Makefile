@@ -59,7 +59,7 @@ fmt: setup ## Format the code and sort its imports
 	ruff format .
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
-test: _tools check ## check, then all tiers of tests: unit, program, plugin, wire, end to end
+test: _tools check ## check, then all tiers of tests: unit, program, plugin, process, wire, end to end
 	$(PY) -m pytest -q -n 10 -m "not alone and not kubernetes and not fleet" tests
 	$(PY) -m pytest -q -n 5 -m alone tests
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from boot_media.disk import LONGEST_VERDICT, Hints, disk_script
 from testing.live_disks import Device, run_script
-from tests.unit.boot_media.disk_oracle import GIB, chosen
+from tests.process.boot_media.disk_oracle import GIB, chosen
 
 SATA = Device(
     (8, 0),
