@@ -64,7 +64,7 @@ test: _tools check ## check, then all tiers of tests: unit, program, plugin, pro
 	$(PY) -m pytest -q -n 5 -m alone tests
 
 test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop
-	$(PY) -m pytest -q -n 3 tests/unit tests/program tests/plugin
+	$(PY) -m pytest -q -n 4 tests/unit tests/program tests/plugin
 
 mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants

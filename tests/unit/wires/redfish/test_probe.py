@@ -1,5 +1,7 @@
 """BmcProbe against BMCs of the fake fleet: what it reads, and how many requests that takes."""
 
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from pydantic import SecretStr
 from providers.base.errors import BmcError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
-from wires.redfish.access import BmcAccess
+from wires.redfish.access import BmcAccess, Limits
 from wires.redfish.bmc import UEFI
 from wires.redfish.probe import BmcProbe
 
@@ -111,10 +113,14 @@ def test_a_bmc_without_tls_shows_no_certificate(it: OneBmc) -> None:
     assert probe(it).certificate() is None
 
 
-def test_a_bmc_that_ends_the_handshake_shows_no_certificate() -> None:
-    with running(Options(tls=False)) as fleet:
-        address = fleet.address(0).replace("http://", "https://")
-        assert BmcProbe(BmcAccess(address=address, username="admin"), SecretStr("x")).certificate() is None
+@pytest.mark.parametrize("hangs_up", [True, False], ids=["hangs-up", "says-nothing"])
+def test_a_bmc_that_ends_or_ignores_the_handshake_shows_no_certificate(hangs_up: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as thread:
+        if hangs_up:
+            thread.submit(_hang_up, listener)
+        address = f"redfish://127.0.0.1:{listener.getsockname()[1]}/redfish/v1/Systems/1"
+        access = BmcAccess(address=address, username="admin")
+        assert BmcProbe(access, SecretStr("x"), Limits(connect_s=5 if hangs_up else 0.1)).certificate() is None
 
 
 def test_a_bmc_that_cannot_be_reached_is_told_with_what_to_compare(it: OneBmc) -> None:
@@ -128,3 +134,7 @@ def test_a_fault_of_the_bmc_is_an_error_of_this_program(it: OneBmc) -> None:
     for read in (probe(it).virtual_cd, probe(it).licence):
         with pytest.raises(BmcTransientError, match="HTTP 500"):
             read()
+
+
+def _hang_up(listener: socket.socket) -> None:
+    listener.accept()[0].close()
