@@ -22,11 +22,12 @@ from lab.images import Images, ensure_images
 from lab.inventory import STACK, Site, fitting, free_mib, load_site
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
 from lab.rehearsal.faults import Faults, ignore_power_button
-from lab.rehearsal.provisioner import Provisioner, inside_the_site, keep_note
+from lab.rehearsal.provisioner import Provisioner, before_the_servers, inside_the_site, keep_note
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import PAYLOAD, Rehearsal
 from lab.shell import LabError
+from testing.processes import heed_interrupts
 
 PROJECT = Path("/var/lib/okd-lab/operator/project")
 CONSOLE_LINES = 20
@@ -39,6 +40,7 @@ ROOM_FOR_KUBERNETES = {"bootstrap": {"memory_mib": 1024}}
 def main(arguments: list[str] | None = None) -> int:
     """Run one rehearsal; return 0, or 1 if a step or a proof fails."""
     options = _parser().parse_args(arguments)
+    heed_interrupts()
     try:
         wanted = load_site(options.stack)
         if wanted.has_balancer and (options.way, options.payload) != (WHOLE, STAND_IN):
@@ -74,7 +76,7 @@ def _rehearse(wanted: Site, way: str, payload: str) -> int:
     try:
         programs = (*GUEST_PROGRAMS, KUBERNETES) if payload == KUBERNETES else GUEST_PROGRAMS
         images = _lab_up(report, wanted, programs)
-        with inside_the_site():
+        with before_the_servers(), inside_the_site():
             rehearse = _faults if way == FAULTS else _whole
             rehearse(_prepared(report, wanted, images, way, payload), keep=keep)
         failed = ""
