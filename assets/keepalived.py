@@ -47,7 +47,7 @@ class Instance:
     priority: int
     vip: str
     route: str
-    """An IPv6 VIP's local route; empty for IPv4. The kernel's own comes some ms after the announcement (ADR 47)."""
+    """An IPv6 VIP's local route; empty for IPv4. The kernel's own may come after the announcement (ADR 47)."""
     checks: tuple[Check, ...]
     source: Address
     peers: tuple[Address, ...] = ()

@@ -15,6 +15,15 @@ def actionlint(workflow: Path) -> str:
     return done.stdout + done.stderr
 
 
+def assert_linted(workflow: Path, quoted: str, folder: Path) -> None:
+    """Assert that the linters accept a workflow, and find it if a text of it loses its quotes."""
+    copy = folder / workflow.name
+    copy.write_text(workflow.read_text())
+    assert actionlint(copy) == ""
+    copy.write_text(workflow.read_text().replace(f'"{quoted}"', quoted))
+    assert "SC2086" in actionlint(copy)
+
+
 def bash(script: str) -> list[str]:
     """Return the command that runs a step of `shell: bash`."""
     return ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]

@@ -15,7 +15,8 @@ from cluster.install_config import Credentials, InstallConfig, Reading, read
 from cluster.plan.refusals import beyond_this_release
 from providers.base.errors import ConfigError
 from testing import plans
-from testing.install_configs import ANY_TEXT, Change, bare, fine, host, printed, refused
+from testing.any_text import any_text
+from testing.install_configs import Change, bare, fine, host, printed, refused
 
 TEXT = plans.INSTALL_CONFIG.read_text()
 THERE = ". Fix: correct quotes, brackets and indentation there"
@@ -232,12 +233,12 @@ def _replaced(config: Any, way: tuple[Any, ...], value: object) -> Any:
     return config
 
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | any_text(20)
 ADDRESSES = st.ip_addresses().map(str) | st.sampled_from(["::ffff:1.2.3.4", "10.0.0.0/8", "fd00::/8", "0.0.0.0/0"])
 WORDS = st.sampled_from(["Managed", "Unmanaged", "master", "arbiter", "legacy", "UserManaged", "UEFISecureBoot"])
 VALUES: st.SearchStrategy[Any] = st.recursive(
     SCALARS | ADDRESSES | WORDS,
-    lambda below: st.lists(below, max_size=3) | st.dictionaries(ANY_TEXT | st.integers(), below, max_size=3),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(any_text(10) | st.integers(), below, max_size=3),
     max_leaves=6,
 )
 
@@ -250,7 +251,7 @@ def test_no_value_anywhere_raises_another_error(data: st.DataObject) -> None:
     _judged(yaml.safe_dump(config))
 
 
-@given(ANY_TEXT | st.text(alphabet="&*!|>'\"%@`[]{}:,-? \n\t#<=~ab1.x_0"))
+@given(any_text() | st.text(alphabet="&*!|>'\"%@`[]{}:,-? \n\t#<=~ab1.x_0"))
 def test_no_text_raises_another_error(text: str) -> None:
     _judged(text)
 

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 
-from testing.install_configs import ANY_TEXT, Change, fine, lines, refused
+from testing.any_text import any_text
+from testing.install_configs import Change, fine, lines, refused
 
 
 def version(value: object) -> Change:
@@ -114,7 +115,7 @@ def test_a_bad_name_and_a_bad_domain_have_a_line_each() -> None:
     refused(both("a.b", "C"), "metadata.name: a.b has a dot", "baseDomain: C is not a DNS name")
 
 
-@given(ANY_TEXT, ANY_TEXT)
+@given(any_text(), any_text())
 def test_any_text_as_a_name_gives_only_printable_lines_about_it(cluster: str, base: str) -> None:
     found = lines(both(cluster, base))
     assert all(line.isprintable() and line.startswith(("metadata.name: ", "baseDomain: ")) for line in found)

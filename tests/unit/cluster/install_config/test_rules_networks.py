@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testing.install_configs import ANY_TEXT, Change, bare, fine, lines, refused
+from testing.any_text import any_text
+from testing.install_configs import Change, bare, fine, lines, refused
 
 AT = "networking"
 TYPE = f"{AT}.networkType"
@@ -367,7 +368,7 @@ def test_each_bad_network_has_its_line() -> None:
 
 ADDRESSES = st.ip_addresses().map(str)
 PREFIXES = st.integers(0, 200).map(str)
-CIDRS = ANY_TEXT | st.builds("{}/{}".format, ADDRESSES, PREFIXES)
+CIDRS = any_text() | st.builds("{}/{}".format, ADDRESSES, PREFIXES)
 
 
 @given(st.lists(CIDRS), st.lists(CIDRS), st.lists(st.tuples(CIDRS, st.integers())), CIDRS)

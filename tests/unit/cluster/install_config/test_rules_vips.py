@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testing.install_configs import ANY_TEXT, Change, bare, fine, lines, refused
+from testing.any_text import any_text
+from testing.install_configs import Change, bare, fine, lines, refused
 
 AT = "platform.baremetal"
 MACHINES = ("192.168.111.0/24", "fd00::/64")
@@ -278,10 +279,10 @@ def test_two_vips_that_are_no_addresses_are_not_said_to_be_the_same_one() -> Non
     )
 
 
-TEXTS = st.lists(ANY_TEXT | st.ip_addresses().map(str), max_size=4).map(tuple)
+TEXTS = st.lists(any_text() | st.ip_addresses().map(str), max_size=4).map(tuple)
 
 
-@given(TEXTS, TEXTS, ANY_TEXT, ANY_TEXT)
+@given(TEXTS, TEXTS, any_text(), any_text())
 def test_any_text_as_a_vip_gives_only_printable_lines_about_it(
     api: tuple[str, ...], ingress: tuple[str, ...], balancer: str, records: str
 ) -> None:

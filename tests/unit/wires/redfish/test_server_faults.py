@@ -328,7 +328,7 @@ def test_a_bmc_that_closes_without_saying_so_costs_one_request(
     assert seconds[1] - seconds[0] < 5
 
 
-EVERY = 1 if settings.get_current_profile_name() == "ci" else 7
+EVERY = 1 if settings.get_current_profile_name() == "ci" else 3
 """At each so many requests the process is killed once; CI's profile takes all of them."""
 
 
