@@ -37,8 +37,8 @@ every 10 s for 20 minutes that is 0.3 MiB per server: 64 MiB hold 200.
 BRIEF = ("step", "error")
 """The kinds that are written whatever the size: how a run ends must not be lost, and they are few."""
 WIRES = "wires"
-KINDS = {"api": "request", "libvirt": "libvirt", "redfish": "request", "segment": "probe"}
-"""Kind of a line by the wire that writes it."""
+KINDS = {"libvirt": "libvirt", "segment": "probe"}
+"""Kind of a line by the wire that writes it; every other wire writes requests."""
 OWNER_ALONE, FOLDER_OF_OWNER = 0o600, 0o700
 
 
@@ -81,8 +81,12 @@ class RunLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line of a wire."""
-        kind = KINDS[record.name.split(".")[1]]
-        self.write(kind, record.getMessage(), _work.get() or Work(), record.created)
+        try:
+            wire = record.name.removeprefix(f"{WIRES}.").partition(".")[0]
+            kind = KINDS.get(wire, "request")
+            self.write(kind, record.getMessage(), _work.get() or Work(), record.created)
+        except Exception:  # it would fail the work that logs: logging's convention is to report it
+            self.handleError(record)
 
     def write(self, kind: str, text: str, work: Work, at: float) -> None:
         """Write one line, with one call of the system: what was done before a kill is in the file."""

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import wires
 from providers.base import log, plugin
 from providers.base.errors import BmcError
 from testing.checkout import ROOT
@@ -67,6 +69,24 @@ def test_each_line_has_its_time_resource_machine_kind_and_text(capfd: pytest.Cap
         {**who, "kind": "step", "text": "media; 1 s spent"},
     ]
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("module", [*(each.name for each in pkgutil.iter_modules(wires.__path__)), "of_tomorrow", ""])
+def test_every_wire_can_log(module: str) -> None:
+    logger = logging.getLogger(f"wires.{module}".rstrip("."))
+    with log.working("create", URN):
+        logger.debug("sent")
+    (line,) = [line for line in lines() if line["text"] == "sent"]
+    assert line["kind"] in {"libvirt", "probe", "request"}
+
+
+def test_a_line_that_cannot_be_written_fails_no_work(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger("wires"), "propagate", False)  # pytest's own handler raises
+    with log.working("create", URN):
+        logging.getLogger("wires.redfish.connector").debug("%d polls", "no number")
+    assert "TypeError" in capfd.readouterr().err
 
 
 def test_what_other_libraries_log_is_not_in_it() -> None:
