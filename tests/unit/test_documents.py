@@ -1,0 +1,26 @@
+"""The links of the documents lead to pages and headings that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from testing.checkout import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "bench").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCED = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a page."""
+    lines = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_link_leads_to_a_page_and_a_heading(page: Path) -> None:
+    for target, anchor in LINK.findall(FENCED.sub("", page.read_text())):
+        linked = (page.parent / target).resolve() if target else page
+        assert linked.exists(), target
+        assert not anchor or anchor in headings(linked), f"{target}#{anchor}"
