@@ -1,0 +1,51 @@
+"""What guards this repository: the workflow of a pull request, and the hooks of a commit."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from testing.checkout import ROOT
+from testing.workflows import assert_linted, bash
+
+WORKFLOW = ROOT / ".github" / "workflows" / "checks.yml"
+(REPOSITORY,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+HOOKS = {hook["id"]: hook for hook in REPOSITORY["hooks"]}
+FAULTS = {"ruff-format": "x = {'a':1}\n", "ruff-check": "import os\n"}
+"""By hook: a file that it refuses or changes."""
+
+
+def test_actionlint_and_shellcheck_accept_the_workflow(tmp_path: Path) -> None:
+    assert_linted(WORKFLOW, "$PWD", tmp_path)
+
+
+def test_the_workflow_calls_targets_that_the_makefile_has(tmp_path: Path) -> None:
+    make = tmp_path / "make"
+    make.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/targets\n')
+    make.chmod(0o755)
+    (job,) = yaml.safe_load(WORKFLOW.read_text())["jobs"].values()
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    for step in job["steps"]:
+        if "make " in step.get("run", "") and "apt-get" not in step["run"]:
+            subprocess.run(bash(step["run"]), cwd=tmp_path, env=env, check=True)
+    targets = (tmp_path / "targets").read_text().split()
+    assert targets == ["check", "test-fast"]
+    assert HOOKS["check"]["entry"] == "make check"
+    done = subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_hook_notices_a_fault(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "module.py"
+    file.write_text(FAULTS[name])
+    done = subprocess.run(
+        [*HOOKS[name]["entry"].split(), str(file)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0 or file.read_text() != FAULTS[name]
+
+
+def test_every_hook_runs_from_this_checkout() -> None:
+    assert REPOSITORY["repo"] == "local"
+    assert HOOKS.keys() == {*FAULTS, "check"}
