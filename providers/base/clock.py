@@ -1,10 +1,7 @@
 """The clock, as a protocol: tests drive a fake one; a wait on the real one ends when the Pulumi engine is gone."""
 
 import socket
-import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from providers.base.errors import EngineGoneError
@@ -28,24 +25,18 @@ class Clock(Protocol):
         ...
 
 
-def engine_address() -> tuple[str, int] | None:
-    """Return the address of the Pulumi engine that started this plugin process; None in any other process.
-
-    The engine passes it as the last argument.
-    """
-    host, _, port = sys.argv[-1].rpartition(":")
-    return (host, int(port)) if host and port.isdigit() else None
-
-
-@dataclass(frozen=True)
 class SystemClock:
     """The machine's clock.
 
     A provider process outlives a killed engine (seen alive an hour later, 2026-11), so every wait checks that the
     engine still listens.
+
+    Args:
+        engine: Address of the Pulumi engine for which this process works; None in every other process.
     """
 
-    engine: Callable[[], tuple[str, int] | None] = engine_address
+    def __init__(self, engine: tuple[str, int] | None = None) -> None:
+        self.engine = engine
 
     def now(self) -> float:
         """Return the seconds of the monotonic clock."""
@@ -63,10 +54,10 @@ class SystemClock:
             time.sleep(min(left, SLICE_S))
 
     def _engine_listens(self) -> bool:
-        if (address := self.engine()) is None:
+        if self.engine is None:
             return True
         try:
-            socket.create_connection(address, timeout=SLICE_S).close()
+            socket.create_connection(self.engine, timeout=SLICE_S).close()
         except TimeoutError:
             return True  # the machine is busy; a closed port refuses at once
         except OSError:
@@ -75,3 +66,4 @@ class SystemClock:
 
 
 SYSTEM_CLOCK = SystemClock()
+"""The clock of this process; `Provider.configure` sets its engine."""

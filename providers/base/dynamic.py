@@ -22,7 +22,8 @@ from pulumi.dynamic import (
 )
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from providers.base import log, workers
+from providers.base import log, plugin, workers
+from providers.base.clock import SYSTEM_CLOCK
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import shape_faults
 from providers.base.spec import Outs, Spec
@@ -56,6 +57,7 @@ class Provider(ResourceProvider, Generic[S, O]):
     def configure(self, _req: ConfigureRequest) -> None:
         """Set the process up; Pulumi calls this once in each provider process, before all else."""
         workers.widen()
+        SYSTEM_CLOCK.engine = plugin.engine_address(sys.argv)
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
         """Judge the inputs, without I/O. Values that a preview cannot know yet are judged during `up`."""

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from providers.base import aftermath
-from providers.base.clock import engine_address
+from providers.base.clock import SYSTEM_CLOCK
 from providers.base.errors import OkdBaremetalError
 
 FOLDER = Path("log")
@@ -146,7 +146,7 @@ def working(action: str, urn: str, machine: str = "") -> Iterator[None]:
         urn: The resource. Empty: the block is not logged.
         machine: Its host or VM.
     """
-    run = _started(urn.partition("::")[0].rpartition(":")[2]) if urn and engine_address() else None
+    run = _started(urn.partition("::")[0].rpartition(":")[2]) if urn and SYSTEM_CLOCK.engine else None
     if run is None:
         yield
         return

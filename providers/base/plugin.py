@@ -1,7 +1,7 @@
 """Lines from a provider's process to the display of the Pulumi engine, and to the log of the run."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -9,8 +9,14 @@ import grpc
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
 from providers.base import log
-from providers.base.clock import engine_address
+from providers.base.clock import SYSTEM_CLOCK
 from providers.base.progress import Report
+
+
+def engine_address(arguments: Sequence[str]) -> tuple[str, int] | None:
+    """Return the engine's address from the arguments of a provider process, the last of which it is."""
+    host, _, port = arguments[-1].rpartition(":")
+    return (host, int(port)) if host and port.isdigit() else None
 
 
 def row(urn: str) -> Report:
@@ -42,7 +48,7 @@ def warnings(urn: str) -> Report:
 def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
     """Return a reporter that writes to the engine's display; without an engine (in tests), to standard error."""
     name = urn.rsplit("::", 1)[-1]
-    address = engine_address()
+    address = SYSTEM_CLOCK.engine
     if address is None:
         return lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True)
     stub = _engine(address)

@@ -2,11 +2,10 @@
 
 import socket
 import time
-from collections.abc import Callable
 
 import pytest
 
-from providers.base.clock import SLICE_S, SYSTEM_CLOCK, SystemClock, engine_address
+from providers.base.clock import SLICE_S, SYSTEM_CLOCK, SystemClock
 from providers.base.errors import EngineGoneError
 
 
@@ -28,9 +27,9 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> Naps:
     return Naps(monkeypatch)
 
 
-def at(port: int) -> Callable[[], tuple[str, int]]:
+def at(port: int) -> tuple[str, int]:
     """Return the address of an engine on this machine."""
-    return lambda: ("127.0.0.1", port)
+    return ("127.0.0.1", port)
 
 
 def test_a_wait_ends_at_once_when_the_engine_is_gone(naps: Naps) -> None:
@@ -68,25 +67,12 @@ def test_an_engine_too_busy_to_answer_counts_as_running(naps: Naps, monkeypatch:
 @pytest.mark.parametrize("engine", ["listens", "none"])
 def test_a_wait_lasts_as_long_as_requested(naps: Naps, engine: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = at(listener.getsockname()[1]) if engine == "listens" else lambda: None
+        address = at(listener.getsockname()[1]) if engine == "listens" else None
         SystemClock(address).sleep(1.25)
     assert naps.taken == [0.5, 0.5, 0.25]
 
 
-@pytest.mark.parametrize(
-    ("last", "address"),
-    [
-        pytest.param("127.0.0.1:40123", ("127.0.0.1", 40123), id="engine"),
-        pytest.param("", None, id="none"),
-        pytest.param("-q", None, id="option"),
-        pytest.param("/tmp/x", None, id="path"),  # noqa: S108
-        pytest.param(":40123", None, id="no-host"),
-        pytest.param("tests/test_x.py::test_y", None, id="test"),
-    ],
-)
-def test_the_engine_is_the_last_argument_of_a_plugin_process(
-    monkeypatch: pytest.MonkeyPatch, last: str, address: tuple[str, int] | None
-) -> None:
-    monkeypatch.setattr("sys.argv", ["plugin", last])
-    assert engine_address() == address
-    assert SYSTEM_CLOCK.engine() == address
+def test_a_command_has_no_engine(naps: Naps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["okd-baremetal", "bmc", "check", "install-config.yaml", "--host", "m0:1"])
+    SYSTEM_CLOCK.sleep(0.5)
+    assert naps.taken == [0.5]

@@ -16,6 +16,7 @@ import pytest
 
 import wires
 from providers.base import log, plugin
+from providers.base.clock import SYSTEM_CLOCK
 from providers.base.errors import BmcError
 from testing.checkout import ROOT
 
@@ -26,7 +27,7 @@ URN = "urn:pulumi:prod::okd::okd-baremetal:cluster:Cluster$pulumi-python:dynamic
 def _a_plugin_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Be the process that an engine started in the project's root; leave no log open."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["plugin", "127.0.0.1:1"])
+    monkeypatch.setattr(SYSTEM_CLOCK, "engine", ("127.0.0.1", 1))
     logger = logging.getLogger("wires")
     assert (logger.handlers, logger.level) == ([], logging.NOTSET)
     yield
@@ -146,7 +147,7 @@ def test_nothing_is_written_before_there_is_work() -> None:
 
 
 def test_a_process_that_no_engine_started_leaves_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["pytest"])
+    monkeypatch.setattr(SYSTEM_CLOCK, "engine", None)
     with log.working("create", URN):
         say()
     assert not Path("log").exists()
@@ -187,9 +188,10 @@ def test_work_goes_on_if_no_log_can_be_written(capfd: pytest.CaptureFixture[str]
 
 def test_a_killed_process_leaves_each_line(tmp_path: Path) -> None:
     program = """
-        import os, signal, sys
+        import os, signal
         from providers.base import log
-        sys.argv = ["plugin", "127.0.0.1:1"]
+        from providers.base.clock import SYSTEM_CLOCK
+        SYSTEM_CLOCK.engine = ("127.0.0.1", 1)
         with log.working("create", URN, "m0"):
             log.step("installing from ISO")
             os.kill(os.getpid(), signal.SIGKILL)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import grpc
 import pytest
@@ -10,7 +11,9 @@ from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
 from providers.base import plugin
-from providers.base.plugin import notes, row, rows, warnings
+from providers.base.clock import SYSTEM_CLOCK
+from providers.base.plugin import engine_address, notes, row, rows, warnings
+from providers.rendered_asset.provider import RenderedAssetProvider
 
 URN = "urn:pulumi:stack::project::kind::name"
 OTHER = "urn:pulumi:stack::project::kind::other"
@@ -35,9 +38,30 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     engine_pb2_grpc.add_EngineServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    monkeypatch.setattr("sys.argv", ["plugin", f"127.0.0.1:{port}"])
+    monkeypatch.setattr(SYSTEM_CLOCK, "engine", ("127.0.0.1", port))
     yield servicer
     server.stop(None).wait()
+
+
+@pytest.mark.parametrize(
+    ("last", "address"),
+    [
+        pytest.param("127.0.0.1:40123", ("127.0.0.1", 40123), id="engine"),
+        pytest.param("", None, id="none"),
+        pytest.param("-q", None, id="option"),
+        pytest.param("/tmp/x", None, id="path"),  # noqa: S108
+        pytest.param(":40123", None, id="no-host"),
+        pytest.param("tests/test_x.py::test_y", None, id="test"),
+    ],
+)
+def test_a_provider_process_works_for_the_engine_of_its_last_argument(
+    monkeypatch: pytest.MonkeyPatch, last: str, address: tuple[str, int] | None
+) -> None:
+    assert engine_address(["plugin", last]) == address
+    monkeypatch.setattr(SYSTEM_CLOCK, "engine", None)
+    monkeypatch.setattr("sys.argv", ["plugin", last])
+    RenderedAssetProvider().configure(Mock())
+    assert SYSTEM_CLOCK.engine == address
 
 
 def test_progress_is_ephemeral_in_its_row_and_warnings_and_notes_stay(engine: Engine) -> None:
@@ -62,14 +86,11 @@ def test_progress_of_a_host_goes_into_its_own_row_or_by_name_into_that_of_the_ro
 
 
 def test_work_goes_on_without_the_engines_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["plugin", "127.0.0.1:1"])
+    monkeypatch.setattr(SYSTEM_CLOCK, "engine", ("127.0.0.1", 1))
     row(URN)("working")
 
 
-def test_without_an_engine_progress_is_printed(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["pytest"])
+def test_without_an_engine_progress_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     warnings(URN)("mind this")
     assert capfd.readouterr().err == "name: mind this\n"
 
@@ -81,7 +102,7 @@ def test_an_engine_that_does_not_answer_holds_up_no_work(monkeypatch: pytest.Mon
         def Log(self, request: Any, timeout: float | None = None) -> None:  # noqa: N802
             limits.append(timeout)
 
-    monkeypatch.setattr("sys.argv", ["plugin", "127.0.0.1:1"])
+    monkeypatch.setattr(SYSTEM_CLOCK, "engine", ("127.0.0.1", 1))
     monkeypatch.setattr(plugin, "_engine", lambda _: Stub())
     row(URN)("working")
     assert limits == [2]
