@@ -24,3 +24,11 @@ def test_each_link_leads_to_a_page_and_a_heading(page: Path) -> None:
         linked = (page.parent / target).resolve() if target else page
         assert linked.exists(), target
         assert not anchor or anchor in headings(linked), f"{target}#{anchor}"
+
+
+def test_the_cells_of_the_options_fit_a_screen() -> None:
+    text = (ROOT / "docs" / "reference" / "options.md").read_text().partition("\n## Addresses\n")[0]
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+    assert len(lines) > 40
+    for line in lines:
+        assert all(len(cell.split()) <= 20 for cell in line.split(" | ")), line
