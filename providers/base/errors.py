@@ -18,6 +18,7 @@ OkdBaremetalError              root: one fault or several
 │   └── HandoffUnsafeError     the API VIP was not released, or was taken back; the bootstrap VM was kept
 ├── IncompleteError            OKD does not report that its installation is complete
 ├── BusyError                  another run works on the same thing
+├── LockError                  the folder of the locks cannot be made, or is not private to this user
 ├── FleetServerError           a part of the fleet's server ended, gives no answer, or refuses
 └── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
@@ -164,6 +165,10 @@ class IncompleteError(OkdBaremetalError):
 
 class BusyError(OkdBaremetalError):
     """Another run works on the same thing."""
+
+
+class LockError(OkdBaremetalError):
+    """The folder of the locks cannot be made, or is not private to this user."""
 
 
 class FleetServerError(OkdBaremetalError):

@@ -3,13 +3,13 @@
 import fcntl
 import hashlib
 import os
-import tempfile
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from providers.base.clock import SYSTEM_CLOCK, Clock
-from providers.base.errors import BusyError
+from providers.base.errors import BusyError, LockError
 
 
 @contextmanager
@@ -18,11 +18,10 @@ def held(key: str, *, deadline_s: float = 20, clock: Clock = SYSTEM_CLOCK) -> It
 
     Raises:
         BusyError: Another process held it for longer than `deadline_s`.
+        LockError: The folder of the locks cannot be made, or is not private to this user.
     """
-    folder = Path(tempfile.gettempdir()) / f"okd-baremetal-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
     until = clock.now() + deadline_s
-    with (folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.lock").open("a+") as file:
+    with (_private_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.lock").open("a+") as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -35,3 +34,28 @@ def held(key: str, *, deadline_s: float = 20, clock: Clock = SYSTEM_CLOCK) -> It
                     ) from None
                 clock.sleep(0.5)
         yield
+
+
+def folder_of(user: int) -> Path:
+    """Return the folder of a user's locks; root's is where only root can create one."""
+    # Nothing but the user decides it: runs that differ in $TMPDIR, $XDG_RUNTIME_DIR or $HOME must meet at one lock.
+    return Path(f"/tmp/okd-baremetal-{user}" if user else "/run/okd-baremetal")  # noqa: S108  (verified below)
+
+
+def _private_folder() -> Path:
+    """Return the folder of this user's locks, which no other user can write."""
+    user = os.geteuid()
+    folder = folder_of(user)
+    try:
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        # Not stat: another user may have put a link there. A folder that passes stays, since /tmp is sticky.
+        status = folder.lstat()
+    except OSError as error:
+        fix = f"let user {user} create folders in {folder.parent}"
+        raise LockError(f"cannot be made: {error.strerror}", where=str(folder), fix=fix) from None
+    mode = stat.filemode(status.st_mode)
+    if (mode, status.st_uid) != ("drwx------", user):
+        what = f"{mode} of user {status.st_uid}, instead of drwx------ of user {user}"
+        raise LockError(what, where=str(folder), fix="when no run is in progress, remove it as root")
+    return folder

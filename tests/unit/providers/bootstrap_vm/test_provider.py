@@ -77,9 +77,8 @@ class Now:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
+def world(monkeypatch: pytest.MonkeyPatch, lock_folder: Path) -> World:
     world = World()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # keeps the test's locks in a folder of its own
     monkeypatch.setattr(provider, "connected", world.connected)
     monkeypatch.setattr(provider, "macs_on", world.macs_on)
     monkeypatch.setattr(provider, "connect_problem", world.connect_problem)

@@ -166,9 +166,8 @@ def test_one_run_at_a_time_moves_the_vip_from_the_phase_of_the_state(
     act: Callable[[VipHandoffProvider, Props], object],
     before: Phase,
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    lock_folder: Path,
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the locks of this test are its own
     engine = Reaching()
     monkeypatch.setattr(vip_handoff, "_engine", lambda _: engine)
     act(VipHandoffProvider(), {**PROPS, "phase": "production"})
@@ -176,9 +175,8 @@ def test_one_run_at_a_time_moves_the_vip_from_the_phase_of_the_state(
 
 
 def test_the_kubeconfig_is_an_output_that_a_machine_without_the_payload_keeps(
-    payload: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    payload: Path, monkeypatch: pytest.MonkeyPatch, lock_folder: Path
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(vip_handoff, "_engine", lambda _: Reaching())
     props = inputs(payload)
     write_kubeconfig(payload)
