@@ -35,7 +35,7 @@ lock() {
 }
 
 # Print the path of a crate's program in $CACHE; build it if it is missing. With the crate's profile for development the
-# build takes less than half of the time, and the programs take about as long as before (bench/README.md).
+# build takes less than half of the time, and the programs take about as long as before (bench/history.md).
 # USAGE: from_crate NAME VERSION [OPTION...]       options of `cargo install`
 from_crate() {
     local name=$1 version=$2 root="$CACHE/$1-$2" && shift 2
