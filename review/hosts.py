@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
-from providers.host_provisioning.records import INTO_THE_ISO, named_anew, still_installed
+from providers.host_provisioning.records import named_anew, still_installed
 from review.preview import SECRET, UNKNOWN, Preview, Step, Values
 from review.words import code, joined
 
@@ -130,7 +130,7 @@ def _rollout(step: Step) -> Rollout:
         kept=tuple(host for host in installed if host not in anew),
         anew=anew,
         pending=tuple(host for host in new.hosts if host not in installed),
-        changes=old is not None and any(getattr(old, key) != getattr(new, key) for key in INTO_THE_ISO),
+        changes=old is not None and old.into_iso != new.into_iso,
     )
 
 

@@ -7,15 +7,25 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from providers.base.errors import ConfigError, Fault
+from providers.base.spec import SECRET_OUTPUT, marked, secret_inputs
+from providers.bmc_host.model import BmcHostSpec
+from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.host_provisioning.model import HostProvisioningSpec
+from providers.vip_handoff.model import VipHandoffOuts
 
 SECRET = "[secret]"  # noqa: S105  (what the engine prints in place of a secret)
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """The key by which the engine marks a secret that is not masked."""
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """The engine's mark of a value that a preview cannot know."""
-SECRET_INPUTS = {"keyfiles", "ours", "password", "passwords"}
-SECRET_OUTPUTS = {"kubeconfig"}
-"""Values of resources that are secret as a whole; none of them is taken from a preview, whatever it holds."""
+SECRETS = {
+    *(name for spec in (BmcHostSpec, BootstrapVmSpec, HostProvisioningSpec) for name in secret_inputs(spec)),
+    *marked(VipHandoffOuts, SECRET_OUTPUT),
+}
+"""Values of resources that are secret as a whole; none of them is taken from a preview, whatever it holds.
+
+The text of a `RenderedAsset` is secret or not by its content; the engine masks it then.
+"""
 OPERATIONS = {
     **{name: name for name in ("create", "update", "delete", "replace")},
     **dict.fromkeys(("create-replacement", "delete-replaced"), "replace"),
@@ -136,7 +146,7 @@ def _values(given: Values | None) -> Values:
     values = {
         name: _masked(value) for name, value in (given or {}).items() if name not in ("__provider", "rows", "urn")
     }
-    return values | {name: SECRET for name in values.keys() & (SECRET_INPUTS | SECRET_OUTPUTS)}
+    return values | dict.fromkeys(values.keys() & SECRETS, SECRET)
 
 
 def _masked(value: Any) -> Any:

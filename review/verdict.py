@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from providers.bootstrap_vm.model import BUILT_FROM
+from providers.base.spec import marked
+from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
 from review import hosts
 from review.files import changed_files
 from review.preview import Preview, Step
@@ -76,7 +77,7 @@ def _vm(preview: Preview) -> Iterator[Sentence]:
                 yield Sentence(f"Deletes the bootstrap VM {name}, with its disk.", is_grave=True)
             case "replace":
                 yield Sentence(f"Deletes the bootstrap VM {name} with its disk, and builds it again.", is_grave=True)
-            case _ if BUILT_FROM & {*step.changed}:
+            case _ if {*marked(BootstrapVmSpec, BUILT_FROM)} & {*step.changed}:
                 guard = "if a server of the control plane answers already, `up` ends there with an error"
                 text = f"Builds the bootstrap VM {name} again, with a new disk; {guard}."
                 yield Sentence(text, is_grave=True)

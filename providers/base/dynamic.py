@@ -26,7 +26,7 @@ from providers.base import log, plugin, workers
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import shape_faults
-from providers.base.spec import Outs, Spec
+from providers.base.spec import INPUT_ONLY, MACHINE, REPLACES, Outs, Spec, marked
 
 Props = dict[str, Any]
 S = TypeVar("S", bound=Spec)
@@ -42,12 +42,6 @@ class Provider(ResourceProvider, Generic[S, O]):
     serialize_as_secret_always = False  # safe only while instances carry no attributes
     spec: ClassVar[type[Spec]]
     outs: ClassVar[type[Outs]]
-    replace_on: ClassVar[tuple[str, ...]] = ()
-    """Inputs whose change replaces the resource."""
-    input_only: ClassVar[tuple[str, ...]] = ()
-    """Inputs that the outputs do not repeat: large secrets, which nothing reads back."""
-    machine_input: ClassVar[str] = ""
-    """The input that names the resource's host or VM, for the log; empty if it has none, or several."""
     outputs_are_inputs: ClassVar[bool] = False
     """If true, `_read` writes its findings to the inputs as well, so that the next `up` corrects drift."""
 
@@ -72,7 +66,7 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """Leave the comparison to the Pulumi engine, so that previews show its diff of each property."""
-        replaces = [key for key in self.replace_on if _olds.get(key) != _news.get(key)]
+        replaces = [key for key in marked(self.spec, REPLACES) if _olds.get(key) != _news.get(key)]
         return DiffResult(changes=None, replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Props) -> CreateResult:
@@ -141,13 +135,14 @@ class Provider(ResourceProvider, Generic[S, O]):
     @contextmanager
     def _working(self, action: str, props: Props) -> Iterator[None]:
         """Log what the block does with the resource, and leave one line of this program's own errors."""
-        machine = props.get(self.machine_input, "")
+        machine = next((props.get(name, "") for name in marked(self.spec, MACHINE)), "")
         with _one_line_errors(), log.working(action, props.get("urn") or "", machine):
             yield
 
     def _echoed(self, props: Props, outs: O) -> Props:
         """Return inputs and outputs together: a later diff, update or delete receives nothing else."""
-        return {key: value for key, value in props.items() if key not in self.input_only} | outs.props()
+        omitted = marked(self.spec, INPUT_ONLY)
+        return {key: value for key, value in props.items() if key not in omitted} | outs.props()
 
 
 class BaremetalResource(Resource):

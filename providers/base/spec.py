@@ -1,8 +1,10 @@
-"""Base models of a resource's inputs and outputs."""
+"""Base models of a resource's inputs and outputs, and marks of their fields."""
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SecretStr
 
 
 class Model(BaseModel):
@@ -32,3 +34,32 @@ class Outs(Model):
     def props(self) -> dict[str, Any]:
         """Return the outputs in the form of the state."""
         return self.model_dump(mode="json")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A property of a field, declared in the field's annotation: `Annotated[str, REPLACES]`."""
+
+    meaning: str
+
+
+REPLACES = Mark("an input whose change replaces the resource")
+INPUT_ONLY = Mark("an input that the outputs do not repeat: a large secret, which nothing reads back")
+MACHINE = Mark("the input that names the resource's host or VM, for the log; at most one of a spec")
+SECRET_OUTPUT = Mark("an output that is secret; an input is secret if it is a `SecretStr`")
+
+
+def marked(model: type[BaseModel], mark: Mark) -> tuple[str, ...]:
+    """Return the names of the fields with a mark."""
+    return tuple(name for name, field in model.model_fields.items() if mark in field.metadata)
+
+
+def secret_inputs(spec: type[Spec]) -> tuple[str, ...]:
+    """Return the names of the fields that may hold a `SecretStr`."""
+    return tuple(name for name, field in spec.model_fields.items() if SecretStr in _types(field.annotation))
+
+
+def _types(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for part in get_args(annotation):
+        yield from _types(part)

@@ -1,10 +1,10 @@
 """Inputs and outputs of `BmcHost`."""
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import SecretStr
 
-from providers.base.spec import Outs, Spec
+from providers.base.spec import MACHINE, REPLACES, Outs, Spec
 from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import BootOverride, Identity
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class BmcHostSpec(Spec):
     """One server behind its BMC."""
 
-    host: str
+    host: Annotated[str, REPLACES, MACHINE]
     """Name in the install-config."""
     bmc: BmcAccess
     password: SecretStr

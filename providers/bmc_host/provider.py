@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import ClassVar
 
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from providers.base import lock, plugin
@@ -23,9 +22,6 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
 
     Of a spare, each of them but delete records what its BMC shows now. Delete does not even ask it.
     """
-
-    replace_on: ClassVar[tuple[str, ...]] = ("host",)
-    machine_input = "host"
 
     def _faults(self, old: BmcHostSpec | None, new: BmcHostSpec) -> Iterator[Fault]:
         try:

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import SecretStr
 
@@ -10,16 +10,12 @@ from assets.file import Files
 from assets.ignition import composed_sha256, own_config
 from cluster.values.balancer import Balancer
 from cluster.values.role import Role
-from providers.base.spec import Model, Outs, Spec
+from providers.base.spec import MACHINE, REPLACES, Mark, Model, Outs, Spec, marked
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
 
-BUILT_FROM = {
-    *("owner", "pool", "base_volume", "bridge", "network", "mac", "disk_gib", "memory_mib", "vcpus", "emulated"),
-    *("ignition_sha256", "provisioning"),
-}
-"""Inputs whose change needs a new VM."""
+BUILT_FROM = Mark("an input whose change needs a new VM")
 
 
 @dataclass(frozen=True)
@@ -49,24 +45,24 @@ class ProvisioningCard(Model):
 class BootstrapVmSpec(Spec):
     """The bootstrap VM."""
 
-    name: str
-    owner: str
+    name: Annotated[str, REPLACES, MACHINE]
+    owner: Annotated[str, BUILT_FROM]
     """`<project>/<stack>`, as the domain's metadata in libvirt records it."""
-    libvirt_uri: str
-    pool: str
-    base_volume: str
+    libvirt_uri: Annotated[str, REPLACES]
+    pool: Annotated[str, REPLACES, BUILT_FROM]
+    base_volume: Annotated[str, BUILT_FROM]
     base_sha256: str = ""
     """Digest of the base volume; if empty, it is not compared."""
-    bridge: str
-    network: str = ""
+    bridge: Annotated[str, BUILT_FROM]
+    network: Annotated[str, BUILT_FROM] = ""
     """libvirt network over that bridge; if empty, the VM uses the bridge directly."""
-    mac: str
-    provisioning: ProvisioningCard | None = None
+    mac: Annotated[str, BUILT_FROM]
+    provisioning: Annotated[ProvisioningCard | None, BUILT_FROM] = None
     """None: nothing of the control plane boots from the network."""
-    disk_gib: int = 32
-    memory_mib: int
-    vcpus: int
-    emulated: bool
+    disk_gib: Annotated[int, BUILT_FROM] = 32
+    memory_mib: Annotated[int, BUILT_FROM]
+    vcpus: Annotated[int, BUILT_FROM]
+    emulated: Annotated[bool, BUILT_FROM]
     balancer: Balancer = Balancer.OURS
     vip: str
     """The address that only this VM may have before the handoff: the API VIP; its own where the site balances."""
@@ -74,7 +70,7 @@ class BootstrapVmSpec(Spec):
     """Addresses of the control plane; the VM may be rebuilt while none of them answers."""
     stack: str
     payload_sha256: str
-    ignition_sha256: str
+    ignition_sha256: Annotated[str, BUILT_FROM]
     """Digest of the composed Ignition config."""
     ours: SecretStr
     """This program's part of the Ignition config; secret, because the composed config is."""
@@ -119,7 +115,7 @@ class BootstrapVmSpec(Spec):
     @property
     def build(self) -> str:
         """Digest of the inputs whose change needs a new VM. What is None is left out, as in earlier releases."""
-        inputs = self.model_dump_json(include=BUILT_FROM, exclude_none=True)
+        inputs = self.model_dump_json(include={*marked(type(self), BUILT_FROM)}, exclude_none=True)
         return hashlib.sha256(inputs.encode()).hexdigest()
 
 

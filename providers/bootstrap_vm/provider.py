@@ -19,8 +19,6 @@ from wires.segment.neighbours import macs_on
 class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
     """Builds, adopts and removes the VM; rebuilds it for a changed Ignition config while no control plane answers."""
 
-    replace_on = ("name", "libvirt_uri", "pool")
-    machine_input = "name"
     outputs_are_inputs = True
 
     def _create(self, spec: BootstrapVmSpec) -> tuple[str, BootstrapVmOuts]:

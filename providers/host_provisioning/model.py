@@ -10,7 +10,7 @@ from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
-from providers.base.spec import Model, Outs, Spec
+from providers.base.spec import INPUT_ONLY, Mark, Model, Outs, Spec, marked
 from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import usable
@@ -18,6 +18,9 @@ from wires.redfish.identity import usable
 if TYPE_CHECKING:
     from assets.render import Rendered
     from cluster.plan import ClusterPlan, Server
+
+
+INTO_ISO = Mark("an input that goes into the boot ISOs, or whose digest stands for one that does")
 
 
 def _as_hints(value: Any) -> Any:
@@ -34,7 +37,7 @@ class HostSpec(Model):
     """Address at which the installed system answers."""
     addresses: tuple[str, ...] = ()
     """All its addresses in the plan; its serving certificate is for no other ones."""
-    root_device: Annotated[dict[str, str], BeforeValidator(_as_hints)]
+    root_device: Annotated[dict[str, str], BeforeValidator(_as_hints), INTO_ISO]
     """What the disk that the installation wipes must have: the given `rootDeviceHints`, as text."""
 
 
@@ -70,25 +73,25 @@ class HostProvisioningSpec(Spec):
     """Passwords of the BMCs, by host."""
     ca: str = ""
     """PEM of the CA that signed the BMCs' certificates; if empty, the system's CAs apply."""
-    media_address: str = ""
+    media_address: Annotated[str, INTO_ISO] = ""
     """Address of this machine that the BMCs reach; it serves the boot ISOs while hosts are installed."""
-    media_port: int
-    media_url: str = ""
+    media_port: Annotated[int, INTO_ISO]
+    media_url: Annotated[str, INTO_ISO] = ""
     """URL of a folder on a web server that has the boot ISOs; replaces address and port."""
-    boot_macs: dict[str, str] = {}
+    boot_macs: Annotated[dict[str, str], INTO_ISO] = {}
     """By host that boots from the network: the MAC of the card that it boots from."""
-    boot_server: str = ""
+    boot_server: Annotated[str, INTO_ISO] = ""
     """URL at which these hosts reach the media server: itself, or a proxy on the provisioning network."""
-    base_iso_sha256: str
+    base_iso_sha256: Annotated[str, INTO_ISO]
     base_iso_url: str = ""
     """URL to download the base ISO from if it is not in the cache."""
-    ignition_sha256: dict[str, str]
+    ignition_sha256: Annotated[dict[str, str], INTO_ISO]
     """Digest of each host's composed Ignition config, for previews to show."""
-    ours: dict[str, SecretStr] = {}
-    """This program's part of each host's Ignition config, as JSON text. Only an input; the outputs omit it."""
-    keyfiles: dict[str, dict[str, SecretStr]] = {}
-    """Keyfiles by host and file name, for the boot ISO; `ours` contains them as well. Only an input."""
-    payload_sha256: str
+    ours: Annotated[dict[str, SecretStr], INPUT_ONLY] = {}
+    """This program's part of each host's Ignition config, as JSON text."""
+    keyfiles: Annotated[dict[str, dict[str, SecretStr]], INPUT_ONLY] = {}
+    """Keyfiles by host and file name, for the boot ISO; `ours` contains them as well."""
+    payload_sha256: Annotated[str, INTO_ISO]
     """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
     reinstall: dict[str, str] = {}
     """Serial or UUID by host. A line that is new since the last successful `up` reinstalls its host."""
@@ -153,6 +156,14 @@ class HostProvisioningSpec(Spec):
     def is_proxied(self) -> bool:
         """Whether hosts reach the media server by a proxy of this cluster."""
         return self.boot_server not in ("", f"http://{netloc(self.media_address, self.media_port)}")
+
+    @property
+    def into_iso(self) -> list[Any]:
+        """The values of the inputs with the mark `INTO_ISO`, and of such fields of each host."""
+        of_hosts = {
+            name: [getattr(host, each) for each in marked(HostSpec, INTO_ISO)] for name, host in self.hosts.items()
+        }
+        return [of_hosts, *(getattr(self, name) for name in marked(HostProvisioningSpec, INTO_ISO))]
 
     def identity_of(self, name: str) -> MachineId:
         """Return the machine behind a host's BMC."""

@@ -7,7 +7,6 @@ from contextvars import copy_context
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar
 
 from pulumi.dynamic import DiffResult
 
@@ -39,8 +38,6 @@ KUBELET_PORT = 10250
 
 class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOuts]):
     """Create and update install the hosts without a record; a host with one is touched only by `reinstall`."""
-
-    input_only: ClassVar[tuple[str, ...]] = ("ours", "keyfiles")
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """Name in the preview the hosts whose disks the change wipes, and those that it leaves alone."""

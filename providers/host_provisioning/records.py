@@ -7,11 +7,6 @@ from providers.base.errors import Fault, ProvisioningError
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from wires.redfish.identity import is_shared, named
 
-INTO_THE_ISO = (
-    *("ignition_sha256", "base_iso_sha256", "payload_sha256"),
-    *("media_address", "media_port", "media_url", "boot_server"),
-)
-
 
 def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
     """Yield the faults of the inputs."""
@@ -43,7 +38,7 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
     kept = sorted(outs.installed.keys() - anew)
     if anew:
         yield f"reinstalled, disk wiped, as `reinstall` requests: {', '.join(anew)}"
-    if kept and any(getattr(old, key) != getattr(new, key) for key in INTO_THE_ISO):
+    if kept and old.into_iso != new.into_iso:
         yield f"installed already, and not touched by this change: {', '.join(kept)}"
 
 

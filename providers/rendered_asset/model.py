@@ -1,8 +1,10 @@
 """Inputs and outputs of `RenderedAsset`."""
 
+from typing import Self
+
 from pydantic import Field, SecretStr
 
-from assets.file import Reader
+from assets.file import Reader, RenderedFile
 from providers.base.spec import Outs, Spec
 
 
@@ -15,6 +17,12 @@ class RenderedAssetSpec(Spec):
     reader: Reader
     text: str | SecretStr = Field(repr=False)
     """`SecretStr` if the file is secret; always `str` when read from a state."""
+
+    @classmethod
+    def of(cls, file: RenderedFile) -> Self:
+        """Build the spec of a file."""
+        text = SecretStr(file.text) if file.secret else file.text
+        return cls(path=file.path, mode=f"{file.mode:04o}", reader=file.reader, text=text)
 
     @property
     def plain(self) -> str:

@@ -1,7 +1,6 @@
 """The class of `RenderedAsset` in the graph; its text is an input, so that a preview shows the changed lines."""
 
 import pulumi
-from pydantic import SecretStr
 
 from assets.file import RenderedFile
 from providers.base.dynamic import BaremetalResource
@@ -16,6 +15,4 @@ class RenderedAsset(BaremetalResource, module="baremetal", name="RenderedAsset")
     """SHA-256 of the text, in hex."""
 
     def __init__(self, name: str, file: RenderedFile, opts: pulumi.ResourceOptions | None = None) -> None:
-        text = SecretStr(file.text) if file.secret else file.text
-        spec = RenderedAssetSpec(path=file.path, mode=f"{file.mode:04o}", reader=file.reader, text=text)
-        super().__init__(RenderedAssetProvider(), name, spec, opts)
+        super().__init__(RenderedAssetProvider(), name, RenderedAssetSpec.of(file), opts)

@@ -1,11 +1,11 @@
 """Inputs and outputs of `VipHandoff`, and the protocols of what its engine works with."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from providers.base.spec import Outs, Spec
+from providers.base.spec import SECRET_OUTPUT, Outs, Spec
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
@@ -105,7 +105,7 @@ class VipHandoffOuts(Outs):
     """Holders of the VIPs during the last move: `holder`, and `at_s`, the second at which it was first seen."""
     clients: dict[str, Any] = {}
     """Counts of what clients of the VIPs met during the move; `problems` has the first few in words."""
-    kubeconfig: str | None = None
+    kubeconfig: Annotated[str | None, SECRET_OUTPUT] = None
     """Content of the payload's kubeconfig, secret; None if there was none."""
 
 

@@ -1,29 +1,24 @@
 """A preview is read without URNs and secrets; what is none is refused."""
 
 import json
-from importlib import import_module
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from pulumi.runtime import rpc
-from pydantic import SecretStr
 
-from providers.base.dynamic import Provider
 from providers.base.errors import ConfigError
+from providers.base.spec import SECRET_OUTPUT, marked, secret_inputs
+from providers.host_provisioning.model import HostProvisioningSpec
 from review.html import html
 from review.markdown import markdown
 from review.page import page_of
-from review.preview import FIX, SECRET_INPUTS, SIGNATURE, UNKNOWN, read_preview
-from testing.checkout import ROOT
+from review.preview import FIX, SECRETS, SIGNATURE, UNKNOWN, read_preview
 from testing.preview_steps import bmc_host, file, installation, preview, records, step
+from testing.specs import provider_classes
 
 HANDOFF = {"phase": "bootstrap", "vips": ["192.0.2.5"]}
 CANARY = "hunter2-canary"
 WRAPPED = {SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "plaintext": json.dumps(CANARY)}
-
-
-def holds_a_secret(annotation: Any) -> bool:
-    return annotation is SecretStr or any(map(holds_a_secret, get_args(annotation)))
 
 
 def test_the_marks_are_those_of_the_engine() -> None:
@@ -31,23 +26,19 @@ def test_the_marks_are_those_of_the_engine() -> None:
     assert rpc._special_sig_key == SIGNATURE
 
 
-def test_every_secret_input_of_a_resource_is_known_as_one() -> None:
+def test_every_secret_of_a_resource_is_known_as_one() -> None:
     """A file's text is secret or not by its content; the engine masks it then."""
-    for module in ROOT.glob("providers/*/provider.py"):
-        import_module(f"providers.{module.parent.name}.provider")
     found = {
         name
-        for provider in Provider.__subclasses__()
-        if provider.__module__.startswith("providers.")
-        for name, field in provider.spec.model_fields.items()
-        if holds_a_secret(field.annotation)
+        for provider in provider_classes()
+        for name in (*secret_inputs(provider.spec), *marked(provider.outs, SECRET_OUTPUT))
     }
-    assert found == SECRET_INPUTS | {"text"}
+    assert found == SECRETS | {"text"}
 
 
 @pytest.mark.parametrize("given", [CANARY, {"m0": CANARY}, {"m0": {"file": CANARY}}, WRAPPED, {"m0": WRAPPED}])
 def test_no_secret_comes_out_however_it_came_in(given: Any) -> None:
-    secrets = dict.fromkeys(sorted(SECRET_INPUTS - {"password"}), given)
+    secrets = dict.fromkeys(sorted(secret_inputs(HostProvisioningSpec)), given)
     old, new = installation("m0", "m1"), installation("m0", "m1") | secrets
     text = preview(
         step("update", "HostProvisioning", "okd-a", old, new, outs=records("m0")),

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import pulumi
 import pytest
@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, SecretStr
 
 from providers.base.dynamic import Props, Provider, inputs_of
 from providers.base.errors import AssetError, ConfigError, Fault, OkdBaremetalError
-from providers.base.spec import Outs, Spec
+from providers.base.spec import INPUT_ONLY, REPLACES, Outs, Spec
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.vip_held.provider import VipHeldProvider
 
@@ -31,14 +31,14 @@ class Part(BaseModel, frozen=True):
 
 
 class ThingSpec(Spec):
-    name: str
+    name: Annotated[str, REPLACES]
     size: int = 8
     ratio: float = 0.5
-    color: Color = Color.RED
+    color: Annotated[Color, REPLACES] = Color.RED
     labels: tuple[str, ...] = ()
     parts: dict[str, Part] = Field({})
     password: SecretStr = SecretStr("")
-    large: dict[str, dict[str, SecretStr]] = Field({})
+    large: Annotated[dict[str, dict[str, SecretStr]], INPUT_ONLY] = Field({})
 
 
 class ThingOuts(Outs):
@@ -50,9 +50,6 @@ class ThingOuts(Outs):
 
 class Things(Provider[ThingSpec, ThingOuts]):
     """Writes its arguments into its outputs."""
-
-    replace_on: ClassVar[tuple[str, ...]] = ("name", "color")
-    input_only: ClassVar[tuple[str, ...]] = ("large",)
 
     def _faults(self, old: ThingSpec | None, new: ThingSpec) -> Iterator[Fault]:
         if new.name == "bad":

@@ -10,7 +10,7 @@ from providers.base.errors import BmcTimeoutError, ProvisioningError
 from providers.host_provisioning import records
 from providers.host_provisioning.model import InstallationRecord
 from providers.host_provisioning.provider import HostProvisioningProvider
-from tests.unit.providers.host_provisioning.specs import BOARD, ROLE, of_hosts, outs, record, spec
+from tests.unit.providers.host_provisioning.specs import BOARD, ROLE, host, of_hosts, outs, record, spec
 
 UNKNOWN = pulumi.output.UNKNOWN
 
@@ -119,6 +119,11 @@ UNTOUCHED = "installed already, and not touched by this change: "
         pytest.param({"ignition_sha256": {"w0": "2", "w1": "1"}}, [f"{UNTOUCHED}w0, w1"], id="ignition"),
         pytest.param({"payload_sha256": "ee"}, [f"{UNTOUCHED}w0, w1"], id="payload"),
         pytest.param({"media_url": "http://192.0.2.1/isos"}, [f"{UNTOUCHED}w0, w1"], id="media"),
+        pytest.param(
+            {"hosts": {**ROLE["hosts"], "w0": {**host("w0"), "root_device": {"deviceName": "/dev/sdb"}}}},
+            [f"{UNTOUCHED}w0, w1"],
+            id="disk",
+        ),
         pytest.param({"deadline_s": 9.0}, [], id="what-is-in-no-iso"),
         pytest.param({"reinstall": {"w0": "w0"}}, [f"{WIPED}w0"], id="reinstall"),
         pytest.param(

@@ -1,0 +1,75 @@
+"""Copies of a model that differ from it in one value."""
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+
+from testing.plans import HOSTS
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def changes(model: M) -> Iterator[tuple[str, M]]:
+    """Yield copies of a model with one other value, each with the name of the field that has the value."""
+    for name, field in type(model).model_fields.items():
+        others = list(_others(field.annotation, getattr(model, name)))
+        assert others, f"{type(model).__name__}.{name} has no other value"
+        yield from ((name, model.model_copy(update={name: other})) for other in others)
+
+
+def _others(annotation: Any, value: Any) -> Iterator[Any]:
+    """Yield values of a type that differ from `value`."""
+    origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
+    if origin in (Union, UnionType):
+        for each in arguments:
+            yield from _others(each, value) if isinstance(value, get_origin(each) or each) else [_any(each)]
+    elif origin is Literal:
+        yield from (each for each in arguments if each != value)
+    elif origin is tuple:
+        yield (*value, _any(arguments[0]))
+        for at, each in enumerate(value):
+            yield from ((*value[:at], other, *value[at + 1 :]) for other in _others(arguments[0], each))
+    elif origin is dict:
+        yield from _others_of_mapping(arguments[1], value)
+    elif issubclass(origin, BaseModel):
+        yield from (other for _, other in changes(value))
+    else:
+        yield from _other_scalars(origin, value)
+
+
+def _others_of_mapping(of: Any, value: Mapping[str, Any]) -> Iterator[Any]:
+    if not value:
+        yield {HOSTS[0]: _any(of)}
+    for key, each in value.items():
+        yield {name: value[name] for name in value if name != key}
+        yield from ({**value, key: other} for other in _others(of, each))
+
+
+def _other_scalars(of: type, value: Any) -> Iterator[Any]:
+    if issubclass(of, Enum):
+        yield from (each for each in of if each is not value)
+    elif of is SecretStr:
+        yield SecretStr(f"{value.get_secret_value()}x")
+    elif of is str:
+        yield f"{value}x"
+    elif of is bool:
+        yield not value
+    elif of is not NoneType:
+        yield value + 1
+
+
+def _any(annotation: Any) -> Any:
+    """Return some value of a type."""
+    origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
+    if origin is Literal:
+        return arguments[0]
+    if origin is tuple:
+        return (_any(arguments[0]),)
+    if origin is dict:
+        return {HOSTS[0]: _any(arguments[1])}
+    if issubclass(origin, BaseModel):
+        return origin(**{name: _any(field.annotation) for name, field in origin.model_fields.items()})
+    return None if origin is NoneType else origin("x")
