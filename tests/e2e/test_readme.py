@@ -1,4 +1,4 @@
-"""README's commands as they stand there: from an empty folder with an install-config to the rehearsal of its twin."""
+"""README: its commands, as they stand there, and the review that it shows."""
 
 import re
 import shutil
@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from testing.checkout import ROOT
 from testing.git import clone_of_program
 from testing.project import COMMAND_S
 
+README = ROOT / "README.md"
+REVIEW = ROOT / "tests" / "golden" / "review" / "first.md"
 MAKE = f"""#!/bin/sh
 # A stand-in for make: it links this environment for the one that `setup` makes, and only notes a rehearsal.
 case $* in
@@ -22,7 +25,7 @@ esac
 
 
 def test_five_commands_lead_from_an_install_config_to_the_rehearsal_of_its_twin(tmp_path: Path) -> None:
-    section = (ROOT / "README.md").read_text().partition("**Your own cluster.**")[2]
+    section = README.read_text().partition("## Your own cluster\n")[2]
     lines = re.search(r"```console\n(.*?)```", section, re.DOTALL)
     assert lines
     assert lines[1].count("\n") == 5
@@ -52,3 +55,12 @@ def test_five_commands_lead_from_an_install_config_to_the_rehearsal_of_its_twin(
     assert "config" in yaml.safe_load((clusters / "stacks" / "Pulumi.prod.yaml").read_text())
     copied = (clusters / "stacks" / "prod" / "install-config.yaml").read_bytes()
     assert copied == (ROOT / "stacks" / "compact" / "install-config.yaml").read_bytes()
+
+
+@pytest.mark.golden
+def test_the_review_in_readme_is_the_golden_one(accept_golden: bool) -> None:
+    verdict = REVIEW.read_text().partition("\n### ")[0]
+    shown = "".join(f"> {line}\n" for line in verdict.splitlines() if line.startswith("- "))
+    if accept_golden:
+        README.write_text(re.sub(r"(?:^> .*\n)+", lambda _: shown, README.read_text(), count=1, flags=re.MULTILINE))
+    assert f"\n\n{shown}\n" in README.read_text(), "`make accept`, then review"
