@@ -6,6 +6,7 @@ import pulumi
 
 from assets.file import Folders
 from components.component import Component
+from providers.rendered_asset.model import RenderedAssetSpec
 from providers.rendered_asset.resource import RenderedAsset
 
 
@@ -24,5 +25,6 @@ class Files(Component):
         child = pulumi.ResourceOptions(parent=self)
         for folder, files in args.folders.items():
             for file in files:
-                RenderedAsset(f"{name}-{folder.replace('/', '-')}-{file.name}", file, child)
+                spec = RenderedAssetSpec.of(file)
+                RenderedAsset(f"{name}-{folder.replace('/', '-')}-{file.name}", spec, child)
         self.register_outputs({})

@@ -26,7 +26,7 @@ from providers.base import log, plugin, workers
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.base.shapes import shape_faults
-from providers.base.spec import INPUT_ONLY, MACHINE, REPLACES, Outs, Spec, marked
+from providers.base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked
 
 Props = dict[str, Any]
 S = TypeVar("S", bound=Spec)
@@ -145,28 +145,33 @@ class Provider(ResourceProvider, Generic[S, O]):
         return {key: value for key, value in props.items() if key not in omitted} | outs.props()
 
 
-class BaremetalResource(Resource):
-    """Base of the resource classes: the inputs are a `Spec`, the outputs are annotated attributes."""
+class BaremetalResource(Resource, Generic[S]):
+    """Base of the resource classes: the inputs are a `Spec`, the outputs are those of the provider.
+
+    Pulumi makes an attribute of each output; a subclass annotates those that the graph reads.
+    """
+
+    provider: ClassVar[type[Provider[Any, Any]]]
+
+    def __init_subclass__(cls, provider: type[Provider[Any, Any]]) -> None:
+        super().__init_subclass__(module="baremetal", name=cls.__name__)
+        cls.provider = provider
 
     def __init__(
-        self,
-        provider: Provider[S, O],
-        name: str,
-        spec: S,
-        opts: pulumi.ResourceOptions | None = None,
-        **later: pulumi.Input[Any],
+        self, name: str, spec: S, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]
     ) -> None:
         """Declare the resource.
 
         Args:
-            provider: Its provider.
             name: Its name in the stack.
             spec: Its inputs.
             opts: Pulumi's options.
             later: Inputs by name that replace those of the spec; other resources provide their values.
         """
-        outputs = dict.fromkeys(type(provider).outs.model_fields)
-        super().__init__(provider, name, {**inputs_of(spec), **later, **outputs}, opts)
+        outs = self.provider.outs
+        secret = pulumi.ResourceOptions(additional_secret_outputs=[*marked(outs, SECRET_OUTPUT)])
+        props = {**inputs_of(spec), **later, **dict.fromkeys(outs.model_fields)}
+        super().__init__(self.provider(), name, props, pulumi.ResourceOptions.merge(opts, secret))
 
 
 def inputs_of(spec: Spec) -> dict[str, pulumi.Input[Any]]:

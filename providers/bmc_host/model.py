@@ -59,11 +59,14 @@ class BmcHostOuts(Outs):
     """The machine as its BMC reports it."""
 
     uuid: str = ""
+    """System UUID, in lower case; a reinstallation keeps it."""
     serial: str = ""
     model: str = ""
     manufacturer: str = ""
     bios_version: str = ""
+    """Firmware version of the system."""
     bmc_version: str = ""
+    """Firmware version of the BMC."""
     found: AsFound = AsFound()
 
     @property

@@ -13,7 +13,9 @@ class NetworkPreflightOuts(Outs):
     """Findings of the preflight."""
 
     warnings: list[str] = []
+    """Findings that did not stop `up`, one line each."""
     unseen: list[str] = []
+    """Things that the preflight could not probe, and why."""
 
 
 class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOuts]):

@@ -13,9 +13,13 @@ class ProvisionerPreflightOuts(Outs):
     """Findings of the preflight."""
 
     libvirt_version: str | None = None
+    """None if the phase needs no libvirt."""
     kvm: bool | None = None
+    """Whether the bootstrap VM's host has KVM; None if the phase needs no libvirt."""
     warnings: list[str] = []
+    """Findings that did not stop `up`, one line each."""
     unseen: list[str] = []
+    """Things that the preflight could not probe, and why."""
 
 
 class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, ProvisionerPreflightOuts]):

@@ -36,5 +36,8 @@ class VipHeldOuts(Outs):
     """The holder of the VIP, and what answers it."""
 
     holder: str | None = None
+    """Name of the one machine that answers the VIP."""
     macs: list[str] = []
+    """Every MAC that answers it."""
     unproven: str | None = None
+    """What this machine could not see of the machines that answer the VIP, and why; None if it saw all."""

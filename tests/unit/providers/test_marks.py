@@ -1,11 +1,12 @@
 """The marks of the fields of every spec, proven by what a change of each field does."""
 
 import base64
+import inspect
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pulumi
 import pytest
@@ -14,7 +15,7 @@ from assets.ignition import composed_sha256
 from boot_media.iso import Iso
 from boot_media.netboot import FILES, LiveFiles
 from cluster.plan import Role
-from providers.base.dynamic import Provider, inputs_of
+from providers.base.dynamic import BaremetalResource, Provider, inputs_of
 from providers.base.spec import INPUT_ONLY, MACHINE, REPLACES, Spec, marked, secret_inputs
 from providers.bootstrap_vm import provider as vm_provider
 from providers.bootstrap_vm.model import BootstrapVmSpec
@@ -64,6 +65,14 @@ def props(spec: Spec) -> dict[str, Any]:
 
 def test_every_resource_has_a_spec_of_a_plan() -> None:
     assert SPECS.keys() == PROVIDERS.keys()
+
+
+def test_every_provider_has_a_resource_of_its_spec_that_reads_only_its_outputs() -> None:
+    resources = {each.provider: each for each in BaremetalResource.__subclasses__()}
+    assert {*resources} == {*PROVIDERS.values()}
+    for provider, resource in resources.items():
+        assert get_args(resource.__orig_bases__[0]) == (provider.spec,)  # type: ignore[attr-defined]
+        assert inspect.get_annotations(resource).keys() <= provider.outs.model_fields.keys()
 
 
 @every_spec
