@@ -4,7 +4,8 @@ import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from review.preview import SECRET, Preview, Step
+from providers.rendered_asset.model import RenderedAssetSpec
+from review.preview import SECRET, Change, Preview
 from review.words import counted
 
 FOLDERS = {"bootstrap": "the bootstrap VM", "control-plane": "the control plane", "compute": "compute"}
@@ -53,33 +54,34 @@ class Shown:
 
 def shown(preview: Preview) -> list[Shown]:
     """Return all files that change: changed ones, then new ones, then those that no machine gets any more."""
-    files = sorted((_copy(step), step) for step in preview.of("RenderedAsset"))
-    changed = [(copy, step) for copy, step in files if step.operation in ("update", "replace")]
-    new = [(copy, step) for copy, step in files if step.operation == "create"]
-    removed = [copy for copy, step in files if step.operation == "delete"]
+    files = sorted(((_copy(each), each) for each in preview.of(RenderedAssetSpec)), key=lambda file: file[0])
+    changed = [(copy, each.old, each.spec) for copy, each in files if each.old and "text" in each.step.changed]
+    new = [(copy, each.spec) for copy, each in files if each.operation == "create"]
+    removed = [copy for copy, each in files if each.operation == "delete"]
     return [*_changed(changed), *_new(new), *_removed(removed)]
 
 
 def changed_files(preview: Preview) -> int:
     """Return how many files come or change."""
-    return len({_copy(step) for step in preview.of("RenderedAsset") if step.operation != "delete"})
+    return len({_copy(each) for each in preview.of(RenderedAssetSpec) if each.operation != "delete"})
 
 
-def _copy(step: Step) -> Copy:
+def _copy(change: Change[RenderedAssetSpec]) -> Copy:
     """Return path and machine of a file; its resource is named CLUSTER-FOLDER-FILE."""
-    path = str((step.new or step.old)["path"])
+    path, step = change.spec.path, change.step
     folder = step.name.removeprefix(f"{step.parent}-").removesuffix(f"-{path.rpartition('/')[2]}")
     return Copy(path, FOLDERS.get(folder, folder.removeprefix("hosts-")))
 
 
-def _changed(files: Iterable[tuple[Copy, Step]]) -> Iterator[Shown]:
+def _changed(files: Iterable[tuple[Copy, RenderedAssetSpec, RenderedAssetSpec]]) -> Iterator[Shown]:
     by_hunk: dict[tuple[str, ...], list[Copy]] = {}
     secret = []
-    for copy, step in files:
-        if step.is_new("text") and _is_secret(step):
+    for copy, old, new in files:
+        if SECRET in (old.plain, new.plain):
             secret.append(copy)
-        for hunk in () if _is_secret(step) else _hunks(str(step.old["text"]), str(step.new["text"])):
-            by_hunk.setdefault(hunk, []).append(copy)
+        else:
+            for hunk in _hunks(old.plain, new.plain):
+                by_hunk.setdefault(hunk, []).append(copy)
     by_reach: dict[tuple[Copy, ...], list[str]] = {}
     for hunk, reach in by_hunk.items():
         by_reach.setdefault(tuple(reach), []).extend(("@@", *hunk))
@@ -89,11 +91,10 @@ def _changed(files: Iterable[tuple[Copy, Step]]) -> Iterator[Shown]:
     )
 
 
-def _new(files: Iterable[tuple[Copy, Step]]) -> Iterator[Shown]:
+def _new(files: Iterable[tuple[Copy, RenderedAssetSpec]]) -> Iterator[Shown]:
     by_text: dict[tuple[str, ...], list[Copy]] = {}
-    for copy, step in files:
-        text = SECRET if _is_secret(step) else str(step.new["text"])
-        by_text.setdefault((copy.path, text), []).append(copy)
+    for copy, spec in files:
+        by_text.setdefault((copy.path, spec.plain), []).append(copy)
     for (_, text), reach in by_text.items():
         secret = text == SECRET
         yield Shown(tuple(reach), "new", () if secret else tuple(_lines(text)), secret)
@@ -105,10 +106,6 @@ def _removed(files: Iterable[Copy]) -> Iterator[Shown]:
         by_machine.setdefault(copy.machine, []).append(copy)
     for _, reach in sorted(by_machine.items()):
         yield Shown(tuple(reach), "removed", tuple(copy.path for copy in reach))
-
-
-def _is_secret(step: Step) -> bool:
-    return SECRET in (step.old.get("text"), step.new.get("text"))
 
 
 def _hunks(old: str, new: str) -> Iterator[tuple[str, ...]]:

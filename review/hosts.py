@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from cluster.values.role import Role
+from providers.bmc_host.model import BmcHostSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.host_provisioning.records import named_anew, still_installed
-from review.preview import SECRET, UNKNOWN, Preview, Step, Values
+from review.preview import SECRET, Change, Preview
 from review.words import code, joined
 
-ROLES = {"control-plane": "control plane", "compute": "compute"}
+ROLES = {Role.CONTROL_PLANE: "control plane", Role.COMPUTE: "compute"}
 
 
 @dataclass(frozen=True)
 class Rollout:
     """The servers of one role."""
 
-    role: str
     spec: HostProvisioningSpec
     kept: tuple[str, ...]
     """Installed, and left alone."""
@@ -42,10 +42,10 @@ def wiped(preview: Preview) -> Iterator[str]:
     """Yield a sentence for the servers of each role, by the reason for which they are installed."""
     created = _made(preview)
     for each in _rollouts(preview):
-        role = ROLES[each.role]
+        role = ROLES[each.spec.role]
         disks = {host: f"{_disk(each.spec, host)} of {host}" for host in each.spec.hosts}
         consents = {host: _consent(preview, created, host) for host in each.spec.hosts}
-        certain = [host for host in each.pending if host in created and not created[host].new.get("running")]
+        certain = [host for host in each.pending if host in created and not created[host].running]
         others = [host for host in each.pending if host not in certain]
         if each.anew:
             what = joined(
@@ -66,9 +66,7 @@ def wiped(preview: Preview) -> Iterator[str]:
 
 def taken_over(preview: Preview) -> Iterator[str]:
     """Yield a sentence on the servers that are switched off, to be installed."""
-    taken = [
-        host for host, step in _made(preview).items() if not step.new.get("spare") and not step.new.get("running")
-    ]
+    taken = [host for host, spec in _made(preview).items() if not spec.spare and not spec.running]
     if taken:
         yield f"Switches off {joined(taken)}, where the machine is the one that its consent names."
     if exchanged := _exchanged(preview):
@@ -79,9 +77,9 @@ def taken_over(preview: Preview) -> Iterator[str]:
 def released(preview: Preview) -> Iterator[str]:
     """Yield a sentence on the servers that are given up."""
     gone = [
-        str(step.old["host"])
-        for step in preview.of("BmcHost")
-        if step.operation in ("delete", "replace") and not step.old.get("spare")
+        each.old.host
+        for each in preview.of(BmcHostSpec)
+        if each.operation in ("delete", "replace") and each.old and not each.old.spare
     ]
     if gone:
         yield f"Switches off {joined(gone)}, and gives {_them(gone)} up; nothing on disks is deleted."
@@ -89,20 +87,21 @@ def released(preview: Preview) -> Iterator[str]:
 
 def recorded(preview: Preview) -> Iterator[str]:
     """Yield a sentence on spares, and one on servers that belong to a cluster whose state was lost."""
-    if spares := [host for host, step in _made(preview).items() if step.new.get("spare")]:
+    if spares := [host for host, spec in _made(preview).items() if spec.spare]:
         yield f"Records {joined(spares)} as spare, and leaves {_them(spares)} as found."
-    if running := [host for host, step in _made(preview).items() if step.new.get("running")]:
+    if running := [host for host, spec in _made(preview).items() if spec.running]:
         yield f"Records {joined(running)} without switching {_them(running)} off."
 
 
-def _made(preview: Preview) -> dict[str, Step]:
+def _made(preview: Preview) -> dict[str, BmcHostSpec]:
     """Return the new hosts by name."""
-    return {str(step.new["host"]): step for step in preview.of("BmcHost") if step.operation in ("create", "replace")}
+    made = [each.spec for each in preview.of(BmcHostSpec) if each.operation in ("create", "replace")]
+    return {spec.host: spec for spec in made}
 
 
 def compared(preview: Preview) -> list[str]:
     """Return the hosts whose BMC is only compared with the record."""
-    return [str(step.new["host"]) for step in preview.of("BmcHost") if step.operation == "update"]
+    return [each.spec.host for each in preview.of(BmcHostSpec) if each.operation == "update"]
 
 
 def untouched(preview: Preview) -> list[str]:
@@ -111,21 +110,16 @@ def untouched(preview: Preview) -> list[str]:
 
 
 def _rollouts(preview: Preview) -> Iterator[Rollout]:
-    for step in preview.of("HostProvisioning"):
-        if step.operation != "delete":
-            yield _rollout(step)
+    for change in preview.of(HostProvisioningSpec):
+        if change.operation != "delete":
+            yield _rollout(change)
 
 
-def _rollout(step: Step) -> Rollout:
-    new = _spec(step.new)
-    old = _spec({**step.old, **step.outs}) if step.old else None
-    outs = HostProvisioningOuts.model_validate(
-        {name: value for name, value in step.outs.items() if value is not None}
-    )
-    installed = still_installed(outs.installed, new)
+def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
+    old, new = change.old, change.spec
+    installed = still_installed(change.recorded(HostProvisioningOuts).installed, new)
     anew = {host: who for host, who in named_anew(old, new).items() if host in installed}
     return Rollout(
-        role=str(step.new["role"]),
         spec=new,
         kept=tuple(host for host in installed if host not in anew),
         anew=anew,
@@ -134,25 +128,10 @@ def _rollout(step: Step) -> Rollout:
     )
 
 
-def _spec(values: Values) -> HostProvisioningSpec:
-    """Return the inputs without secrets, and without identities that a preview cannot know."""
-    known = {name: value for name, value in values.items() if value is not None and value != SECRET}
-    identities = known.get("identities", {})
-    known["identities"] = {host: who for host, who in identities.items() if UNKNOWN not in _leaves(who)}
-    return HostProvisioningSpec.model_validate({**known, "passwords": {}})
-
-
-def _leaves(who: Any) -> tuple[Any, ...]:
-    return tuple(who.values()) if isinstance(who, dict) else (who,)
-
-
-def _may_be_another(step: Step) -> bool:
-    """Whether a host's BMC may turn out to be that of another machine: only a new consent allows that."""
-    return step.operation == "update" and not step.new.get("spare") and step.is_new("consent")
-
-
 def _exchanged(preview: Preview) -> list[str]:
-    return [str(step.new["host"]) for step in preview.of("BmcHost") if _may_be_another(step)]
+    """Return the hosts whose BMC may turn out to be that of another machine: only a new consent allows that."""
+    updated = [each for each in preview.of(BmcHostSpec) if each.operation == "update" and not each.spec.spare]
+    return [each.spec.host for each in updated if each.old and each.old.consent != each.spec.consent]
 
 
 def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
@@ -167,11 +146,11 @@ def _disk(spec: HostProvisioningSpec, host: str) -> str:
     return f"the disk with {code(dict(hints))}" if hints else "a disk"
 
 
-def _consent(preview: Preview, created: Mapping[str, Step], host: str) -> str:
+def _consent(preview: Preview, created: Mapping[str, BmcHostSpec], host: str) -> str:
     """Return the consent to a host's machine, from its own step or from the options, which may hold it encrypted."""
     options = preview.options.get("consent")
     given = options.get(host) if isinstance(options, dict) else None
-    who = created[host].new.get("consent") if host in created else given
+    who = created[host].consent if host in created else given
     return f" (consent {code(who)})" if who and who != SECRET else ""
 
 

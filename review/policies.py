@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from providers.bmc_host.model import BmcHostSpec
 from review.hosts import wipes
 from review.preview import Preview
 from review.words import code
@@ -51,9 +52,9 @@ def consent(facts: Facts) -> Iterator[str]:
 
 def certificates(facts: Facts) -> Iterator[str]:
     """The certificates of BMCs are verified: else whoever answers in a BMC's place gets its password."""
-    for step in facts.preview.of("BmcHost"):
-        if step.operation != "delete" and step.new["bmc"].get("verify") is False:
-            yield f"the certificate of the BMC of {step.new['host']} is not verified"
+    for change in facts.preview.of(BmcHostSpec):
+        if change.operation != "delete" and not change.spec.bmc.verify:
+            yield f"the certificate of the BMC of {change.spec.host} is not verified"
 
 
 def destroyable(facts: Facts) -> Iterator[str]:

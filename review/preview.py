@@ -4,10 +4,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar, get_origin
 
 from providers.base.errors import ConfigError, Fault
-from providers.base.spec import SECRET_OUTPUT, marked, secret_inputs
+from providers.base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningSpec
@@ -35,6 +35,8 @@ PREFIX = "okd-baremetal:"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
 
 Values = Mapping[str, Any]
+S = TypeVar("S", bound=Spec)
+O = TypeVar("O", bound=Outs)  # noqa: E741  (outputs, beside S for the inputs)
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,28 @@ class Step:
     changed: tuple[str, ...] = ()
     """The inputs that change."""
 
-    def is_new(self, name: str) -> bool:
-        """Whether an input changes."""
-        return name in self.changed
+
+@dataclass(frozen=True)
+class Change(Generic[S]):
+    """What an update does to one resource of this program, with its inputs as its provider reads them.
+
+    A secret is `SECRET`, or an empty mapping. A mapping lacks the members that a preview cannot know yet.
+    """
+
+    step: Step
+    spec: S
+    """The inputs to come; of a resource that is deleted, those in the state."""
+    old: S | None
+    """The inputs in the state; None if the resource is new."""
+
+    @property
+    def operation(self) -> str:
+        """`create`, `update`, `delete` or `replace`."""
+        return self.step.operation
+
+    def recorded(self, outs: type[O]) -> O:
+        """Return the outputs in the state."""
+        return outs.model_validate(_given(self.step.outs))
 
 
 @dataclass(frozen=True)
@@ -69,9 +90,14 @@ class Preview:
     steps: tuple[Step, ...]
     options: Values
 
-    def of(self, *kinds: str) -> tuple[Step, ...]:
-        """Return the steps of some kinds."""
-        return tuple(step for step in self.steps if step.kind in kinds)
+    def of(self, kind: type[S]) -> tuple[Change[S], ...]:
+        """Return the changes of the resources whose inputs are of a class, as `BmcHostSpec` for a `BmcHost`.
+
+        Raises:
+            ValidationError: The preview was made by another release, whose inputs differ.
+        """
+        name = kind.__name__.removesuffix("Spec")
+        return tuple(_change(kind, step) for step in self.steps if step.kind == name)
 
     @property
     def digest(self) -> str:
@@ -139,6 +165,27 @@ def _step(step: Mapping[str, Any]) -> Step | None:
         new=_values(new.get("inputs")),
         changed=tuple(sorted({*(step.get("diffReasons") or ()), *(step.get("replaceReasons") or ())})),
     )
+
+
+def _change(kind: type[S], step: Step) -> Change[S]:
+    # A provider reads the old inputs from the outputs, which repeat them.
+    state = {**step.old, **step.outs}
+    return Change(step, _spec(kind, step.new or state), _spec(kind, state) if step.old else None)
+
+
+def _spec(kind: type[S], values: Values) -> S:
+    given = _given(values)
+    for name in given.keys() & {
+        name for name, each in kind.model_fields.items() if get_origin(each.annotation) is dict
+    }:
+        members = {} if given[name] in (SECRET, UNKNOWN) else given[name]
+        given[name] = {key: value for key, value in members.items() if UNKNOWN not in json.dumps(value)}
+    return kind.model_validate(given)
+
+
+def _given(values: Values) -> dict[str, Any]:
+    """Return the values without nulls: an older state may lack an input, and Pulumi passes null for a missing one."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _values(given: Values | None) -> Values:

@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cluster.options import Phase
+from cluster.values.balancer import Balancer
 from providers.base.spec import marked
 from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
+from providers.vip_handoff.model import VipHandoffSpec
 from review import hosts
 from review.files import changed_files
-from review.preview import Preview, Step
+from review.preview import Preview
 from review.words import code, counted, joined
 
 PROBES = {
@@ -52,32 +55,33 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
         yield Sentence(text)
 
 
-def _moves(step: Step) -> bool:
-    return step.operation == "update" and (step.old["phase"], step.new["phase"]) == ("bootstrap", "production")
+def _moves(preview: Preview) -> list[VipHandoffSpec]:
+    """Return the handoffs that this update makes."""
+    updated = [each for each in preview.of(VipHandoffSpec) if each.operation == "update"]
+    moved = (Phase.BOOTSTRAP, Phase.PRODUCTION)
+    return [each.spec for each in updated if each.old and (each.old.phase, each.spec.phase) == moved]
 
 
 def _moved(preview: Preview) -> Iterator[Sentence]:
-    for step in preview.of("VipHandoff"):
-        if not _moves(step):
-            continue
-        if step.new.get("balancer") == "UserManaged":
+    for spec in _moves(preview):
+        if spec.balancer is Balancer.SITE:
             yield Sentence("Ends the bootstrap VM once the control plane serves behind your balancer.")
         else:
-            vips = joined([code(vip) for vip in step.new["vips"]])
+            vips = joined([code(vip) for vip in spec.vips])
             yield Sentence(f"Moves the API VIP {vips} from the bootstrap VM to the control plane.")
 
 
 def _vm(preview: Preview) -> Iterator[Sentence]:
-    for step in preview.of("BootstrapVm"):
-        name = code((step.new or step.old)["name"])
-        match step.operation:
+    for change in preview.of(BootstrapVmSpec):
+        name = code(change.spec.name)
+        match change.operation:
             case "create":
                 yield Sentence(f"Creates the bootstrap VM {name}.")
             case "delete":
                 yield Sentence(f"Deletes the bootstrap VM {name}, with its disk.", is_grave=True)
             case "replace":
                 yield Sentence(f"Deletes the bootstrap VM {name} with its disk, and builds it again.", is_grave=True)
-            case _ if {*marked(BootstrapVmSpec, BUILT_FROM)} & {*step.changed}:
+            case _ if {*marked(BootstrapVmSpec, BUILT_FROM)} & {*change.step.changed}:
                 guard = "if a server of the control plane answers already, `up` ends there with an error"
                 text = f"Builds the bootstrap VM {name} again, with a new disk; {guard}."
                 yield Sentence(text, is_grave=True)
@@ -110,17 +114,14 @@ def _untouched(preview: Preview) -> list[Sentence]:
 
 
 def _probed(preview: Preview) -> list[Sentence]:
-    probed = {step.kind for step in preview.of(*PROBES) if step.operation != "delete" and not _is_move(step)}
+    moved = {"VipHandoff"} if _moves(preview) else set[str]()
+    probed = {step.kind for step in preview.steps if step.operation != "delete"} - moved
     compared = hosts.compared(preview)
     looks = [what for kind, what in PROBES.items() if kind in probed]
     looks += [f"the BMC of {joined(compared)}"] if compared else []
     return [Sentence(f"Probes {joined(looks)}.")] if looks else []
 
 
-def _is_move(step: Step) -> bool:
-    return step.kind == "VipHandoff" and _moves(step)
-
-
 def _awaited(preview: Preview) -> list[Sentence]:
-    waits = any(step.operation != "delete" for step in preview.of("OkdInstalled"))
+    waits = any(step.kind == "OkdInstalled" and step.operation != "delete" for step in preview.steps)
     return [Sentence("Waits until OKD reports that its installation is complete.")] if waits else []

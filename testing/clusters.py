@@ -93,6 +93,11 @@ def compact(config: dict[str, Any]) -> None:
     del bare(config)["hosts"][3:]
 
 
+def spares(config: dict[str, Any]) -> None:
+    """Have the last host wait as a spare."""
+    config["compute"][0].update(replicas=1)
+
+
 def balancer(config: dict[str, Any]) -> None:
     """Have the site balance, elsewhere, API and Ingress by one address, as OKD's document shows it."""
     bare(config).update(loadBalancer={"type": "UserManaged"}, apiVIPs=["10.20.0.100"], ingressVIPs=["10.20.0.100"])
@@ -134,6 +139,7 @@ VARIANTS = {
     "compact": Variant(
         compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
     ),
+    "spares": Variant(spares, {"consent": {name: plans.CONSENT[name] for name in plans.HOSTS[:-1]}}),
     "balancer": Variant(balancer),
     "managed": Variant(managed),
     "unmanaged": Variant(unmanaged),

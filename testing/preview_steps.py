@@ -1,52 +1,92 @@
-"""Small outputs of `pulumi preview --json`, in the form that the engine gives them."""
+"""Small outputs of `pulumi preview --json`, in the form in which the engine prints them.
 
+The inputs of this program's resources come from their specs, by the code that declares the resources.
+"""
+
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pulumi
+
+from assets.file import Reader, RenderedFile
+from assets.render import render
+from cluster.plan import ClusterPlan, Role
+from providers.base.dynamic import inputs_of
+from providers.base.spec import Outs, Spec
+from providers.bmc_host.model import BmcHostSpec
+from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
+from providers.host_provisioning.model import (
+    HostProvisioningOuts,
+    HostProvisioningSpec,
+    InstallationRecord,
+    MachineId,
+)
+from providers.rendered_asset.model import RenderedAssetSpec
+from providers.vip_handoff.model import VipHandoffSpec
+from review.preview import SECRET, UNKNOWN
 from testing import plans
 
 ROOT = f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::baremetal:cluster:Cluster"
+STACK = {"op": "update", "urn": f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::pulumi:pulumi:Stack::{plans.STACK}"}
+NOT_KNOWN = MachineId(uuid=UNKNOWN, serial=UNKNOWN)
+"""The identity that a preview prints of a host whose `BmcHost` changes."""
 
 Values = Mapping[str, Any]
 
 
 def step(
     operation: str,
+    name: str,
+    old: Spec | None = None,
+    new: Spec | None = None,
+    *,
+    outs: Outs | None = None,
+    inside: str = "okd",
+) -> dict[str, Any]:
+    """Return one step on a resource of this program; `inside` is the component that it belongs to."""
+    kind = type(new or old).__name__.removesuffix("Spec")
+    before, after = (None if spec is None else printed(spec) for spec in (old, new))
+    found = step_of(operation, kind, name, before, after, outs=outs.props() if outs else {}, inside=inside)
+    if old and new:
+        fields = type(new).model_fields
+        found["diffReasons"] = sorted(field for field in fields if getattr(old, field) != getattr(new, field))
+    return found
+
+
+def step_of(
+    operation: str,
     kind: str,
     name: str,
-    old: Values | None = None,
-    new: Values | None = None,
+    old: Values | None,
+    new: Values | None,
     *,
     outs: Values | None = None,
     inside: str = "okd",
 ) -> dict[str, Any]:
-    """Return one step on a resource of this program; `inside` is the component that it belongs to."""
+    """Return one step on a resource, with its inputs as the engine prints them."""
     urn = f"{ROOT}$baremetal:servers:{inside}$pulumi-python:dynamic/baremetal:{kind}::{name}"
     found: dict[str, Any] = {"op": operation, "urn": urn, "detailedDiff": None}
     parent = {"urn": urn, "parent": f"{ROOT}::okd"}
     if old is not None:
-        found["oldState"] = {
-            **parent,
-            "inputs": {"__provider": "gASV", "urn": urn, **old},
-            "outputs": {**old, **(outs or {})},
-        }
+        inputs = {"__provider": "gASV", **old, "urn": urn}
+        found["oldState"] = {**parent, "inputs": inputs, "outputs": {**old, **(outs or {})}}
     if new is not None:
-        found["newState"] = {**parent, "inputs": {"__provider": "gASV", "urn": urn, **new}}
+        found["newState"] = {**parent, "inputs": {"__provider": "gASV", **new, "urn": urn}}
     if old is not None and new is not None:
         found["diffReasons"] = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
     return found
 
 
-def file(folder: str, path: str, old: str | None, new: str | None) -> dict[str, Any]:
-    """Return the step on one rendered file: its text before and after, None if there is none."""
-    operation = "create" if old is None else "delete" if new is None else "update"
-    before, after = (
-        {"path": path, "mode": "0644", "text": text} if text is not None else None for text in (old, new)
-    )
-    return step(
-        operation, "RenderedAsset", f"okd-{folder.replace('/', '-')}-{path.rpartition('/')[2]}", before, after
-    )
+def printed(spec: Spec) -> dict[str, Any]:
+    """Return the inputs that the engine prints of a spec: without nulls, and `[secret]` for each secret."""
+
+    async def inputs() -> dict[str, Any]:  # the Output of a secret needs a loop
+        found = inputs_of(spec).items()
+        return {name: SECRET if isinstance(value, pulumi.Output) else value for name, value in found}
+
+    return {name: value for name, value in asyncio.run(inputs()).items() if value is not None}
 
 
 def preview(*steps: Mapping[str, Any], diagnostics: Sequence[Values] = (), **options: Any) -> str:
@@ -59,39 +99,50 @@ def preview(*steps: Mapping[str, Any], diagnostics: Sequence[Values] = (), **opt
     return json.dumps(found | ({"diagnostics": diagnostics} if diagnostics else {}))
 
 
-STACK = {"op": "update", "urn": f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::pulumi:pulumi:Stack::{plans.STACK}"}
+def file(folder: str, path: str, old: str | None, new: str | None, *, secret: bool = False) -> dict[str, Any]:
+    """Return the step on one rendered file: its text before and after, None if there is none."""
+    operation = "create" if old is None else "delete" if new is None else "update"
+    name = f"okd-{folder.replace('/', '-')}-{path.rpartition('/')[2]}"
+    before, after = (
+        None if text is None else RenderedAssetSpec.of(RenderedFile(path, text, Reader.SYSTEMD, secret))
+        for text in (old, new)
+    )
+    return step(operation, name, before, after)
 
 
-def bmc_host(host: str, **changes: Any) -> dict[str, Any]:
+def bmc_host(plan: ClusterPlan, host: str) -> BmcHostSpec:
     """Return the inputs of a `BmcHost`."""
-    bmc = {"address": f"redfish-virtualmedia://192.0.2.1/{host}", "username": "root"}
-    return {"host": host, "bmc": bmc, "password": "[secret]", "consent": f"SERIAL-{host}", "spare": False} | changes
+    (planned,) = (each for each in plan.hosts if each.name == host)
+    return BmcHostSpec.of(plan, planned)
 
 
-def installation(*hosts: str, role: str = "control-plane", **changes: Any) -> dict[str, Any]:
-    """Return the inputs of a `HostProvisioning`; each of its hosts is known to be the machine `uuid-HOST`."""
-    inputs = {
-        "role": role,
-        "hosts": {
-            host: {"bmc": bmc_host(host)["bmc"], "address": "192.0.2.9", "root_device": {"deviceName": "/dev/sda"}}
-            for host in hosts
-        },
-        "identities": {host: {"uuid": f"uuid-{host}", "serial": f"SERIAL-{host}"} for host in hosts},
-        "passwords": "[secret]",
-        "ours": "[secret]",
-        "keyfiles": "[secret]",
-        "reinstall": {},
-        "rows": {},
-        "media_port": 8080,
-        "base_iso_sha256": "d3",
-        "payload_sha256": "a1",
-        "stack": "s",
-        "api_name": "api.x",
-        "ignition_sha256": dict.fromkeys(hosts, "e5"),
-    }
-    return inputs | changes
+def bootstrap_vm(plan: ClusterPlan) -> BootstrapVmSpec:
+    """Return the inputs of the `BootstrapVm`."""
+    vm = plan.options.bootstrap
+    base = VmBase(vm.pool, vm.base_volume, vm.base_sha256, network="")
+    return BootstrapVmSpec.of(plan, render(plan).bootstrap, base, f"{plans.PROJECT}/{plans.STACK}", plans.STACK)
 
 
-def records(*hosts: str) -> dict[str, Any]:
+def handoff(plan: ClusterPlan) -> VipHandoffSpec:
+    """Return the inputs of the `VipHandoff`."""
+    return VipHandoffSpec.of(plan, plans.STACK)
+
+
+def installation(
+    plan: ClusterPlan, role: Role = Role.CONTROL_PLANE, identities: Mapping[str, MachineId] | None = None
+) -> HostProvisioningSpec:
+    """Return the inputs of a `HostProvisioning`.
+
+    Its hosts are known to be the machines that their consents name, except those in `identities`.
+    """
+    spec = HostProvisioningSpec.of(plan, role, render(plan), plans.STACK)
+    known = {host: MachineId(uuid=plan.options.consent[host]) for host in spec.hosts}
+    return spec.model_copy(update={"identities": {**known, **(identities or {})}})
+
+
+def records(plan: ClusterPlan, *hosts: str) -> HostProvisioningOuts:
     """Return the outputs of a `HostProvisioning` that has installed these hosts."""
-    return {"installed": {host: {"uuid": f"uuid-{host}", "iso_sha256": "", "at": ""} for host in hosts}}
+    machines = {host: MachineId(uuid=plan.options.consent[host]).own for host in hosts}
+    return HostProvisioningOuts(
+        installed={host: InstallationRecord(uuid=uuid, iso_sha256="", at="") for host, uuid in machines.items()}
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from testing.command_line import run
-from testing.preview_steps import file, preview, step
+from testing.preview_steps import file, preview, step_of
 
 SAVED = preview(file("compute", "/etc/a", "1\n", "2\n"))
 HEAD = "<!-- okd-baremetal review prod -->\n## What `pulumi up` will do to the stack prod\n\n"
@@ -52,10 +52,10 @@ def test_what_cannot_be_reviewed_is_refused(given: str, line: str) -> None:
     assert done.stderr.startswith(line)
 
 
-@pytest.mark.parametrize("kind", ["HostProvisioning", "RenderedAsset", "BmcHost"])
+@pytest.mark.parametrize("kind", ["HostProvisioning", "RenderedAsset", "BmcHost", "BootstrapVm", "VipHandoff"])
 def test_a_preview_of_another_release_is_refused(kind: str) -> None:
     done = run(
-        "review", "prod", "--preview", "-", given=preview(step("create", kind, "okd-x", None, {"role": "compute"}))
+        "review", "prod", "--preview", "-", given=preview(step_of("create", kind, "okd-x", None, {"role": "compute"}))
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (

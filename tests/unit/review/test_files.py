@@ -1,8 +1,10 @@
 """Changed lines once, with all machines that they reach; new files in full; always in one order."""
 
+from assets.file import Reader, RenderedFile
+from providers.rendered_asset.model import RenderedAssetSpec
 from review.files import Copy, Shown, shown
 from review.preview import read_preview
-from testing.preview_steps import file, preview
+from testing.preview_steps import file, preview, step
 
 OLD = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n"
 NEW = OLD.replace("e\n", "E\n")
@@ -77,14 +79,17 @@ def test_a_lost_newline_at_the_end_is_shown() -> None:
 
 def test_a_secret_file_has_no_lines() -> None:
     changed, new = found(
-        file("hosts/m0", "/etc/k", "[secret]", "[secret] "),
-        file("hosts/m1", "/etc/k", None, "[secret]"),
+        file("hosts/m0", "/etc/k", "a\n", "b\n", secret=True),
+        file("hosts/m1", "/etc/k", None, "a\n", secret=True),
     )
     assert (changed.lines, changed.remark) == ((), "changed; secret, so its lines are not shown")
     assert (new.lines, new.remark) == ((), "new; secret, so its lines are not shown")
 
 
 def test_a_file_that_becomes_secret_shows_neither_text() -> None:
-    for old, new in (("a\n", "[secret]"), ("[secret]", "a\n")):
-        (changed,) = found(file("hosts/m0", "/etc/k", old, new))
+    open_, secret = (
+        RenderedAssetSpec.of(RenderedFile("/etc/k", "a\n", Reader.SYSTEMD, secret)) for secret in (False, True)
+    )
+    for old, new in ((open_, secret), (secret, open_)):
+        (changed,) = found(step("update", "okd-hosts-m0-k", old, new))
         assert (changed.lines, changed.secret) == ((), True)

@@ -4,14 +4,17 @@ from typing import Any
 
 import pytest
 
+from assets.file import Reader, RenderedFile
+from providers.rendered_asset.model import RenderedAssetSpec
 from review.inputs import Row, rows
 from review.preview import SECRET, UNKNOWN, read_preview
 from review.words import code
-from testing.preview_steps import file, preview, step
+from testing import plans
+from testing.preview_steps import bmc_host, preview, step, step_of
 
 
 def of(old: dict[str, Any], new: dict[str, Any], *names: str) -> list[Row]:
-    steps = (step("update", "VipHeld", name, old, new) for name in names or ("okd-a",))
+    steps = (step_of("update", "Volume", name, old, new) for name in names or ("okd-a",))
     return rows(read_preview(preview(*steps), ""))
 
 
@@ -39,16 +42,21 @@ def test_an_equal_change_of_several_resources_is_one_row() -> None:
 
 
 def test_a_secret_that_changes_is_a_row_without_values() -> None:
-    found = step("update", "BmcHost", "okd-a", {"password": "[secret]"}, {"password": "[secret]"})
-    found["diffReasons"] = ["password"]
+    host, login = plans.HOSTS[0], {"username": "admin", "password": "another"}
+    before, after = plans.plan(), plans.plan(bmc_credentials={host: login})
+    found = step("update", "okd-a", bmc_host(before, host), bmc_host(after, host))
     assert rows(read_preview(preview(found), "")) == [Row("password", SECRET, SECRET, ("okd-a",))]
 
 
 def test_a_files_text_is_no_row_and_its_mode_is() -> None:
-    changed = file("compute", "/etc/a", "1", "2")
-    changed["newState"]["inputs"]["mode"] = "0600"
-    changed["diffReasons"] = ["mode", "text"]
-    assert rows(read_preview(preview(changed), "")) == [Row("mode", "0644", "0600", ("okd-compute-a",))]
+    script, unit = (
+        RenderedAssetSpec.of(RenderedFile("/etc/a", reader, reader)) for reader in (Reader.BASH, Reader.SYSTEMD)
+    )
+    found = rows(read_preview(preview(step("update", "okd-compute-a", script, unit)), ""))
+    assert found == [
+        Row("mode", "0755", "0644", ("okd-compute-a",)),
+        Row("reader", "bash", "systemd", ("okd-compute-a",)),
+    ]
 
 
 @pytest.mark.parametrize(

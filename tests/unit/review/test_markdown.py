@@ -11,6 +11,7 @@ from review.markdown import LIMIT, markdown
 from review.page import Page, page_of
 from review.preview import read_preview
 from review.verdict import Sentence
+from testing import plans
 from testing.preview_steps import bmc_host, file, preview, step
 
 SMALL = Page(
@@ -134,14 +135,16 @@ HOSTILE = "`|</code><script>alert(1)</script>\n# x"
 
 
 def test_no_value_breaks_out_of_its_place() -> None:
+    host = plans.HOSTS[0]
+    hostile = plans.plan(consent={**plans.CONSENT, host: HOSTILE})
     steps = [
-        step("update", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0", consent=HOSTILE)),
+        step("update", f"okd-{host}", bmc_host(plans.plan(), host), bmc_host(hostile, host)),
         file("compute", "/etc/a", "1\n", "</pre><script>alert(1)</script>\n"),
         file("compute", "/etc/b", None, "</details><script>alert(1)</script>\n"),
     ]
     page = page_of(read_preview(preview(*steps), ""), "prod")
     row = next(line for line in markdown(page).splitlines() if line.startswith("| `consent`"))
-    assert row == r"| `consent` | `SERIAL-m0` | `'\|</code><script>alert(1)</script>\n# x` | okd-m0 |"
+    assert row == rf"| `consent` | `SERIAL-{host}` | `'\|</code><script>alert(1)</script>\n# x` | okd-{host} |"
 
     reader = Tags()
     reader.feed(html(page))

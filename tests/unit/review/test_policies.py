@@ -2,20 +2,28 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.__main__ import POLICIES
+from cluster.plan import Role
+from providers.bmc_host.model import BmcHostSpec
 from review.html import html
 from review.markdown import LIMIT, markdown
 from review.page import page_of
 from review.policies import RULES, Facts, Judged, judged
 from review.preview import read_preview
+from testing import plans
+from testing.install_configs import bare
+from testing.plan_files import Files
 from testing.preview_steps import bmc_host, installation, preview, records, step
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
-INSTALLS = step("create", "HostProvisioning", "okd-x", None, installation("m0", "m1"))
+PLAN = plans.plan()
+M0, M1, M2, W0, W1 = plans.HOSTS
+INSTALLS = step("create", "okd-x", None, installation(PLAN, Role.COMPUTE))
 
 
 def facts(
@@ -41,48 +49,67 @@ def test_the_command_line_names_the_policies() -> None:
 
 
 def test_a_consent_counts_for_thirty_days() -> None:
-    written = {"consent.m0": NOW - timedelta(days=30, hours=23), "consent.m1": NOW - timedelta(days=31)}
+    written = {f"consent.{W0}": NOW - timedelta(days=30, hours=23), f"consent.{W1}": NOW - timedelta(days=31)}
     assert breaches("consent", facts(INSTALLS, written=written)) == (
-        "consent.m1 was written 31 days ago; write it anew",
+        f"consent.{W1} was written 31 days ago; write it anew",
     )
 
 
 def test_a_consent_of_unknown_age_does_not_count() -> None:
-    written: dict[str, datetime | str] = {"consent.m0": "it is not committed", "consent.m1": NOW}
+    written: dict[str, datetime | str] = {f"consent.{W0}": "it is not committed", f"consent.{W1}": NOW}
     assert breaches("consent", facts(INSTALLS, written=written)) == (
-        "consent.m0: nobody can tell when it was written: it is not committed",
+        f"consent.{W0}: nobody can tell when it was written: it is not committed",
     )
 
 
 def test_a_reinstallation_needs_its_own_line() -> None:
-    again = installation("m0", "m1", reinstall={"m0": "uuid-m0"})
-    update = step("update", "HostProvisioning", "okd-x", installation("m0", "m1"), again, outs=records("m0", "m1"))
-    old = {"reinstall.m0": NOW - timedelta(days=40)}
-    assert breaches("consent", facts(update, written=old)) == ("reinstall.m0 was written 40 days ago; write it anew",)
+    again = installation(plans.plan(reinstall={M0: "u0"}))
+    update = step("update", "okd-x", installation(PLAN), again, outs=records(PLAN, M0, M1, M2))
+    old = {f"reinstall.{M0}": NOW - timedelta(days=40)}
+    assert breaches("consent", facts(update, written=old)) == (
+        f"reinstall.{M0} was written 40 days ago; write it anew",
+    )
 
 
 def test_a_server_that_may_be_another_machine_needs_a_new_consent() -> None:
-    host = step("update", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0", consent="NEW"))
-    same = step("update", "HostProvisioning", "okd-x", installation("m0"), installation("m0"), outs=records("m0"))
-    old = {"consent.m0": NOW - timedelta(days=40)}
+    consented = plans.plan(consent={**plans.CONSENT, M0: "NEW"})
+    host = step("update", f"okd-{M0}", bmc_host(PLAN, M0), bmc_host(consented, M0))
+    same = step("update", "okd-x", installation(PLAN), installation(PLAN), outs=records(PLAN, M0, M1, M2))
+    old = {f"consent.{M0}": NOW - timedelta(days=40)}
     assert breaches("consent", facts(host, same, written=old)) == (
-        "consent.m0 was written 40 days ago; write it anew",
+        f"consent.{M0} was written 40 days ago; write it anew",
     )
 
 
 def test_an_update_that_wipes_nothing_needs_no_consent() -> None:
-    later = installation("m0", payload_sha256="b2")
-    update = step("update", "HostProvisioning", "okd-x", installation("m0"), later, outs=records("m0"))
+    later = installation(plans.plan(payload={**plans.PAYLOAD, "master": "b2" * 32}))
+    update = step("update", "okd-x", installation(PLAN), later, outs=records(PLAN, M0, M1, M2))
     assert breaches("consent", facts(update)) == ()
 
 
-@pytest.mark.parametrize(("verify", "broken"), [(True, False), (False, True)])
-def test_certificates_are_verified(verify: bool, broken: bool) -> None:
-    host = bmc_host("m0")
-    host["bmc"]["verify"] = verify
-    found = breaches("certificates", facts(step("create", "BmcHost", "okd-m0", None, host)))
-    assert found == (("the certificate of the BMC of m0 is not verified",) if broken else ())
-    assert breaches("certificates", facts(step("delete", "BmcHost", "okd-m0", host))) == ()
+@pytest.mark.parametrize(
+    ("operation", "was_verified", "is_verified"),
+    [
+        ("create", None, True),
+        ("create", None, False),
+        ("update", True, False),
+        ("replace", True, False),
+        ("update", False, True),
+        ("delete", False, None),
+    ],
+)
+def test_certificates_are_verified(
+    tmp_path: Path, operation: str, was_verified: bool | None, is_verified: bool | None
+) -> None:
+    def host(verified: bool | None) -> BmcHostSpec | None:
+        if verified is None:
+            return None
+        change = {"disableCertificateVerification": not verified}
+        return bmc_host(Files(tmp_path).plan(lambda config: bare(config)["hosts"][3]["bmc"].update(change)), W0)
+
+    update = step(operation, f"okd-{W0}", host(was_verified), host(is_verified))
+    wanted = (f"the certificate of the BMC of {W0} is not verified",) if is_verified is False else ()
+    assert breaches("certificates", facts(update)) == wanted
 
 
 @pytest.mark.parametrize(

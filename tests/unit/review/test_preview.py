@@ -7,16 +7,17 @@ import pytest
 from pulumi.runtime import rpc
 
 from providers.base.errors import ConfigError
-from providers.base.spec import SECRET_OUTPUT, marked, secret_inputs
-from providers.host_provisioning.model import HostProvisioningSpec
+from providers.base.spec import SECRET_OUTPUT, Spec, marked, secret_inputs
 from review.html import html
 from review.markdown import markdown
 from review.page import page_of
 from review.preview import FIX, SECRETS, SIGNATURE, UNKNOWN, read_preview
-from testing.preview_steps import bmc_host, file, installation, preview, records, step
+from testing import plans
+from testing.preview_steps import bmc_host, file, handoff, installation, preview, printed, records, step, step_of
 from testing.specs import provider_classes
 
-HANDOFF = {"phase": "bootstrap", "vips": ["192.0.2.5"]}
+PLAN = plans.plan()
+M0, M1, *_ = plans.HOSTS
 CANARY = "hunter2-canary"
 WRAPPED = {SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "plaintext": json.dumps(CANARY)}
 
@@ -38,23 +39,29 @@ def test_every_secret_of_a_resource_is_known_as_one() -> None:
 
 @pytest.mark.parametrize("given", [CANARY, {"m0": CANARY}, {"m0": {"file": CANARY}}, WRAPPED, {"m0": WRAPPED}])
 def test_no_secret_comes_out_however_it_came_in(given: Any) -> None:
-    secrets = dict.fromkeys(sorted(secret_inputs(HostProvisioningSpec)), given)
-    old, new = installation("m0", "m1"), installation("m0", "m1") | secrets
+    def with_secrets(spec: Spec) -> dict[str, Any]:
+        """Return the inputs as an engine prints them that does not mask."""
+        inputs = printed(spec)
+        return inputs | dict.fromkeys(secret_inputs(type(spec)), given)
+
+    old, new = printed(installation(PLAN)), with_secrets(installation(PLAN))
+    outs = records(PLAN, M0).props()
+    host, handed = bmc_host(PLAN, M0), printed(handoff(PLAN))
     text = preview(
-        step("update", "HostProvisioning", "okd-a", old, new, outs=records("m0")),
-        step("update", "HostProvisioning", "okd-b", new, old, outs=records("m0") | secrets),
-        step("create", "HostProvisioning", "okd-c", None, new),
-        step("update", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0", password=given)),
-        step("update", "VipHandoff", "okd-api", HANDOFF, {**HANDOFF, "soak_s": 5}, outs={"kubeconfig": given}),
-        step("delete", "BmcHost", "okd-m1", bmc_host("m1", password=given)),
-        step("update", "Volume", "okd-v", {"source": WRAPPED}, {"source": {"url": WRAPPED}}),
+        step_of("update", "HostProvisioning", "okd-a", old, new, outs=outs),
+        step_of("update", "HostProvisioning", "okd-b", new, old, outs=outs | new),
+        step_of("create", "HostProvisioning", "okd-c", None, new),
+        step_of("update", "BmcHost", f"okd-{M0}", printed(host), with_secrets(host)),
+        step_of("update", "VipHandoff", "okd-api", handed, {**handed, "soak_s": 5}, outs={"kubeconfig": given}),
+        step_of("delete", "BmcHost", f"okd-{M1}", with_secrets(bmc_host(PLAN, M1)), None),
+        step_of("update", "Volume", "okd-v", {"source": WRAPPED}, {"source": {"url": WRAPPED}}),
         bmc_credentials={"m0": {"password": given}},
         pull_secret=given,
     )
     page = page_of(read_preview(text, ""), "prod")
     for written in (markdown(page), html(page), repr(page)):
         assert CANARY not in written
-    assert "| `password` | secret | secret | okd-m0 |" in markdown(page)
+    assert "| `password` | secret | secret | okd-okd-master-0 |" in markdown(page)
 
 
 def test_a_wrapped_text_of_a_file_is_a_secret() -> None:
@@ -67,10 +74,9 @@ def test_a_wrapped_text_of_a_file_is_a_secret() -> None:
 
 
 def test_no_urn_comes_out() -> None:
+    old = printed(installation(PLAN))
     text = preview(
-        step(
-            "update", "HostProvisioning", "okd-a", installation("m0"), installation("m0", rows={"m0": "urn:pulumi:x"})
-        ),
+        step_of("update", "HostProvisioning", "okd-a", old, {**old, "rows": {M0: "urn:pulumi:x"}}),
         file("control-plane", "/etc/a", "1\n", "2\n"),
     )
     assert "urn:pulumi" in text
@@ -85,7 +91,7 @@ def test_options_are_read_as_json_or_as_text() -> None:
 
 def test_components_and_what_stays_are_no_steps() -> None:
     component = {"op": "create", "urn": "urn:pulumi:s::p::baremetal:cluster:Cluster$baremetal:files:Files::okd"}
-    same = step("same", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0"))
+    same = step("same", f"okd-{M0}", bmc_host(PLAN, M0), bmc_host(PLAN, M0))
     assert read_preview(preview(component, same), "").steps == ()
 
 

@@ -1,18 +1,39 @@
 """The sentences on machines: each is derived from the steps, by the rules of the providers."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cluster.plan import ClusterPlan, Role
+from providers.base.spec import Spec
+from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.host_provisioning.model import HostProvisioningSpec, MachineId
+from providers.network_preflight.model import NetworkPreflightSpec
+from providers.okd_installed.model import OkdInstalledSpec
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.vip_held.model import VipHeldSpec
 from review.page import page_of
-from review.preview import UNKNOWN, read_preview
-from testing.preview_steps import bmc_host, file, installation, preview, records, step
+from review.preview import read_preview
+from testing import clusters, plans
+from testing.install_configs import bare
+from testing.plan_files import Files
+from testing.preview_steps import (
+    NOT_KNOWN,
+    bmc_host,
+    bootstrap_vm,
+    file,
+    handoff,
+    installation,
+    preview,
+    records,
+    step,
+    step_of,
+)
 
-VM = {"name": "okd-bootstrap", "pool": "p", "vcpus": 4, "deadline_s": 60, "ignition_sha256": "e5"}
-HANDOFF = {"phase": "bootstrap", "vips": ["192.0.2.5"], "balancer": "OpenShiftManagedDefault"}
-PRODUCTION = {**HANDOFF, "phase": "production"}
-NOT_KNOWN = {"uuid": UNKNOWN, "serial": UNKNOWN}
+PLAN = plans.plan()
+M0, M1, M2, W0, W1 = plans.HOSTS
 
 
 def sentences(*steps: Mapping[str, Any], **options: Any) -> list[str]:
@@ -21,156 +42,199 @@ def sentences(*steps: Mapping[str, Any], **options: Any) -> list[str]:
     return [f"!{each.text}" if each.is_grave else each.text for each in page.verdict]
 
 
-def installs(old: dict[str, Any], new: dict[str, Any], *installed: str) -> dict[str, Any]:
-    return step("update", "HostProvisioning", "okd-x", old, new, outs=records(*installed))
+def made(plan: ClusterPlan, host: str, **more: Any) -> dict[str, Any]:
+    return step("create", f"okd-{host}", None, bmc_host(plan, host), **more)
+
+
+def installs(old: HostProvisioningSpec, new: HostProvisioningSpec, *installed: str) -> dict[str, Any]:
+    return step("update", "okd-x", old, new, outs=records(PLAN, *installed))
 
 
 def test_nothing_changes() -> None:
     assert sentences() == ["Nothing changes."]
 
 
+def moved(cluster: str) -> dict[str, Any]:
+    """Return the step on the handoff of one of `clusters.VARIANTS` when it goes to production."""
+    before, after = clusters.plan(cluster), clusters.plan(cluster, phase="production")
+    return step("update", "okd-api", handoff(before), handoff(after))
+
+
 def test_the_vip_moves_only_from_phase_bootstrap_to_production() -> None:
-    assert sentences(step("update", "VipHandoff", "okd-api", HANDOFF, PRODUCTION)) == [
-        "Moves the API VIP `192.0.2.5` from the bootstrap VM to the control plane."
+    assert sentences(moved("rehearsal")) == [
+        "Moves the API VIP `192.168.111.5` from the bootstrap VM to the control plane."
     ]
-    later = step("update", "VipHandoff", "okd-api", PRODUCTION, {**PRODUCTION, "soak_s": 5})
-    assert sentences(later) == ["No machine is changed.", "Probes who holds the API VIP."]
-    dual = {"vips": ["192.0.2.5", "2001:db8::5"]}
-    (both,) = sentences(step("update", "VipHandoff", "okd-api", {**HANDOFF, **dual}, {**PRODUCTION, **dual}))
-    assert both.startswith("Moves the API VIP `192.0.2.5` and `2001:db8::5` from ")
+    later = [handoff(plans.plan(phase="production", handoff={"soak_s": number})) for number in (5, 6)]
+    assert sentences(step("update", "okd-api", *later)) == [
+        "No machine is changed.",
+        "Probes who holds the API VIP.",
+    ]
+    (both,) = sentences(moved("dual-stack"))
+    assert both.startswith("Moves the API VIP `192.168.111.5` and `fd2e::5` from ")
 
 
 def test_behind_a_balancer_of_the_site_no_vip_moves() -> None:
-    site = {"balancer": "UserManaged"}
-    assert sentences(step("update", "VipHandoff", "okd-api", {**HANDOFF, **site}, {**PRODUCTION, **site})) == [
+    assert sentences(moved("balancer")) == [
         "Ends the bootstrap VM once the control plane serves behind your balancer."
     ]
 
 
+VM = bootstrap_vm(PLAN)
+REBUILT = (
+    "!Builds the bootstrap VM `okd-bootstrap` again, with a new disk; if a server of the control plane answers "
+    "already, `up` ends there with an error."
+)
+
+
 @pytest.mark.parametrize(
-    ("operation", "new", "sentence"),
+    ("operation", "old", "new", "sentence"),
     [
-        ("create", VM, "Creates the bootstrap VM `okd-bootstrap`."),
-        ("delete", None, "!Deletes the bootstrap VM `okd-bootstrap`, with its disk."),
+        ("create", None, VM, "Creates the bootstrap VM `okd-bootstrap`."),
+        ("delete", VM, None, "!Deletes the bootstrap VM `okd-bootstrap`, with its disk."),
         (
             "replace",
-            VM | {"pool": "q"},
+            VM,
+            bootstrap_vm(plans.plan(bootstrap={**plans.options()["bootstrap"], "pool": "q"})),
             "!Deletes the bootstrap VM `okd-bootstrap` with its disk, and builds it again.",
         ),
         (
             "update",
-            VM | {"ignition_sha256": "f6"},
-            "!Builds the bootstrap VM `okd-bootstrap` again, with a new disk; if a server of the control plane "
-            "answers already, `up` ends there with an error.",
+            VM,
+            bootstrap_vm(plans.plan(handoff={"shutdown_s": 90})),
+            "Starts the bootstrap VM `okd-bootstrap` if it is off.",
         ),
-        ("update", VM | {"deadline_s": 90}, "Starts the bootstrap VM `okd-bootstrap` if it is off."),
     ],
-    ids=["create", "delete", "replace", "rebuild", "keep"],
+    ids=["create", "delete", "replace", "keep"],
 )
-def test_the_bootstrap_vm(operation: str, new: dict[str, Any] | None, sentence: str) -> None:
-    old = None if operation == "create" else VM
-    assert sentences(step(operation, "BootstrapVm", "okd-bootstrap", old, new)) == [sentence]
+def test_the_bootstrap_vm(
+    operation: str, old: BootstrapVmSpec | None, new: BootstrapVmSpec | None, sentence: str
+) -> None:
+    assert sentences(step(operation, "okd-bootstrap", old, new)) == [sentence]
+
+
+@pytest.mark.parametrize("name", ["memory_mib", "vcpus", "disk_gib"])
+def test_another_size_rebuilds_the_bootstrap_vm(name: str) -> None:
+    size = {name: getattr(PLAN.options.bootstrap, name) * 2}
+    larger = bootstrap_vm(plans.plan(bootstrap={**plans.options()["bootstrap"], **size}))
+    assert sentences(step("update", "okd-bootstrap", VM, larger)) == [REBUILT]
+
+
+def test_another_ignition_config_rebuilds_the_bootstrap_vm() -> None:
+    other = bootstrap_vm(plans.plan(payload={**plans.PAYLOAD, "bootstrap": "e5" * 32}))
+    assert sentences(step("update", "okd-bootstrap", VM, other)) == [REBUILT]
 
 
 def test_new_servers_are_switched_off_and_wiped_with_their_consent() -> None:
+    compact = clusters.plan("compact")
+    unknown = dict.fromkeys((M0, M1, M2), NOT_KNOWN)
     found = sentences(
-        *(step("create", "BmcHost", f"okd-{host}", None, bmc_host(host)) for host in ("m0", "m1")),
-        step("create", "HostProvisioning", "okd-x", None, installation("m0", "m1", identities={"m0": NOT_KNOWN})),
+        *(made(compact, host) for host in (M0, M1, M2)),
+        step("create", "okd-x", None, installation(compact, identities=unknown)),
     )
     assert found == [
-        "!Switches off m0 and m1, where the machine is the one that its consent names.",
-        "!Wipes `/dev/sda` of m0 (consent `SERIAL-m0`) and `/dev/sda` of m1 (consent `SERIAL-m1`), and installs them "
-        "(control plane).",
+        f"!Switches off {M0}, {M1} and {M2}, where the machine is the one that its consent names.",
+        f"!Wipes `/dev/vda` of {M0} (consent `SERIAL-{M0}`), `/dev/vda` of {M1} (consent `SERIAL-{M1}`) and "
+        f"`/dev/vda` of {M2} (consent `SERIAL-{M2}`), and installs them (control plane).",
     ]
 
 
 def test_a_server_that_was_recorded_earlier_may_run_already() -> None:
-    made = step("create", "HostProvisioning", "okd-x", None, installation("w0", role="compute"))
-    assert sentences(made, consent={"w0": "CZJ1"}) == [
-        "!Wipes `/dev/sda` of w0 (consent `CZJ1`), and installs it (compute); a server that runs from its disk "
-        "already is only recorded."
+    created = step("create", "okd-x", None, installation(PLAN, Role.COMPUTE))
+    assert sentences(created, consent={W0: "CZJ1", W1: "CZJ2"}) == [
+        f"!Wipes `/dev/vda` of {W0} (consent `CZJ1`) and `/dev/vda` of {W1} (consent `CZJ2`), and installs them "
+        "(compute); a server that runs from its disk already is only recorded."
     ]
-    (line,) = sentences(made, consent={"w0": "[secret]"})
-    assert line.startswith("!Wipes `/dev/sda` of w0, and installs it")
+    (line,) = sentences(created, consent={W0: "[secret]"})
+    assert line.startswith(f"!Wipes `/dev/vda` of {W0} and `/dev/vda` of {W1}, and installs them")
 
 
 @pytest.mark.parametrize(
     ("hints", "disk"),
     [
-        ({"model": "X5", "rotational": "true"}, "the disk with `model: X5, rotational: true`"),
+        ({"model": "X5", "rotational": True}, "the disk with `model: X5, rotational: true`"),
         ({"deviceName": "/dev/sda", "hctl": "0:0:0:1"}, "the disk with `deviceName: /dev/sda, hctl: 0:0:0:1`"),
         ({}, "a disk"),
     ],
     ids=["hints", "two-hints", "no-hints"],
 )
-def test_a_disk_is_named_by_its_hints(hints: dict[str, str], disk: str) -> None:
-    inputs = installation("w0", role="compute")
-    inputs["hosts"]["w0"]["root_device"] = hints
-    (line,) = sentences(step("create", "HostProvisioning", "okd-x", None, inputs))
-    assert line.startswith(f"!Wipes {disk} of w0, and")
+def test_a_disk_is_named_by_its_hints(tmp_path: Path, hints: dict[str, Any], disk: str) -> None:
+    plan = Files(tmp_path).plan(lambda config: bare(config)["hosts"][3].update(rootDeviceHints=hints))
+    (line,) = sentences(step("create", "okd-x", None, installation(plan, Role.COMPUTE)))
+    assert line.startswith(f"!Wipes {disk} of {W0} and ")
 
 
 def test_only_a_new_line_of_reinstall_wipes_and_all_others_are_left_alone() -> None:
-    old = installation("m0", "m1", "m2", reinstall={"m1": "uuid-m1"})
-    new = installation("m0", "m1", "m2", reinstall={"m0": "uuid-m0", "m1": "uuid-m1"}, payload_sha256="b2")
-    assert sentences(installs(old, new, "m0", "m1", "m2"), file("control-plane", "/etc/a", "1\n", "2\n")) == [
-        "!Wipes `/dev/sda` of m0 (`reinstall` names `uuid-m0`), and installs it again (control plane).",
-        "2 installed servers are not touched by this change to 1 file: m1, m2.",
+    old = installation(plans.plan(reinstall={M1: "u1"}))
+    new = installation(plans.plan(reinstall={M0: "u0", M1: "u1"}, payload={**plans.PAYLOAD, "master": "b2" * 32}))
+    assert sentences(installs(old, new, M0, M1, M2), file("control-plane", "/etc/a", "1\n", "2\n")) == [
+        f"!Wipes `/dev/vda` of {M0} (`reinstall` names `u0`), and installs it again (control plane).",
+        f"2 installed servers are not touched by this change to 1 file: {M1}, {M2}.",
     ]
 
 
 def test_a_line_of_reinstall_for_a_host_without_a_record_installs_it_once() -> None:
-    new = installation("m0", reinstall={"m0": "uuid-m0"})
-    (line,) = sentences(installs(installation("m0"), new))
-    assert line.startswith("!Wipes `/dev/sda` of m0, and installs it (control plane); a server that runs")
+    (line,) = sentences(installs(installation(PLAN), installation(plans.plan(reinstall={M0: "u0"})), M1, M2))
+    assert line.startswith(f"!Wipes `/dev/vda` of {M0}, and installs it (control plane); a server that runs")
 
 
 def test_another_machine_than_the_record_is_installed() -> None:
-    new = installation("m0", identities={"m0": {"uuid": "uuid-of-another", "serial": ""}})
-    (line,) = sentences(installs(installation("m0"), new, "m0"))
-    assert line.startswith("!Wipes `/dev/sda` of m0, and installs it")
+    new = installation(PLAN, identities={M0: MachineId(uuid="uuid-of-another")})
+    (line,) = sentences(installs(installation(PLAN), new, M0, M1, M2))
+    assert line.startswith(f"!Wipes `/dev/vda` of {M0}, and installs it")
 
 
 def test_a_new_consent_may_wipe_another_machine() -> None:
-    host = step("update", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0", consent="NEW"))
-    both = installs(installation("m0", "m1"), installation("m0", "m1", identities={"m0": NOT_KNOWN}), "m0", "m1")
-    assert sentences(host, both, consent={"m0": "NEW", "m1": "SERIAL-m1"}) == [
-        "!Switches off m0, where the BMC shows another machine than is recorded, and the new consent names it.",
-        "!Wipes `/dev/sda` of m0 (consent `NEW`), where the BMC shows another machine than is recorded, and installs "
-        "that (control plane).",
-        "Probes the BMC of m0.",
+    consent = {**plans.CONSENT, M0: "NEW"}
+    host = step("update", f"okd-{M0}", bmc_host(PLAN, M0), bmc_host(plans.plan(consent=consent), M0))
+    both = installs(installation(PLAN), installation(PLAN, identities={M0: NOT_KNOWN}), M0, M1, M2)
+    assert sentences(host, both, consent=consent) == [
+        f"!Switches off {M0}, where the BMC shows another machine than is recorded, and the new consent names it.",
+        f"!Wipes `/dev/vda` of {M0} (consent `NEW`), where the BMC shows another machine than is recorded, and "
+        "installs that (control plane).",
+        f"Probes the BMC of {M0}.",
     ]
 
 
-def test_a_new_password_wipes_nothing_although_the_identity_is_not_known() -> None:
-    host = step("update", "BmcHost", "okd-m0", bmc_host("m0"), bmc_host("m0", deadline_s=9))
-    same = installs(installation("m0"), installation("m0", identities={"m0": NOT_KNOWN}), "m0")
-    assert sentences(host, same) == ["No machine is changed.", "Probes the BMC of m0."]
+def test_a_new_deadline_wipes_nothing_although_the_identity_is_not_known() -> None:
+    host = step("update", f"okd-{M0}", bmc_host(PLAN, M0), bmc_host(plans.plan(deadlines={"bmc_s": 9}), M0))
+    same = installs(installation(PLAN), installation(PLAN, identities={M0: NOT_KNOWN}), M0, M1, M2)
+    assert sentences(host, same) == ["No machine is changed.", f"Probes the BMC of {M0}."]
 
 
 def test_a_server_that_becomes_a_spare_and_a_spare_that_becomes_a_server() -> None:
+    name, server, spare = f"okd-{W1}", bmc_host(PLAN, W1), bmc_host(clusters.plan("spares"), W1)
     assert sentences(
-        step("create", "BmcHost", "okd-h", None, bmc_host("h", spare=True, consent=""), inside="Spares"),
-        step("delete", "BmcHost", "okd-h", bmc_host("h"), inside="Servers"),
+        step("create", name, None, spare, inside="Spares"), step("delete", name, server, inside="Servers")
     ) == [
-        "!Switches off h, and gives it up; nothing on disks is deleted.",
-        "Records h as spare, and leaves it as found.",
+        f"!Switches off {W1}, and gives it up; nothing on disks is deleted.",
+        f"Records {W1} as spare, and leaves it as found.",
     ]
     assert sentences(
-        step("create", "BmcHost", "okd-h", None, bmc_host("h"), inside="Servers"),
-        step("delete", "BmcHost", "okd-h", bmc_host("h", spare=True), inside="Spares"),
-    ) == ["!Switches off h, where the machine is the one that its consent names."]
+        step("create", name, None, server, inside="Servers"), step("delete", name, spare, inside="Spares")
+    ) == [f"!Switches off {W1}, where the machine is the one that its consent names."]
+
+
+def test_a_server_that_is_replaced_is_switched_off_twice() -> None:
+    server = bmc_host(PLAN, W1)
+    assert sentences(step("replace", f"okd-{W1}", server, server)) == [
+        f"!Switches off {W1}, where the machine is the one that its consent names.",
+        f"!Switches off {W1}, and gives it up; nothing on disks is deleted.",
+    ]
 
 
 def test_servers_of_a_cluster_whose_state_was_lost_run_on() -> None:
-    assert sentences(step("create", "BmcHost", "okd-h", None, bmc_host("h", running=True))) == [
-        "Records h without switching it off."
-    ]
+    found = plans.plan(phase="production", import_production=True)
+    assert sentences(made(found, W0)) == [f"Records {W0} without switching it off."]
 
 
 def test_probes_come_in_one_sentence_and_the_end_last() -> None:
-    kinds = ("VipHeld", "OkdInstalled", "NetworkPreflight", "ProvisionerPreflight")
-    assert sentences(*(step("create", kind, f"okd-{kind}", None, {}) for kind in kinds)) == [
+    specs: list[Spec] = [
+        VipHeldSpec.of(PLAN, PLAN.ingress.address),
+        OkdInstalledSpec.of(PLAN, plans.STACK),
+        NetworkPreflightSpec.of(PLAN),
+        ProvisionerPreflightSpec.of(PLAN, plans.STACK, ()),
+    ]
+    assert sentences(*(step("create", f"okd-{number}", None, spec) for number, spec in enumerate(specs))) == [
         "No machine is changed.",
         "Probes the provisioner, the network and who holds the Ingress VIP.",
         "Waits until OKD reports that its installation is complete.",
@@ -178,7 +242,7 @@ def test_probes_come_in_one_sentence_and_the_end_last() -> None:
 
 
 def test_another_kind_of_resource_is_named() -> None:
-    assert sentences(step("replace", "Volume", "okd-base", {"pool": "a"}, {"pool": "b"})) == [
+    assert sentences(step_of("replace", "Volume", "okd-base", {"pool": "a"}, {"pool": "b"})) == [
         "!Deletes and creates again the Volume `okd-base`."
     ]
 
@@ -186,8 +250,8 @@ def test_another_kind_of_resource_is_named() -> None:
 def test_the_three_steps_of_a_replacement_are_one() -> None:
     old, new = {"pool": "a"}, {"pool": "b"}
     steps = [
-        step("delete-replaced", "Volume", "okd-base", old),
-        step("replace", "Volume", "okd-base", old, new),
-        step("create-replacement", "Volume", "okd-base", old, new),
+        step_of("delete-replaced", "Volume", "okd-base", old, None),
+        step_of("replace", "Volume", "okd-base", old, new),
+        step_of("create-replacement", "Volume", "okd-base", old, new),
     ]
     assert sentences(*steps) == sentences(steps[1])

@@ -18,12 +18,12 @@ from fleet.site.checkout import Clone, UnreachableError
 from fleet.site.updates import ChangedError, EngineError, StoppedError, Update
 from fleet.workflows import CHANGED
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
-from testing import preview_steps
+from testing import plans, preview_steps
 from testing.fakes.pulumi import FakePulumi
 from testing.git import committed, git
 from testing.namespaces import needs_root
 
-HOST = preview_steps.step("create", "BmcHost", "okd-master-0", new={"host": "okd-master-0"})
+HOST = preview_steps.step("create", "okd-master-0", new=preview_steps.bmc_host(plans.plan(), "okd-master-0"))
 ROW = {"diagnosticEvent": {"urn": HOST["urn"], "message": "boots", "color": "raw", "severity": "info"}}
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from cluster.plan import ClusterPlan
 from fleet.messages import Step
 from fleet.site.checkout import Clone
 from fleet.site.updates import ERROR_LINES, ChangedError, EngineError, StoppedError, Update
-from testing import preview_steps
+from providers.bmc_host.model import BmcHostOuts
+from testing import plans, preview_steps
 from testing.checkout import ROOT
 from testing.fakes.pulumi import FakePulumi
 from testing.git import committed, git
@@ -19,7 +21,8 @@ from testing.namespaces import needs_root
 
 pytestmark = needs_root
 STACK = "example"
-HOST = preview_steps.step("create", "BmcHost", "okd-master-0", new={"host": "okd-master-0"})
+PLAN, SLOWER, SLOWEST = plans.plan(), *(plans.plan(deadlines={"bmc_s": seconds}) for seconds in (90, 120))
+HOST = preview_steps.step("create", "okd-master-0", new=preview_steps.bmc_host(PLAN, "okd-master-0"))
 URN = HOST["urn"]
 LOCKED = """\
 error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with `pulumi cancel`.
@@ -28,9 +31,10 @@ error: the stack is currently locked by 1 lock(s). Either wait for the other pro
 """What Pulumi 3.259 writes."""
 
 
-def changed(**inputs: str) -> str:
-    """Return a preview in which one machine changes."""
-    return preview_steps.preview(preview_steps.step("update", "BmcHost", "okd-master-0", {"host": "a"}, inputs))
+def changed(plan: ClusterPlan, outs: BmcHostOuts | None = None) -> str:
+    """Return a preview in which one machine changes from what it was by `PLAN`, and had reported `outs`."""
+    old, new = (preview_steps.bmc_host(each, "okd-master-0") for each in (PLAN, plan))
+    return preview_steps.preview(preview_steps.step("update", "okd-master-0", old, new, outs=outs))
 
 
 def said(message: str, severity: str = "error") -> dict[str, Any]:
@@ -114,22 +118,19 @@ def test_the_digest_is_that_of_the_steps(site: Site, pulumi: FakePulumi) -> None
         pulumi.previews(printed)
         return site.update().preview().digest
 
-    first = digest(changed(host="b"))
-    assert digest(changed(host="b")) == first
-    assert digest(changed(host="c")) != first
-    assert digest(changed(host="b", spare="yes")) != first
+    first = digest(changed(SLOWER))
+    assert digest(changed(SLOWER)) == first
+    assert digest(changed(SLOWEST)) != first
+    assert digest(changed(plans.plan(deadlines={"bmc_s": 90}, bmc_ca="another PEM"))) != first
     assert digest(preview_steps.preview(HOST)) != first
 
 
 def test_the_digest_does_not_depend_on_what_a_machine_has_reported(site: Site, pulumi: FakePulumi) -> None:
-    def digest(**outs: str) -> str:
-        old, new = {"host": "a"}, {"host": "b"}
-        pulumi.previews(
-            preview_steps.preview(preview_steps.step("update", "BmcHost", "okd-master-0", old, new, outs=outs))
-        )
+    def digest(version: str) -> str:
+        pulumi.previews(changed(SLOWER, BmcHostOuts(bios_version=version)))
         return site.update().preview().digest
 
-    assert digest(power="On") == digest(power="Off")
+    assert digest("1.0") == digest("1.1")
 
 
 def test_a_preview_that_the_program_refuses_waits_for_a_person(site: Site, pulumi: FakePulumi) -> None:
@@ -156,16 +157,16 @@ def test_an_engine_that_says_nothing_is_told_without_its_output(site: Site, pulu
 
 
 def test_an_update_does_what_was_approved(site: Site, pulumi: FakePulumi) -> None:
-    pulumi.previews(changed(host="b"))
+    pulumi.previews(changed(SLOWER))
     pulumi.updates(changes={"create": 2, "same": 1})
     done = site.update(site.update().preview().digest).up()
     assert (done.changes, done.resumed) == ({"create": 2, "same": 1}, False)
 
 
 def test_an_update_that_would_do_something_else_does_not_begin(site: Site, pulumi: FakePulumi) -> None:
-    pulumi.previews(changed(host="b"))
+    pulumi.previews(changed(SLOWER))
     digest = site.update().preview().digest
-    pulumi.previews(changed(host="c"))
+    pulumi.previews(changed(SLOWEST))
     now = site.update().preview().digest
     with pytest.raises(ChangedError, match=f"^the preview is {now} now, and {digest} was approved$"):
         site.update(digest).up()
@@ -179,18 +180,18 @@ def test_without_a_gate_no_preview_is_asked_for(site: Site, pulumi: FakePulumi) 
 
 
 def test_an_update_that_had_begun_goes_on_though_its_preview_is_another(site: Site, pulumi: FakePulumi) -> None:
-    pulumi.previews(changed(host="b"))
+    pulumi.previews(changed(SLOWER))
     digest = site.update().preview().digest
     pulumi.updates(code=255)
     with pytest.raises(EngineError):
         site.update(digest).up()
-    pulumi.previews(changed(host="c"))
+    pulumi.previews(changed(SLOWEST))
     pulumi.updates(changes={"update": 1})
     assert site.update(digest).up().changes == {"update": 1}
 
 
 def test_an_update_whose_report_was_lost_reports_again_what_it_did(site: Site, pulumi: FakePulumi) -> None:
-    pulumi.previews(changed(host="b"))
+    pulumi.previews(changed(SLOWER))
     digest = site.update().preview().digest
     pulumi.updates(changes={"update": 1})
     done = site.update(digest).up()
