@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from assets.ignition import compose, keyfiles_in, own_config
 from assets.render import render
-from boot_media.base_image import ISO_URLS, ensure_base
+from boot_media.base_image import ISO_URLS
+from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.command_line import GOOD, install_config, stack_file

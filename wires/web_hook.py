@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import urllib3
-
-from wires.api.https import os_error
+from providers.base.http_client import os_error, pool_for
 
 TIMEOUT_S = 10
 """Limit of connect and of answer."""
@@ -26,7 +24,10 @@ def send(url: str, content: Mapping[str, Any], *, retries: int = 0) -> None:
     Raises:
         OSError: It was not accepted.
     """
-    again = urllib3.Retry(
+    from urllib3 import Retry  # noqa: PLC0415  (a preview sends no message)
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
+    again = Retry(
         retries,
         backoff_factor=1,
         status_forcelist=PASSES,
@@ -34,11 +35,11 @@ def send(url: str, content: Mapping[str, Any], *, retries: int = 0) -> None:
         respect_retry_after_header=False,  # which may name hours
         raise_on_status=False,
     )
-    with urllib3.PoolManager() as pool:
-        try:
-            answer = pool.request("POST", url, json=content, timeout=TIMEOUT_S, retries=again, redirect=False)
-        except urllib3.exceptions.HTTPError as error:
-            reason = os_error(error)
-            raise ConnectionError(f"the web hook cannot be reached: {reason.strerror or reason}") from None
+    try:
+        with pool_for(url, TIMEOUT_S) as pool:
+            answer = pool.request("POST", url, json=content, retries=again, redirect=False)
+    except HTTPError as error:
+        reason = os_error(error)
+        raise ConnectionError(f"the web hook cannot be reached: {reason.strerror or reason}") from None
     if answer.status not in ACCEPTED:
         raise ConnectionError(f"the web hook answered {answer.status}")

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Protocol, Self
 
 from assets.ignition import compose
-from boot_media.base_image import ISO_URLS, ensure_base
+from boot_media.base_image import ISO_URLS
 from boot_media.disk import Hints
+from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.netboot import FILES, ROOTFS, host_script, script_name
 from boot_media.tools import find_coreos_installer

@@ -1,12 +1,11 @@
 """Boot ISOs on the operator's own web server, for BMCs that cannot reach the provisioner."""
 
-import http.client
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from boot_media.iso import Iso
 from providers.base.errors import ProvisioningError
+from providers.base.http_client import os_error, pool_for
 
 ANSWER_S = 30.0
 
@@ -30,15 +29,15 @@ class WebServer:
         """
         url = f"{self.url}/{iso.place(host)}"
         try:
-            length = _length(url)
-        except urllib.error.HTTPError as error:
-            what = f"HTTP {error.code} instead of the boot ISO of {host}"
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            what = f"cannot be asked for the boot ISO of {host} ({getattr(error, 'reason', type(error).__name__)})"
+            status, length = _head(url)
+        except OSError as error:
+            what = f"cannot be asked for the boot ISO of {host} ({error.strerror or error})"
         else:
-            if length == str(iso.size):
+            if status == HTTPStatus.OK and length == str(iso.size):
                 return url
             what = f"{length or 'an unknown number of'} bytes, the boot ISO of {host} has {iso.size}"
+            if status != HTTPStatus.OK:
+                what = f"HTTP {status} instead of the boot ISO of {host}"
         fix = f"run `okd-baremetal isos {self.stack} --out <directory>`, and upload that directory to {self.url}/"
         # Without the digest: the path is as good as a password.
         raise ProvisioningError(what, where=f"{self.url}/…/{host}.iso", fix=fix)
@@ -75,9 +74,17 @@ class WebServer:
         return []
 
 
-def _length(url: str) -> str | None:
-    """Return the Content-Length that the server answers to a HEAD."""
-    asked = urllib.request.Request(url, method="HEAD")  # noqa: S310  (http or https: judged with the options)
-    with urllib.request.urlopen(asked, timeout=ANSWER_S) as answer:  # noqa: S310
-        length: str | None = answer.headers.get("Content-Length")
-        return length
+def _head(url: str) -> tuple[int, str]:
+    """Return the status and Content-Length (empty: none) that the server answers to a HEAD.
+
+    Raises:
+        OSError: It gives no answer.
+    """
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415  (a preview connects to nothing)
+
+    try:
+        with pool_for(url, ANSWER_S) as pool:
+            answer = pool.request("HEAD", url)
+    except HTTPError as error:
+        raise os_error(error) from None
+    return answer.status, answer.headers.get("Content-Length", "")

@@ -1,6 +1,7 @@
 """Pulumi's calls for `ProvisionerPreflight`."""
 
-from boot_media.base_image import DISK_SOURCE, ensure_base
+from boot_media.base_image import DISK_SOURCE
+from boot_media.download import ensure_base
 from providers.base.dynamic import Provider
 from providers.base.plugin import row, warnings
 from providers.base.spec import Outs

@@ -1,5 +1,7 @@
 """Fixtures of the unit tests."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -10,3 +12,16 @@ def payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder for the payload of stack `prod`, relative to the current one; it does not exist yet."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / "stacks" / "prod" / "payload"
+
+
+@pytest.fixture
+def timeouts(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """The time limit of each connection that urllib3 opens; all are refused."""
+    limits = list[float | None]()
+
+    def refuse(_address: tuple[str, int], timeout: float | None, **_: object) -> None:
+        limits.append(timeout)
+        raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+
+    monkeypatch.setattr("urllib3.util.connection.create_connection", refuse)
+    return limits

@@ -8,9 +8,10 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from providers.base.http_client import os_error
+
 if TYPE_CHECKING:
     from urllib3 import HTTPSConnectionPool
-    from urllib3.exceptions import HTTPError
 
 _log = logging.getLogger(__name__)
 PROBE_S = 3.0
@@ -104,17 +105,6 @@ def send(pool: "HTTPSConnectionPool", method: str, path: str, body: bytes = b"",
     # Log only the status, because the answer may hold secrets.
     _log.debug("%s: status %d", asked, answer.status)
     return answer.status, answer.data
-
-
-def os_error(error: "HTTPError") -> OSError:
-    """Return the error of the operating system or TLS that urllib3's exception wraps."""
-    found: BaseException | None = error
-    while found is not None:
-        nested = (each for each in found.args if isinstance(each, BaseException))
-        if isinstance(found, OSError):
-            return found
-        found = found.__cause__ or next(nested, None) or found.__context__
-    return ConnectionError(f"the answer is not HTTP ({type(error).__name__})")
 
 
 def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | None:

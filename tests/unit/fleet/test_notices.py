@@ -80,6 +80,11 @@ def test_an_error_does_not_name_the_url_which_may_hold_a_token(
     assert not error.non_retryable
 
 
+def test_a_web_hook_that_does_not_answer_is_given_up(url_file: Path, timeouts: list[float | None]) -> None:
+    refused(url_file, "http://127.0.0.1:1/hidden-token")
+    assert timeouts == [10]
+
+
 def test_a_web_hook_that_was_removed_refuses(url_file: Path) -> None:
     with fake.web_hook() as hook:
         assert refused(url_file, f"{hook.url}-of-before").message == "the web hook answered 404"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from boot_media.base_image import ensure_base
+from boot_media.download import ensure_base
 from boot_media.tools import find_coreos_installer
 from cluster.values.architecture import Architecture
 from payload.reading import payload_folder

@@ -104,3 +104,9 @@ def test_the_secret_path_of_an_iso_is_in_no_error(iso: Iso) -> None:
         WebServer("http://127.0.0.1:1/isos", "prod").publish("h0", iso)
     assert str(caught.value).startswith("http://127.0.0.1:1/isos/…/h0.iso: cannot be asked")
     assert DIGEST not in str(caught.value)
+
+
+def test_a_web_server_that_does_not_answer_is_given_up(iso: Iso, timeouts: list[float | None]) -> None:
+    with pytest.raises(ProvisioningError):
+        WebServer("http://127.0.0.1:1/isos", "prod").publish("h0", iso)
+    assert timeouts == [30]

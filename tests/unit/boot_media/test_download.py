@@ -1,11 +1,16 @@
 """The base ISO in the cache: downloaded once, identified by its digest."""
 
 import hashlib
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from boot_media.base_image import DISK_SOURCE, ISO_URLS, base_path, ensure_base
+from boot_media.base_image import DISK_SOURCE, ISO_URLS, base_path
+from boot_media.download import ensure_base
 from cluster.values.architecture import Architecture
 from providers.base.errors import BootMediaError
 
@@ -79,3 +84,66 @@ def test_a_failed_download_is_one_line(url: str, message: str) -> None:
     with pytest.raises(BootMediaError, match=message) as caught:
         ensure_base(ISO_URL, SHA256, url, lambda _: None)
     assert "\n" not in str(caught.value)
+
+
+@contextmanager
+def answering(*answers: bytes) -> Iterator[str]:
+    """Answer one request after the other, and yield the URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for answer in answers:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(10_000)
+                    connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/base.iso"
+        thread.join(10)
+
+
+WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(CONTENT), CONTENT)
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(CONTENT), CONTENT)
+
+
+@pytest.mark.parametrize("answer", [WHOLE, CHUNKED + b"0\r\n\r\n"], ids=["length", "chunked"])
+def test_a_web_server_sends_the_base_iso(answer: bytes) -> None:
+    moved = b"HTTP/1.1 302 Found\r\nLocation: /mirror.iso\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    with answering(moved, answer) as url:
+        path = ensure_base(ISO_URL, SHA256, url, lambda _: None)
+    assert path.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [
+        pytest.param(WHOLE[: -len(CONTENT) + 1_500_000], "1,500,000 of 3,000,000", id="length"),
+        pytest.param(CHUNKED, r"[\d,]+ of an unknown number of", id="between-chunks"),
+        pytest.param(CHUNKED[:-1_000_000], r"[\d,]+ of an unknown number of", id="in-a-chunk"),
+    ],
+)
+def test_a_download_that_breaks_off_is_to_be_repeated(answer: bytes, seen: str, tmp_path: Path) -> None:
+    wanted = rf"/base\.iso: the download broke off: received {seen} bytes\. Fix: run the same command again$"
+    with answering(answer) as url, pytest.raises(BootMediaError, match=wanted):
+        ensure_base(ISO_URL, SHA256, url, lambda _: None)
+    assert list((tmp_path / "cache" / "okd-baremetal" / "images").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        pytest.param(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "HTTP 404", id="404"),
+        pytest.param(b"what?\r\n\r\n", r"the answer is not HTTP \(.*\)", id="no-http"),
+    ],
+)
+def test_a_server_without_the_image_is_named(answer: bytes, why: str) -> None:
+    with answering(answer) as url, pytest.raises(BootMediaError, match=rf"cannot be downloaded \({why}\)\. Fix"):
+        ensure_base(ISO_URL, SHA256, url, lambda _: None)
+
+
+def test_a_download_that_stalls_ends(timeouts: list[float | None]) -> None:
+    with pytest.raises(BootMediaError):
+        ensure_base(ISO_URL, SHA256, "http://127.0.0.1:1/base.iso", lambda _: None)
+    assert timeouts == [60]

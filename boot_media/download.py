@@ -1,0 +1,105 @@
+"""Downloads a base image into the cache, under its digest."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import IO
+from urllib.parse import unquote, urlsplit
+
+from boot_media.base_image import NAMES, base_path
+from providers.base.errors import BootMediaError
+from providers.base.http_client import os_error, pool_for
+
+CHUNK = 1024 * 1024
+STALL_S = 60.0
+"""Limit of connect, and of each wait for the next bytes."""
+SCHEMES = ("https://", "http://", "file://")
+
+
+def ensure_base(option: str, sha256: str, url: str, report: Callable[[str], None]) -> Path:
+    """Return the path of the image in the cache; download it if it is missing.
+
+    Args:
+        option: The option that names its source: one of `ISO_URLS`, or `DISK_SOURCE`.
+        sha256: Its digest, which is also its name in the cache.
+        url: Its source (http, https or file). If empty, the cache must have it.
+        report: Called with a line per 10 % of the download.
+
+    Raises:
+        BootMediaError: It is missing, cannot be downloaded, or has another digest.
+    """
+    path = base_path(sha256)
+    if path.exists():
+        return path
+    if not url:
+        raise BootMediaError(f"no such {NAMES[option]}", where=str(path), fix=f"put it there, or set {option}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+        try:
+            seen = _download(option, url, part, report)
+            if seen != sha256:
+                pin = f"{option.rpartition('.')[0]}.sha256"
+                fix = f"set {pin} to it if {url} has the right image; else correct {option}"
+                raise BootMediaError(f"sha256 is {seen}, the stack wants {sha256}", where=url, fix=fix)
+            Path(part.name).chmod(0o644)
+            Path(part.name).replace(path)
+        finally:
+            Path(part.name).unlink(missing_ok=True)
+    return path
+
+
+def _download(option: str, url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
+    """Copy `url` into `part`, and return its SHA-256."""
+    if not url.startswith(SCHEMES):
+        raise BootMediaError("unknown scheme", where=url, fix=f"start {option} with one of {', '.join(SCHEMES)}")
+    digest, done, reported = hashlib.sha256(), 0, 0
+    try:
+        for chunk, total in _file(url) if url.startswith("file:") else _http(url):
+            digest.update(chunk)
+            part.write(chunk)
+            done += len(chunk)
+            if total and done * 10 // total > reported:
+                reported = done * 10 // total
+                report(f"{NAMES[option]}: {done // CHUNK:,} of {total // CHUNK:,} MiB")
+        part.flush()
+    except OSError as error:
+        what = f"cannot be downloaded ({error.strerror or error})"
+        raise BootMediaError(what, where=url, fix=f"correct {option}, or put the image into the cache") from None
+    return digest.hexdigest()
+
+
+def _file(url: str) -> Iterator[tuple[bytes, int]]:
+    """Yield each chunk of a file, with the file's length."""
+    path = Path(unquote(urlsplit(url).path))
+    with path.open("rb") as file:
+        total = path.stat().st_size
+        while chunk := file.read(CHUNK):
+            yield chunk, total
+
+
+def _http(url: str) -> Iterator[tuple[bytes, int]]:
+    """Yield each chunk of what the server sends, with the length of the whole (0: unknown).
+
+    Raises:
+        OSError: The server gives no such answer.
+        BootMediaError: The answer breaks off.
+    """
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415  (a preview downloads nothing)
+
+    try:
+        with pool_for(url, STALL_S) as pool:
+            answer = pool.request("GET", url, preload_content=False)
+            if answer.status != HTTPStatus.OK:
+                raise ConnectionError(f"HTTP {answer.status}")
+            total = answer.length_remaining or 0
+            try:
+                while chunk := answer.read(CHUNK, decode_content=False):
+                    yield chunk, total
+            except HTTPError:
+                wanted = f"{total:,}" if total else "an unknown number of"
+                what = f"the download broke off: received {answer.tell():,} of {wanted} bytes"
+                raise BootMediaError(what, where=url, fix="run the same command again") from None
+    except HTTPError as error:
+        raise os_error(error) from None

@@ -1,0 +1,47 @@
+"""HTTP requests to a server that an operator names by its URL."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from urllib3 import PoolManager
+    from urllib3.exceptions import HTTPError
+
+
+def pool_for(url: str, timeout_s: float) -> "PoolManager":
+    """Return a pool for requests to a URL's server, which repeats none of them.
+
+    It uses the proxy that the environment names (`https_proxy`, `no_proxy`, …), which urllib3 does not read.
+
+    Args:
+        url: Of HTTP or HTTPS.
+        timeout_s: Limit of connect, and of each wait for a part of the answer.
+
+    Raises:
+        urllib3.exceptions.HTTPError: The URL or that of the proxy is invalid.
+    """
+    # A preview sends no request, and must not wait for these imports.
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
+
+    from urllib3 import PoolManager, ProxyManager, Retry  # noqa: PLC0415
+    from urllib3.util import make_headers, parse_url  # noqa: PLC0415
+
+    server = parse_url(url)
+    proxy = getproxies().get(server.scheme or "", "")
+    retries = Retry(connect=0, read=0)  # redirections only
+    if not proxy or proxy_bypass(server.netloc or ""):
+        return PoolManager(timeout=timeout_s, retries=retries)
+    login = parse_url(proxy).auth
+    headers = make_headers(proxy_basic_auth=login) if login else None
+    address = proxy if "://" in proxy else f"http://{proxy}"
+    return ProxyManager(address, timeout=timeout_s, retries=retries, proxy_headers=headers)
+
+
+def os_error(error: "HTTPError") -> OSError:
+    """Return the error of the operating system or TLS that urllib3's exception wraps."""
+    found: BaseException | None = error
+    while found is not None:
+        nested = (each for each in found.args if isinstance(each, BaseException))
+        if isinstance(found, OSError):
+            return found
+        found = found.__cause__ or next(nested, None) or found.__context__
+    return ConnectionError(f"the answer is not HTTP ({type(error).__name__})")
