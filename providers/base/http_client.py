@@ -1,6 +1,7 @@
 """HTTP requests to a server that an operator names by its URL."""
 
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from urllib3 import PoolManager
@@ -30,9 +31,9 @@ def pool_for(url: str, timeout_s: float) -> "PoolManager":
     retries = Retry(connect=0, read=0)  # redirections only
     if not proxy or proxy_bypass(server.netloc or ""):
         return PoolManager(timeout=timeout_s, retries=retries)
-    login = parse_url(proxy).auth
-    headers = make_headers(proxy_basic_auth=login) if login else None
     address = proxy if "://" in proxy else f"http://{proxy}"
+    login = parse_url(address).auth
+    headers = make_headers(proxy_basic_auth=unquote(login)) if login else None
     return ProxyManager(address, timeout=timeout_s, retries=retries, proxy_headers=headers)
 
 

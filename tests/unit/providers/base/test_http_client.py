@@ -26,11 +26,12 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, p
     assert (pool.proxy.scheme, pool.proxy.host, pool.proxy.port) == ("http", "proxy.example.com", 3128)
 
 
-def test_a_proxy_gets_its_login(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("https_proxy", "http://ann:secret@proxy.example.com:3128")
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_a_proxy_gets_its_login(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    monkeypatch.setenv("https_proxy", f"{scheme}ann:s%40cret@proxy.example.com:3128")
     pool = pool_for(URL, 1)
     assert isinstance(pool, ProxyManager)
-    assert pool.proxy_headers == {"proxy-authorization": f"Basic {base64.b64encode(b'ann:secret').decode()}"}
+    assert pool.proxy_headers == {"proxy-authorization": f"Basic {base64.b64encode(b'ann:s@cret').decode()}"}
 
 
 @pytest.mark.parametrize(
