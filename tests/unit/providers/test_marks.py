@@ -67,7 +67,7 @@ def test_every_resource_has_a_spec_of_a_plan() -> None:
     assert SPECS.keys() == PROVIDERS.keys()
 
 
-def test_every_provider_has_a_resource_of_its_spec_that_reads_only_its_outputs() -> None:
+def test_a_resource_has_the_spec_and_the_outputs_of_its_provider() -> None:
     resources = {each.provider: each for each in BaremetalResource.__subclasses__()}
     assert {*resources} == {*PROVIDERS.values()}
     for provider, resource in resources.items():
