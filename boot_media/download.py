@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO
@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from boot_media.base_image import NAMES, base_path
 from providers.base.errors import BootMediaError
 from providers.base.http_client import os_error, pool_for
+from providers.base.progress import Progress, Report
 
 CHUNK = 1024 * 1024
 STALL_S = 60.0
@@ -18,7 +19,7 @@ STALL_S = 60.0
 SCHEMES = ("https://", "http://", "file://")
 
 
-def ensure_base(option: str, sha256: str, url: str, report: Callable[[str], None]) -> Path:
+def ensure_base(option: str, sha256: str, url: str, report: Report) -> Path:
     """Return the path of the image in the cache; download it if it is missing.
 
     Args:
@@ -50,7 +51,7 @@ def ensure_base(option: str, sha256: str, url: str, report: Callable[[str], None
     return path
 
 
-def _download(option: str, url: str, part: IO[bytes], report: Callable[[str], None]) -> str:
+def _download(option: str, url: str, part: IO[bytes], report: Report) -> str:
     """Copy `url` into `part`, and return its SHA-256."""
     if not url.startswith(SCHEMES):
         raise BootMediaError("unknown scheme", where=url, fix=f"start {option} with one of {', '.join(SCHEMES)}")
@@ -62,7 +63,7 @@ def _download(option: str, url: str, part: IO[bytes], report: Callable[[str], No
             done += len(chunk)
             if total and done * 10 // total > reported:
                 reported = done * 10 // total
-                report(f"{NAMES[option]}: {done // CHUNK:,} of {total // CHUNK:,} MiB")
+                report(Progress(NAMES[option], f"{done // CHUNK:,} of {total // CHUNK:,} MiB"))
         part.flush()
     except OSError as error:
         what = f"cannot be downloaded ({error.strerror or error})"

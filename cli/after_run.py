@@ -1,13 +1,11 @@
 """Follows an `up`, `refresh` or `destroy`: once the Pulumi CLI has ended, draws the report and sends the notice.
 
-`providers/base/aftermath.py` starts it in the project's root, with the run's log and a descriptor of that process.
+`providers/base/run_follower.py` starts it in the project's root, with the run's log and a descriptor of that process.
 """
 
 import json
-import re
 import select
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -20,9 +18,10 @@ from cli.stack_options import pulumi, stack_options
 from cli.timeline import rows_of
 from cluster.known_options import NOTIFY_URL
 from cluster.options import Phase, read_options
+from providers.base import log as run_log
 from providers.base.errors import ConfigError
-from providers.base.log import RunLog, Work, begun_at
-from providers.base.log_entries import entries_of
+from providers.base.log_entries import Action, Event, entries_of
+from providers.base.log_file import begun_at
 from wires.web_hook import send
 
 RETRIES = 5
@@ -30,8 +29,6 @@ RETRIES = 5
 COMMANDS = {"update": "up"}
 """The names of commands in Pulumi's history that are not their own."""
 KILLED = "killed"
-CHANGE = re.compile("(create|update|delete): begins")
-"""A step that `providers/base/log.py` writes."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +70,10 @@ def follow(log: Path, cli: int) -> None:
     with suppress(ConfigError):
         report.write(stack, log)
         if NOTIFY_URL in read_options(stack_file(stack)):
-            run = RunLog(log)
-            run.write("notice", _sent(stack, log), Work(), time.time())
-            run.close()
+            sent = _sent(stack, log)
+            run_log.opened(log)
+            run_log.line(Event.NOTICE, sent)
+            run_log.close()
 
 
 def _sent(stack: str, log: Path) -> str:
@@ -93,7 +91,7 @@ def _sent(stack: str, log: Path) -> str:
 
 def _changes(log: Path) -> bool:
     """Return whether the run did more than read; a preview that refreshes is in no history, either."""
-    return any(CHANGE.match(each.text) for each in entries_of(log) if each.kind == "step")
+    return any(entry.event == Event.BEGIN and entry.step != Action.READ for entry in entries_of(log))
 
 
 def _notice(stack: str, log: Path, phase: Phase) -> Notice:

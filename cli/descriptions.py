@@ -35,8 +35,8 @@ Markdown for a comment on a pull request: at most 65,536 characters, without sec
 read what it printed. The exit code is 0 whether anything changes or not, 2 if the preview fails, and 4 if the update
 breaks a policy: consent (a disk is wiped only with a consent of the last 30 days, by git), certificates (those of
 BMCs are verified), destroyable (not in production), backend (shared, no folder)."""
-LOG = """Print the log of the newest `up`, `refresh` or `destroy` of a stack: seconds since its start, kind, resource,
-machine, text. The file itself has the same as JSON, and ends where the run was killed."""
+LOG = """Print the log of the newest `up`, `refresh` or `destroy` of a stack: seconds since its start, event,
+resource, machine, text. The file itself has the same as JSON, and ends where the run was killed."""
 REPORT = """Write report/STACK.html of the newest `up`, `refresh` or `destroy` of a stack: what each machine did when,
 the seconds of each step beside those of the time before, the last handoff of the API VIP, and the errors. The page
 loads nothing."""

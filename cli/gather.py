@@ -30,7 +30,7 @@ from cluster.plan import load_bmcs, load_intent, plan_json
 from cluster.plan.model import PlannedHost
 from payload.reading import payload_folder
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
-from providers.base.log import FOLDER, runs_of
+from providers.base.log_file import FOLDER, runs_of
 from providers.base.workers import WORKERS
 
 TOOLS = {

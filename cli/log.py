@@ -5,8 +5,8 @@ from pathlib import Path
 
 from cli.command_line import GOOD
 from providers.base.errors import ConfigError, Fault, one_line
-from providers.base.log import FOLDER, runs_of
 from providers.base.log_entries import Entry, entries_of
+from providers.base.log_file import FOLDER, runs_of
 
 
 def log(options: argparse.Namespace) -> int:
@@ -22,11 +22,8 @@ def log(options: argparse.Namespace) -> int:
 
 
 def _printed(entry: Entry) -> list[str]:
-    seconds = "" if entry.seconds is None else f"{entry.seconds:.3f}"
-    return [
-        seconds,
-        *(one_line(word) for word in (entry.kind, entry.resource or "-", entry.machine or "-", entry.text)),
-    ]
+    at_s = "" if entry.at_s is None else f"{entry.at_s:.3f}"
+    return [at_s, *(one_line(word or "-") for word in (entry.event, entry.resource, entry.machine, entry.text))]
 
 
 def chosen(stack: str, run_time: str | None) -> Path:

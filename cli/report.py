@@ -12,8 +12,8 @@ from cli.log import chosen
 from cli.stack_options import pulumi
 from cli.timeline import Row, rows_of
 from providers.base.errors import ConfigError, Fault
-from providers.base.log import OWNER_ALONE, runs_of
 from providers.base.log_entries import entries_of
+from providers.base.log_file import OWNER_ALONE, runs_of
 
 FOLDER = Path("report")
 Before = Mapping[tuple[str, str], float]

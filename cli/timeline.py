@@ -1,17 +1,13 @@
 """What a run did when: the steps of each machine and of each resource without one, read from the run's log."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from providers.base.log_entries import Entry
-from providers.host_provisioning.engine import INSTALLED, WAS_UP
+from providers.base.log_entries import Entry, Event
 
-DONE = re.compile(rf"^(?:\w+: done in |{INSTALLED};|{WAS_UP};)")
-"""The end of work: no step follows from it."""
-BEGINS = re.compile(r"^(\w+): begins$")
-SHORT = re.compile(r"[:;,(]")
-"""What ends the name of a step; its progress comes behind."""
+OPENING = (Event.BEGIN, Event.STEP)
+CLOSING = (Event.END, Event.ERROR)
+"""Events after which their machine or resource is in no step."""
 
 
 @dataclass(frozen=True)
@@ -52,24 +48,16 @@ def rows_of(entries: Iterable[Entry]) -> list[Row]:
     end_s = 0.0
     for entry in entries:
         name = entry.machine or entry.resource.rpartition("::")[2]
-        if entry.seconds is None or entry.kind not in ("step", "error") or not name:
+        if entry.at_s is None or entry.event not in OPENING + CLOSING or not name:
             continue
-        end_s, row = entry.seconds, rows.setdefault(name, Row(name))
-        step = _step(entry.text) if entry.kind == "step" else ""
+        end_s, row = entry.at_s, rows.setdefault(name, Row(name))
+        step = entry.step if entry.event in OPENING else ""
         if name in open_ and open_[name][0] != step:
             row.spans.append(Span(*open_.pop(name), end_s))
-        if entry.kind == "error":
+        if entry.event == Event.ERROR:
             row.errors.append(entry.text)
         elif step and name not in open_:
             open_[name] = (step, end_s)
     for name, (step, begin_s) in open_.items():  # a run that was killed
         rows[name].spans.append(Span(step, begin_s, end_s))
     return list(rows.values())
-
-
-def _step(text: str) -> str:
-    """Return the name of a step, which its lines of progress share; empty if work ends with it."""
-    if DONE.match(text):
-        return ""
-    begun = BEGINS.match(text)
-    return begun[1] if begun else SHORT.split(text, maxsplit=1)[0].strip()

@@ -9,6 +9,7 @@ from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from testing.fakes.clock import FakeClock
 from testing.fakes.lan import BOOTSTRAP, MACS, SPEC, VIP, FakeLan
+from testing.progress import into
 
 FIRST, SECOND = "192.0.2.21", "192.0.2.22"
 TAKEN = frozenset({MACS[SECOND]})
@@ -27,7 +28,7 @@ class Rig:
         self.lan = FakeLan(self.clock, **lan)
         self.lines: list[str] = []
         signal = self.lan.missing if signals else None
-        self.engine = HandoffEngine(spec, self.lan, self.lan, signal, self.lan.client, self.clock, self.lines.append)
+        self.engine = HandoffEngine(spec, self.lan, self.lan, signal, self.lan.client, self.clock, into(self.lines))
 
     def move(self) -> VipHandoffOuts:
         return self.engine.move()

@@ -16,6 +16,7 @@ from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.ways import BootWay, HttpBoot, VirtualCd
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
+from testing.progress import into
 from wires.api.https import Endpoint
 from wires.redfish.access import BmcAccess, Limits
 from wires.redfish.bmc import UEFI
@@ -114,7 +115,7 @@ class ServerUnderTest:
     def _engine(self) -> Iterator[BmcHostEngine]:
         bmc = self.bmc()
         try:
-            yield BmcHostEngine(bmc, self.clock, self.lines.append, NAME, self.uuid, BMC_S)
+            yield BmcHostEngine(bmc, self.clock, into(self.lines), NAME, self.uuid, BMC_S)
         finally:
             bmc.close()
 
@@ -128,7 +129,7 @@ class ServerUnderTest:
             self.media,
             self._way(bmc),
             lambda target: api.problem(target.address),
-            self.lines.append,
+            into(self.lines),
             nullcontext(),
         )
         return Installation(Target(NAME, self.uuid, self.fleet.node(0)), world, HOST_S)

@@ -25,6 +25,8 @@ from lab.rehearsal.report import Report, say
 from lab.rehearsal.stack import OnLine, Stack
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from payload.reading import payload_ca
+from providers.base.log_entries import Event
+from providers.host_provisioning.engine import INSTALLED
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
@@ -35,7 +37,7 @@ EXPECTED_PREVIEW = {
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: what becomes of its resources in phase production."""
-INSTALLED, FROM_ISO = "installed;", "installing from ISO"
+FROM_ISO = "installing from ISO"
 """Steps of an installation in the log."""
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
@@ -269,9 +271,7 @@ class Rehearsal:
         words = (*passwords, *self.stack.iso_digests(), "PRIVATE KEY", "Authorization", "data:;base64")
         leaked = [word for word in words if any(word in line["text"] for line in lines)]
         self.report.prove("secrets in the logs of the runs", wanted=0, seen=len(leaked))
-        done = {
-            line.get("machine") for line in lines if line["kind"] == "step" and line["text"].startswith(INSTALLED)
-        }
+        done = {line.get("machine") for line in lines if (line["event"], line.get("step")) == (Event.END, INSTALLED)}
         names = [server.name for server in self.plan.servers]
         seen = ", ".join(name for name in names if name in done)
         self.report.prove("installed, as the logs of the runs say", wanted=", ".join(names), seen=seen)

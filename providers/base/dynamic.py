@@ -22,9 +22,10 @@ from pulumi.dynamic import (
 )
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from providers.base import log, plugin, workers
+from providers.base import log, plugin, run_follower, workers
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.errors import ConfigError, Fault, OkdBaremetalError
+from providers.base.log_entries import Action
 from providers.base.shapes import shape_faults
 from providers.base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked
 
@@ -71,19 +72,19 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def create(self, props: Props) -> CreateResult:
         """Create the resource, or adopt what an earlier run made."""
-        with self._working("create", props):
+        with self._working(Action.CREATE, props):
             name, outs = self._create(self._spec_of(props))
             return CreateResult(name, self._echoed(props, outs))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Bring the resource to its new inputs."""
-        with self._working("update", _news):
+        with self._working(Action.UPDATE, _news):
             outs = self._update(self._spec_of(_olds), self.outs_of(_olds), self._spec_of(_news))
             return UpdateResult(self._echoed(_news, outs))
 
     def read(self, id_: str, props: Props) -> ReadResult:
         """Return the resource as found now, for `pulumi refresh`."""
-        with self._working("read", props):
+        with self._working(Action.READ, props):
             outs = self._read(self._spec_of(props), self.outs_of(props))
             if outs is None:
                 return ReadResult("", {})
@@ -92,7 +93,7 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def delete(self, _id: str, _props: Props) -> None:
         """Delete the resource; if it is missing already, that is a success."""
-        with self._working("delete", _props):
+        with self._working(Action.DELETE, _props):
             self._delete(self._spec_of(_props), self.outs_of(_props))
 
     def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
@@ -133,10 +134,10 @@ class Provider(ResourceProvider, Generic[S, O]):
         return self.outs.model_validate(given)  # type: ignore[return-value]
 
     @contextmanager
-    def _working(self, action: str, props: Props) -> Iterator[None]:
+    def _working(self, action: Action, props: Props) -> Iterator[None]:
         """Log what the block does with the resource, and leave one line of this program's own errors."""
         machine = next((props.get(name, "") for name in marked(self.spec, MACHINE)), "")
-        with _one_line_errors(), log.working(action, props.get("urn") or "", machine):
+        with _one_line_errors(), log.working(action, props.get("urn") or "", machine, run_follower.start):
             yield
 
     def _echoed(self, props: Props, outs: O) -> Props:

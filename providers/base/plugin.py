@@ -10,7 +10,8 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
 from providers.base import log
 from providers.base.clock import SYSTEM_CLOCK
-from providers.base.progress import Report
+from providers.base.log_entries import Event
+from providers.base.progress import Progress, Report, Say
 
 
 def engine_address(arguments: Sequence[str]) -> tuple[str, int] | None:
@@ -21,7 +22,7 @@ def engine_address(arguments: Sequence[str]) -> tuple[str, int] | None:
 
 def row(urn: str) -> Report:
     """Return a reporter that writes to the Info column of the resource `urn`."""
-    return _reporter(urn, "INFO", ephemeral=True)
+    return _row(urn, "")
 
 
 def rows(urn: str, urns: Mapping[str, str], name: str) -> Report:
@@ -29,24 +30,42 @@ def rows(urn: str, urns: Mapping[str, str], name: str) -> Report:
 
     Without one, it writes lines that begin with `name` to the row of `urn`.
     """
-    if own := urns.get(name):
-        return row(own)
-    report = row(urn)
-    return lambda line: report(f"{name}: {line}")
+    own = urns.get(name)
+    return row(own) if own else _row(urn, f"{name}: ")
 
 
-def notes(urn: str) -> Report:
+def notes(urn: str) -> Say:
     """Return a reporter of lines that stay visible below the resources after the run, also in a `preview --diff`."""
-    return _reporter(urn, "INFO", ephemeral=False)
+    return _lines(urn, Event.INFO)
 
 
-def warnings(urn: str) -> Report:
+def warnings(urn: str) -> Say:
     """Return a reporter of warnings that stay visible below the resources after the run."""
-    return _reporter(urn, "WARNING", ephemeral=False)
+    return _lines(urn, Event.WARNING)
 
 
-def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
-    """Return a reporter that writes to the engine's display; without an engine (in tests), to standard error."""
+def _row(urn: str, prefix: str) -> Report:
+    show = _display(urn, "INFO", ephemeral=True)
+
+    def report(progress: Progress) -> None:
+        log.step(progress, urn)
+        show(f"{prefix}{progress}")
+
+    return report
+
+
+def _lines(urn: str, event: Event) -> Say:
+    show = _display(urn, event.name, ephemeral=False)
+
+    def say(line: str) -> None:
+        log.line(event, line, urn)
+        show(line)
+
+    return say
+
+
+def _display(urn: str, severity: str, *, ephemeral: bool) -> Say:
+    """Return what writes to the engine's display; without an engine (in tests), to standard error."""
     name = urn.rsplit("::", 1)[-1]
     address = SYSTEM_CLOCK.engine
     if address is None:
@@ -54,8 +73,7 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
     stub = _engine(address)
     level = engine_pb2.LogSeverity.Value(severity)
 
-    def report(line: str) -> None:
-        log.step(line, urn)
+    def show(line: str) -> None:
         request = engine_pb2.LogRequest(severity=level, message=line, urn=urn, ephemeral=ephemeral)
         try:
             stub.Log(request, timeout=2)
@@ -63,7 +81,7 @@ def _reporter(urn: str, severity: str, *, ephemeral: bool) -> Report:
             # Losing a line of progress must not stop the work.
             return
 
-    return report
+    return show
 
 
 @cache

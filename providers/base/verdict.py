@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from providers.base.errors import Fault, PreflightError
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report, Say
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Verdict:
             head = f"{subject} is not ready, {count} {'finding' if count == 1 else 'findings'}; {left_alone}"
             raise PreflightError("\n    ".join([head, *self.lines()]))
 
-    def report(self, warn: Report, row: Report) -> None:
+    def report(self, warn: Say, row: Report) -> None:
         """Report the warnings, and what the preflight could not probe, of a subject that is ready."""
         for line in self.warnings:
             warn(line)
         unseen = "; ".join(self.unseen)
-        row(f"ready; not probed: {unseen}" if unseen else "ready")
+        row(Progress("ready", f"not probed: {unseen}" if unseen else ""))

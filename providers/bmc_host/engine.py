@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from providers.base.clock import Clock
 from providers.base.errors import BmcError, BmcIdentityError
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from providers.bmc_host.model import AsFound
 from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
 from wires.redfish.boot_mode import BootMode, judge
@@ -65,15 +65,15 @@ class BmcHostEngine:
         """
         identity = self.identify()
         found = self.judged(self._find())
-        self.report(f"identified: {named(identity)}")
+        self.report(Progress("identified", named(identity)))
         run_steps(self._off(self._steps()), self.clock)
-        self.report("off, without media")
+        self.report(Progress("off, without media"))
         return identity, found
 
     def record(self) -> tuple[Identity, AsFound]:
         """Identify the host and record it as found, changing nothing: it runs a cluster whose state was lost."""
         identity = self.identify()
-        self.report(f"identified: {named(identity)}; left as it is")
+        self.report(Progress("identified", f"{named(identity)}; left as it is"))
         return identity, self.judged(self._find())
 
     def judged(self, found: AsFound) -> AsFound:
@@ -92,7 +92,7 @@ class BmcHostEngine:
         seen = self._seen()
         if not usable(seen):
             self.compare_with_consent(seen)
-        self.report(f"a spare, left as it is: {named(seen)}")
+        self.report(Progress("a spare, left as it is", named(seen)))
         return seen, self._find()
 
     def look(self, found: AsFound) -> tuple[str, str]:
@@ -117,8 +117,8 @@ class BmcHostEngine:
         was = found.override
         run_steps(steps.override_as_found(was.target, was.enabled, was.mode), self.clock)
         waiting = run_steps(BootMode(steps).as_found(was.mode, found.secure_boot), self.clock)
-        later = f"; from the next power-on, as found: {', '.join(waiting)}" if waiting else ""
-        self.report(f"off, boot override as found{later}")
+        later = f"from the next power-on, as found: {', '.join(waiting)}" if waiting else ""
+        self.report(Progress("off, boot override as found", later))
 
     def _off(self, steps: Steps) -> Waits:
         """Switch off, then eject: an eject under a running live system breaks it."""

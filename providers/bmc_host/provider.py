@@ -9,6 +9,7 @@ from providers.base import lock, plugin
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.dynamic import Provider
 from providers.base.errors import BmcTimeoutError, BmcTransientError, BusyError, Fault
+from providers.base.progress import Progress
 from providers.bmc_host.engine import BmcHostEngine, consent_command
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from wires.redfish.bmc import Identity
@@ -67,7 +68,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept the recorded values: {error}")
             return outs
-        plugin.row(spec.urn)(line)
+        plugin.row(spec.urn)(Progress("state", line))
         if changed and not spec.spare:
             warn(f"changed by someone else: {changed}")
         return now

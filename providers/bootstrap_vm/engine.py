@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from providers.base.clock import Clock
 from providers.base.errors import HypervisorError
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, DomainSpec, Found, Hypervisor
 from wires.libvirt.shutdown import stop
@@ -46,7 +46,7 @@ class BootstrapVmEngine:
             if not found.running:
                 self._refuse_foreign_vip(vm, surroundings)
                 self.hypervisor.start(vm.name)
-            self.report("running" if found.running else "started again")
+            self.report(Progress("running" if found.running else "started again"))
             return
         self._refuse_foreign_vip(vm, surroundings)
         if found and (node := surroundings.answering_node()):
@@ -75,7 +75,7 @@ class BootstrapVmEngine:
             self._end(vm)
         for volume in (_disk(vm), _ignition(vm)):
             self.hypervisor.delete_volume(vm.pool, volume)
-        self.report("removed, with its volumes")
+        self.report(Progress("removed, with its volumes"))
 
     def _end(self, vm: BootstrapVmSpec) -> None:
         stop(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)
@@ -97,7 +97,7 @@ class BootstrapVmEngine:
         """
         path = self.hypervisor.volume_path(vm.pool, vm.base_volume)
         if vm.base_sha256:
-            self.report("comparing the base volume's digest")
+            self.report(Progress("comparing the base volume's digest"))
             seen = self.hypervisor.volume_sha256(vm.pool, vm.base_volume)
             if seen != vm.base_sha256:
                 where, fix = (
@@ -114,7 +114,7 @@ class BootstrapVmEngine:
             raise HypervisorError(what, where=f"{vm.claim} {surroundings.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:
-        self.report("making its volumes")
+        self.report(Progress("making its volumes"))
         disk = self.hypervisor.make_overlay(vm.pool, _disk(vm), base=base, size_gib=vm.disk_gib)
         ignition = self.hypervisor.make_private(vm.pool, _ignition(vm), config)
         self.hypervisor.define(
@@ -131,7 +131,7 @@ class BootstrapVmEngine:
             )
         )
         self.hypervisor.start(vm.name)
-        self.report("started")
+        self.report(Progress("started"))
 
 
 def _cards(vm: BootstrapVmSpec) -> tuple[Card, ...]:

@@ -1,14 +1,11 @@
 """How long installations took in the earlier runs of a stack, as their logs tell."""
 
-import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from providers.base.log import runs_of
-from providers.base.log_entries import entries_in
+from providers.base.log_entries import Event, entries_in
+from providers.base.log_file import runs_of
 from providers.host_provisioning.engine import INSTALLED
-
-_DONE = re.compile(rf"{INSTALLED}; ([\d,]+) s spent")
 
 
 def latest_s(stack: str, names: Collection[str]) -> dict[str, float]:
@@ -32,7 +29,7 @@ def _installed(path: Path) -> Iterator[tuple[str, float]]:
     """Yield server and seconds of each installation in a log."""
     with path.open(encoding="utf-8", errors="replace") as lines:
         # Most of a log is requests, which need not be parsed.
-        for entry in entries_in(line for line in lines if f'"{INSTALLED};' in line):
-            done = _DONE.fullmatch(entry.text)
-            if done and entry.machine:
-                yield entry.machine, float(done[1].replace(",", ""))
+        for entry in entries_in(line for line in lines if f'"{INSTALLED}"' in line):
+            is_end = entry.event == Event.END and entry.step == INSTALLED
+            if is_end and entry.machine and entry.seconds is not None:
+                yield entry.machine, entry.seconds

@@ -27,7 +27,7 @@ from boot_media.disk import CHOSEN, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.base.clock import Clock
 from providers.base.errors import BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from providers.host_provisioning.ways import BootMedia, BootWay
 from wires.redfish.bmc import HDD, BmcClient, Power
 from wires.redfish.boot_mode import BootMode, Proof
@@ -315,12 +315,12 @@ class Installation:
         self._reported_at = now
         spent = self.deadline_s - (self._until - now)
         seen = self.world.media.progress(self._url) if self._url else self._missed
-        doing = f"{self._step}: {seen}" if seen else self._step
-        self.world.report(f"{doing}; {spent:,.0f} s spent{self._left(spent)}")
+        is_last = self._step in (INSTALLED, WAS_UP)
+        time = f"{spent:,.0f} s spent{'' if is_last else self._left(spent)}"
+        detail = f"{seen}; {time}" if seen else time
+        self.world.report(Progress(self._step, detail, took_s=round(spent, 1) if is_last else None))
 
     def _left(self, spent: float) -> str:
-        if self._step in (INSTALLED, WAS_UP):
-            return ""
         limit = f"{max(0, self.deadline_s - spent):,.0f} s"
         if self.expected_s is None or self.expected_s > self.deadline_s:
             return f", at most {limit} left"

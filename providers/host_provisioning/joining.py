@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from providers.base.clock import Clock
-from providers.base.progress import Report
+from providers.base.progress import Say
 from providers.base.spec import Model
 from providers.host_provisioning.certificates import (
     APPROVED_HERE,
@@ -68,8 +68,8 @@ class Joining:
     clock: Clock
     kubelet: Callable[[str], str | None]
     """Returns why the kubelet at an address shows no serving certificate; None if it does."""
-    log: Report
-    warn: Report
+    log: Say
+    warn: Say
     today: Callable[[], str]
     """Returns the time, in UTC."""
     approved: dict[str, list[Approval]] = field(default_factory=dict)

@@ -4,7 +4,7 @@ import socket
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from wires.segment import dhcp, vrrp
 from wires.segment.dhcp import Offer
 from wires.segment.neighbours import answering_macs, interface_to
@@ -44,12 +44,12 @@ class LocalNetworkProbe:
     def adverts(self, addresses: Collection[str]) -> Collection[Advert]:
         """See `NetworkProbe`."""
         interfaces = sorted({interface_to(address) for address in addresses})
-        self.report(f"listening for VRRP on {', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s")
+        self.report(Progress("listening for VRRP", f"{', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s"))
         return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
 
     def dhcp_offers(self, interface: str, mac: str) -> Collection[Offer]:
         """See `NetworkProbe`."""
-        self.report(f"asking for DHCP on {interface} as {mac}, at most {DHCP_S:g} s")
+        self.report(Progress("asking for DHCP", f"{interface} as {mac}, at most {DHCP_S:g} s"))
         return dhcp.offers(interface, mac, wait_s=DHCP_S)
 
     def resolve(self, name: str, version: int) -> frozenset[str]:

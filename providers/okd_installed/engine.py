@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from providers.base.clock import Clock
 from providers.base.errors import IncompleteError, one_line
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report, Say
 from providers.base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
 from wires.api.resources import KubernetesReader, Metadata, Status
@@ -62,7 +62,7 @@ class OkdInstalledEngine:
     """Address of the API."""
     clock: Clock
     report: Report
-    log: Report
+    log: Say
     """Takes a line for each operator that becomes ready, or ceases to be."""
     _operators: dict[str, str | None] = field(default_factory=dict)
     """What each operator lacks; None: it is ready."""
@@ -85,7 +85,7 @@ class OkdInstalledEngine:
                 raise self._late(problem, deadline_s)
             line = problem or f"all {len(self._operators)} operators are ready; steady for {STEADY_S:g} s"
             if line != reported:
-                self.report(f"{line}; at most {until - now:.0f} s left")
+                self.report(Progress("waiting for the installation", f"{line}; at most {until - now:.0f} s left"))
                 reported = line
             self.clock.sleep(POLL_S)
 

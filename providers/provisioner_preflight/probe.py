@@ -20,7 +20,7 @@ from payload.kubeconfig import Kubeconfig, read_kubeconfig
 from payload.reading import read_payload
 from providers.base import log
 from providers.base.errors import BootMediaError, HypervisorError
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from providers.provisioner_preflight.model import Bridge, Tool
 from wires.libvirt.facts import host_facts
 from wires.libvirt.hypervisor import HostFacts
@@ -80,7 +80,7 @@ class LocalProbe:
         with path.open("rb") as file:
             with suppress(OSError):
                 return remembered.read_text()
-            self.report(f"reading {path} for its digest, {seen.st_size // 1024**2:,} MiB")
+            self.report(Progress("computing a digest", f"{path}, {seen.st_size // 1024**2:,} MiB"))
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         with suppress(OSError):  # a cache that cannot be written costs time, not the run
             remembered.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 from cluster.options import Phase
 from providers.base.clock import Clock
 from providers.base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import (
     HOLDING,
@@ -125,7 +125,7 @@ class HandoffEngine:
     def _begin(self, state: State) -> None:
         self.timeline.append({"state": state.value, "at_s": self._at_s()})
         self._beat = 0.0
-        self.report(state)
+        self.report(Progress(state.value))
 
     def _leave(self, state: State, row: Row) -> State:
         """Do and check what the row says, and return the next state."""
@@ -170,7 +170,7 @@ class HandoffEngine:
                 return missed or seen
             if now >= self._beat:
                 self._beat = now + HEARTBEAT_S
-                self.report(f"{state}: {seen}; at most {deadline - now:.0f} s left")
+                self.report(Progress(state.value, f"{seen}; at most {deadline - now:.0f} s left"))
             self.clock.sleep(POLL_S)
 
     def _checks(self) -> Checks:

@@ -13,6 +13,7 @@ from providers.base.dynamic import Provider
 from providers.base.errors import Fault, OkdBaremetalError
 from providers.base.lock import held
 from providers.base.plugin import row, warnings
+from providers.base.progress import Progress
 from providers.vip_handoff.checks import holder_in
 from providers.vip_handoff.engine import HandoffEngine, phase_faults
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
@@ -58,7 +59,8 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
         if not macs:
             warn(f"{spec.where}: nobody answers it now; kept the recorded holder")
             return outs
-        row(spec.urn)(f"{spec.where}: held by {holder or 'no one machine'}, {len(macs)} MACs answer")
+        state = f"held by {holder or 'no one machine'}, {len(macs)} MACs answer"
+        row(spec.urn)(Progress(spec.where, state))
         return outs.model_copy(update={"holder": holder, "mac": macs[0] if holder else None, "macs": macs})
 
 

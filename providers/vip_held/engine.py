@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cluster.values.balancer import Balancer
 from providers.base.clock import Clock
 from providers.base.errors import VipError
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from wires.segment.holder import holder_of
 
 POLL_S = 0.5
@@ -51,7 +51,7 @@ class VipHeldEngine:
             holder, macs = self.holder()
             closed = self.router(self.vip) if holder else None
             if holder and not closed:
-                self.report(f"held by {holder}")
+                self.report(Progress("proved", f"held by {holder}"))
                 return holder, macs
             seen = f"held by {holder}, but no router serves there ({closed})"
             if not holder:
@@ -60,6 +60,6 @@ class VipHeldEngine:
                 what = f"{seen}, after {deadline_s:g} s"
                 raise VipError(what, where=f"VIP {self.vip}", fix=FIX[self.balancer])
             if seen != reported:
-                self.report(f"{seen}; at most {until - self.clock.now():.0f} s left")
+                self.report(Progress("waiting", f"{seen}; at most {until - self.clock.now():.0f} s left"))
                 reported = seen
             self.clock.sleep(POLL_S)

@@ -11,6 +11,7 @@ from functools import partial
 from cluster.options import Phase
 from providers.base.clock import Clock, SystemClock
 from providers.base.errors import HypervisorError
+from providers.base.progress import Progress
 from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import Signal, VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.world import LocalClusterProbe, measuring
@@ -116,7 +117,8 @@ class LiveHandoff:
         client = partial(measuring, vips, api)
         return HandoffEngine(spec, LocalClusterProbe(vips, api), self, self.signal, client, self.clock, self._report)
 
-    def _report(self, line: str) -> None:
+    def _report(self, progress: Progress) -> None:
+        line = str(progress)
         for begin in [begin for begin in self.when if line.startswith(begin)]:
             self.when.pop(begin)()
         if self.time_is_up_at and all(word in line for word in self.time_is_up_at):

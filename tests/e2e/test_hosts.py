@@ -34,7 +34,7 @@ def test_hosts_are_installed_refreshed_and_destroyed(project: Project, bmc: Emul
     shown = project.pulumi("up", "--yes", "--skip-preview")
     outs = project.outputs("control-plane")
     for name, uuid in NAMES.items():
-        assert re.search(rf"baremetal:BmcHost {name} .*installed; \d+ s spent", shown)
+        assert re.search(rf"baremetal:BmcHost {name} .*installed: \d+ s spent", shown)
         assert bmc.guest.installs[uuid] == 1
         assert bmc.writes_to(uuid, first) == INSTALLED
         assert {"media", "installing from ISO", "booting from disk"} <= outs["steps"][name].keys()

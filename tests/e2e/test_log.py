@@ -19,8 +19,8 @@ INSTALLED = (
 )
 
 
-def texts(lines: list[dict[str, Any]], machine: str, kind: str) -> list[str]:
-    return [line["text"] for line in lines if line.get("machine") == machine and line["kind"] == kind]
+def texts(lines: list[dict[str, Any]], machine: str, *events: str) -> list[str]:
+    return [line["text"] for line in lines if line.get("machine") == machine and line["event"] in events]
 
 
 def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_none(
@@ -32,9 +32,9 @@ def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_non
     isos = {each["iso_sha256"] for each in project.outputs("control-plane")["installed"].values()}
     (up,) = project.logs()
     for name in NAMES:
-        steps = texts(up, name, "step")
+        steps = texts(up, name, "step", "end")
         assert [word for word in INSTALLED if any(step.startswith(word) for step in steps)] == [*INSTALLED]
-        requests = texts(up, name, "request")
+        requests = texts(up, name, "redfish")
         inserted = re.compile(r"\S+ POST \S+/VirtualMedia.InsertMedia: HTTP 20\d, \d")
         assert len([*filter(inserted.match, requests)]) == 1
         resources = {line["resource"] for line in up if line.get("machine") == name}
@@ -70,10 +70,10 @@ def test_a_failed_run_names_its_log_draws_its_report_and_tells_the_web_hook(proj
     assert (notice["command"], notice["result"], notice["failed"]) == ("up", "failed", ["okd-master-1"])
     page = project.report()
     assert "Failed: okd-master-1." in page
-    eventually(lambda: any(line["kind"] == "notice" for line in project.logs()[0]))
+    eventually(lambda: any(line["event"] == "notice" for line in project.logs()[0]))
     (lines,) = project.logs()
     assert "consent names SN-OF-ANOTHER" in " ".join(texts(lines, "okd-master-1", "error"))
-    (sent,) = [line["text"] for line in lines if line["kind"] == "notice"]
+    (sent,) = [line["text"] for line in lines if line["event"] == "notice"]
     assert sent == f"sent: {notice['text']}"
     assert hook.url not in json.dumps(lines) + page
 

@@ -163,6 +163,6 @@ def test_the_process_logs_its_run_in_the_projects_root_and_its_error_names_the_f
     (file,) = (tmp_path / "log" / "prod").iterdir()
     assert (caught.value.details() or "").splitlines()[-1] == f"log: log/prod/{file.name}"
     _, asked, broken, error = map(json.loads, file.read_text().splitlines())
-    assert (asked["kind"], asked["text"]) == ("request", "http://127.0.0.1:1 GET /redfish/v1/Systems/1")
+    assert (asked["event"], asked["text"]) == ("redfish", "http://127.0.0.1:1 GET /redfish/v1/Systems/1")
     assert "refused" in broken["text"]
-    assert (error["kind"], error["machine"]) == ("error", "m0")
+    assert (error["event"], error["machine"]) == ("error", "m0")

@@ -1,7 +1,7 @@
 """Shutdown of a virtual machine: gracefully if the guest allows, else by force."""
 
 from providers.base.clock import Clock
-from providers.base.progress import Report
+from providers.base.progress import Progress, Report
 from wires.libvirt.hypervisor import Hypervisor
 
 POLL_S = 0.5
@@ -19,11 +19,11 @@ def stop(hypervisor: Hypervisor, name: str, *, deadline_s: float, clock: Clock, 
     while (found := hypervisor.find(name)) and found.running:
         now = clock.now()
         if now >= until:
-            report(f"{name} ignored its power button for {deadline_s:g} s; forced off")
+            report(Progress("forced off", f"{name} ignored its power button for {deadline_s:g} s"))
             hypervisor.power_off(name)
             return False
         if now >= press:
-            report(f"{name}: power button pressed; forced off in {until - now:.0f} s")
+            report(Progress("power button pressed", f"{name} is forced off in {until - now:.0f} s"))
             hypervisor.shut_down(name)
             press = now + BUTTON_AGAIN_S
         clock.sleep(POLL_S)

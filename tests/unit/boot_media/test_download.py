@@ -13,6 +13,7 @@ from boot_media.base_image import DISK_SOURCE, ISO_URLS, base_path
 from boot_media.download import ensure_base
 from cluster.values.architecture import Architecture
 from providers.base.errors import BootMediaError
+from testing.progress import into
 
 ISO_URL = ISO_URLS[Architecture.AMD64]
 CONTENT = b"iso" * 1_000_000
@@ -33,9 +34,9 @@ def source(tmp_path: Path) -> Path:
 
 def test_the_base_iso_is_downloaded_once(source: Path, tmp_path: Path) -> None:
     lines: list[str] = []
-    path = ensure_base(ISO_URL, SHA256, source.as_uri(), lines.append)
+    path = ensure_base(ISO_URL, SHA256, source.as_uri(), into(lines))
     source.unlink()
-    assert ensure_base(ISO_URL, SHA256, source.as_uri(), lines.append) == path
+    assert ensure_base(ISO_URL, SHA256, source.as_uri(), into(lines)) == path
     assert path == base_path(SHA256) == tmp_path / "cache" / "okd-baremetal" / "images" / SHA256
     assert path.read_bytes() == CONTENT
     assert lines[-1] == "base ISO: 2 of 2 MiB"

@@ -14,6 +14,7 @@ import yaml
 
 from cli import after_run, report
 from providers.base.errors import ConfigError, Fault
+from providers.base.log_entries import Event
 from testing.fakes.web_hook import FakeWebHook, web_hook
 from tests.unit.cli.test_timeline import line
 
@@ -28,8 +29,13 @@ def _a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     LOG.parent.mkdir(parents=True)
     Path("stacks").mkdir()
-    error = line(8, "BmcError: hunter2", "m1", "error")
-    lines = [line(0, "update: begins"), line(1, "media", "m1"), error, line(9, "installed; 9 s spent", "m0")]
+    error = line(8, "BmcError: hunter2", "m1", Event.ERROR)
+    lines = [
+        line(0, "update", event=Event.BEGIN),
+        line(1, "media", "m1"),
+        error,
+        line(9, "installed", "m0", Event.END),
+    ]
     LOG.write_text("\n".join(lines) + "\n")
 
 
@@ -56,7 +62,7 @@ def told(
         options(notify_url=hook.url, **given)
         after_run.follow(LOG, cli)
     lines = [json.loads(each) for each in LOG.read_text().splitlines()]
-    return hook, [each["text"] for each in lines if each["kind"] == "notice"]
+    return hook, [each["text"] for each in lines if each["event"] == "notice"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_the_web_hook_is_told_how_the_run_ended(
 
 
 def test_a_preview_that_refreshes_is_no_killed_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    LOG.write_text(LOG.read_text().replace("update: begins", "read: begins"))
+    LOG.write_text(LOG.read_text().replace('"step": "update"', '"step": "read"'))
     hook, notices = told(monkeypatch, {"kind": "update", "result": "succeeded", "endTime": BEFORE})
     assert (hook.notices, notices) == ([], ["not sent: a preview, or a refresh that was killed"])
 

@@ -58,7 +58,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         (tmp_path / LOG).parent.mkdir(parents=True)
-        (tmp_path / LOG).write_text(json.dumps({"kind": "step", "text": f"a step {' '.join(SECRETS[:-1])}"}) + "\n")
+        (tmp_path / LOG).write_text(json.dumps({"event": "step", "text": f"a step {' '.join(SECRETS[:-1])}"}) + "\n")
         listed = {f"okd-baremetal:{name}": value for name, value in known.items()}
         (tmp_path / "listed").write_text(json.dumps(listed))
         tool(

@@ -13,11 +13,11 @@ LINES = [
         "time": "2026-11-23T06:15:00.000Z",
         "resource": "BmcHost::m0",
         "machine": "m0",
-        "kind": "step",
+        "event": "step",
         "text": "create",
     },
-    {"time": "2026-11-23T06:15:09.250Z", "kind": "libvirt", "text": "test:///default: create domain vm"},
-    {"time": "2026-11-23T06:17:00.001Z", "resource": "VipHeld::okd", "kind": "error", "text": "a\x1b[31mb"},
+    {"time": "2026-11-23T06:15:09.250Z", "event": "libvirt", "text": "test:///default: create domain vm"},
+    {"time": "2026-11-23T06:17:00.001Z", "resource": "VipHeld::okd", "event": "error", "text": "a\x1b[31mb"},
 ]
 
 
@@ -40,6 +40,13 @@ def test_the_newest_run_is_printed_with_its_times_from_its_start(project: Path) 
         r"120.001  error    VipHeld::okd  -   a\x1b[31mb",
         '         torn     -             -   {"time": "2026-1',
     ]
+
+
+def test_a_log_of_an_earlier_release_is_printed_as_text(project: Path) -> None:
+    before = {"time": "2026-01-02T03:04:05.000Z", "machine": "m0", "kind": "step", "text": "installed; 900 s spent"}
+    (project / "log" / "prod" / f"{NEW}.jsonl").write_text(json.dumps(before) + "\n")
+    done = run("log", "prod", folder=project)
+    assert done.stdout.splitlines()[1:] == ["0.000  -  -  m0  installed; 900 s spent"]
 
 
 def test_another_run_is_printed_by_its_time(project: Path) -> None:

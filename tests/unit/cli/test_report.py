@@ -8,6 +8,7 @@ import pytest
 
 from cli import report
 from providers.base.errors import ConfigError, Fault
+from providers.base.log_entries import Event
 from testing.command_line import run
 from tests.unit.cli.test_timeline import line
 
@@ -37,9 +38,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two runs: the second one took longer for its first step, and failed in the other."""
     folder = tmp_path / "log" / "prod"
     folder.mkdir(parents=True)
-    first = [line(0, "media", "m0"), line(4, "booting from disk", "m0"), line(9, "installed; 9 s spent", "m0")]
-    first += [line(9, "media", "m1"), line(20, "installed; 9 s spent", "m1")]
-    second = [line(0, "media", "m0"), line(6, "booting from disk", "m0"), line(8, "BmcError: <no>", "m0", "error")]
+    first = [line(0, "media", "m0"), line(4, "booting from disk", "m0"), line(9, "installed", "m0", Event.END)]
+    first += [line(9, "media", "m1"), line(20, "installed", "m1", Event.END)]
+    second = [
+        line(0, "media", "m0"),
+        line(6, "booting from disk", "m0"),
+        line(8, "BmcError: <no>", "m0", Event.ERROR),
+    ]
     (folder / f"{FIRST}.jsonl").write_text("\n".join(first) + "\n")
     (folder / f"{SECOND}.jsonl").write_text("\n".join(second) + "\n")
 

@@ -13,6 +13,7 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 from providers.base import plugin
 from providers.base.clock import SYSTEM_CLOCK
 from providers.base.plugin import engine_address, notes, row, rows, warnings
+from providers.base.progress import Progress
 from providers.rendered_asset.provider import RenderedAssetProvider
 
 URN = "urn:pulumi:stack::project::kind::name"
@@ -65,7 +66,7 @@ def test_a_provider_process_works_for_the_engine_of_its_last_argument(
 
 
 def test_progress_is_ephemeral_in_its_row_and_warnings_and_notes_stay(engine: Engine) -> None:
-    row(URN)("working")
+    row(URN)(Progress("working"))
     warnings(URN)("mind this")
     notes(URN)("to be known")
     seen = [(each.severity, each.message, each.urn, each.ephemeral) for each in engine.log]
@@ -78,7 +79,7 @@ def test_progress_is_ephemeral_in_its_row_and_warnings_and_notes_stay(engine: En
 
 def test_progress_of_a_host_goes_into_its_own_row_or_by_name_into_that_of_the_role(engine: Engine) -> None:
     for name in ("w0", "w1"):
-        rows(URN, {"w0": OTHER}, name)("working")
+        rows(URN, {"w0": OTHER}, name)(Progress("working"))
     assert [(each.message, each.urn, each.ephemeral) for each in engine.log] == [
         ("working", OTHER, True),
         ("w1: working", URN, True),
@@ -87,7 +88,7 @@ def test_progress_of_a_host_goes_into_its_own_row_or_by_name_into_that_of_the_ro
 
 def test_work_goes_on_without_the_engines_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SYSTEM_CLOCK, "engine", ("127.0.0.1", 1))
-    row(URN)("working")
+    row(URN)(Progress("working"))
 
 
 def test_without_an_engine_progress_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -104,5 +105,5 @@ def test_an_engine_that_does_not_answer_holds_up_no_work(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(SYSTEM_CLOCK, "engine", ("127.0.0.1", 1))
     monkeypatch.setattr(plugin, "_engine", lambda _: Stub())
-    row(URN)("working")
+    row(URN)(Progress("working"))
     assert limits == [2]

@@ -265,7 +265,7 @@ class TestAnswering:
         fleet.change(power="On", image="http://192.0.2.1/x.iso")
         assert BmcHostProvider().read("u", state).outs == {**state, "bios_version": "P79 v1.45"}
         assert capsys.readouterr().err.splitlines() == [
-            "m0: power On; virtual CD http://192.0.2.1/x.iso; boot override None Disabled",
+            "m0: state: power On; virtual CD http://192.0.2.1/x.iso; boot override None Disabled",
             "m0: changed by someone else: virtual CD http://192.0.2.1/x.iso, left empty",
         ]
 

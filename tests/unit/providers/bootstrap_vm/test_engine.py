@@ -12,6 +12,7 @@ from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from testing import clusters
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import BASE, FakeHypervisor, Overlay
+from testing.progress import into
 from wires.libvirt.hypervisor import Card, DomainSpec, Found
 
 NAME = "okd-bootstrap"
@@ -72,7 +73,7 @@ class Rig:
 
     @property
     def engine(self) -> BootstrapVmEngine:
-        return BootstrapVmEngine(self.hypervisor, self.clock, self.lines.append)
+        return BootstrapVmEngine(self.hypervisor, self.clock, into(self.lines))
 
     @property
     def surroundings(self) -> Surroundings:

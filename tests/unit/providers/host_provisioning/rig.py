@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 
+from providers.base.progress import Progress, Report
 from providers.host_provisioning.engine import Installation, Target, World
 from providers.host_provisioning.ways import BootWay, VirtualCd
 from testing.fakes.bmc import UUID, FakeBmc
@@ -25,13 +26,19 @@ class Rig:
         self.bmc = bmc or FakeBmc(self.clock)
         self.media = FakeMedia()
         self.bmc.read_by_bmc = self.media.fetch
-        self.lines: list[str] = []
+        self.reports: list[Progress] = []
+        self.report: Report = self.reports.append
         self.way: BootWay | None = None
         """None: a virtual CD."""
 
+    @property
+    def lines(self) -> list[str]:
+        """What the operator read."""
+        return [str(progress) for progress in self.reports]
+
     def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
         way = self.way or VirtualCd(self.bmc, self.media)
-        world = World(self.bmc, self.clock, self.media, way, self.bmc.missing, self.lines.append, nullcontext())
+        world = World(self.bmc, self.clock, self.media, way, self.bmc.missing, self.report, nullcontext())
         return Installation(Target(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
 
     def run(self) -> Installation:

@@ -1,12 +1,12 @@
-"""What the logs of earlier runs tell about the time that an installation takes."""
+"""How long the logs of earlier runs say that an installation takes."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from providers.base.log_entries import Event
 from providers.host_provisioning.earlier import latest_s
-from tests.unit.providers.host_provisioning.rig import Rig
+from tests.unit.cli.test_timeline import line
 
 STACK = "prod"
 
@@ -19,11 +19,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def line(machine: str, text: str) -> str:
-    return json.dumps({"time": "2026-01-02T03:04:05.000Z", "machine": machine, "kind": "step", "text": text})
+def ended(machine: str, seconds: float, step: str = "installed") -> str:
+    return line(seconds, step, machine, Event.END)
 
 
-BOTH = line("m0", "installed; 900 s spent"), line("m1", "installed; 1,200 s spent")
+BOTH = ended("m0", 900), ended("m1", 1200)
 
 
 def test_without_an_earlier_run_nothing_is_expected() -> None:
@@ -31,14 +31,15 @@ def test_without_an_earlier_run_nothing_is_expected() -> None:
 
 
 def test_without_an_installation_in_them_nothing_is_expected(folder: Path) -> None:
-    (folder / "1.jsonl").write_text(line("m0", "adopted; 2 s spent") + "\n" + line("m0", "media; 5 s spent") + "\n")
+    lines = [ended("m0", 2, "adopted"), line(5, "media", "m0"), line(9, "installed", "m0"), ended("", 3)]
+    (folder / "1.jsonl").write_text("\n".join(lines))
     assert latest_s(STACK, ["m0"]) == {}
 
 
 def test_the_latest_installation_of_a_server_counts(folder: Path) -> None:
     (folder / "1.jsonl").write_text("\n".join(BOTH))
-    (folder / "2.jsonl").write_text(line("m0", "installed; 700 s spent"))
-    (folder / "3.jsonl").write_text(line("m0", "adopted; 2 s spent"))
+    (folder / "2.jsonl").write_text(ended("m0", 700))
+    (folder / "3.jsonl").write_text(ended("m0", 2, "adopted"))
     assert latest_s(STACK, ["m0", "m1"]) == {"m0": 700, "m1": 1200}
 
 
@@ -50,20 +51,12 @@ def test_a_server_without_an_installation_has_the_longest_of_the_others(folder: 
 @pytest.mark.parametrize(
     "torn",
     [
-        pytest.param('{"machine": "m0", "text": "installed; 9', id="cut"),
-        pytest.param('["installed; 9 s spent"]', id="no-object"),
-        pytest.param('{"text": "installed; 9 s spent"}', id="no-machine"),
-        pytest.param(line("m0", "installed; soon"), id="no-seconds"),
+        pytest.param(BOTH[0][:-9], id="cut"),
+        pytest.param('["installed"]', id="no-object"),
+        pytest.param('{"step": "installed"}', id="no-time"),
+        pytest.param(BOTH[0].replace("900.0", '"soon"'), id="no-seconds"),
     ],
 )
 def test_a_torn_line_counts_for_nothing(folder: Path, torn: str) -> None:
-    (folder / "1.jsonl").write_text(f"{torn}\n{line('m1', 'installed; 900 s spent')}\n")
+    (folder / "1.jsonl").write_text(f"{torn}\n{ended('m1', 900)}\n")
     assert latest_s(STACK, ["m1"]) == {"m1": 900}
-
-
-def test_the_engine_writes_what_is_read(folder: Path) -> None:
-    rig = Rig()
-    rig.bmc.install_s = 300
-    rig.run()
-    (folder / "1.jsonl").write_text("\n".join(line("m0", text) for text in rig.lines))
-    assert 300 < latest_s(STACK, ["m0"])["m0"] < 600

@@ -326,7 +326,7 @@ def test_progress_is_a_line_per_change_and_a_heartbeat() -> None:
     beats = [line for line in rig.lines if line.startswith("installing from ISO")]
     assert 20 <= len(beats) <= 31
     assert re.search(r"s spent, at most 3,\d{3} s left$", beats[0])
-    assert re.fullmatch(r"installed; \d{3} s spent", rig.lines[-1])
+    assert re.fullmatch(r"installed: \d{3} s spent", rig.lines[-1])
     assert seconds["installing from ISO"] >= 300
 
 
@@ -335,7 +335,7 @@ def test_the_time_left_is_judged_by_an_earlier_installation() -> None:
     rig.bmc.install_s = 300
     installation = replace(rig.installation(), expected_s=200.0)
     run_steps(installation.run(), rig.clock)
-    beats = [line.partition("; ")[2] for line in rig.lines if line.startswith("installing from ISO")]
+    beats = [line.partition(": ")[2] for line in rig.lines if line.startswith("installing from ISO")]
     assert re.fullmatch(r"(\d+) s spent, about (\d+) s left, at most 3,\d{3} s", beats[0])
     assert {sum(map(int, re.findall(r"(\d+) s (?:spent|left)", each))) for each in beats if "about" in each} <= {
         199,
@@ -354,7 +354,7 @@ def test_a_time_that_is_no_longer_allowed_is_not_expected() -> None:
 def test_a_host_that_runs_already_has_nothing_left() -> None:
     rig = running(None)
     run_steps(replace(rig.installation(), expected_s=200.0).run(), rig.clock)
-    assert re.fullmatch(r"adopted; \d+ s spent", rig.lines[-1])
+    assert re.fullmatch(r"adopted: \d+ s spent", rig.lines[-1])
 
 
 def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:

@@ -23,6 +23,7 @@ from providers.host_provisioning.isos import IsoMedia, Recipe
 from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.web import WebServer
 from testing.live_iso import live_iso
+from testing.progress import into
 from tests.unit.providers.host_provisioning.reader import ask
 
 PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
@@ -170,7 +171,7 @@ def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
 def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
     lines: list[str] = []
     found = {}
-    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, lines.append) as media:
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, into(lines)) as media:
         for host in recipe.hints:
             iso = tmp_path / f"{host}.iso"
             with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310

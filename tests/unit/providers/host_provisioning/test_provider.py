@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from cluster.values.architecture import Architecture
 from providers.base import lock
 from providers.base.errors import OkdBaremetalError, ProvisioningError
+from providers.base.log_entries import Event
 from providers.host_provisioning import provider as provisioning
 from providers.host_provisioning.engine import Installation, Target
 from providers.host_provisioning.isos import IsoMedia, Recipe
@@ -24,6 +25,7 @@ from testing.certificate_requests import FakeCluster, client_request
 from testing.certificates import authority
 from testing.fakes.fleet.fleet import Fault, Options, running
 from testing.kubeconfigs import write_kubeconfig
+from tests.unit.cli.test_timeline import line
 from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record
 from wires.api.kubernetes import KubeApi
 from wires.redfish.access import BmcAccess
@@ -215,9 +217,7 @@ class TestCreate:
         HostProvisioningProvider().create(ROLE)
         assert [way.expected_s for way in rollouts.ways.values()] == [None, None]
         (tmp_path / "log" / "test").mkdir(parents=True)
-        (tmp_path / "log" / "test" / "1.jsonl").write_text(
-            '{"time": "2026-01-02T03:04:05.000Z", "machine": "w0", "kind": "step", "text": "installed; 900 s spent"}'
-        )
+        (tmp_path / "log" / "test" / "1.jsonl").write_text(line(900, "installed", "w0", Event.END))
         HostProvisioningProvider().create(ROLE)
         assert [way.expected_s for way in rollouts.ways.values()] == [900, 900]
 

@@ -15,6 +15,7 @@ from providers.network_preflight.provider import NetworkPreflightProvider
 from testing import plans
 from testing.checkout import ROOT
 from testing.namespaces import in_own_network, ip, needs_root, neighbour, run_on_a_machine
+from testing.progress import into
 from wires.segment import dhcp, vrrp
 
 pytestmark = needs_root
@@ -64,7 +65,7 @@ def test_it_is_created_on_a_segment_without_other_machines(
         f"{name}.okd.lab.test" for name in ("api", "preflight.apps")
     ]
     reported = capfd.readouterr().err
-    assert "okd-network: listening for VRRP on baremetal, 0.1 s\n" in reported
+    assert "okd-network: listening for VRRP: baremetal, 0.1 s\n" in reported
     assert f"okd-network: {warnings[0]}\n" in reported
     assert reported.endswith("okd-network: ready\n")
 
@@ -125,11 +126,11 @@ def test_a_dhcp_server_is_awaited_that_pings_an_address_before_it_offers_it(monk
         dhcp, "offers", lambda interface, mac, wait_s: asked.setdefault((interface, mac), wait_s) and ()
     )
     reported = list[str]()
-    assert probe.LocalNetworkProbe(reported.append).dhcp_offers("provisioning", STRANGER) == ()
+    assert probe.LocalNetworkProbe(into(reported)).dhcp_offers("provisioning", STRANGER) == ()
     ((question, wait_s),) = asked.items()
     assert question == ("provisioning", STRANGER)
     assert wait_s >= 4
-    assert reported == [f"asking for DHCP on provisioning as {STRANGER}, at most {wait_s:g} s"]
+    assert reported == [f"asking for DHCP: provisioning as {STRANGER}, at most {wait_s:g} s"]
 
 
 def test_a_deletion_asks_nothing_so_that_a_machine_that_is_not_ready_hinders_no_destroy(

@@ -8,6 +8,7 @@ import pytest
 from providers.base.errors import IncompleteError
 from providers.okd_installed.engine import OPERATORS, VERSION, OkdInstalledEngine
 from testing.fakes.clock import FakeClock
+from testing.progress import into
 from wires.api.resources import R
 
 VIP = "192.0.2.5"
@@ -48,7 +49,7 @@ class Rig:
         return model.model_validate(found[path])
 
     def prove(self, deadline_s: float = 100) -> tuple[str | None, list[str]]:
-        engine = OkdInstalledEngine(self, VIP, self.clock, self.lines.append, self.log.append)
+        engine = OkdInstalledEngine(self, VIP, self.clock, into(self.lines), self.log.append)
         found = engine.prove(deadline_s=deadline_s)
         return found.version, found.operators
 
@@ -87,9 +88,9 @@ def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
         "dns is no longer ready: Degraded: x\\ny",
         "dns is ready",
     ]
-    assert (
-        rig.lines[0]
-        == "1 of 2 operators are ready; console is not Available: RouteHealthAvailable: 503; at most 100 s left"
+    assert rig.lines[0] == (
+        "waiting for the installation: 1 of 2 operators are ready; "
+        "console is not Available: RouteHealthAvailable: 503; at most 100 s left"
     )
 
 

@@ -16,6 +16,7 @@ from providers.base.errors import HypervisorError
 from providers.provisioner_preflight.model import Bridge, Tool
 from providers.provisioner_preflight.probe import LocalProbe
 from testing.live_iso import kernel, live_iso
+from testing.progress import into
 
 CONTENT = b"an image" * 1000
 AT_WORK = Bridge(is_bridge=True, up=True, linked=True)
@@ -35,7 +36,7 @@ def reported() -> list[str]:
 
 @pytest.fixture
 def probe(reported: list[str], tmp_path: Path) -> LocalProbe:
-    return LocalProbe(reported.append, interfaces=tmp_path / "net", libvirt_s=0.3)
+    return LocalProbe(into(reported), interfaces=tmp_path / "net", libvirt_s=0.3)
 
 
 class TestDigest:
@@ -49,7 +50,7 @@ class TestDigest:
 
     def test_a_file_is_read_once(self, probe: LocalProbe, reported: list[str], image: Path) -> None:
         assert [probe.sha256(image), probe.sha256(image)] == [SHA256] * 2
-        assert reported == [f"reading {image} for its digest, 0 MiB"]
+        assert reported == [f"computing a digest: {image}, 0 MiB"]
         assert len(list((cache_dir() / "digests").iterdir())) == 1
 
     @pytest.mark.parametrize("same", ["size", "time"])

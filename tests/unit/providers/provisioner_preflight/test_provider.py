@@ -69,7 +69,7 @@ def test_it_is_created_on_a_good_provisioner(free: dict[str, Any], capfd: pytest
     (unseen,) = outs["unseen"]
     assert outs == {**free, "libvirt_version": None, "kvm": None, "warnings": [], "unseen": [unseen]}
     assert unseen.startswith("base ISO: not in the cache")
-    assert capfd.readouterr().err == f"okd-preflight: ready; not probed: {unseen}\n"
+    assert capfd.readouterr().err == f"okd-preflight: ready: not probed: {unseen}\n"
 
 
 def test_a_finding_refuses_the_creation_and_the_update(props: dict[str, Any]) -> None:

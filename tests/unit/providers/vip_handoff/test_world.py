@@ -11,6 +11,7 @@ from providers.vip_handoff import world
 from providers.vip_handoff.world import LibvirtGuest, VipClients, measuring
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import FakeHypervisor
+from testing.progress import into
 from wires.api.api import Api
 from wires.api.client import Attempts, VipClient
 from wires.libvirt.hypervisor import Found
@@ -98,6 +99,6 @@ def test_the_guest_is_asked_on_the_channel_of_its_domain(
 def test_the_guest_ends_by_its_power_button_or_by_the_deadline(hypervisor: FakeHypervisor) -> None:
     lines = list[str]()
     hypervisor.shuts_down_s = None
-    LibvirtGuest("qemu:///system", NAME, 5, lines.append).stop()
+    LibvirtGuest("qemu:///system", NAME, 5, into(lines)).stop()
     assert hypervisor.calls == [f"button {NAME}", f"cut power of {NAME}"]
-    assert lines[-1] == f"{NAME} ignored its power button for 5 s; forced off"
+    assert lines[-1] == f"forced off: {NAME} ignored its power button for 5 s"

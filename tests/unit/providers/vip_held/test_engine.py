@@ -6,6 +6,7 @@ from cluster.values.balancer import Balancer
 from providers.base.errors import VipError
 from providers.vip_held.engine import VipHeldEngine
 from testing.fakes.clock import FakeClock
+from testing.progress import into
 
 VIP = "192.0.2.4"
 NODES = {"worker-0": "192.0.2.24", "worker-1": "192.0.2.25"}
@@ -19,7 +20,7 @@ class Rig:
     def __init__(self, *macs: tuple[float, frozenset[str]], balancer: Balancer = Balancer.OURS) -> None:
         self.clock, self.lines = FakeClock(0), list[str]()
         self.macs, self.serves_from = macs, 0.0
-        self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.router, self.clock, self.lines.append, balancer)
+        self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.router, self.clock, into(self.lines), balancer)
 
     def router(self, address: str) -> str | None:
         assert address == VIP
@@ -48,8 +49,8 @@ def test_the_proof_waits_for_a_router_at_the_vip() -> None:
     rig.serves_from = 7
     assert rig.engine.prove(deadline_s=60) == ("worker-0", ["mac-24"])
     assert rig.lines == [
-        "held by worker-0, but no router serves there (ConnectionRefusedError); at most 60 s left",
-        "held by worker-0",
+        "waiting: held by worker-0, but no router serves there (ConnectionRefusedError); at most 60 s left",
+        "proved: held by worker-0",
     ]
 
 

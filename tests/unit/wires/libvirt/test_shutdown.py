@@ -6,6 +6,7 @@ import pytest
 
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import FakeHypervisor
+from testing.progress import into
 from wires.libvirt.hypervisor import Found
 from wires.libvirt.shutdown import stop
 
@@ -24,7 +25,7 @@ class Rig:
         self.hypervisor = FakeHypervisor(self.clock, domains={NAME: Found("", "", running=True)})
 
     def stop(self, deadline_s: float = 60) -> bool:
-        return stop(self.hypervisor, NAME, deadline_s=deadline_s, clock=self.clock, report=self.lines.append)
+        return stop(self.hypervisor, NAME, deadline_s=deadline_s, clock=self.clock, report=into(self.lines))
 
 
 def test_a_guest_that_shuts_down_is_not_forced() -> None:
@@ -41,8 +42,8 @@ def test_a_guest_that_ignores_its_button_is_forced_off_at_the_deadline() -> None
     assert rig.hypervisor.calls == [f"button {NAME}"] * 6 + [f"cut power of {NAME}"]
     assert rig.clock.now() == 60
     assert not rig.hypervisor.domains[NAME].running
-    assert rig.lines[0] == f"{NAME}: power button pressed; forced off in 60 s"
-    assert rig.lines[-1] == f"{NAME} ignored its power button for 60 s; forced off"
+    assert rig.lines[0] == f"power button pressed: {NAME} is forced off in 60 s"
+    assert rig.lines[-1] == f"forced off: {NAME} ignored its power button for 60 s"
 
 
 def test_a_press_that_a_busy_guest_missed_is_repeated_after_ten_seconds() -> None:

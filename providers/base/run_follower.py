@@ -11,6 +11,7 @@ from pathlib import Path
 
 CLI = "pulumi"
 PROGRAM = "cli.after_run"
+"""The follower's module. It is above this one, so it is run and never imported: tests/process runs this command."""
 
 
 def start(log: Path) -> None:
@@ -22,9 +23,9 @@ def start(log: Path) -> None:
             return
         end = os.pidfd_open(cli)
         try:
-            # The site's folder comes not before this program (-P), and no pipe of the CLI is held open.
+            # No pipe of the CLI is held open.
             subprocess.Popen(  # noqa: S603
-                [sys.executable, "-P", "-m", PROGRAM, str(log), str(end)],
+                command(log, end),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -33,6 +34,17 @@ def start(log: Path) -> None:
             )
         finally:
             os.close(end)
+
+
+def command(log: Path, cli: int) -> list[str]:
+    """Return the follower's command.
+
+    Args:
+        log: Of the run.
+        cli: A descriptor of the CLI's process (`pidfd_open`).
+    """
+    # -P: a module in the site's folder must not replace one of this program.
+    return [sys.executable, "-P", "-m", PROGRAM, str(log), str(cli)]
 
 
 def _parent_of(pid: int) -> int:
