@@ -8,6 +8,7 @@ from cluster.values.balancer import Balancer
 from providers.base.spec import marked
 from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
 from providers.vip_handoff.model import VipHandoffSpec
+from providers.vip_held.model import VipHeldSpec
 from review import hosts
 from review.files import changed_files
 from review.preview import Preview
@@ -19,6 +20,8 @@ PROBES = {
     "VipHandoff": "who holds the API VIP",
     "VipHeld": "who holds the Ingress VIP",
 }
+BY_BALANCER = dict.fromkeys(("VipHandoff", "VipHeld"), "your balancer")
+"""What these probe where the site balances: no machine of the cluster holds a VIP there."""
 OWN = {*PROBES, "BmcHost", "BootstrapVm", "HostProvisioning", "OkdInstalled", "RenderedAsset"}
 VERBS = {"create": "Creates", "update": "Updates", "delete": "Deletes", "replace": "Deletes and creates again"}
 
@@ -117,7 +120,10 @@ def _probed(preview: Preview) -> list[Sentence]:
     moved = {"VipHandoff"} if _moves(preview) else set[str]()
     probed = {step.kind for step in preview.steps if step.operation != "delete"} - moved
     compared = hosts.compared(preview)
-    looks = [what for kind, what in PROBES.items() if kind in probed]
+    balancers = {each.spec.balancer for each in preview.of(VipHandoffSpec)}
+    balancers |= {each.spec.balancer for each in preview.of(VipHeldSpec)}
+    what = PROBES | (BY_BALANCER if Balancer.SITE in balancers else {})
+    looks = list(dict.fromkeys(what[kind] for kind in PROBES if kind in probed))
     looks += [f"the BMC of {joined(compared)}"] if compared else []
     return [Sentence(f"Probes {joined(looks)}.")] if looks else []
 

@@ -151,6 +151,9 @@ VARIANTS = {
 WITH_VIPS = [name for name in VARIANTS if name != "balancer"]
 """Those whose machines hold the VIPs."""
 
+REVIEWED = ("balancer", "compact", "ipv6", "managed", "spares")
+"""Those whose change to phase production has a golden review; that of the rehearsal is made by the engine."""
+
 
 def as_stack(name: str, folder: Path) -> Path:
     """Write one of `VARIANTS` as a stack of its name, and return the folder of stacks."""

@@ -3,6 +3,7 @@
 A difference has the files that differ, and in `removed.txt` those that only the rehearsal has.
 """
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ GOLDEN = ROOT / "tests" / "golden"
 BASE = plans.STACK
 REMOVED = "removed.txt"
 REVIEWS = GOLDEN / "review"
-"""What `okd-baremetal review` prints of the changes of tests/e2e/test_review.py."""
+"""What `okd-baremetal review` prints of the changes of tests/e2e/test_review.py and tests/program/test_reviews.py."""
 
 Tree = Mapping[str, bytes]
 """Contents by path."""
@@ -55,6 +56,11 @@ def redundancies(stored: Tree, base: Tree) -> Iterator[str]:
         yield f"{REMOVED} is not sorted, one path per line"
     if REMOVED in stored and not removed:
         yield f"{REMOVED} is empty"
+
+
+def masked(review: str) -> str:
+    """Return a review without the digests, which are of files with this run's certificates and folders."""
+    return re.sub("`[0-9a-f]{16}`", "`DIGEST`", re.sub("[0-9a-f]{64}", "SHA256", review))
 
 
 def stored_tree(name: str) -> dict[str, bytes]:

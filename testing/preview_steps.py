@@ -67,13 +67,20 @@ def step_of(
 ) -> dict[str, Any]:
     """Return one step on a resource, with its inputs as the engine prints them."""
     urn = f"{ROOT}$baremetal:servers:{inside}$pulumi-python:dynamic/baremetal:{kind}::{name}"
+    return step_on(operation, urn, f"{ROOT}::okd", old, new, outs=outs)
+
+
+def step_on(
+    operation: str, urn: str, parent: str, old: Values | None, new: Values | None, *, outs: Values | None = None
+) -> dict[str, Any]:
+    """Return one step on a resource, by its URN and that of its parent."""
     found: dict[str, Any] = {"op": operation, "urn": urn, "detailedDiff": None}
-    parent = {"urn": urn, "parent": f"{ROOT}::okd"}
     if old is not None:
         inputs = {"__provider": "gASV", **old, "urn": urn}
-        found["oldState"] = {**parent, "inputs": inputs, "outputs": {**old, **(outs or {})}}
+        found["oldState"] = {"urn": urn, "parent": parent, "inputs": inputs, "outputs": {**old, **(outs or {})}}
     if new is not None:
-        found["newState"] = {**parent, "inputs": {"__provider": "gASV", **new, "urn": urn}}
+        inputs = {"__provider": "gASV", **new, "urn": urn}
+        found["newState"] = {"urn": urn, "parent": parent, "inputs": inputs}
     if old is not None and new is not None:
         found["diffReasons"] = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
     return found

@@ -79,6 +79,15 @@ def test_behind_a_balancer_of_the_site_no_vip_moves() -> None:
     ]
 
 
+def test_behind_a_balancer_of_the_site_it_is_what_is_probed() -> None:
+    plan = clusters.plan("balancer", phase="production")
+    slower = clusters.plan("balancer", phase="production", handoff={"soak_s": 6})
+    assert sentences(
+        step("update", "okd-api", handoff(plan), handoff(slower)),
+        step("create", "okd-ingress", None, VipHeldSpec.of(plan, plan.ingress.address)),
+    ) == ["No machine is changed.", "Probes your balancer."]
+
+
 VM = bootstrap_vm(PLAN)
 REBUILT = (
     "!Builds the bootstrap VM `okd-bootstrap` again, with a new disk; if a server of the control plane answers "
