@@ -97,13 +97,13 @@ def printed(spec: Spec) -> dict[str, Any]:
 
 
 def preview(*steps: Mapping[str, Any], diagnostics: Sequence[Values] = (), **options: Any) -> str:
-    """Return what `pulumi preview --json` prints for these steps and options."""
+    """Return what `pulumi preview --json` prints for these steps and options; the engine sorts all keys."""
     config = {
         f"{plans.PROJECT}:{name}": value if isinstance(value, str) else json.dumps(value)
         for name, value in options.items()
     }
     found = {"config": config, "steps": [STACK, *steps], "duration": 1, "changeSummary": {}}
-    return json.dumps(found | ({"diagnostics": diagnostics} if diagnostics else {}))
+    return json.dumps(found | ({"diagnostics": diagnostics} if diagnostics else {}), sort_keys=True)
 
 
 def file(folder: str, path: str, old: str | None, new: str | None, *, secret: bool = False) -> dict[str, Any]:
