@@ -6,12 +6,12 @@ from typing import Any
 import pulumi
 from pulumi.runtime.config import is_config_secret
 
+from base.errors import OkdBaremetalError
 from boot_media.keyfiles import keyfiles_of
 from cluster.known_options import NOTIFY_URL, PULL_SECRET, SECRETS
 from cluster.options import Options
 from cluster.plan import load_plan
 from components.cluster import Cluster, ClusterArgs
-from providers.base.errors import OkdBaremetalError
 
 TEXTS = ("phase", PULL_SECRET, NOTIFY_URL, "runtime", "bmc_ca", "wait")
 

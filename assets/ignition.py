@@ -19,7 +19,7 @@ from pydantic import SecretBytes, SecretStr
 
 from assets.contract import CONNECTIONS, UNITS
 from assets.file import RenderedFile
-from providers.base.errors import AssetError
+from base.errors import AssetError
 
 SPEC = "3.2.0"  # what openshift-install 4.16 to 4.23 writes; read by Ignition 2.7 and newer
 

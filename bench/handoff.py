@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from providers.vip_handoff.world import VipClients, measuring
+from providers.vip_handoff.adapters import VipClients, measuring
 from testing.certificates import authority
 from testing.namespaces import in_own_network, ip
 from testing.scene.cluster import DOMAIN, Cluster, cluster_of

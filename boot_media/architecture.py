@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import IO
 
+from base.errors import Fault
 from boot_media.iso9660 import span_of_file
 from cluster.values.architecture import Architecture
-from providers.base.errors import Fault
 
 KERNEL = "IMAGES/PXEBOOT/VMLINUZ"
 """The kernel of every CoreOS live ISO, by its name in ISO 9660."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import unquote, urlsplit
 
+from base.errors import BootMediaError
+from base.http_client import os_error, pool_for
+from base.progress import Progress, Report
 from boot_media.base_image import NAMES, base_path
-from providers.base.errors import BootMediaError
-from providers.base.http_client import os_error, pool_for
-from providers.base.progress import Progress, Report
 
 CHUNK = 1024 * 1024
 STALL_S = 60.0

@@ -19,13 +19,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Self
 
+from base.errors import BootMediaError
+from base.memory import in_memory, path_of
 from boot_media.architecture import another_architecture, architecture_of
 from boot_media.disk import Hints, disk_script
 from boot_media.netboot import LiveFiles, live_files
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
-from providers.base.errors import BootMediaError
-from providers.base.memory import in_memory, path_of
 
 INSTALL_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or run tools/coreos-installer"
 BLOCK = 4096

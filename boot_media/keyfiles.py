@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
+from base.errors import BootMediaError
 from boot_media.tools import NMSTATECTL_VERSION, find_nmstatectl
 from cluster.plan.model import Keyfile
-from providers.base.errors import BootMediaError
 
 MAIN_TABLE = "254"
 # A plain value of `802.1x` itself is most likely a misplaced password.

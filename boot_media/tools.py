@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from providers.base.errors import BootMediaError
+from base.errors import BootMediaError
 
 COREOS_INSTALLER_VERSION = "0.27.0"
 NMSTATECTL_VERSION = "2.2.62"

@@ -16,10 +16,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from cli import chart, check, payload_config, schema, values
 from cli import descriptions as told
-from cli.command_line import run
-from cli.version import Version
+from cli.inspect import check, schema, values
+from cli.runs import chart
+from cli.shared.command_line import run
+from cli.shared.version import Version
+from cli.start import payload_config
 
 Command = Callable[[argparse.Namespace], int]
 POLICIES = ("consent", "certificates", "destroyable", "backend")
@@ -84,16 +86,16 @@ def _parser() -> argparse.ArgumentParser:
 def _add_beginning(commands: Commands) -> None:
     """Add what makes a stack."""
     what = "make the repository of a site, which pins this program"
-    site = commands.add("new-site", _loaded("new_site"), what, told.NEW_SITE)
+    site = commands.add("new-site", _loaded("start.new_site", "new_site"), what, told.NEW_SITE)
     site.add_argument("dir", type=Path, metavar="DIR", help="a new folder, or an empty repository")
-    begun = commands.add("init", _loaded("init"), "make a stack of an install-config", told.INIT)
+    begun = commands.add("init", _loaded("start.init", "init"), "make a stack of an install-config", told.INIT)
     begun.add_argument("stack", metavar="STACK", help="the name of the new stack")
     begun.add_argument("--install-config", type=Path, metavar="FILE", required=True, help="is copied")
     begun.add_argument(
         "--consents", action="store_true", help="read the BMCs, and consent to the machines behind them"
     )
     what = "have openshift-install generate a stack's payload"
-    payload = commands.add("payload", _loaded("payload"), what, told.PAYLOAD)
+    payload = commands.add("payload", _loaded("start.payload", "payload"), what, told.PAYLOAD)
     payload.add_argument("stack", metavar="STACK", help=STACK)
     payload.add_argument("--manifests", type=Path, metavar="DIR", help="add its *.yaml to the manifests")
     what = "print the install-config of platform none that the payload is generated from"
@@ -110,7 +112,9 @@ def _add_verdicts(commands: Commands) -> None:
     what = "print each clash between the clusters of one network"
     files = commands.add("clashes", check.clashes, what, check.CLASHES)
     files.add_argument("files", nargs="+", metavar="FILE")
-    planned = commands.add("plan", _loaded("plan"), "print the plan of an install-config, as JSON", told.PLAN)
+    planned = commands.add(
+        "plan", _loaded("inspect.plan", "plan"), "print the plan of an install-config, as JSON", told.PLAN
+    )
     planned.add_argument("file", type=Path, metavar="FILE")
     planned.add_argument("--stack", metavar="STACK", help=f"{JOINED}, and refuse what a preview refuses")
     commands.add("schema", schema.schema, "print the JSON Schemas of install-config, options and fleet.yaml")
@@ -141,7 +145,7 @@ def _add_bmc(commands: Commands) -> None:
 def _add_files(commands: Commands) -> None:
     """Add what writes the files that machines and servers of the site read."""
     what = "write the files that the machines read into a directory"
-    tree = commands.add("render", _loaded("render"), what, told.RENDER)
+    tree = commands.add("render", _loaded("inspect.render", "render"), what, told.RENDER)
     tree.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
     what = "the folder of bootstrap.ign, master.ign and worker.ign"
     tree.add_argument("--payload", type=Path, metavar="DIR", help=what)
@@ -149,11 +153,13 @@ def _add_files(commands: Commands) -> None:
     tree.add_argument("--stack", metavar="STACK", help=JOINED)
     tree.add_argument("--check", action="store_true", help="first validate them with every reader on this machine")
     tree.add_argument("--sample-addresses", action="store_true", help="make up missing addresses and images")
-    images = commands.add("isos", _loaded("isos"), "write the boot ISOs of a stack's servers", told.ISOS)
+    images = commands.add(
+        "isos", _loaded("inspect.isos", "isos"), "write the boot ISOs of a stack's servers", told.ISOS
+    )
     images.add_argument("stack", metavar="STACK", help=STACK)
     images.add_argument("--out", type=Path, metavar="DIR", required=True, help="with room for one ISO per server")
     what = "print what the site's DHCP hands out to servers"
-    booted = commands.add("network-boot", _loaded("network_boot"), what, told.NETWORK_BOOT)
+    booted = commands.add("network-boot", _loaded("inspect.network_boot", "network_boot"), what, told.NETWORK_BOOT)
     booted.add_argument("stack", metavar="STACK", help=STACK)
     booted.add_argument("--server", choices=("dnsmasq", "kea"), default="dnsmasq", help="the DHCP server")
 
@@ -170,15 +176,19 @@ def _add_runs(commands: Commands) -> None:
     what = "judge it by these policies, or by all"
     reviewed.add_argument("--policy", nargs="*", choices=POLICIES, metavar="POLICY", help=what)
     reviewed.add_argument("--html", action="store_true", help="print one HTML page, however long")
-    logged = commands.add("log", _loaded("log"), "print what the newest run of a stack did, step by step", told.LOG)
+    logged = commands.add(
+        "log", _loaded("runs.log", "log"), "print what the newest run of a stack did, step by step", told.LOG
+    )
     logged.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
-    drawn = commands.add("report", _loaded("report"), "draw a run of a stack as an HTML page", told.REPORT)
+    drawn = commands.add(
+        "report", _loaded("runs.report", "report"), "draw a run of a stack as an HTML page", told.REPORT
+    )
     drawn.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
     what = "another run: the name of its log, without .jsonl"
     for each in (logged, drawn):
         each.add_argument("--run", dest="run_time", metavar="TIME", help=what)
     gathered = commands.add(
-        "gather", _loaded("gather"), "write an archive without secrets, for a report", told.GATHER
+        "gather", _loaded("support.gather", "gather"), "write an archive without secrets, for a report", told.GATHER
     )
     gathered.add_argument("stack", metavar="STACK", help=STACK)
     gathered.add_argument("--out", type=Path, metavar="FILE", help="the archive (default: gather-STACK-TIME.tar.gz)")
@@ -188,21 +198,25 @@ def _add_runs(commands: Commands) -> None:
 
 def _add_fleet(commands: Commands) -> None:
     what = "check fleet.yaml, the install-configs of its clusters, and the clashes between them"
-    checked = commands.add("check", _loaded("fleet", "check"), what, told.FLEET_CHECK)
+    checked = commands.add("check", _loaded("fleet.check", "check"), what, told.FLEET_CHECK)
     what = "beside it is stacks/ (default: fleet.yaml)"
-    begun = commands.add("start", _loaded("fleet_desk", "start"), "start a rollout of fleet.yaml", told.FLEET_START)
+    begun = commands.add(
+        "start", _loaded("fleet.operate", "start"), "start a rollout of fleet.yaml", told.FLEET_START
+    )
     for each in (checked, begun):
         each.add_argument("file", nargs="?", type=Path, metavar="FILE", default=Path("fleet.yaml"), help=what)
     begun.add_argument("--commit", metavar="COMMIT", default="HEAD", help="of the stacks (default: HEAD)")
     begun.add_argument("--name", metavar="NAME", help="of the rollout (default: the commit's)")
     what = "the preview of phase bootstrap that a pull request has approved; may be repeated"
     begun.add_argument("--approved", action="append", default=[], metavar="CLUSTER=DIGEST", help=what)
-    shown = commands.add("status", _loaded("fleet_desk", "status"), "print where each cluster is", told.FLEET_STATUS)
+    shown = commands.add(
+        "status", _loaded("fleet.operate", "status"), "print where each cluster is", told.FLEET_STATUS
+    )
     shown.add_argument("cluster", nargs="?", metavar="CLUSTER", help="this one, in detail")
     what = "approve the preview for which a cluster waits"
-    approved = commands.add("approve", _loaded("fleet_desk", "approve"), what, told.FLEET_APPROVE)
+    approved = commands.add("approve", _loaded("fleet.operate", "approve"), what, told.FLEET_APPROVE)
     retried = commands.add(
-        "retry", _loaded("fleet_desk", "retry"), "let the step at which a cluster stopped begin again"
+        "retry", _loaded("fleet.operate", "retry"), "let the step at which a cluster stopped begin again"
     )
     for each in (approved, retried):
         each.add_argument("cluster", metavar="CLUSTER")
@@ -214,16 +228,18 @@ def _add_fleet(commands: Commands) -> None:
 
 def _add_fleet_ends(commands: Commands) -> None:
     what = "interrupt a cluster's update, or start no further cluster of a rollout"
-    ended = commands.add("cancel", _loaded("fleet_desk", "cancel"), what).add_mutually_exclusive_group(required=True)
+    ended = commands.add("cancel", _loaded("fleet.operate", "cancel"), what).add_mutually_exclusive_group(
+        required=True
+    )
     ended.add_argument("cluster", nargs="?", metavar="CLUSTER")
     ended.add_argument("--rollout", metavar="NAME")
     what = "run the worker of a site, or without --site that of the workflows"
-    worker = commands.add("worker", _loaded("fleet_desk", "worker"), what, told.FLEET_WORKER)
+    worker = commands.add("worker", _loaded("fleet.operate", "worker"), what, told.FLEET_WORKER)
     worker.add_argument("--site", metavar="SITE", help="a site of fleet.yaml; run it in the site's clone")
     what = "run server, database and UI on this machine, to try it out"
-    server = commands.add("server", _loaded("fleet_server", "server"), what, told.FLEET_SERVER)
+    server = commands.add("server", _loaded("fleet.server", "server"), what, told.FLEET_SERVER)
     server.add_argument("--folder", type=Path, metavar="DIR", required=True, help="keeps their data; made if missing")
-    commands.add("key", _loaded("fleet_desk", "key"), "print a new key, which seals what the server keeps")
+    commands.add("key", _loaded("fleet.operate", "key"), "print a new key, which seals what the server keeps")
 
 
 def _loaded(name: str, function: str = "") -> Command:

@@ -12,18 +12,18 @@ from typing import Any, TypeVar
 
 import yaml
 
-from cli.command_line import GOOD, REFUSED, install_config, table
-from cli.stack_options import set_stack_option, stack_options
+from base.clock import SYSTEM_CLOCK
+from base.errors import BmcError, BmcTransientError, ConfigError, Fault, one_line
+from cli.shared.command_line import GOOD, REFUSED, install_config, table
+from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
 from cluster.plan.model import PlannedHost
-from providers.base.clock import SYSTEM_CLOCK
-from providers.base.errors import BmcError, BmcTransientError, ConfigError, Fault, one_line
-from providers.base.workers import WORKERS
 from providers.bmc_host.checks import Check, Row, consented
 from providers.bmc_host.engine import BmcHostEngine
-from wires.redfish.access import BmcAccess
-from wires.redfish.capture import BmcCapture
+from providers.pulumi.workers import WORKERS
+from wires.redfish.capture.tree import BmcCapture
+from wires.redfish.client.access import BmcAccess
 from wires.redfish.probe import BmcProbe
 
 CAPTURE = "capture.json"

@@ -4,7 +4,7 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from cli.command_line import PROGRAM, stack_file
+from cli.shared.command_line import PROGRAM, stack_file
 from cluster.options import read_options
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cli.command_line import BROKEN, GOOD
-from cli.consents import written
-from cli.stack_options import backend_url, run_pulumi
+from base.errors import ConfigError, Fault
+from cli.shared.command_line import BROKEN, GOOD
+from cli.shared.option_history import written
+from cli.shared.stack_options import backend_url, run_pulumi
 from cluster.files import read_text
-from providers.base.errors import ConfigError, Fault
+from review.document import page_of
 from review.html import html
 from review.markdown import markdown
-from review.page import page_of
 from review.policies import Facts, judged
 from review.preview import Preview, failures, read_preview
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from base.errors import Fault
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, MANAGED
 from cluster.install_config.rules.names import dns_fault, name_fault
@@ -13,7 +14,6 @@ from cluster.values.address import Network, overlap, parse_address, parse_cidr
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from cluster.values.mac import parse_mac
 from cluster.values.vrrp import free_router_ids, router_ids
-from providers.base.errors import Fault
 
 NAMED = 3
 """The number of earlier clusters that one line names."""

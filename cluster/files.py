@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from providers.base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault
 
 NESTED = Fault("", "not valid YAML: nested too deeply", "remove the anchor that contains itself")
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from base.errors import Fault
+from base.shapes import Location, below, dotted, shape_faults
 from cluster.options import Options, is_encrypted
-from providers.base.errors import Fault
-from providers.base.shapes import Location, below, dotted, shape_faults
 
 LOGINS, PULL_SECRET, NOTIFY_URL = "bmc_credentials", "pull_secret", "notify_url"
 SECRETS = (LOGINS, PULL_SECRET, NOTIFY_URL)

@@ -16,14 +16,14 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from base.errors import ConfigError, Fault
+from base.shapes import FIX
+from base.spec import Model
 from cluster.files import read_text, yaml_fault
 from cluster.values import web_hook
 from cluster.values.architecture import Architecture
 from cluster.values.pull_secret import FORM, SET, wrong_in
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
-from providers.base.errors import ConfigError, Fault
-from providers.base.shapes import FIX
-from providers.base.spec import Model
 
 SHA256 = r"^[0-9a-f]{64}$"
 SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"

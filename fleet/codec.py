@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
 
-from providers.base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault
 
 KEY_FILE = "FLEET_KEY_FILE"
 KEY_BYTES = 32

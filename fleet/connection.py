@@ -6,8 +6,8 @@ from temporalio.client import Client
 from temporalio.envconfig import ClientConfig
 from temporalio.service import RPCError
 
+from base.errors import ConfigError, Fault
 from fleet.codec import converter
-from providers.base.errors import ConfigError, Fault
 
 NAMESPACE = "fleet"
 REASON = re.compile(r'message: "([^"]+)"')

@@ -20,6 +20,7 @@ from temporalio.client import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from base.errors import ConfigError, Fault
 from fleet.codec import ONE_KEY
 from fleet.messages import Approval, Rollout, Status
 from fleet.workflows import (
@@ -37,7 +38,6 @@ from fleet.workflows import (
     queue_of,
     rollout_id,
 )
-from providers.base.errors import ConfigError, Fault
 
 CLUSTERS = "WorkflowType = 'Cluster'"
 POLL_S = 90

@@ -8,10 +8,10 @@ from pathlib import Path
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from base.errors import ConfigError, Fault
 from cluster.values.web_hook import is_url
 from fleet.messages import Notice
 from fleet.workflows import NOTIFY
-from providers.base.errors import ConfigError, Fault
 from wires.web_hook import send
 
 URL_FILE = "FLEET_NOTIFY_FILE"

@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from base.errors import ConfigError, Fault
+from base.shapes import FIX, dotted, shape_faults
+from base.spec import Model
 from cluster.files import parsed_yaml, read_text
 from cluster.json_schema import generated
 from cluster.options import Phase
-from providers.base.errors import ConfigError, Fault
-from providers.base.shapes import FIX, dotted, shape_faults
-from providers.base.spec import Model
 
 NAME = "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 """Pulumi takes it for the name of a stack, DNS for a label, and Temporal for a task queue."""

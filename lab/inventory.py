@@ -9,17 +9,17 @@ from ipaddress import ip_address, ip_interface
 from pathlib import Path
 from typing import Any
 
+from base.errors import ConfigError, Fault, one_line
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import UNMANAGED
 from cluster.plan import Intent, load_intent
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
-from cluster.values.boot_way import Way
+from cluster.values.boot_method import Way
 from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
-from providers.base.errors import ConfigError, Fault, one_line
 
 STACKS = Path("stacks")
 """Of the current directory, as Pulumi reads them."""

@@ -19,7 +19,7 @@ import yaml
 from cluster.files import read_text
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
-from cluster.plan.samples import with_samples
+from cluster.plan.sample_values import with_samples
 from cluster.values.address import IPV4, IPV6, Network, parse_address
 from lab.disks import emulated
 from lab.paths import BASE_VOLUME, LIBVIRT_URI

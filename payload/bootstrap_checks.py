@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 from pydantic import Field, ValidationError
 
+from base.errors import PayloadError
+from base.spec import Model
 from cluster.topology import topology_of
 from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
@@ -20,8 +22,6 @@ from payload.reading import (
     host_of,
     other_cluster,
 )
-from providers.base.errors import PayloadError
-from providers.base.spec import Model
 
 PLATFORM_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"

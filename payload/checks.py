@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from base.errors import Fault, PayloadError
 from payload.bootstrap_checks import (
     check_issuers,
     check_paths,
@@ -29,7 +30,6 @@ from payload.reading import (
     payload_folder,
     read_payload,
 )
-from providers.base.errors import Fault, PayloadError
 
 _T = TypeVar("_T")
 

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import Base64Bytes, Field, ValidationError
 
+from base.errors import PayloadError
+from base.spec import Model
 from payload.pem import Certificates, certificates_of, check_pair
 from payload.reading import TAKE, payload_ca, payload_folder, stored_file
-from providers.base.errors import PayloadError
-from providers.base.spec import Model
 
 INSIDE = "/opt/openshift/auth/kubeconfig"
 """Path of the bootstrap VM's own kubeconfig in bootstrap.ign. It names another server, but the same CAs."""

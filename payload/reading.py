@@ -14,9 +14,9 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from pydantic import Field, ValidationError
 
+from base.errors import PayloadError
+from base.spec import Model
 from payload.pem import Certificates, certificates_of, pem_of
-from providers.base.errors import PayloadError
-from providers.base.spec import Model
 
 TAKE = "take the file that openshift-install wrote"
 GENERATE = "generate it with `okd-baremetal payload STACK`, from this stack's install-config.yaml"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from providers.rendered_asset.model import RenderedAssetSpec
 from review.preview import SECRET, Change, Preview
-from review.words import counted
+from review.text import counted
 
 FOLDERS = {"bootstrap": "the bootstrap VM", "control-plane": "the control plane", "compute": "compute"}
 CONTEXT = 3

@@ -8,7 +8,7 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.host_provisioning.records import named_anew, still_installed
 from review.preview import SECRET, Change, Preview
-from review.words import code, joined
+from review.text import code, joined
 
 ROLES = {Role.CONTROL_PLANE: "control plane", Role.COMPUTE: "compute"}
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from html import escape
 
+from review.document import Page
 from review.files import Shown
-from review.page import Page
 from review.policies import Judged
-from review.words import code
+from review.text import code
 
 STYLE = """
 :root{color-scheme:light dark}

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from review.document import Page
 from review.files import Shown
 from review.inputs import Row
-from review.page import Page
 from review.policies import Judged
-from review.words import code, counted
+from review.text import code, counted
 
 LIMIT = 65_536
 """Characters of a comment on GitHub; here bytes are counted, which are never fewer."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from providers.bmc_host.model import BmcHostSpec
 from review.hosts import wipes
 from review.preview import Preview
-from review.words import code
+from review.text import code
 
 DAYS = 30
 """The age up to which a consent still counts as one to this update."""

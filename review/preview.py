@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_origin
 
-from providers.base.errors import ConfigError, Fault
-from providers.base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs
+from base.errors import ConfigError, Fault
+from base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningSpec

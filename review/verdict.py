@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from base.spec import marked
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from providers.base.spec import marked
 from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_held.model import VipHeldSpec
 from review import hosts
 from review.files import changed_files
 from review.preview import Preview
-from review.words import code, counted, joined
+from review.text import code, counted, joined
 
 PROBES = {
     "ProvisionerPreflight": "the provisioner",

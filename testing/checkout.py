@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = (
-    *("Pulumi.yaml", "__main__.py", "assets", "boot_media", "cluster", "components", "payload", "providers"),
+    *("Pulumi.yaml", "__main__.py", "assets", "base", "boot_media", "cluster", "components", "payload", "providers"),
     *("stacks", "wires"),
 )
 """The parts of the checkout that `pulumi up` reads."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import HandoffUnsafeError
+from base.errors import HandoffUnsafeError
 from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from testing.fakes.clock import FakeClock

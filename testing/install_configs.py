@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from base.errors import ConfigError, Fault
 from cluster.install_config import read
-from providers.base.errors import ConfigError, Fault
 from testing import plans
 
 Change = Callable[[dict[str, Any]], object]

@@ -20,8 +20,8 @@ from pathlib import Path
 import yaml
 from pydantic import ConfigDict, TypeAdapter
 
-from providers.base.errors import Fault
-from providers.base.spec import Model
+from base.errors import Fault
+from base.spec import Model
 from testing.checkout import ROOT
 
 LIST = "tests/mutants.yaml"

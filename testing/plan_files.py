@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from base.errors import ConfigError
 from boot_media.keyfiles import keyfiles_of
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
-from providers.base.errors import ConfigError
 from testing import plans
 from testing.install_configs import Change, printed
 

@@ -12,9 +12,8 @@ import pulumi
 
 from assets.file import Reader, RenderedFile
 from assets.render import render
+from base.spec import Outs, Spec
 from cluster.plan import ClusterPlan, Role
-from providers.base.dynamic import inputs_of
-from providers.base.spec import Outs, Spec
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from providers.host_provisioning.model import (
@@ -23,6 +22,7 @@ from providers.host_provisioning.model import (
     InstallationRecord,
     MachineId,
 )
+from providers.pulumi.dynamic import inputs_of
 from providers.rendered_asset.model import RenderedAssetSpec
 from providers.vip_handoff.model import VipHandoffSpec
 from review.preview import SECRET, UNKNOWN

@@ -1,6 +1,6 @@
 """A reporter for tests: the lines that an operator would read."""
 
-from providers.base.progress import Report
+from base.progress import Report
 
 
 def into(lines: list[str]) -> Report:

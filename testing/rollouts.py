@@ -9,12 +9,12 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
+from base.errors import ConfigError
 from fleet import desk
 from fleet.connection import NAMESPACE
 from fleet.messages import Order, Rollout, Status, Waits, Wave
 from fleet.worker import workflow_worker
 from fleet.workflows import ClusterWorkflow, RolloutWorkflow, cluster_id, rollout_id
-from providers.base.errors import ConfigError
 from testing.fakes.site_worker import FakeSiteWorker
 from testing.histories import CONVERTER
 

@@ -8,18 +8,18 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from boot_media.iso import Iso
+from boot_media.media_server import MediaServer
 from cluster.values.bmc_url import UEFI_HTTP
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
-from providers.host_provisioning.engine import Installation, Target, World
-from providers.host_provisioning.media import MediaServer
-from providers.host_provisioning.ways import BootWay, HttpBoot, VirtualCd
+from providers.host_provisioning.installation.boot_procedures import BootWay, HttpBoot, VirtualCd
+from providers.host_provisioning.installation.engine import Installation, Target, World
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
 from testing.progress import into
 from wires.api.https import Endpoint
-from wires.redfish.access import BmcAccess, Limits
 from wires.redfish.bmc import UEFI
+from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.steps import run_steps
 from wires.redfish.sushy_bmc import SushyBmc
 
@@ -42,7 +42,7 @@ class MovedClock(FakeClock):
 
 @dataclass
 class ServedMedia:
-    """Implements `providers.host_provisioning.ways.NetworkMedia` with the real server and one ISO for all hosts."""
+    """Implements `boot_procedures.NetworkMedia` with the real server and one ISO for all hosts."""
 
     server: MediaServer
     iso: Iso

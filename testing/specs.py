@@ -6,15 +6,15 @@ from typing import Any
 
 import providers
 from assets.render import render
+from base.spec import Spec
 from cluster.plan import ClusterPlan, Role
-from providers.base.dynamic import Provider
-from providers.base.spec import Spec
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.okd_installed.model import OkdInstalledSpec
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.pulumi.dynamic import Provider
 from providers.rendered_asset.model import RenderedAssetSpec
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_held.model import VipHeldSpec

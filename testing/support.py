@@ -20,7 +20,7 @@ from cluster.install_config.rules.hosts import LOGIN
 from cluster.plan import Intent, load_intent
 from cluster.plan.model import Provisioning
 from cluster.plan.refusals import unsupported
-from cluster.plan.samples import with_samples
+from cluster.plan.sample_values import with_samples
 from payload.payload_config import payload_config
 from testing import plans
 from testing.checkout import ROOT

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from providers.base.http_client import os_error, pool_for
+from base.http_client import os_error, pool_for
 
 TIMEOUT_S = 10
 """Limit of connect and of answer."""

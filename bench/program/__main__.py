@@ -14,7 +14,7 @@ from providers.bmc_host.resource import BmcHost
 from providers.host_provisioning.model import HostProvisioningSpec, HostSpec, MachineId
 from providers.host_provisioning.resource import HostProvisioning
 from testing.urns import urn
-from wires.redfish.access import BmcAccess
+from wires.redfish.client.access import BmcAccess
 
 DISK = {"deviceName": "/dev/vda"}
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from base.errors import Fault
 from cluster.install_config.platform import UNMANAGED, BareMetal
 from cluster.install_config.schema import ClusterNetwork, InstallConfig, MachineNetwork, Networking, with_baremetal
 from cluster.values.address import parse_cidr
-from providers.base.errors import Fault
 
 API_VERSIONS = ("v1", "v1beta3", "v1beta4")
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr, ValidationError
 
+from base.errors import ConfigError, Fault
+from base.shapes import Location, below, dotted, meant, shape_faults
 from cluster.files import NESTED, parsed_yaml
 from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
@@ -14,8 +16,6 @@ from cluster.install_config.rules import RULES
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.install_config.schema import InstallConfig, with_baremetal
-from providers.base.errors import ConfigError, Fault
-from providers.base.shapes import Location, below, dotted, meant, shape_faults
 
 MOST_VALUES = 100_000
 """The limit per file. A few lines of anchors that repeat each other could expand beyond any memory."""

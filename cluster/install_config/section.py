@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, SecretStr
 from pydantic.alias_generators import to_camel
 
-from providers.base.spec import Model
+from base.spec import Model
 
 
 def as_text(value: Any) -> Any:

@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.shapes import dotted, shape_faults
 from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, may_be_a_secret, read
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import PULL_SECRET, KnownOptions, known_options
 from cluster.options import BmcOptions, Login, Options, Placement
+from cluster.plan.addresses import CONFIG, place
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
-from cluster.plan.placing import CONFIG, place
 from cluster.plan.refusals import BARE, incomplete, plain_secrets, unsupported
-from providers.base.errors import ConfigError, Fault, OkdBaremetalError
-from providers.base.shapes import dotted, shape_faults
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""

@@ -4,16 +4,16 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, SecretStr
 
+from base.spec import Model
 from cluster.install_config.platform import MANAGED, RootDeviceHints
 from cluster.options import BmcOptions, Images, MediaPlace, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import BmcUrl
-from cluster.values.boot_way import Way
+from cluster.values.boot_method import Way
 from cluster.values.role import Role
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
-from providers.base.spec import Model
 
 
 class Planned(Model):

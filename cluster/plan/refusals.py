@@ -6,6 +6,8 @@ The command line and the program use the same functions.
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
+from base.errors import Fault
+from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
 from cluster.install_config.rules.vips import user_managed
@@ -17,9 +19,7 @@ from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_redfish_url
-from cluster.values.boot_way import Way
-from providers.base.errors import Fault
-from providers.base.shapes import below
+from cluster.values.boot_method import Way
 
 BARE = "platform.baremetal"
 MEDIA = "media.address"

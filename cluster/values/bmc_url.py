@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
+from base.errors import OkdBaremetalError
 from cluster.values.address import netloc, parse_address
-from providers.base.errors import OkdBaremetalError
 
 Transport = Literal["https", "http"]
 PORTS: dict[Transport, int] = {"https": 443, "http": 80}

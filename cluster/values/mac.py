@@ -2,7 +2,7 @@
 
 import re
 
-from providers.base.errors import Fault
+from base.errors import Fault
 
 _SPELLINGS = re.compile(
     r"[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}"

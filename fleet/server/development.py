@@ -9,13 +9,13 @@ from pathlib import Path
 from signal import SIGKILL, SIGQUIT
 from typing import NoReturn
 
+from base.errors import BusyError, ConfigError, Fault, FleetServerError
 from fleet.connection import NAMESPACE
 from fleet.server import temporal
 from fleet.server.namespace import prepare
 from fleet.server.postgres import STATE, Postgres
 from fleet.server.process import Process
 from fleet.server.settings import Settings
-from providers.base.errors import BusyError, ConfigError, Fault, FleetServerError
 
 _BUSY_S = 20  # what a killed run left behind ends in a second
 _POLL_S = 0.2

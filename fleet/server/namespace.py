@@ -10,8 +10,8 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, Register
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from base.errors import FleetServerError
 from fleet.connection import NAMESPACE
-from providers.base.errors import FleetServerError
 
 RETENTION_DAYS = 30
 """How long a workflow that has ended can be read."""

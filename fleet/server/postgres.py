@@ -8,9 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
+from base.errors import ConfigError, Fault, FleetServerError
 from fleet.server.process import Process, failed, mortal
 from fleet.server.settings import Settings, write_secret
-from providers.base.errors import ConfigError, Fault, FleetServerError
 
 HISTORY, VISIBILITY, STATE = "temporal", "temporal_visibility", "pulumi"
 """The databases. Their owners are the superuser `temporal`, and `pulumi` of the last one alone."""

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from providers.base.errors import FleetServerError
+from base.errors import FleetServerError
 
 TAIL_LINES = 12
 END_S = 20

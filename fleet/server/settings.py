@@ -11,7 +11,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from providers.base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault
 
 FILE = "server.json"
 SERVICES = ("frontend", "history", "matching", "worker")

@@ -6,11 +6,11 @@ from signal import SIGKILL
 
 import yaml
 
+from base.errors import FleetServerError
 from fleet.connection import NAMESPACE
 from fleet.server.postgres import HISTORY, SUPERUSER, VISIBILITY
 from fleet.server.process import Process, failed, mortal
 from fleet.server.settings import SERVICES, Settings, write_secret
-from providers.base.errors import FleetServerError
 
 HISTORY_SHARDS = 512
 """How many parts share the work on histories. A folder's number can never change."""

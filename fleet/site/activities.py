@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from base.errors import OkdBaremetalError
 from fleet.messages import Activity, Checked, Done, Preview, Step
 from fleet.site.checkout import Clone, UnreachableError
 from fleet.site.updates import ChangedError, EngineError, Update
 from fleet.workflows import CHANGED
-from providers.base.errors import OkdBaremetalError
 
 BEAT_S = 5
 """A sixth of the silence after which the server gives an attempt up."""

@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from providers.base.errors import ConfigError, Fault, OkdBaremetalError
+from base.errors import ConfigError, Fault, OkdBaremetalError
 
 FOLDER = ".fleet"
 """Below the clone's root, and ignored by git: a folder and a lock per cluster."""

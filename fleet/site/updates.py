@@ -23,11 +23,11 @@ from pulumi.automation import (
 )
 from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 
+from base.errors import ConfigError, OkdBaremetalError, one_line
 from fleet.messages import Checked, Done, Preview, Step
 from fleet.site.checkout import Clone
 from fleet.site.guard import GuardedPulumi
 from fleet.workflows import PHASES
-from providers.base.errors import ConfigError, OkdBaremetalError, one_line
 from providers.vip_handoff.resource import VipHandoff
 from review import preview as previews
 from review.verdict import verdict

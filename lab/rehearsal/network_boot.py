@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cluster.install_config.platform import MANAGED
-from cluster.values.boot_way import Way
+from cluster.values.boot_method import Way
 from lab.inventory import Site
 from lab.rehearsal.proofs import settle
 from lab.rehearsal.provisioner import Provisioner

@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from assets.render import render
-from cli import chart
+from base.log_entries import Event
+from cli.runs import chart
 from cluster.plan import ClusterPlan
 from cluster.values.balancer import Balancer
 from lab import site
@@ -25,8 +26,7 @@ from lab.rehearsal.report import Report, say
 from lab.rehearsal.stack import OnLine, Stack
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from payload.reading import payload_ca
-from providers.base.log_entries import Event
-from providers.host_provisioning.engine import INSTALLED
+from providers.host_provisioning.installation.engine import INSTALLED
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 

@@ -3,7 +3,7 @@
 from collections import deque
 from pathlib import Path
 
-from cli.masking import mask
+from cli.support.masking import mask
 from lab.paths import CONSOLE, LIBVIRT
 
 _SCANNED_BYTES = 1 << 20

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from providers.base.errors import BmcAuthError, BmcError
+from base.errors import BmcAuthError, BmcError
 from providers.bmc_host.engine import BmcHostEngine
 from wires.redfish.bmc import Identity, ProbedBmc
-from wires.redfish.boot_mode import judge
+from wires.redfish.boot.mode import judge
 from wires.redfish.identity import usable
 
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from providers.base.clock import Clock
-from providers.base.errors import BmcError, BmcIdentityError
-from providers.base.progress import Progress, Report
+from base.clock import Clock
+from base.errors import BmcError, BmcIdentityError
+from base.progress import Progress, Report
 from providers.bmc_host.model import AsFound
 from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
-from wires.redfish.boot_mode import BootMode, judge
+from wires.redfish.boot.mode import BootMode, judge
+from wires.redfish.client.masking import shown
 from wires.redfish.identity import is_shared, named, same, usable
-from wires.redfish.masking import shown
 from wires.redfish.steps import Steps, Waits, run_steps
 
 VERSION_S = 10.0

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import SecretStr
 
-from providers.base.spec import MACHINE, REPLACES, Outs, Spec
-from wires.redfish.access import BmcAccess
+from base.spec import MACHINE, REPLACES, Outs, Spec
 from wires.redfish.bmc import BootOverride, Identity
+from wires.redfish.client.access import BmcAccess
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
+from base import lock
+from base.clock import SYSTEM_CLOCK
+from base.errors import BmcTimeoutError, BmcTransientError, BusyError, Fault
+from base.progress import Progress
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
-from providers.base import lock, plugin
-from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Provider
-from providers.base.errors import BmcTimeoutError, BmcTransientError, BusyError, Fault
-from providers.base.progress import Progress
 from providers.bmc_host.engine import BmcHostEngine, consent_command
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
+from providers.pulumi import plugin
+from providers.pulumi.dynamic import Provider
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import named, usable
 

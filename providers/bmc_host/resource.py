@@ -4,9 +4,9 @@ from typing import Any
 
 import pulumi
 
-from providers.base.dynamic import BaremetalResource
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
+from providers.pulumi.dynamic import BaremetalResource
 
 
 class BmcHost(BaremetalResource[BmcHostSpec], provider=BmcHostProvider):

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from providers.base.clock import Clock
-from providers.base.errors import HypervisorError
-from providers.base.progress import Progress, Report
+from base.clock import Clock
+from base.errors import HypervisorError
+from base.progress import Progress, Report
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, DomainSpec, Found, Hypervisor
 from wires.libvirt.shutdown import stop

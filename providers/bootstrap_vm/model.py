@@ -8,9 +8,9 @@ from pydantic import SecretStr
 
 from assets.file import Files
 from assets.ignition import composed_sha256, own_config
+from base.spec import MACHINE, REPLACES, Mark, Model, Outs, Spec, marked
 from cluster.values.balancer import Balancer
 from cluster.values.role import Role
-from providers.base.spec import MACHINE, REPLACES, Mark, Model, Outs, Spec, marked
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan

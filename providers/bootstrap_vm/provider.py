@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 from assets.contract import API_PORT
 from assets.ignition import compose
+from base.clock import SYSTEM_CLOCK
+from base.lock import held
 from payload.checks import read_bootstrap
-from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Provider
-from providers.base.lock import held
-from providers.base.plugin import row
 from providers.bootstrap_vm.engine import BootstrapVmEngine, Surroundings
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
+from providers.pulumi.dynamic import Provider
+from providers.pulumi.plugin import row
 from wires.api.https import connect_problem
 from wires.libvirt.connection import connected
 from wires.segment.neighbours import macs_on

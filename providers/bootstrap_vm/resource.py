@@ -1,8 +1,8 @@
 """The class of `BootstrapVm` in the graph."""
 
-from providers.base.dynamic import BaremetalResource
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.provider import BootstrapVmProvider
+from providers.pulumi.dynamic import BaremetalResource
 
 
 class BootstrapVm(BaremetalResource[BootstrapVmSpec], provider=BootstrapVmProvider):

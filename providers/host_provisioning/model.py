@@ -6,13 +6,13 @@ from pydantic import BeforeValidator, SecretStr
 
 from assets.boot_server import boot_server
 from assets.ignition import composed_sha256, keyfiles_in, own_config
+from base.spec import INPUT_ONLY, Mark, Model, Outs, Spec, marked
 from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
-from providers.base.spec import INPUT_ONLY, Mark, Model, Outs, Spec, marked
-from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import Identity
+from wires.redfish.client.access import BmcAccess
 from wires.redfish.identity import usable
 
 if TYPE_CHECKING:

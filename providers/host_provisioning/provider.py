@@ -11,24 +11,25 @@ from functools import partial
 from pulumi.dynamic import DiffResult
 
 from assets.contract import API_PORT
-from cluster.values.boot_way import Way
+from base import lock, log
+from base.clock import SYSTEM_CLOCK
+from base.errors import Fault, OkdBaremetalError
+from boot_media.host_isos import ImageServer, IsoMedia, Recipe
+from boot_media.media_server import MediaServer
+from boot_media.web_server import WebServer
+from cluster.values.boot_method import Way
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca, needed, read_kubeconfig
-from providers.base import lock, log, plugin
-from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Props, Provider
-from providers.base.errors import Fault, OkdBaremetalError
 from providers.host_provisioning import records
-from providers.host_provisioning.earlier import latest_s
-from providers.host_provisioning.engine import HEARTBEAT_S, Installation, Missing, Target, World
-from providers.host_provisioning.etcd import EtcdQuorum
-from providers.host_provisioning.isos import ImageServer, IsoMedia, Recipe
-from providers.host_provisioning.joining import Joining
-from providers.host_provisioning.media import MediaServer
+from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.host_provisioning.installation.boot_procedures import BootWay, HttpBoot, NetworkBoot, VirtualCd
+from providers.host_provisioning.installation.durations import latest_s
+from providers.host_provisioning.installation.engine import HEARTBEAT_S, Installation, Missing, Target, World
+from providers.host_provisioning.installation.scheduler import THREADS, roll_out
+from providers.host_provisioning.joining.nodes import Joining
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
-from providers.host_provisioning.rollout import THREADS, roll_out
-from providers.host_provisioning.ways import BootWay, HttpBoot, NetworkBoot, VirtualCd
-from providers.host_provisioning.web import WebServer
+from providers.pulumi import plugin
+from providers.pulumi.dynamic import Props, Provider
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
 from wires.redfish.bmc import BmcClient, Power

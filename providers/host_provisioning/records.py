@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Set
 
+from base.errors import Fault, ProvisioningError
 from cluster.values.role import Role
-from providers.base.errors import Fault, ProvisioningError
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from wires.redfish.identity import is_shared, named
 

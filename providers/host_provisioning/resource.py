@@ -2,9 +2,9 @@
 
 import pulumi
 
-from providers.base.dynamic import BaremetalResource
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.pulumi.dynamic import BaremetalResource
 
 
 class HostProvisioning(BaremetalResource[HostProvisioningSpec], provider=HostProvisioningProvider):

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
 
 from assets.contract import API_PORT, CONFIG_PORT
+from base.errors import Fault, SegmentError
 from cluster.options import Phase, Severity
 from cluster.values.balancer import Balancer
 from cluster.values.vrrp import free_router_ids
-from providers.base.errors import Fault, SegmentError
-from providers.base.verdict import Caution, Note, Unseen, Verdict
 from providers.network_preflight.model import NetworkPreflightSpec, NetworkProbe, VipClaim
+from providers.preflight import Caution, Note, Unseen, Verdict
 from wires.segment.macs import described
 from wires.segment.vrrp import Advert
 

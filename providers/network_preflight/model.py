@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
+from base.spec import Model, Spec
 from cluster.options import NetworkFindings, Phase
 from cluster.values.balancer import Balancer
-from providers.base.spec import Model, Spec
 from wires.segment.dhcp import Offer
 from wires.segment.vrrp import Advert
 

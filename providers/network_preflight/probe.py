@@ -4,7 +4,7 @@ import socket
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from providers.base.progress import Progress, Report
+from base.progress import Progress, Report
 from wires.segment import dhcp, vrrp
 from wires.segment.dhcp import Offer
 from wires.segment.neighbours import answering_macs, interface_to

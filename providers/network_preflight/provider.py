@@ -1,12 +1,12 @@
 """Pulumi's calls for `NetworkPreflight`."""
 
-from providers.base.dynamic import Provider
-from providers.base.plugin import row, warnings
-from providers.base.spec import Outs
-from providers.base.verdict import Verdict
+from base.spec import Outs
 from providers.network_preflight.engine import judge
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.network_preflight.probe import LocalNetworkProbe
+from providers.preflight import Verdict
+from providers.pulumi.dynamic import Provider
+from providers.pulumi.plugin import row, warnings
 
 
 class NetworkPreflightOuts(Outs):

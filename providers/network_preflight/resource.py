@@ -1,8 +1,8 @@
 """The class of `NetworkPreflight` in the graph."""
 
-from providers.base.dynamic import BaremetalResource
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.network_preflight.provider import NetworkPreflightProvider
+from providers.pulumi.dynamic import BaremetalResource
 
 
 class NetworkPreflight(BaremetalResource[NetworkPreflightSpec], provider=NetworkPreflightProvider):

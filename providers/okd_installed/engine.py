@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from providers.base.clock import Clock
-from providers.base.errors import IncompleteError, one_line
-from providers.base.progress import Progress, Report, Say
-from providers.base.spec import Model
+from base.clock import Clock
+from base.errors import IncompleteError, one_line
+from base.progress import Progress, Report, Say
+from base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
 from wires.api.resources import KubernetesReader, Metadata, Status
 

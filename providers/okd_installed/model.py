@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Self
 
-from providers.base.spec import Outs, Spec
+from base.spec import Outs, Spec
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan

@@ -1,11 +1,11 @@
 """Pulumi's calls for `OkdInstalled`."""
 
+from base.clock import SYSTEM_CLOCK
 from payload.kubeconfig import needed, read_kubeconfig
-from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Provider
-from providers.base.plugin import notes, row
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts, OkdInstalledSpec
+from providers.pulumi.dynamic import Provider
+from providers.pulumi.plugin import notes, row
 from wires.api.kubernetes import KubeApi
 
 

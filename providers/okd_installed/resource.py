@@ -1,8 +1,8 @@
 """The class of `OkdInstalled` in the graph."""
 
-from providers.base.dynamic import BaremetalResource
 from providers.okd_installed.model import OkdInstalledSpec
 from providers.okd_installed.provider import OkdInstalledProvider
+from providers.pulumi.dynamic import BaremetalResource
 
 
 class OkdInstalled(BaremetalResource[OkdInstalledSpec], provider=OkdInstalledProvider):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from base.errors import Fault, HypervisorError, PayloadError
 from boot_media.architecture import another_architecture
 from boot_media.base_image import DISK_SOURCE, ISO_URLS, NAMES
 from boot_media.tools import COREOS_INSTALLER_VERSION
@@ -14,8 +15,7 @@ from cluster.values.architecture import Architecture
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig, needed
 from payload.reading import payload_folder
-from providers.base.errors import Fault, HypervisorError, PayloadError
-from providers.base.verdict import Caution, Note, Unseen, Verdict
+from providers.preflight import Caution, Note, Unseen, Verdict
 from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, ProvisionerProbe
 from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from pydantic import Field
 
+from base.spec import Model, Spec
 from cluster.options import PayloadDigests, Phase
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig
-from providers.base.spec import Model, Spec
 from wires.libvirt.hypervisor import HostFacts
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from base import log
+from base.errors import BootMediaError, HypervisorError
+from base.progress import Progress, Report
 from boot_media.architecture import architecture_of
 from boot_media.base_image import base_path
 from boot_media.tools import cache_dir, find_coreos_installer
 from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig, read_kubeconfig
 from payload.reading import read_payload
-from providers.base import log
-from providers.base.errors import BootMediaError, HypervisorError
-from providers.base.progress import Progress, Report
 from providers.provisioner_preflight.model import Bridge, Tool
 from wires.libvirt.facts import host_facts
 from wires.libvirt.hypervisor import HostFacts

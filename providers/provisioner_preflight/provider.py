@@ -1,13 +1,13 @@
 """Pulumi's calls for `ProvisionerPreflight`."""
 
+from base.spec import Outs
 from boot_media.base_image import DISK_SOURCE
 from boot_media.download import ensure_base
-from providers.base.dynamic import Provider
-from providers.base.plugin import row, warnings
-from providers.base.spec import Outs
 from providers.provisioner_preflight.engine import dotted, judge
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
+from providers.pulumi.dynamic import Provider
+from providers.pulumi.plugin import row, warnings
 
 
 class ProvisionerPreflightOuts(Outs):

@@ -1,8 +1,8 @@
 """The class of `ProvisionerPreflight` in the graph."""
 
-from providers.base.dynamic import BaremetalResource
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.provider import ProvisionerPreflightProvider
+from providers.pulumi.dynamic import BaremetalResource
 
 
 class ProvisionerPreflight(BaremetalResource[ProvisionerPreflightSpec], provider=ProvisionerPreflightProvider):

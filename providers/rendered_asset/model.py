@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, SecretStr
 
 from assets.file import Reader, RenderedFile
-from providers.base.spec import Outs, Spec
+from base.spec import Outs, Spec
 
 
 class RenderedAssetSpec(Spec):

@@ -3,7 +3,7 @@
 import hashlib
 
 from assets.file import RenderedFile
-from providers.base.dynamic import Provider
+from providers.pulumi.dynamic import Provider
 from providers.rendered_asset.model import RenderedAssetOuts, RenderedAssetSpec
 from providers.rendered_asset.readers import lint
 

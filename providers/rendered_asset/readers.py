@@ -15,8 +15,8 @@ from subprocess import PIPE
 
 from assets.contract import UPSTREAMS
 from assets.file import Folders, Reader, RenderedFile
+from base.errors import AssetError, Fault
 from boot_media.tools import cache_dir
-from providers.base.errors import AssetError, Fault
 
 PATH = (
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # readers are in sbin, which a user's PATH lacks

@@ -1,6 +1,6 @@
 """The class of `RenderedAsset` in the graph; its text is an input, so that a preview shows the changed lines."""
 
-from providers.base.dynamic import BaremetalResource
+from providers.pulumi.dynamic import BaremetalResource
 from providers.rendered_asset.model import RenderedAssetSpec
 from providers.rendered_asset.provider import RenderedAssetProvider
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assets.contract import API_PORT, CONFIG_PORT
 from cluster.values.balancer import Balancer
 from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
-from wires.segment.holder import Seen, holder_of
+from wires.segment.vip_holder import Seen, holder_of
 
 NOBODY, NO_ONE_MACHINE = "nobody", "no one machine"
 """Names in place of a holder: no machine answers the VIPs; several machines or a stranger do."""

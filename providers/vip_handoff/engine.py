@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from base.clock import Clock
+from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
+from base.progress import Progress, Report
 from cluster.options import Phase
-from providers.base.clock import Clock
-from providers.base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
-from providers.base.progress import Progress, Report
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import (
     HOLDING,

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 
+from base.spec import SECRET_OUTPUT, Outs, Spec
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from providers.base.spec import SECRET_OUTPUT, Outs, Spec
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan

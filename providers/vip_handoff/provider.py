@@ -4,21 +4,21 @@ from collections.abc import Iterator
 from functools import partial
 
 from assets.contract import API_PORT
+from base.clock import SYSTEM_CLOCK
+from base.errors import Fault, OkdBaremetalError
+from base.lock import held
+from base.progress import Progress
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from payload.kubeconfig import api_ca, kubeconfig_text, read_kubeconfig
 from payload.reading import read_payload
-from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Provider
-from providers.base.errors import Fault, OkdBaremetalError
-from providers.base.lock import held
-from providers.base.plugin import row, warnings
-from providers.base.progress import Progress
+from providers.pulumi.dynamic import Provider
+from providers.pulumi.plugin import row, warnings
+from providers.vip_handoff.adapters import LibvirtGuest, LocalClusterProbe, measuring
 from providers.vip_handoff.checks import holder_in
 from providers.vip_handoff.engine import HandoffEngine, phase_faults
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.okd import Okd
-from providers.vip_handoff.world import LibvirtGuest, LocalClusterProbe, measuring
 from wires.api.api import Api
 from wires.api.https import connect_problem
 from wires.api.kubernetes import KubeApi

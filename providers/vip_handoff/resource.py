@@ -4,7 +4,7 @@ from typing import Any
 
 import pulumi
 
-from providers.base.dynamic import BaremetalResource
+from providers.pulumi.dynamic import BaremetalResource
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.provider import VipHandoffProvider
 

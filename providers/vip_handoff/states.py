@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assets.contract import HELD, RELEASED, Word
+from base.errors import HandoffUnsafeError, OkdBaremetalError
 from cluster.values.balancer import Balancer
-from providers.base.errors import HandoffUnsafeError, OkdBaremetalError
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import BootstrapGuest, VipHandoffSpec
 

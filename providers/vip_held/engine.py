@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from base.clock import Clock
+from base.errors import VipError
+from base.progress import Progress, Report
 from cluster.values.balancer import Balancer
-from providers.base.clock import Clock
-from providers.base.errors import VipError
-from providers.base.progress import Progress, Report
-from wires.segment.holder import holder_of
+from wires.segment.vip_holder import holder_of
 
 POLL_S = 0.5
 THE_SITES = "the site's balancer"

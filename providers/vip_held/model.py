@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Self
 
+from base.spec import Outs, Spec
 from cluster.values.address import Address
 from cluster.values.balancer import Balancer
-from providers.base.spec import Outs, Spec
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan

@@ -2,11 +2,11 @@
 
 from functools import partial
 
+from base.clock import SYSTEM_CLOCK
+from base.errors import OkdBaremetalError
 from cluster.values.balancer import Balancer
-from providers.base.clock import SYSTEM_CLOCK
-from providers.base.dynamic import Provider
-from providers.base.errors import OkdBaremetalError
-from providers.base.plugin import row, warnings
+from providers.pulumi.dynamic import Provider
+from providers.pulumi.plugin import row, warnings
 from providers.vip_held.engine import VipHeldEngine
 from providers.vip_held.model import VipHeldOuts, VipHeldSpec
 from wires.api.https import handshake_problem

@@ -1,6 +1,6 @@
 """The class of `VipHeld` in the graph."""
 
-from providers.base.dynamic import BaremetalResource
+from providers.pulumi.dynamic import BaremetalResource
 from providers.vip_held.model import VipHeldSpec
 from providers.vip_held.provider import VipHeldProvider
 

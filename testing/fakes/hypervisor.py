@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field, replace
 
-from providers.base.errors import HypervisorError
+from base.errors import HypervisorError
 from testing.fakes.clock import FakeClock
 from wires.libvirt.hypervisor import DomainSpec, Found
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assets.contract import API_PORT, CONFIG_PORT
-from providers.base.errors import HypervisorError, SegmentError
+from base.errors import HypervisorError, SegmentError
 from providers.vip_handoff.model import VipHandoffSpec
 from testing.fakes.clock import FakeClock
 

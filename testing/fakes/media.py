@@ -7,7 +7,7 @@ DIGEST = "ab" * 32
 
 @dataclass
 class FakeMedia:
-    """Implements `providers.host_provisioning.ways.NetworkMedia`."""
+    """Implements `providers.host_provisioning.installation.boot_procedures.NetworkMedia`."""
 
     revision: str = DIGEST
     read: dict[str, int] = field(default_factory=dict)

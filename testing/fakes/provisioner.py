@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from base.errors import HypervisorError, PayloadError
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig
-from providers.base.errors import HypervisorError, PayloadError
-from providers.base.verdict import Verdict
+from providers.preflight import Verdict
 from providers.provisioner_preflight.engine import GIB, IGNITION_ROOM, judge
 from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, Tool
 from testing import payloads

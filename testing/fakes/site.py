@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from cli.openshift_install import Release, release
+from base.errors import HypervisorError
+from cli.start.openshift_install import Release, release
 from cluster.values.address import Address, parse_address
 from cluster.values.architecture import Architecture
-from providers.base.errors import HypervisorError
 from testing import plans
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from base.errors import HandoffUnsafeError
 from payload.kubeconfig import read_kubeconfig
-from providers.base.errors import HandoffUnsafeError
 from providers.vip_handoff.model import VipHandoffOuts
 from providers.vip_handoff.okd import CONFIG_MAP, REMOVED, Okd
 from testing.kubeconfigs import write_kubeconfig

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+from base.clock import Clock, SystemClock
+from base.errors import HypervisorError
+from base.progress import Progress
 from cluster.options import Phase
-from providers.base.clock import Clock, SystemClock
-from providers.base.errors import HypervisorError
-from providers.base.progress import Progress
+from providers.vip_handoff.adapters import LocalClusterProbe, measuring
 from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import Signal, VipHandoffOuts, VipHandoffSpec
-from providers.vip_handoff.world import LocalClusterProbe, measuring
 from testing.certificates import authority
 from testing.scene.cluster import DOMAIN, Cluster
 from testing.scene.machine import vip_channel

@@ -48,7 +48,7 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr("cli.init.LocalSite", lambda: FakeSite(elsewhere="172.22.0.2"))
+    monkeypatch.setattr("cli.start.init.LocalSite", lambda: FakeSite(elsewhere="172.22.0.2"))
     return Project(tmp_path)
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cli import chart, report
-from cli.timeline import rows_of
+from base.log_entries import entries_of
+from cli.runs import chart, report
+from cli.runs.timeline import rows_of
 from lab.rehearsal.report import Report
-from providers.base.log_entries import entries_of
 from review.html import html
 from testing.browser import screenshot, seen
 from testing.checkout import ROOT
-from tests.unit.cli.test_chart import BROKEN, MOVED
+from tests.unit.cli.runs.test_chart import BROKEN, MOVED
 from tests.unit.review.test_markdown import SMALL, many
 
 RUN = ROOT / "tests" / "facts" / "log" / "production.jsonl"

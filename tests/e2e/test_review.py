@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from review.document import page_of
 from review.markdown import markdown
-from review.page import page_of
 from review.preview import read_preview
 from testing import clusters, plans
 from testing.golden import REVIEWS, masked

@@ -10,12 +10,12 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError, CancelledError
 
+from base.errors import ConfigError
 from fleet import desk
 from fleet.messages import Approval, Order, Wave
 from fleet.notices import URL_FILE
 from fleet.server.development import DevelopmentServer
 from fleet.workflows import IN_PRODUCTION, PHASES, ClusterWorkflow, cluster_id, rollout_id
-from providers.base.errors import ConfigError
 from testing.fakes.web_hook import web_hook
 from testing.histories import keep
 from testing.rollouts import DEADLINE_S, Rollouts, rollouts

@@ -17,9 +17,9 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
+from base.errors import BusyError, FleetServerError
 from fleet.server import development as module
 from fleet.server.development import DevelopmentServer, running
-from providers.base.errors import BusyError, FleetServerError
 from testing.checkout import ROOT
 from testing.processes import kill
 from testing.pulumi_env import pulumi_env

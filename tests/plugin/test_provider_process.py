@@ -134,7 +134,7 @@ def test_an_input_unknown_in_a_preview_is_no_failure(plugin: provider_pb2_grpc.R
         pytest.param({"bmc": DEAD, "deadline_s": 0}, "connection refused", id="of-a-bmc"),
         pytest.param(
             {"deadline_s": "hidden"},
-            "providers.base.errors.ConfigError: deadline_s: Input should be a valid number",
+            "base.errors.ConfigError: deadline_s: Input should be a valid number",
             id="of-an-input",
         ),
     ],

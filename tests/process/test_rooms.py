@@ -16,7 +16,7 @@ BREACHES = {
     "order": ("cluster/options.py", "import wires.redfish.bmc"),
     "order-fleet": ("components/cluster.py", "import fleet.plan"),
     "order-between-resources": ("providers/bmc_host/engine.py", "import providers.vip_held.engine"),
-    "order-base": ("providers/base/lock.py", "import cluster.options"),
+    "order-base": ("base/lock.py", "import cluster.options"),
     "pure": ("assets/render.py", "import subprocess"),
     "pure-fleet": ("fleet/plan.py", "import subprocess"),
     "engines": ("providers/bmc_host/engine.py", "import wires.redfish.sushy_bmc"),

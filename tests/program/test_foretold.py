@@ -9,7 +9,7 @@ import pulumi
 import pytest
 import yaml
 
-from providers.base.dynamic import Provider
+from providers.pulumi.dynamic import Provider
 from testing import clusters, plans
 from testing.checkout import ROOT
 from testing.command_line import run as command

@@ -8,8 +8,8 @@ import pytest
 from cluster.plan import ClusterPlan
 from components.cluster import Cluster, ClusterArgs
 from providers.host_provisioning.model import MachineId
+from review.document import page_of
 from review.markdown import markdown
-from review.page import page_of
 from review.preview import SECRET, read_preview
 from testing import clusters, plans
 from testing.checkout import ROOT

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.dynamic import Provider
+from providers.pulumi.dynamic import Provider
 from testing.checkout import ROOT
 from tests.program.graph import Graph, run
 

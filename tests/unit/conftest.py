@@ -2,9 +2,12 @@
 
 import errno
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from base import lock
 
 
 @pytest.fixture
@@ -25,3 +28,17 @@ def timeouts(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
 
     monkeypatch.setattr("urllib3.util.connection.create_connection", refuse)
     return limits
+
+
+@pytest.fixture
+def lock_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep this test's locks apart from all others'."""
+    folder = tmp_path / "locks"
+    monkeypatch.setattr(lock, "folder_of", lambda _: folder)
+    return folder
+
+
+@pytest.fixture
+def own_locks(lock_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep this test's locks apart from all others', and wait for none."""
+    monkeypatch.setattr(lock, "held", partial(lock.held, deadline_s=0))

@@ -13,16 +13,16 @@ import pytest
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from assets.render import render
+from base.spec import Model
 from cluster.plan import Role
 from payload.reading import IgnitionFile
-from providers.base.spec import Model
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from providers.host_provisioning.model import HostProvisioningSpec
 from testing import clusters, payloads
 from testing.plan_files import Files
 
-PRODUCT = ("assets", "boot_media", "cli", "cluster", "components", "payload", "providers", "wires")
+PRODUCT = ("assets", "base", "boot_media", "cli", "cluster", "components", "payload", "providers", "wires")
 CANARY = "hunter2-in-the-mine"
 SECRETIVE = re.compile(r"pass|secret|token|psk|(^|_)key(_|$)|keyfile|network_config|^ours$|^text$|^source$|_proxy$")
 """Names of fields that may hold a secret."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from providers.base.errors import HandoffUnsafeError
+from base.errors import HandoffUnsafeError
 from providers.network_preflight.engine import judge
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.network_preflight.probe import LocalNetworkProbe

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from providers.base.dynamic import Provider
-from providers.host_provisioning.engine import Target
+from providers.host_provisioning.installation.engine import Target
 from providers.host_provisioning.provider import _kubelet_missing
+from providers.pulumi.dynamic import Provider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
 from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour

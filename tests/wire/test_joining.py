@@ -14,9 +14,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 from urllib3 import HTTPHeaderDict
 
+from base.clock import SYSTEM_CLOCK
 from payload.kubeconfig import read_kubeconfig
-from providers.base.clock import SYSTEM_CLOCK
-from providers.host_provisioning.joining import Joining
+from providers.host_provisioning.joining.nodes import Joining
 from testing.certificate_requests import (
     ACCOUNTS,
     NODES,

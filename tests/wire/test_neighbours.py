@@ -12,12 +12,12 @@ from typing import cast
 
 import pytest
 
-from providers.base.errors import OkdBaremetalError
+from base.errors import OkdBaremetalError
 from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
 from wires.segment import arp, nd
 from wires.segment.neighbours import answering_macs, interface_to, macs_at, unproven
 from wires.segment.packets import ALL_MULTICAST, QUEUED, frames, let_through
-from wires.segment.reached import reached_macs
+from wires.segment.tcp_probe import reached_macs
 
 pytestmark = needs_root
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from providers.base.verdict import Verdict
 from providers.network_preflight import probe
 from providers.network_preflight.engine import judge
 from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from providers.network_preflight.probe import LocalNetworkProbe
+from providers.preflight import Verdict
 from testing import clusters
 from testing.namespaces import in_own_network, ip, needs_root, neighbour
 from testing.scene.cluster import cluster_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from assets.render import render_role, render_server
 from boot_media.iso import Iso
+from boot_media.media_server import MediaServer
 from boot_media.netboot import ROOTFS, LiveFiles
 from cluster.plan import Intent, Role
-from providers.host_provisioning.media import MediaServer
 from testing import clusters
 from testing.namespaces import MORTAL, SBIN, in_own_network, ip, needs_root, neighbour
 from testing.scene.machine import Machine, bridge, machine, plug_in, until

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from providers.base import log
+from base import log
 
 EVERY_S = 0.02
 PROBLEMS = 6

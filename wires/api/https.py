@@ -8,7 +8,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from providers.base.http_client import os_error
+from base.http_client import os_error
 
 if TYPE_CHECKING:
     from urllib3 import HTTPSConnectionPool

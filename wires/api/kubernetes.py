@@ -9,8 +9,8 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from assets.contract import API_PORT
+from base.memory import in_memory, path_of
 from payload.kubeconfig import Kubeconfig
-from providers.base.memory import in_memory, path_of
 from wires.api.https import get, pool_at, send
 from wires.api.resources import R
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from providers.base.spec import Model
+from base.spec import Model
 
 R = TypeVar("R", bound=BaseModel)
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"

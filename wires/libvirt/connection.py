@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import libvirt
 
 from assets.contract import CHANNEL
-from providers.base.errors import HypervisorError
+from base.errors import HypervisorError
 from wires.libvirt import xml
 from wires.libvirt.hypervisor import DomainSpec, Found
 from wires.libvirt.xml import OWNER

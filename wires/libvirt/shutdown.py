@@ -1,7 +1,7 @@
 """Shutdown of a virtual machine: gracefully if the guest allows, else by force."""
 
-from providers.base.clock import Clock
-from providers.base.progress import Progress, Report
+from base.clock import Clock
+from base.progress import Progress, Report
 from wires.libvirt.hypervisor import Hypervisor
 
 POLL_S = 0.5

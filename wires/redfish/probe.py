@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from base.errors import BmcError
 from cluster.values.bmc_url import parse_redfish_url
-from cluster.values.boot_way import Way
-from providers.base.errors import BmcError
-from wires.redfish.access import LIMITS, BmcAccess, Limits
+from cluster.values.boot_method import Way
 from wires.redfish.bmc import Certificate
-from wires.redfish.drives import DiscDrives
+from wires.redfish.client.access import LIMITS, BmcAccess, Limits
+from wires.redfish.client.tls import shown_certificate
+from wires.redfish.drives.discs import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc
-from wires.redfish.tls import shown_certificate
 
 TO_ENABLE = "none until virtual media is switched on, which `up` does"
 

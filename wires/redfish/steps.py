@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from providers.base.clock import Clock
-from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
+from base.clock import Clock
+from base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
 from wires.redfish.bmc import ONCE, SPELLINGS, BmcClient, BootOverride, Power
 
 T = TypeVar("T")

@@ -10,16 +10,16 @@ from pydantic import SecretStr
 from sushy.resources.manager.manager import ManagerCollection
 from sushy.resources.system.system import System, SystemCollection
 
+from base.errors import BmcError, BmcTransientError
 from cluster.values.bmc_url import parse_redfish_url
-from cluster.values.boot_way import Way
-from providers.base.errors import BmcError, BmcTransientError
-from wires.redfish.access import LIMITS, BmcAccess, Limits
+from cluster.values.boot_method import Way
 from wires.redfish.bmc import CD, HTTP, ONCE, PXE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
-from wires.redfish.connector import BmcConnector
-from wires.redfish.drives import DiscDrives, reread
-from wires.redfish.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
-from wires.redfish.quirks import Quirks, quirks_of
-from wires.redfish.refusals import Refusals
+from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
+from wires.redfish.client.access import LIMITS, BmcAccess, Limits
+from wires.redfish.client.connector import BmcConnector
+from wires.redfish.client.quirks import Quirks, quirks_of
+from wires.redfish.client.refusals import Refusals
+from wires.redfish.drives.discs import DiscDrives, reread
 
 ROOT = "/redfish/v1/"
 SYSTEMS = "/redfish/v1/Systems"

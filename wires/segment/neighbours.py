@@ -4,11 +4,11 @@ import logging
 import socket
 from ipaddress import ip_address
 
+from base.errors import SegmentError
 from cluster.values.address import IPV4
-from providers.base.errors import SegmentError
 from wires.segment import arp, nd
-from wires.segment.reached import reached_macs
 from wires.segment.routes import route_to
+from wires.segment.tcp_probe import reached_macs
 
 _log = logging.getLogger(__name__)
 

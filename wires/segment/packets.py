@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from providers.base.errors import SegmentError
+from base.errors import SegmentError
 
 ETH_P_ALL, ETH_P_IP = 0x0003, 0x0800
 SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1

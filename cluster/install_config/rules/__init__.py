@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
+from base.errors import Fault
 from cluster.install_config.rules import access, features, hosts, names, networks, pki, pools, provisioning, vips
 from cluster.install_config.schema import InstallConfig
-from providers.base.errors import Fault
 
 RULES: tuple[Callable[[InstallConfig], Iterable[Fault]], ...] = (
     *names.RULES,

@@ -6,12 +6,12 @@ from base64 import b64decode
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
 
+from base.errors import Fault
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
 from cluster.values.address import in_any, networks, parse_address, parse_cidr
 from cluster.values.pull_secret import FORM, SET, wrong_in
-from providers.base.errors import Fault
 
 SSH_KEYS = {
     "ssh-rsa": (0, 0),

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from base.errors import Fault
 from cluster.install_config.schema import Capabilities, InstallConfig
-from providers.base.errors import Fault
 
 CURRENT = "vCurrent"
 _ADDED: dict[str, tuple[str, ...]] = {

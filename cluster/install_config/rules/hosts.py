@@ -4,14 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
 
+from base.errors import Fault
 from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
 from cluster.values.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
-from cluster.values.boot_way import SECURE_BOOT
+from cluster.values.boot_method import SECURE_BOOT
 from cluster.values.mac import mac_fault, parse_mac
-from providers.base.errors import Fault
 
 HOSTS = "platform.baremetal.hosts"
 ROLES = ("master", "arbiter", "worker")

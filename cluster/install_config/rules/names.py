@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from base.errors import Fault
 from cluster.install_config.old_spellings import API_VERSIONS
 from cluster.install_config.schema import InstallConfig
-from providers.base.errors import Fault
 
 NAME_LENGTH = 54
 """The 63 characters of a DNS label, less those that `*.apps` takes in a zone file."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from base.errors import Fault
 from cluster.install_config.schema import InstallConfig, Networking
 from cluster.values.address import IPV4, IPV6, Interface, Network, networks, overlap, parse_cidr
-from providers.base.errors import Fault
 
 OVN = "OVNKubernetes"
 REMOVED_TYPES = ("kuryr", "openshiftsdn")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from base.errors import Fault
 from cluster.install_config.schema import InstallConfig, SignerKey
-from providers.base.errors import Fault
 
 KEY = "pki.signerCertificates.key"
 RSA, ECDSA = ALGORITHMS = ("RSA", "ECDSA")

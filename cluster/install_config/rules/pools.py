@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from base.errors import Fault
 from cluster.install_config.platform import Platform
 from cluster.install_config.rules.access import parse_url
 from cluster.install_config.schema import FencingCredential, InstallConfig, MachinePool
 from cluster.values.mac import mac_fault, parse_mac
-from providers.base.errors import Fault
 
 BAREMETAL = "baremetal"
 SWITCH = ("Enabled", "Disabled")

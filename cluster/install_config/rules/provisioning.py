@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs
 
+from base.errors import Fault
 from cluster.install_config.platform import DISABLED, MANAGED, PROVISIONING_MODES, UNMANAGED
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import lists, versions
@@ -20,7 +21,6 @@ from cluster.values.address import (
     parse_cidr,
 )
 from cluster.values.mac import mac_fault, parse_mac
-from providers.base.errors import Fault
 
 DNSMASQ_PREFIX = 64
 """dnsmasq serves no larger IPv6 network."""

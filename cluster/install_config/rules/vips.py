@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from base.errors import Fault
 from cluster.install_config.rules.networks import lists, versions
 from cluster.install_config.schema import InstallConfig
 from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
-from providers.base.errors import Fault
 
 MOST = 2
 DEFAULT_BALANCER = "OpenShiftManagedDefault"

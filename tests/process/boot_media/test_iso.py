@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import BootMediaError
 from boot_media.disk import Hints, disk_script
 from boot_media.iso import POWER_OFF, Iso, IsoMaker, names_boot_iso
 from boot_media.tools import find_coreos_installer
 from cluster.values.architecture import Architecture
-from providers.base.errors import BootMediaError
 from testing.live_iso import kernel, live_iso
 
 INSTALL_VERSION = r"Fix: install coreos-installer 0\.27\.0, or run tools/coreos-installer$"

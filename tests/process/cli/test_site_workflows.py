@@ -18,7 +18,7 @@ from testing.checkout import ROOT
 from testing.preview_steps import file, preview
 from testing.workflows import assert_linted, bash
 
-SITE = ROOT / "cli" / "site"
+SITE = ROOT / "cli" / "start" / "site"
 GITHUB, GITLAB = SITE / ".github" / "workflows" / "review.yml", SITE / ".gitlab-ci.yml"
 MARK = "<!-- okd-baremetal review prod -->"
 CHANGED = preview(file("compute", "/etc/a", "1\n", "2\n"))

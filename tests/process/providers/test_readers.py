@@ -8,7 +8,7 @@ import pytest
 
 from assets.file import Folders, Reader
 from assets.render import render
-from cli.render import own_configs
+from cli.inspect.render import own_configs
 from providers.rendered_asset.readers import ReaderVerdict, ask_readers
 from testing import clusters
 from testing.skips import ALLOWED

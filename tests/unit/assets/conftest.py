@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from providers.base.errors import Fault
+from base.errors import Fault
 from providers.rendered_asset import readers
 
 _REAL = readers._refusal

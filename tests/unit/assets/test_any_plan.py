@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.render import BOOTSTRAP, render
-from cli.render import own_configs
+from cli.inspect.render import own_configs
 from cluster.plan import Intent
 from cluster.values.vrrp import Policy
 from providers.rendered_asset.readers import ask_readers

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assets.render import render
-from cli.render import own_configs
+from cli.inspect.render import own_configs
 from providers.rendered_asset.readers import ask_readers
 from testing import clusters
 from testing.golden import (

@@ -12,8 +12,8 @@ from pydantic import SecretBytes, SecretStr
 from assets.file import Files, Reader, RenderedFile
 from assets.ignition import Config, Content, File, Resource, Unit, User, compose, composed_sha256, own_config
 from assets.render import render
+from base.errors import AssetError
 from cluster.plan import ClusterPlan
-from providers.base.errors import AssetError
 from testing.ignition_validate import validate
 
 PAYLOAD = b'{"ignition": {"version": "3.2.0"}, "passwd": {"users": [{"name": "core"}]}}'

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import BootMediaError
 from boot_media.base_image import DISK_SOURCE, ISO_URLS, base_path
 from boot_media.download import ensure_base
 from cluster.values.architecture import Architecture
-from providers.base.errors import BootMediaError
 from testing.progress import into
 
 ISO_URL = ISO_URLS[Architecture.AMD64]

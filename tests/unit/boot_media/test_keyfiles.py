@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from base.errors import BootMediaError
 from boot_media.keyfiles import keyfiles_of
 from cluster.install_config.read import mapping
 from cluster.plan.model import Keyfile
-from providers.base.errors import BootMediaError
 
 FACTS = Path(__file__).parents[2] / "facts" / "install_config"
 SECRET = "hunter2"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import BootMediaError
 from boot_media.tools import find_coreos_installer, find_nmstatectl
-from providers.base.errors import BootMediaError
 
 TOOLS = [
     pytest.param(find_coreos_installer, "coreos-installer", "0.27.0", id="coreos-installer"),

@@ -6,7 +6,7 @@ import pytest
 
 from cli import rehearse
 from cli.__main__ import main
-from cli.command_line import REFUSED
+from cli.shared.command_line import REFUSED
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import yaml
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
+from base.errors import ConfigError
+from base.shapes import shape_faults
 from cluster.options import BaseImage, Options, Trust, read_stack_file
-from providers.base.errors import ConfigError
-from providers.base.shapes import shape_faults
 from testing import plans
 from testing.checkout import ROOT
 

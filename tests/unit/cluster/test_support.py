@@ -1,11 +1,11 @@
 """docs/reference/support.md says of each field what the code does with it."""
 
+from base.shapes import below
 from cluster.install_config.platform import PROVISIONING_MODES
 from cluster.install_config.rules.hosts import BOOT_MODES, ROLES
 from cluster.install_config.rules.pools import ARCHITECTURES
 from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED
 from cluster.values.bmc_url import KINDS, PXE_ONLY
-from providers.base.shapes import below
 from testing.documents import table
 from testing.support import COLUMNS, KEY, keys, rows
 from testing.support_examples import BESIDE, EXAMPLES

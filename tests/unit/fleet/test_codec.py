@@ -9,9 +9,9 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DataConverter
 from temporalio.exceptions import ApplicationError
 
+from base.errors import ConfigError
 from fleet.codec import ENCODING, KEY_BYTES, KEY_FILE, converter, new_key
 from fleet.messages import Approval, Order
-from providers.base.errors import ConfigError
 
 ORDER = Order("north-a", "north", "c0ffee", ["bootstrap"], [Approval("bootstrap", "5eed", "somebody")])
 OTHER_KEY = (

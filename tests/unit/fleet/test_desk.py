@@ -15,11 +15,11 @@ from temporalio.client import Client, WorkflowExecution
 from temporalio.common import SearchAttributePair, TypedSearchAttributes
 from temporalio.converter import DataConverter, encode_search_attributes
 
+from base.errors import ConfigError
 from fleet import desk
 from fleet.desk import Row
 from fleet.messages import Order, Rollout, Wave
 from fleet.workflows import CLUSTER, SINCE, SITE, STEP, queue_of
-from providers.base.errors import ConfigError
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 RUNNING, COMPLETED, FAILED, CANCELED = (

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from base.errors import ConfigError
 from fleet.messages import Notice
 from fleet.notices import URL_FILE, web_hook
-from providers.base.errors import ConfigError
 from testing.fakes import web_hook as fake
 
 WAITS = Notice("north-a", "north", "c0ffee", "bootstrap: waits for approval", "5eed")

@@ -6,10 +6,10 @@ from textwrap import dedent
 import pytest
 from jsonschema import Draft202012Validator
 
+from base.errors import ConfigError
 from cluster.files import parsed_yaml
 from cluster.options import Phase
 from fleet.plan import Fleet, load, schema
-from providers.base.errors import ConfigError
 
 FULL = """
 sites:

@@ -12,6 +12,7 @@ import yaml
 from cryptography import x509
 
 from assets.render import render
+from base.errors import PayloadError
 from lab.inventory import load_site
 from lab.payload import Payload, make_kubernetes_payload, make_payload, write_payload
 from lab.payload.tls import TLS
@@ -19,7 +20,6 @@ from lab.shell import LabError
 from payload.bootstrap_checks import CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig, read_kubeconfig
-from providers.base.errors import PayloadError
 from testing.ignition_configs import configs, content
 from testing.ignition_validate import validate
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from assets.ignition import Resource
+from base.errors import PayloadError
 from payload.checks import Expected, check_payload, read_bootstrap
-from providers.base.errors import PayloadError
 from testing.payloads import (
     CONFIG_MANIFEST,
     DOMAIN,

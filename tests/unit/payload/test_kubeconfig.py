@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from assets.ignition import Config, Resource
+from base.errors import PayloadError
 from payload.kubeconfig import api_ca, read_kubeconfig
-from providers.base.errors import PayloadError
 from testing.certificates import authority
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
 from wires.api.kubernetes import KubeApi

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import PayloadError
 from payload.reading import payload_ca, read_payload
-from providers.base.errors import PayloadError
 from testing.payloads import good, root_ca
 
 FOLDER = Path("stacks/lab/payload")

@@ -12,20 +12,20 @@ import pulumi
 import pytest
 
 from assets.ignition import composed_sha256
+from base.spec import INPUT_ONLY, MACHINE, REPLACES, Spec, marked, secret_inputs
+from boot_media import host_isos as isos
+from boot_media.host_isos import IsoMedia
 from boot_media.iso import Iso
+from boot_media.media_server import MediaServer
 from boot_media.netboot import FILES, LiveFiles
+from boot_media.web_server import WebServer
 from cluster.plan import Role
-from providers.base.dynamic import BaremetalResource, Provider, inputs_of
-from providers.base.spec import INPUT_ONLY, MACHINE, REPLACES, Spec, marked, secret_inputs
 from providers.bootstrap_vm import provider as vm_provider
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.provider import BootstrapVmProvider
-from providers.host_provisioning import isos
 from providers.host_provisioning import provider as host_provider
-from providers.host_provisioning.isos import IsoMedia
-from providers.host_provisioning.media import MediaServer
 from providers.host_provisioning.model import INTO_ISO, HostProvisioningSpec, HostSpec
-from providers.host_provisioning.web import WebServer
+from providers.pulumi.dynamic import BaremetalResource, Provider, inputs_of
 from testing import clusters
 from testing.changes import changes
 from testing.fakes.clock import FakeClock

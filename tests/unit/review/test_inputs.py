@@ -8,7 +8,7 @@ from assets.file import Reader, RenderedFile
 from providers.rendered_asset.model import RenderedAssetSpec
 from review.inputs import Row, rows
 from review.preview import SECRET, UNKNOWN, read_preview
-from review.words import code
+from review.text import code
 from testing import plans
 from testing.preview_steps import bmc_host, preview, step, step_of
 

@@ -4,11 +4,11 @@ from html.parser import HTMLParser
 
 import pytest
 
+from review.document import Page, page_of
 from review.files import Copy, Shown
 from review.html import html
 from review.inputs import Row
 from review.markdown import LIMIT, markdown
-from review.page import Page, page_of
 from review.preview import read_preview
 from review.verdict import Sentence
 from testing import plans

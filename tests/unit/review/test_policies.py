@@ -10,9 +10,9 @@ import pytest
 from cli.__main__ import POLICIES
 from cluster.plan import Role
 from providers.bmc_host.model import BmcHostSpec
+from review.document import page_of
 from review.html import html
 from review.markdown import LIMIT, markdown
-from review.page import page_of
 from review.policies import RULES, Facts, Judged, judged
 from review.preview import read_preview
 from testing import plans

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from pulumi.runtime import rpc
 
-from providers.base.errors import ConfigError
-from providers.base.spec import SECRET_OUTPUT, Spec, marked, secret_inputs
+from base.errors import ConfigError
+from base.spec import SECRET_OUTPUT, Spec, marked, secret_inputs
+from review.document import page_of
 from review.html import html
 from review.markdown import markdown
-from review.page import page_of
 from review.preview import FIX, SECRETS, SIGNATURE, UNKNOWN, read_preview
 from testing import plans
 from testing.preview_steps import bmc_host, file, handoff, installation, preview, printed, records, step, step_of

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from base.spec import Spec
 from cluster.plan import ClusterPlan, Role
-from providers.base.spec import Spec
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningSpec, MachineId
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.okd_installed.model import OkdInstalledSpec
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_held.model import VipHeldSpec
-from review.page import page_of
+from review.document import page_of
 from review.preview import read_preview
 from testing import clusters, plans
 from testing.install_configs import bare

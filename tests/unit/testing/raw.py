@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from boot_media.iso import Iso
-from providers.host_provisioning.media import MediaServer
+from boot_media.media_server import MediaServer
 from testing.fakes.fleet.fleet import Fleet
 from testing.fakes.fleet.vendors import VENDORS, Vendor
 

@@ -11,13 +11,13 @@ from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from base.errors import ConfigError, Fault, OkdBaremetalError
 from fleet.messages import Done, Step
 from fleet.site import activities
 from fleet.site.activities import ATTEMPTS, Site, failure_of
 from fleet.site.checkout import Clone, UnreachableError
 from fleet.site.updates import ChangedError, EngineError, StoppedError, Update
 from fleet.workflows import CHANGED
-from providers.base.errors import ConfigError, Fault, OkdBaremetalError
 from testing import plans, preview_steps
 from testing.fakes.pulumi import FakePulumi
 from testing.git import committed, git

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import ConfigError
 from fleet.site.checkout import FOLDER, PROGRAM, Clone, UnreachableError
-from providers.base.errors import ConfigError
 from testing.git import committed, git
 
 NAMED = "stacks/north-a/install-config.yaml"

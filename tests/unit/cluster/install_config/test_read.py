@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from base.errors import ConfigError
 from cluster.install_config import Credentials, InstallConfig, Reading, read
 from cluster.plan.refusals import beyond_this_release
-from providers.base.errors import ConfigError
 from testing import plans
 from testing.any_text import any_text
 from testing.install_configs import Change, bare, fine, host, printed, refused

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from base.errors import BootMediaError, ConfigError
 from boot_media.keyfiles import keyfiles_of
 from cluster.plan import load_intent, load_plan
 from cluster.plan.model import Keyfile
-from providers.base.errors import BootMediaError, ConfigError
 from testing import plans
 from testing.install_configs import host
 from testing.plan_files import Files, as_it_is

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from base.errors import ConfigError
 from boot_media.keyfiles import keyfiles_of
 from cluster.plan import judge, load_bmcs
-from providers.base.errors import ConfigError
 from testing import plans
 from testing.install_configs import Change, host
 from testing.plan_files import Files, as_it_is

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from base.errors import ConfigError
 from cluster.install_config import read
 from cluster.plan import ClusterPlan, Role
-from providers.base.errors import ConfigError
 from testing import plans
 from testing.certificates import authority
 from testing.install_configs import bare, host

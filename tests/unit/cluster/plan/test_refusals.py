@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import ConfigError
+from base.errors import ConfigError
 from testing import clusters, plans
 from testing.install_configs import Change, all_of_arm64, arm64, by_http, from_network, host
 from testing.plan_files import Files, addresses

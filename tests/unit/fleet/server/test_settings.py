@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import ConfigError
 from fleet.server.settings import FILE, SERVICES, Settings
-from providers.base.errors import ConfigError
 
 
 def test_a_folder_keeps_its_ports_and_passwords(tmp_path: Path) -> None:

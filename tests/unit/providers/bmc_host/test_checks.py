@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from providers.base.errors import BmcError
+from base.errors import BmcError
 from providers.bmc_host.checks import Check, Row, consented
 from providers.bmc_host.engine import BmcHostEngine
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, uuid_of
-from wires.redfish.access import BmcAccess
+from wires.redfish.client.access import BmcAccess
 from wires.redfish.probe import BmcProbe
 
 UUID = uuid_of(0)

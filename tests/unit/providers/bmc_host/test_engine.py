@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from providers.base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
+from base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
 from providers.bmc_host.engine import BmcHostEngine, consent_command
 from providers.bmc_host.model import AsFound
 from testing.fakes.bmc import UUID, FakeBmc

@@ -8,17 +8,17 @@ import pulumi
 import pytest
 from pydantic import SecretStr
 
-from providers.base import lock
-from providers.base.dynamic import Props
-from providers.base.errors import BmcIdentityError, BmcTimeoutError, BusyError, OkdBaremetalError
+from base import lock
+from base.errors import BmcIdentityError, BmcTimeoutError, BusyError, OkdBaremetalError
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
+from providers.pulumi.dynamic import Props
 from testing import plans
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, serial_of, uuid_of
 from testing.plan_files import Files
-from wires.redfish.access import BmcAccess
+from wires.redfish.client.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
 HOST = "okd-master-0"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import HypervisorError
+from base.errors import HypervisorError
 from providers.bootstrap_vm.engine import BootstrapVmEngine, Surroundings
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from testing import clusters

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import BusyError, HypervisorError, PayloadError
-from providers.base.lock import held
+from base.errors import BusyError, HypervisorError, PayloadError
+from base.lock import held
 from providers.bootstrap_vm import provider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from testing import payloads

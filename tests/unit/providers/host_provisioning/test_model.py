@@ -12,7 +12,7 @@ from providers.host_provisioning.model import HostProvisioningSpec, MachineId
 from testing import clusters, plans
 from testing.install_configs import arm64
 from testing.plan_files import Files
-from wires.redfish.access import BmcAccess
+from wires.redfish.client.access import BmcAccess
 
 MASTERS, WORKERS = plans.HOSTS[:3], plans.HOSTS[3:]
 

@@ -9,26 +9,26 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import SecretStr
 
+from base import lock
+from base.errors import OkdBaremetalError, ProvisioningError
+from base.log_entries import Event
+from boot_media.host_isos import IsoMedia, Recipe
+from boot_media.media_server import MediaServer
+from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
-from providers.base import lock
-from providers.base.errors import OkdBaremetalError, ProvisioningError
-from providers.base.log_entries import Event
 from providers.host_provisioning import provider as provisioning
-from providers.host_provisioning.engine import Installation, Target
-from providers.host_provisioning.isos import IsoMedia, Recipe
-from providers.host_provisioning.media import MediaServer
+from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
+from providers.host_provisioning.installation.engine import Installation, Target
 from providers.host_provisioning.provider import HostProvisioningProvider
-from providers.host_provisioning.ways import HttpBoot, NetworkBoot, VirtualCd
-from providers.host_provisioning.web import WebServer
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request
 from testing.certificates import authority
 from testing.fakes.fleet.fleet import Fault, Options, running
 from testing.kubeconfigs import write_kubeconfig
-from tests.unit.cli.test_timeline import line
+from tests.unit.cli.runs.test_timeline import line
 from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record
 from wires.api.kubernetes import KubeApi
-from wires.redfish.access import BmcAccess
+from wires.redfish.client.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
 

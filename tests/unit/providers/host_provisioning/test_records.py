@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from providers.base.errors import BmcTimeoutError, ProvisioningError
+from base.errors import BmcTimeoutError, ProvisioningError
 from providers.host_provisioning import records
 from providers.host_provisioning.model import InstallationRecord
 from providers.host_provisioning.provider import HostProvisioningProvider

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from base.errors import PreflightError, SegmentError
 from cluster.options import NetworkFindings, Phase
-from providers.base.errors import PreflightError, SegmentError
-from providers.base.verdict import Verdict
 from providers.network_preflight.engine import judge
 from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
+from providers.preflight import Verdict
 from testing import clusters, plans
 from wires.segment.dhcp import Offer
 from wires.segment.macs import described

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import PreflightError
+from base.errors import PreflightError
 from providers.network_preflight import probe
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.network_preflight.provider import NetworkPreflightProvider

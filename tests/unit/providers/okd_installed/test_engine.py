@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import IncompleteError
+from base.errors import IncompleteError
 from providers.okd_installed.engine import OPERATORS, VERSION, OkdInstalledEngine
 from testing.fakes.clock import FakeClock
 from testing.progress import into

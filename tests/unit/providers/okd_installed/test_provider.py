@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import IncompleteError, PayloadError
+from base.errors import IncompleteError, PayloadError
 from providers.okd_installed.provider import OkdInstalledProvider
 from testing.certificates import authority
 from testing.fakes.https_server import https_server

@@ -1,7 +1,7 @@
 """The base ISOs that the preflight looks for: one for each architecture of the servers."""
 
 from cluster.values.architecture import Architecture
-from providers.base.verdict import Verdict
+from providers.preflight import Verdict
 from testing.fakes.provisioner import ISO, files, seen
 
 OF_ARM64 = {"base_iso_sha256": "", "base_iso_arm64_sha256": "d3"}

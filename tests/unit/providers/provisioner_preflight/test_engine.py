@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from base.errors import HypervisorError, PreflightError
 from boot_media.tools import COREOS_INSTALLER_VERSION
-from providers.base.errors import HypervisorError, PreflightError
 from providers.provisioner_preflight.engine import GIB, judge
 from providers.provisioner_preflight.model import Bridge, Tool
 from testing.fakes.provisioner import (

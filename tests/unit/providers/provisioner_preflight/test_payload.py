@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 import yaml
 
+from base.errors import PayloadError
 from payload.kubeconfig import INSIDE, Kubeconfig
-from providers.base.errors import PayloadError
 from testing import payloads
 from testing.certificates import authority
 from testing.fakes.provisioner import seen

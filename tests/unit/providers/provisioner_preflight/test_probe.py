@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import HypervisorError
 from boot_media.base_image import base_path
 from boot_media.tools import cache_dir
-from providers.base.errors import HypervisorError
 from providers.provisioner_preflight.model import Bridge, Tool
 from providers.provisioner_preflight.probe import LocalProbe
 from testing.live_iso import kernel, live_iso

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from base.errors import PreflightError
 from boot_media.base_image import base_path
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from payload.reading import payload_folder
-from providers.base.errors import PreflightError
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
 from providers.provisioner_preflight.provider import ProvisionerPreflightProvider

@@ -8,8 +8,8 @@ import pytest
 
 from assets.file import Reader, RenderedFile
 from assets.render import render
+from base.errors import AssetError
 from cluster.plan import ClusterPlan
-from providers.base.errors import AssetError
 from providers.rendered_asset import readers
 from providers.rendered_asset.readers import COMMANDS, lint
 from testing import clusters, plans

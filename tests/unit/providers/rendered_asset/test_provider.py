@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import AssetError
+from base.errors import AssetError
 from providers.rendered_asset.model import RenderedAssetSpec
 from providers.rendered_asset.provider import RenderedAssetProvider
 

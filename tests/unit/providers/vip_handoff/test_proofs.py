@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import HandoffUnsafeError
+from base.errors import HandoffUnsafeError
 from providers.vip_handoff.checks import holder_in
 from testing.fakes.lan import BOOTSTRAP, NEVER, SPEC, STRANGER, VIP
 from testing.handoff_rig import HELD, TAKEN, Rig

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from base.errors import BusyError
+from base.lock import held
 from cluster.options import Phase
-from providers.base.dynamic import Props, Provider
-from providers.base.errors import BusyError
-from providers.base.lock import held
+from providers.pulumi.dynamic import Props, Provider
 from providers.vip_handoff import provider as vip_handoff
+from providers.vip_handoff.adapters import LocalClusterProbe
 from providers.vip_handoff.model import VipHandoffOuts
 from providers.vip_handoff.provider import VipHandoffProvider, _engine
-from providers.vip_handoff.world import LocalClusterProbe
 from providers.vip_held.provider import VipHeldProvider
 from testing import payloads
 from testing.certificates import authority
@@ -111,7 +111,7 @@ def test_a_delete_in_phase_bootstrap_ends_the_vm(
 ) -> None:
     asked: list[str] = []
     # libvirt's own test driver has the domain `test`; it has no power button.
-    monkeypatch.setattr("providers.vip_handoff.world.stop", lambda _, name, **__: asked.append(name))
+    monkeypatch.setattr("providers.vip_handoff.adapters.stop", lambda _, name, **__: asked.append(name))
     VipHandoffProvider().delete("192.0.2.5", {**PROPS, "bootstrap_name": "test", "phase": phase})
     assert asked == ended
 

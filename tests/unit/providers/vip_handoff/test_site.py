@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import HandoffUnsafeError
+from base.errors import HandoffUnsafeError
 from providers.vip_handoff.model import VipHandoffOuts
 from testing.fakes.lan import BOOTSTRAP_ADDRESS, NEVER, NODES, VIP, VIP6, spec_with
 from testing.handoff_rig import FIRST, Rig

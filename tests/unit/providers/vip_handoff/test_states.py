@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from base.errors import HandoffUnsafeError
 from cluster.values.balancer import Balancer
-from providers.base.errors import HandoffUnsafeError
 from providers.vip_handoff.states import ENDS, SITE, TABLE, TABLES, Row, State
 from testing.documents import table
 from testing.fakes.lan import NEVER, SPEC, VIP, spec_with

@@ -2,8 +2,8 @@
 
 import pytest
 
+from base.errors import VipError
 from cluster.values.balancer import Balancer
-from providers.base.errors import VipError
 from providers.vip_held.engine import VipHeldEngine
 from testing.fakes.clock import FakeClock
 from testing.progress import into

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import libvirt
 import pytest
 
-from providers.base.errors import HypervisorError
+from base.errors import HypervisorError
 from wires.libvirt import connection
 from wires.libvirt.connection import Libvirt, connected
 from wires.libvirt.facts import host_facts

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import libvirt
 import pytest
 
-from providers.base.errors import HypervisorError
+from base.errors import HypervisorError
 from wires.libvirt.facts import host_facts
 
 MIB = 1024**2

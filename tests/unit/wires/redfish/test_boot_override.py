@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from providers.base.errors import BmcError
+from base.errors import BmcError
 from testing.fakes.clock import FakeClock
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc

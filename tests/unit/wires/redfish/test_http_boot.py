@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import BmcError
 from cluster.values.bmc_url import UEFI_HTTP
-from cluster.values.boot_way import SECURE_BOOT
-from providers.base.errors import BmcError
+from cluster.values.boot_method import SECURE_BOOT
 from testing.fakes.clock import FakeClock
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from providers.base.errors import BmcError, BmcTransientError
+from base.errors import BmcError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
-from wires.redfish.access import BmcAccess, Limits
 from wires.redfish.bmc import UEFI
+from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.probe import BmcProbe
 
 

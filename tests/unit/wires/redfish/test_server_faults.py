@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from requests import Response
 
-from providers.base.errors import (
+from base.errors import (
     BmcAuthError,
     BmcError,
     BmcIdentityError,
@@ -25,7 +25,7 @@ from testing.documents import table
 from testing.fakes.fleet.fleet import Fault, uuid_of
 from testing.fakes.fleet.vendors import VENDORS
 from testing.server_under_test import NAME, ServerUnderTest, server
-from wires.redfish.connector import BmcAdapter
+from wires.redfish.client.connector import BmcAdapter
 
 ONE_OF_EACH = {"ForceOff": 1, "On": 2}
 """The Resets of an installation: off when found running, on from the ISO, on from the disk."""

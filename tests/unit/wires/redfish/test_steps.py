@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from providers.base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
+from base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.redfish.bmc import BootOverride, Power

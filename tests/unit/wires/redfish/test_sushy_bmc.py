@@ -3,13 +3,13 @@
 import pytest
 from pydantic import SecretStr
 
-from providers.base.errors import BmcAuthError, BmcError, BmcTransientError
+from base.errors import BmcAuthError, BmcError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault
 from tests.unit.wires.redfish.one_bmc import PASSWORD, RESET, SESSIONS, SYSTEM, SYSTEMS, OneBmc, one_bmc
-from wires.redfish.access import BmcAccess
 from wires.redfish.bmc import BootOverride, Identity, Power
+from wires.redfish.client.access import BmcAccess
+from wires.redfish.client.tls import tls_context
 from wires.redfish.sushy_bmc import SushyBmc
-from wires.redfish.tls import tls_context
 
 READ = f"GET {SYSTEM}$"
 URL = "http://192.0.2.1/x.iso"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from providers.base.errors import BmcError, BmcTransientError
+from base.errors import BmcError, BmcTransientError
 from tests.unit.wires.redfish.one_bmc import MANAGER, RESET, SYSTEM, OneBmc
 from wires.redfish.bmc import BootOverride, Power
 

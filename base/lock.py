@@ -1,0 +1,61 @@
+"""Locks across processes: the provider of a killed run may still work on a server, VM or VIP for a moment."""
+
+import fcntl
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from base.clock import SYSTEM_CLOCK, Clock
+from base.errors import BusyError, LockError
+
+
+@contextmanager
+def held(key: str, *, deadline_s: float = 20, clock: Clock = SYSTEM_CLOCK) -> Iterator[None]:
+    """Hold the lock of `key` (a BMC system, a domain, a VIP).
+
+    Raises:
+        BusyError: Another process held it for longer than `deadline_s`.
+        LockError: The folder of the locks cannot be made, or is not private to this user.
+    """
+    until = clock.now() + deadline_s
+    with (_private_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.lock").open("a+") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if clock.now() >= until:
+                    what = f"another run has worked on it for more than {deadline_s:g} s"
+                    raise BusyError(
+                        what, where=key, fix="wait for that run, or end it, then run `pulumi up`"
+                    ) from None
+                clock.sleep(0.5)
+        yield
+
+
+def folder_of(user: int) -> Path:
+    """Return the folder of a user's locks; root's is where only root can create one."""
+    # Nothing but the user decides it: runs that differ in $TMPDIR, $XDG_RUNTIME_DIR or $HOME must meet at one lock.
+    return Path(f"/tmp/okd-baremetal-{user}" if user else "/run/okd-baremetal")  # noqa: S108  (verified below)
+
+
+def _private_folder() -> Path:
+    """Return the folder of this user's locks, which no other user can write."""
+    user = os.geteuid()
+    folder = folder_of(user)
+    try:
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        # Not stat: another user may have put a link there. A folder that passes stays, since /tmp is sticky.
+        status = folder.lstat()
+    except OSError as error:
+        fix = f"let user {user} create folders in {folder.parent}"
+        raise LockError(f"cannot be made: {error.strerror}", where=str(folder), fix=fix) from None
+    mode = stat.filemode(status.st_mode)
+    if (mode, status.st_uid) != ("drwx------", user):
+        what = f"{mode} of user {status.st_uid}, instead of drwx------ of user {user}"
+        raise LockError(what, where=str(folder), fix="when no run is in progress, remove it as root")
+    return folder

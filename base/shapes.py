@@ -1,0 +1,94 @@
+"""Translates pydantic's errors into faults."""
+
+import difflib
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from base.errors import Fault
+
+Location = tuple[int | str, ...]
+WANTED = {
+    "string_type": ("text is wanted", "write one value in quotes, no list and no mapping"),
+    "int_type": ("a whole number is wanted, without quotes", "write digits only"),
+    "bool_type": ("true or false is wanted, without quotes", "write one of them"),
+    "tuple_type": ("a list is wanted", "put a hyphen before each element"),
+    "dict_type": ("a mapping is wanted", "write `key: value` below it"),
+    "model_type": ("a mapping is wanted", "write `key: value` below it"),
+    "missing": ("Field required", "add it"),
+}
+"""`what` and `fix` of a fault by pydantic's type of error; for other types, pydantic's own message is clear."""
+KEY = ".[key]"
+"""The end of a location that pydantic gives to a fault of a mapping's key."""
+FIX = "fix"
+"""Key of the fix in the context of a `PydanticCustomError` that one of this program's validators raises."""
+
+
+def dotted(location: Location) -> str:
+    """Return `("hosts", 0, "name")` as `hosts[0].name`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+
+
+def below(path: str, parent: str) -> bool:
+    """Return whether a dotted path is `parent`, or a part of it."""
+    return path == parent or path.startswith((f"{parent}.", f"{parent}["))
+
+
+def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
+    """Return pydantic's errors as faults, without the values, which may be secret."""
+    found = []
+    for each in error.errors(include_input=False, include_url=False):
+        message = str(each["msg"]).removeprefix("Value error, ")
+        what, fix = WANTED.get(each["type"], (message, ""))
+        if each["type"] == "extra_forbidden":
+            what, fix = "unknown key", _fix_of_unknown(model, each["loc"])
+        if ours := each.get("ctx", {}).get(FIX):
+            what, fix = message, ours
+        found.append(Fault(dotted(each["loc"]).removesuffix(KEY), what, fix))
+    return found
+
+
+def meant(model: type[BaseModel], location: Location) -> Location | None:
+    """Return the location of the known key that an unknown key of the same section resembles, or None."""
+    key = _closest(str(location[-1]), _keys(_section(model, location)))
+    return (*location[:-1], key) if key else None
+
+
+def _fix_of_unknown(model: type[BaseModel], location: Location) -> str:
+    if near := meant(model, location):
+        return f"write {near[-1]}, or remove it"
+    elsewhere = _closest(str(location[-1]), {key for section in _all_sections(model) for key in _keys(section)})
+    return f"write {elsewhere} in the section that has it, or remove it" if elsewhere else "remove it"
+
+
+def _closest(word: str, known: set[str]) -> str:
+    spelled = {key.lower(): key for key in sorted(known)}
+    close = difflib.get_close_matches(word.lower(), spelled, n=1)
+    return spelled[close[0]] if close else ""
+
+
+def _keys(section: type[BaseModel]) -> set[str]:
+    return {field.alias or name for name, field in section.model_fields.items()}
+
+
+def _section(model: type[BaseModel], location: Location) -> type[BaseModel]:
+    """Return the innermost model around a location."""
+    for part in location[:-1]:
+        fields = {field.alias or name: field for name, field in model.model_fields.items()}
+        if part in fields:
+            model = (_models(fields[str(part)].annotation) or [model])[0]
+    return model
+
+
+def _all_sections(model: type[BaseModel]) -> list[type[BaseModel]]:
+    found = [model]
+    for section in found:
+        for field in section.model_fields.values():
+            found += [each for each in _models(field.annotation) if each not in found]
+    return found
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [found for part in getattr(annotation, "__args__", ()) for found in _models(part)]

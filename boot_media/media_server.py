@@ -1,0 +1,345 @@
+"""HTTP server for boot ISOs: serves base plus patches, supports Range, counts the bytes sent to each reader.
+
+Of each ISO it also serves the files that a network boot needs. The iPXE script of a host, which names them, is there
+only while the host is admitted: at all other times iPXE finds none, and the host boots from its disk.
+
+It also has a box per host, which takes the verdict of its live system. Anybody could write there who has the ISO, so
+each keeps one text, and no more than its length.
+
+Each reader has a thread. Even for 1000 readers, the threads cost little beside sending the ISOs.
+"""
+
+import errno
+import os
+import re
+import select
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import IO, Any, Self
+
+from assets.contract import BOOT_SCRIPT
+from base.errors import ProvisioningError
+from boot_media.disk import LONGEST_VERDICT
+from boot_media.iso import Iso
+from boot_media.iso9660 import Span
+from boot_media.netboot import BOOT_SCRIPT_TEXT, script_name
+from cluster.values.address import netloc
+from wires.segment.netlink import family_of
+
+CHUNK = 1024 * 1024  # bytes per system call
+IDLE_S = 120  # a BMC that reads nothing for this long has gone
+READERS = 1024  # connections that may wait to be accepted: all BMCs begin to read at once
+MB = 1_000_000
+RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+def span_of(header: str | None, size: int) -> Span | None:
+    """Return the span of `size` bytes that a Range header requests, or None if it cannot be satisfied.
+
+    Without a header the span is everything. A header that is not a single byte range counts as none, as RFC 9110
+    section 14.2 allows.
+    """
+    match = _range(header)
+    if match is None:
+        return 0, size
+    first, last = match.groups()
+    if not first:
+        return (max(0, size - int(last)), size) if int(last) else None
+    end = min(int(last) + 1, size) if last else size
+    return (int(first), end) if int(first) < end else None
+
+
+def _range(header: str | None) -> re.Match[str] | None:
+    match = RANGE.fullmatch((header or "").replace(" ", ""))
+    return match if match and any(match.groups()) else None
+
+
+def pieces(iso: Iso, span: Span) -> Iterator[Span | bytes]:
+    """Yield the pieces of a span in order: bytes of a patch, or a span of the base ISO."""
+    at, end = span
+    for offset, content in iso.patches:
+        stop = offset + len(content)
+        if stop <= at or offset >= end:
+            continue
+        if at < offset:
+            yield at, offset
+            at = offset
+        yield content[at - offset : min(stop, end) - offset]
+        at = min(stop, end)
+    if at < end:
+        yield at, end
+
+
+@dataclass(frozen=True)
+class Published:
+    """A boot ISO, or one file inside it."""
+
+    iso: Iso
+    span: Span
+    """Which bytes of the ISO it is."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.span[1] - self.span[0]
+
+    def pieces(self, asked: Span) -> Iterator[Span | bytes]:
+        """Yield the pieces of a span of it, see `pieces`."""
+        return pieces(self.iso, (self.span[0] + asked[0], self.span[0] + asked[1]))
+
+
+class MediaServer:
+    """Serves published ISOs as `/<digest>/<host>.iso`, from the first publication until it is closed.
+
+    The digest covers the host's Ignition config, so nobody can guess the path without it.
+
+    Args:
+        address: Address of this machine that BMCs reach.
+        port: TCP port; 0 picks a free one.
+    """
+
+    def __init__(self, address: str, port: int) -> None:
+        self.address, self.port = address, port
+        self._published: dict[str, Published] = {}
+        self._scripts = {f"/{BOOT_SCRIPT}": BOOT_SCRIPT_TEXT}
+        self._sent = defaultdict[str, Counter[str]](Counter)
+        self._boxes: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._server: _HttpServer | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def publish(self, host: str, iso: Iso) -> str:
+        """Serve `iso` for `host`, and return its URL.
+
+        Raises:
+            ProvisioningError: The server cannot listen on the address or port.
+        """
+        path = f"/{iso.place(host)}"
+        spans = iso.live.spans if iso.live else {}
+        with self._lock:
+            self._published[path] = Published(iso, (0, iso.size))
+            self._published |= {f"/{iso.folder(host)}/{name}": Published(iso, span) for name, span in spans.items()}
+            return self._url(path)
+
+    def withdraw(self, host: str, iso: Iso) -> None:
+        """Serve `iso` for `host` no more: firmware that would fetch it again goes on to its disk."""
+        with self._lock:
+            self._published.pop(f"/{iso.place(host)}", None)
+
+    def admit(self, mac: str, script: str) -> None:
+        """Serve a host's iPXE script, by the MAC of the card that it boots from."""
+        with self._lock:
+            self._scripts[f"/{script_name(mac)}"] = script
+
+    def dismiss(self, mac: str) -> None:
+        """Serve a host's iPXE script no more: it boots from its disk."""
+        with self._lock:
+            self._scripts.pop(f"/{script_name(mac)}", None)
+
+    def script(self, path: str) -> bytes | None:
+        """Return the iPXE script at `path`, or None."""
+        with self._lock:
+            text = self._scripts.get(path)
+        return None if text is None else text.encode()
+
+    def open_box(self, secret: str) -> str:
+        """Take one text from whoever knows the secret, and return the URL to send it to.
+
+        Raises:
+            ProvisioningError: The server cannot listen on the address or port.
+        """
+        path = f"/{secret}"
+        with self._lock:
+            self._boxes[path] = ""
+            return self._url(path)
+
+    def text_in(self, box: str) -> str:
+        """Return the text that was last sent to the URL of a box, as one line; empty if none was."""
+        with self._lock:
+            return self._boxes[_path(box)]
+
+    def put(self, path: str, content: bytes) -> bool:
+        """Put a text into the box at `path`, in place of an earlier one; return whether there is such a box."""
+        text = "".join(each if each.isprintable() else " " for each in content.decode("ascii", "backslashreplace"))
+        with self._lock:
+            if path not in self._boxes:
+                return False
+            self._boxes[path] = " ".join(text.split())
+            return True
+
+    def sent(self, url: str) -> int:
+        """Return the bytes sent of the ISO at `url`, without headers; repeated bytes count again."""
+        with self._lock:
+            return self._sent[_path(url)].total()
+
+    def fetched(self, paths: Sequence[str]) -> list[str]:
+        """Return those of the paths, without a slash before them, of which bytes were sent."""
+        with self._lock:
+            return [path for path in paths if f"/{path}" in self._sent]
+
+    def progress(self, url: str) -> str:
+        """Return who has read how much of the ISO at `url`: `192.0.2.9 has read 37 of 1,024 MB`; empty if nobody."""
+        path = _path(url)
+        with self._lock:
+            return ", ".join(
+                f"{reader} has read {sent / MB:,.0f} of {self._published[path].size / MB:,.0f} MB"
+                for reader, sent in self._sent[path].items()
+            )
+
+    def close(self) -> None:
+        """Stop serving."""
+        with self._lock:
+            server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+
+    def find(self, path: str) -> Published | None:
+        """Return the ISO, or the file of one, published at `path`, or None."""
+        with self._lock:
+            return self._published.get(path)
+
+    def count(self, path: str, reader: str, sent: int) -> None:
+        """Add `sent` bytes to those that `reader` was sent of `path`."""
+        with self._lock:
+            self._sent[path][reader] += sent
+
+    def _url(self, path: str) -> str:
+        """Return the URL of a path; the server listens from now on."""
+        if self._server is None:
+            self._server = self._listen()
+        return f"http://{netloc(self.address, self.port)}{path}"
+
+    def _listen(self) -> "_HttpServer":
+        where = f"media server {netloc(self.address, self.port)}"
+        try:
+            server = _HttpServer((self.address, self.port), self)
+        except OSError as error:
+            what, fix = str(error.strerror), ""
+            if error.errno == errno.EADDRINUSE:
+                what, fix = "the port is taken", "end what listens there, or set media.port"
+            elif error.errno == errno.EADDRNOTAVAIL:
+                what, fix = "no such address on this machine", "set media.address to one that the BMCs reach"
+            raise ProvisioningError(what, where=where, fix=fix) from None
+        self.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+        return server
+
+
+class _HttpServer(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = READERS
+
+    def __init__(self, address: tuple[str, int], media: MediaServer) -> None:
+        self.media = media
+        self.address_family = family_of(address[0])
+        super().__init__(address, _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a client that went away; the counters have what it received."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _HttpServer
+    protocol_version = "HTTP/1.1"
+    server_version = "okd-baremetal"
+    sys_version = ""
+    timeout = IDLE_S
+    disable_nagle_algorithm = True  # otherwise a small body waits for the reader's delayed ACK of the header
+
+    def do_GET(self) -> None:
+        """Send the ISO, or the requested part of it."""
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        """Send the headers that a GET would."""
+        self._answer(with_body=False)
+
+    def do_POST(self) -> None:
+        """Take the text of a box."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LONGEST_VERDICT:
+            self.close_connection = True  # its body is still to come
+            self._answer_empty(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return
+        taken = self.server.media.put(self.path, self.rfile.read(int(length)))
+        self._answer_empty(HTTPStatus.OK if taken else HTTPStatus.NOT_FOUND)
+
+    def log_message(self, *args: Any) -> None:
+        """Log nothing: standard error is the operator's screen, and the path is as good as a password."""
+
+    def _answer(self, *, with_body: bool) -> None:
+        if (script := self.server.media.script(self.path)) is not None:
+            self._answer_script(script, with_body=with_body)
+            return
+        found = self.server.media.find(self.path)
+        if found is None:
+            self._answer_empty(HTTPStatus.NOT_FOUND)
+            return
+        etag = f'"{found.iso.sha256}"'
+        asked = self.headers.get("Range") if self.headers.get("If-Range", etag) == etag else None
+        span = span_of(asked, found.size)
+        if span is None:
+            self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{found.size}")
+            return
+        partial = _range(asked) is not None
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
+        if partial:
+            self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{found.size}")
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", str(span[1] - span[0]))
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("ETag", etag)
+        self.end_headers()
+        if with_body:
+            with found.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
+                for piece in found.pieces(span):
+                    self._send(base, piece)
+
+    def _send(self, base: IO[bytes], piece: Span | bytes) -> None:
+        """Send a piece and count every byte that was sent, even to a reader that goes away in the middle."""
+        at, end = (0, len(piece)) if isinstance(piece, bytes) else piece
+        writable = select.poll()
+        writable.register(self.connection, select.POLLOUT)
+        while at < end:
+            try:
+                if isinstance(piece, bytes):
+                    sent = self.connection.send(piece[at:])
+                else:
+                    sent = os.sendfile(self.connection.fileno(), base.fileno(), at, min(CHUNK, end - at))
+            except BlockingIOError:
+                if not writable.poll(IDLE_S * 1000):
+                    raise TimeoutError from None
+                continue
+            self.server.media.count(self.path, self.client_address[0], sent)
+            at += sent
+
+    def _answer_script(self, script: bytes, *, with_body: bool) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(script)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(script)
+            self.server.media.count(self.path, self.client_address[0], len(script))
+
+    def _answer_empty(self, status: HTTPStatus, content_range: str = "") -> None:
+        self.send_response(status)
+        if content_range:
+            self.send_header("Content-Range", content_range)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def _path(url: str) -> str:
+    return "/" + url.split("/", 3)[3]

@@ -1,0 +1,1 @@
+"""Commands on many clusters of many sites."""

@@ -1,0 +1,60 @@
+"""`fleet`: many clusters of many sites."""
+
+import argparse
+from pathlib import Path
+
+from base.errors import ConfigError, Fault, one_line
+from cli.inspect.check import judge, verdict
+from cli.shared.command_line import GOOD, install_config, stack_file
+from cluster.clashes import JudgedConfig, clashes_between
+from cluster.known_options import known_options
+from cluster.options import Vrids, read_options
+from fleet.plan import Fleet, load
+from review.text import counted
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print what `check` prints of each cluster, the clashes between them, and `ok` if all is well."""
+    file: Path = options.file
+    fleet = load(file)
+    code = verdict_on(fleet, file.parent)
+    if code == GOOD:
+        sizes = {"site": fleet.sites, "cluster": fleet.clusters, "wave": fleet.waves}
+        print(one_line(f"{file}: {', '.join(counted(len(each), what) for what, each in sizes.items())}: ok"))
+    return code
+
+
+def verdict_on(fleet: Fleet, folder: Path) -> int:
+    """Print what is wrong with the clusters of a fleet, and return the exit code.
+
+    Args:
+        fleet: The plan.
+        folder: The folder that has `stacks/`.
+
+    Raises:
+        ConfigError: The options of a stack cannot be read.
+    """
+    vrids, unread = _vrids(fleet, folder)
+    files = {cluster: judge(str(folder / install_config(cluster))) for cluster in fleet.clusters}
+    found = clashes_between(
+        [
+            JudgedConfig(each.file, each.config, fleet.site_of[cluster], vrids[cluster])
+            for cluster, each in files.items()
+        ]
+    )
+    judged = zip(files.values(), found, strict=True)
+    code = verdict(each._replace(faults=(*each.faults, *more)) for each, more in judged)
+    if unread:
+        raise ConfigError(unread)
+    return code
+
+
+def _vrids(fleet: Fleet, folder: Path) -> tuple[dict[str, Vrids], list[Fault]]:
+    """Return the VRIDs that the stacks' options set, and why options cannot be read. A preview judges all options."""
+    found, unread = dict.fromkeys(fleet.clusters, Vrids()), list[Fault]()
+    for cluster in fleet.clusters:
+        try:
+            found[cluster] = known_options(read_options(folder / stack_file(cluster))).options.vrids
+        except ConfigError as error:
+            unread += error.faults
+    return found, unread

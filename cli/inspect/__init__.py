@@ -1,0 +1,1 @@
+"""Commands that judge inputs, and show what follows from them."""

@@ -1,0 +1,75 @@
+"""`check` and `clashes`: both verdicts on install-configs, and the clashes between them."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from base.errors import ConfigError, Fault, one_line
+from cli.shared.command_line import GOOD, NOT_INSTALLABLE, REFUSED
+from cluster.clashes import JudgedConfig, clashes_between
+from cluster.files import read_text
+from cluster.install_config import InstallConfig, read
+from cluster.plan.refusals import beyond_this_release
+
+CHECK = """Print two verdicts on each install-config: what openshift-install would refuse, and what of the rest this
+release cannot install. A line of the second kind says `valid, but not installable`. Exit codes: 0 both are fine, 2 a
+file is invalid, 3 all are valid, but at least one is not installable."""
+CLASHES = """Check the install-configs of one layer-2 network, and print each clash between two with the later file.
+This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names. The exit codes are
+those of `check`; a clash counts as an invalid file."""
+
+
+class Judged(NamedTuple):
+    """One file and both verdicts on it."""
+
+    file: str
+    text: str
+    config: InstallConfig
+    """The file's content; an empty config if the file cannot be read."""
+    faults: tuple[Fault, ...]
+    """What openshift-install refuses."""
+    refusals: tuple[Fault, ...] = ()
+    """What of the rest this release cannot install."""
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print each fault and each refusal of each file, or `ok`."""
+    return verdict([judge(file) for file in options.files])
+
+
+def clashes(options: argparse.Namespace) -> int:
+    """Print what `check` prints, and each clash with an earlier file."""
+    files = [judge(file) for file in options.files]
+    found = clashes_between([JudgedConfig(each.file, each.config) for each in files])
+    return verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
+
+
+def judge(file: str) -> Judged:
+    """Read and judge one file, and print its notices."""
+    text = ""
+    try:
+        text = read_text(Path(file))
+        reading = read(text)
+    except ConfigError as error:
+        return Judged(file, text, InstallConfig(), error.faults)
+    for notice in reading.notices:
+        print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
+    return Judged(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading)))
+
+
+def verdict(files: Iterable[Judged]) -> int:
+    """Print what is wrong in each file, or `ok`, and return the exit code."""
+    code = GOOD
+    for file in files:
+        if file.faults:
+            code = REFUSED
+        elif file.refusals and code == GOOD:
+            code = NOT_INSTALLABLE
+        refusals = [replace(each, what=f"valid, but not installable: {each.what}") for each in file.refusals]
+        lines = [str(fault.within(file.file)) for fault in (*file.faults, *refusals)] or [f"{file.file}: ok"]
+        for line in lines:
+            print(one_line(line))
+    return code

@@ -1,0 +1,62 @@
+"""`plan`: print the plan of an install-config, alone or with a stack's options."""
+
+import argparse
+import json
+from pathlib import Path
+
+from assets.render import render
+from base.errors import ConfigError, Fault, OkdBaremetalError
+from boot_media.keyfiles import keyfiles_of
+from cli.inspect.render import own_configs
+from cli.shared.command_line import GOOD, stack_file
+from cluster.known_options import SECRETS, holds_ciphertext
+from cluster.options import read_options
+from cluster.plan import ClusterPlan, Intent, judge, load_intent, plan_json
+from cluster.plan.load import Judgement
+from cluster.plan.sample_values import with_samples
+from payload.reading import payload_folder
+from providers.provisioner_preflight.engine import payload_faults
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.provisioner_preflight.probe import LocalProbe
+
+
+def plan(options: argparse.Namespace) -> int:
+    """Print the plan as JSON."""
+    planned = load_intent(options.file) if options.stack is None else complete_plan(options.file, options.stack)
+    print(json.dumps(plan_json(planned), indent=2))
+    return GOOD
+
+
+def complete_plan(file: Path, stack: str) -> Intent:
+    """Return what a stack would install.
+
+    Args:
+        file: The install-config.
+        stack: The stack with the options. Encrypted ones count as present.
+
+    Raises:
+        ConfigError: A preview would refuse the inputs, or `up` the payload; it has all faults, one line each.
+    """
+    options = read_options(stack_file(stack))
+    plain = [name for name in SECRETS if not holds_ciphertext(options.get(name))]
+    judged = judge(file, options, keyfiles_of, plain=plain)
+    if judged.intent is None:
+        raise ConfigError(judged.faults)
+    if found := [*judged.faults, *_faults_of_files(judged.intent, judged, stack)]:
+        raise ConfigError(found)
+    return judged.intent
+
+
+def _faults_of_files(intent: Intent, judged: Judgement, stack: str) -> list[Fault]:
+    """Return the faults of the rendered files and, if it is there, of the payload."""
+    try:
+        # What is missing is a fault already, and hides none of the files' faults.
+        plan = ClusterPlan(**dict(with_samples(intent)[0]), options=judged.known.options)
+        rendered = render(plan)
+        own_configs(plan, rendered)
+    except OkdBaremetalError as error:
+        return [*error.faults]
+    if not any(payload_folder(stack).glob("*.ign")) or not judged.known.counts("payload"):
+        return []
+    spec = ProvisionerPreflightSpec.of(plan, stack, rendered.paths)
+    return payload_faults(spec, LocalProbe(print))

@@ -1,0 +1,135 @@
+"""`render`: write the machines' files as a tree of folders, offline."""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assets.file import Folders
+from assets.ignition import compose, own_config
+from assets.render import BOOTSTRAP, Rendered
+from assets.render import render as render_files
+from base.errors import ConfigError, Fault
+from boot_media.keyfiles import keyfiles_of
+from cli.shared.command_line import GOOD, stack_file
+from cluster.options import read_stack_file
+from cluster.plan import Intent, Role, load_intent
+from cluster.plan.refusals import missing
+from cluster.plan.sample_values import with_samples
+from payload.checks import Expected, check_payload
+from providers.rendered_asset.readers import ask_readers, lay_out, write_private
+
+SECRET = 0o600
+
+
+def render(options: argparse.Namespace) -> int:
+    """Judge all inputs, then write the tree."""
+    stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
+    intent = complete_intent(options.file, stack, sample=options.sample_addresses)
+    rendered = render_files(intent)
+    ours, payload, composed = own_configs(intent, rendered), dict[str, bytes](), dict[str, bytes]()
+    if options.payload is None:
+        print("no --payload: no Ignition config is written", file=sys.stderr)
+    else:
+        payload = _payload(options.payload, Expected(intent.domain, intent.topology, rendered.paths))
+        composed = {path: compose(payload[Path(path).stem], config) for path, config in ours.items()}
+    if options.check:
+        _ask_readers(rendered.folders, ours, payload, composed)
+    write_tree(options.out, rendered.folders, composed)
+    files = sum(map(len, rendered.folders.values()))
+    print(f"{options.out}: {files} files, {len(composed)} Ignition configs")
+    return GOOD
+
+
+def complete_intent(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = False) -> Intent:
+    """Return an intent that is complete enough to render.
+
+    Args:
+        file: The install-config.
+        stack: The stack's options.
+        sample: Make up missing addresses and images.
+
+    Raises:
+        ConfigError: An input is wrong or missing.
+    """
+    intent = load_intent(file, stack, keyfiles_of=keyfiles_of)
+    if sample:
+        intent, made = with_samples(intent)
+        for each, value in made.items():
+            print(f"made-up sample: {each.where}: {value}", file=sys.stderr)
+    if found := missing(intent):
+        fix = "set it in the stack's options and give --stack, or try with --sample-addresses"
+        raise ConfigError(Fault(each.where, each.what, fix) for each in found)
+    return intent
+
+
+def own_configs(intent: Intent, rendered: Rendered) -> dict[str, str]:
+    """Return our part of each Ignition config, by path: `bootstrap.ign`, `hosts/<name>/<pool>.ign`."""
+    servers = {f"hosts/{each.name}/{each.role.pool}.ign": own_config(rendered.of(each)) for each in intent.servers}
+    return {f"{BOOTSTRAP}.ign": own_config(rendered.bootstrap), **servers}
+
+
+def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> None:
+    """Write all files, or nothing. Only the owner can read `out`.
+
+    Args:
+        out: A directory that is missing or empty.
+        folders: Files by folder.
+        composed: Ignition configs by path; secret.
+
+    Raises:
+        ConfigError: `out` is not empty, or cannot be written.
+    """
+    target = out.resolve()  # replace the target of a link, and not the link (or `.`)
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
+        # Beside the target, so that the rename stays within one file system.
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        try:
+            for folder, files in folders.items():
+                lay_out(work / folder, files)
+            for path, config in composed.items():
+                write_private(work / path, SECRET, config)
+            work.rename(target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError as error:
+        fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
+        raise ConfigError([fault]) from None
+
+
+def _ask_readers(
+    folders: Folders, ours: Mapping[str, str], payload: Mapping[str, bytes], composed: Mapping[str, bytes]
+) -> None:
+    """Ask for each part of a composed config too: ignition-validate does not read the parts of one."""
+    parts = {f"{path} (our part)": config.encode() for path, config in ours.items()}
+    parts |= {f"{name}.ign (the payload's)": config for name, config in payload.items()}
+    verdicts = ask_readers(folders, {**parts, **composed})
+    for verdict in verdicts:
+        print(verdict)
+    if refusals := [refusal for verdict in verdicts for refusal in verdict.refusals]:
+        raise ConfigError(refusals)
+
+
+def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
+    """Read and judge the payload's files.
+
+    Raises:
+        ConfigError: A file is missing or wrong; one fault each.
+    """
+    contents, faults = dict[str, bytes](), list[Fault]()
+    for name in (BOOTSTRAP, *(role.pool for role in Role)):
+        path = folder / f"{name}.ign"
+        try:
+            contents[name] = path.read_bytes()
+        except OSError as error:
+            faults.append(Fault(str(path), f"cannot be read ({error.strerror})", "put the payload's file there"))
+    faults += check_payload(folder, contents, expected, datetime.now(UTC))
+    if faults:
+        raise ConfigError(faults)
+    return contents

@@ -1,0 +1,14 @@
+"""`schema`: print the JSON Schemas of install-config, of the stack's options and of fleet.yaml."""
+
+import argparse
+import json
+
+from cli.shared.command_line import GOOD
+from cluster.json_schema import schemas
+from fleet.plan import schema as of_fleet
+
+
+def schema(_: argparse.Namespace) -> int:
+    """Print the JSON Schemas of all inputs."""
+    print(json.dumps({**schemas(), "fleet": of_fleet()}, indent=2))
+    return GOOD

@@ -1,0 +1,1 @@
+"""Commands on past runs, and what follows a run."""

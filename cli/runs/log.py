@@ -1,0 +1,43 @@
+"""`log`: print what a run of Pulumi did, from the log that it left."""
+
+import argparse
+from pathlib import Path
+
+from base.errors import ConfigError, Fault, one_line
+from base.log_entries import Entry, entries_of
+from base.log_file import FOLDER, runs_of
+from cli.shared.command_line import GOOD
+
+
+def log(options: argparse.Namespace) -> int:
+    """Print the newest log of a stack, or that of one run."""
+    path = chosen(options.stack, options.run_time)
+    lines = [_printed(entry) for entry in entries_of(path)]
+    widths = [max((len(cell) for cell in column), default=0) for column in list(zip(*lines, strict=True))[:-1]]
+    print(path)
+    for first, *inner, text in lines:
+        cells = [cell.ljust(width) for cell, width in zip(inner, widths[1:], strict=True)]
+        print("  ".join([first.rjust(widths[0]), *cells, text]).rstrip())
+    return GOOD
+
+
+def _printed(entry: Entry) -> list[str]:
+    at_s = "" if entry.at_s is None else f"{entry.at_s:.3f}"
+    return [at_s, *(one_line(word or "-") for word in (entry.event, entry.resource, entry.machine, entry.text))]
+
+
+def chosen(stack: str, run_time: str | None) -> Path:
+    """Return the newest log of a stack, or that of a run.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    runs = runs_of(stack)
+    if not runs:
+        fix = "run this in the project's root, on the machine on which `pulumi up` ran"
+        raise ConfigError([Fault(str(FOLDER / stack), "no run has left a log", fix)])
+    found = [path for path in runs if run_time in (None, path.stem)]
+    if not found:
+        fix = f"name one of {', '.join(path.stem for path in runs)}"
+        raise ConfigError([Fault("--run", f"there is no log of {run_time}", fix)])
+    return found[-1]

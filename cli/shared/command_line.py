@@ -1,0 +1,63 @@
+"""What all commands share: exit codes, the paths of a stack's files, and errors that never quote an input file."""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from base.errors import OkdBaremetalError
+
+PROGRAM = Path(__file__).resolve().parents[2]
+"""The folder of this program."""
+
+GOOD = 0
+FAILED = 1
+REFUSED = 2
+NOT_INSTALLABLE = 3
+"""An install-config is valid, but this release cannot install it."""
+BROKEN = 4
+"""An update breaks a policy."""
+
+
+def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
+    """Run the command that the arguments name.
+
+    Args:
+        parser: Sets `run` to the command's function.
+        arguments: The arguments; None takes those of the process.
+
+    Returns:
+        The exit code.
+    """
+    options = parser.parse_args(arguments)
+    if "run" not in options:
+        parser.print_help()
+        return REFUSED
+    try:
+        return int(options.run(options))
+    except OkdBaremetalError as error:
+        print(error, file=sys.stderr)
+        return REFUSED
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        # Print neither the message nor a traceback: both may hold values of the input files.
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        print(f"{parser.prog}: internal error: {type(error).__name__}: {where}", file=sys.stderr)
+        return FAILED
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines with the cells of each column below each other; the first row is the head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def stack_file(stack: str) -> Path:
+    """Return the path of a stack's options."""
+    return Path("stacks", f"Pulumi.{stack}.yaml")
+
+
+def install_config(stack: str) -> Path:
+    """Return the path of a stack's install-config."""
+    return Path("stacks", stack, "install-config.yaml")

@@ -1,0 +1,82 @@
+"""A stack's options with those that are encrypted, which only Pulumi can read; and how one is written."""
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+from base.errors import ConfigError, Fault
+from cli.shared.command_line import stack_file
+from cluster.files import read_text
+from cluster.options import PREFIX, read_stack_file
+
+
+def stack_options(stack: str) -> dict[str, Any]:
+    """Return a stack's options. Pulumi is asked only if the file has encrypted ones.
+
+    Raises:
+        ConfigError: The file cannot be read, or Pulumi does not decrypt it.
+    """
+    file = stack_file(stack)
+    options = read_stack_file(file)
+    if "secure:" not in read_text(file):
+        return options
+    listed = json.loads(pulumi(stack, "config", "--show-secrets", "--json"))
+    return {
+        name.removeprefix(PREFIX): each.get("objectValue", each.get("value"))
+        for name, each in listed.items()
+        if name.startswith(PREFIX)
+    }
+
+
+def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
+    """Write one option of texts into a stack's file, in place of the present one.
+
+    Raises:
+        ConfigError: Pulumi does not write it.
+    """
+    # As JSON, because `pulumi config set --path` would make a number of a serial that has only digits.
+    option = {f"{PREFIX}{name}": {"value": json.dumps(value), "objectValue": value, "secret": False}}
+    pulumi(stack, "config", "set-all", "--json", json.dumps(option))
+
+
+def pulumi(stack: str, *words: str) -> str:
+    """Run Pulumi on a stack, and return what it prints, which may be secret.
+
+    Raises:
+        ConfigError: Pulumi is missing, or fails.
+    """
+    done = run_pulumi(*words, "--stack", stack)
+    if done.returncode:
+        what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
+        fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
+        raise ConfigError([Fault(str(stack_file(stack)), what, fix)])
+    return done.stdout
+
+
+def backend_url() -> str:
+    """Return the URL of the backend, which may hold a login.
+
+    Raises:
+        ConfigError: Pulumi does not say.
+    """
+    done = run_pulumi("whoami", "--verbose", "--json")
+    if done.returncode:
+        what = f"pulumi whoami failed: {' '.join(done.stderr.split())}"
+        raise ConfigError([Fault("", what, "log in with `pulumi login URL`, or set PULUMI_BACKEND_URL")])
+    return str(json.loads(done.stdout)["url"])
+
+
+def run_pulumi(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run Pulumi, and return its exit code and what it prints, which may be secret.
+
+    Raises:
+        ConfigError: Pulumi is not installed.
+    """
+    command = shutil.which("pulumi")
+    if command is None:
+        fix = "run `make setup`, then `. .venv/bin/activate`"
+        raise ConfigError([Fault("", "pulumi is not in PATH", fix)])
+    return subprocess.run(  # noqa: S603
+        [command, *words, "--non-interactive"], capture_output=True, text=True, check=False
+    )

@@ -1,0 +1,27 @@
+"""`--version`: the release, and the commit where this is a git clone."""
+
+import argparse
+import subprocess
+import tomllib
+from typing import Any
+
+from cli.shared.command_line import PROGRAM
+
+
+class Version(argparse.Action):
+    """Prints the version, and ends the command."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """See `argparse.Action`."""
+        print(f"{parser.prog} {version()}")
+        parser.exit()
+
+
+def version() -> str:
+    """Return `0.1.0, commit 1a2b3c4`; with `-dirty` behind it, files differ from that commit."""
+    release = tomllib.loads((PROGRAM / "pyproject.toml").read_text())["project"]["version"]
+    if not (PROGRAM / ".git").exists():
+        return str(release)
+    command = ["git", "-C", str(PROGRAM), "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+    return f"{release}, commit {commit}"

@@ -1,0 +1,1 @@
+"""Commands that make a site, a stack and its payload."""

@@ -1,0 +1,71 @@
+"""`new-site`: make the repository of a site, which has its stacks and pins this program as a submodule."""
+
+import argparse
+import shutil
+import subprocess
+from pathlib import Path
+
+from base.errors import ConfigError, Fault, one_line
+from cli.shared.command_line import GOOD, PROGRAM
+
+NAME = "okd-baremetal"
+LINKED = ("Pulumi.yaml", "__main__.py", ".venv")
+"""What Pulumi looks for in its project's folder: a newer program then needs no change beside its pin."""
+NEXT = """{site}: written. Next:
+  cd {site}
+  make -C okd-baremetal setup && . .venv/bin/activate
+  okd-baremetal init <stack> --install-config <file>"""
+
+
+def new_site(options: argparse.Namespace) -> int:
+    """Write the repository, with this program at this commit."""
+    site: Path = options.dir
+    url = _url_of_program()
+    _refuse_content(site)
+    _git(PROGRAM, "init", "--quiet", str(site.absolute()))
+    shutil.copytree(PROGRAM / "cli" / "start" / "site", site, dirs_exist_ok=True)
+    for name in LINKED:
+        (site / name).symlink_to(Path(NAME, name))
+    # From here, then named by its URL: no network is needed, and git clones no submodule from a path by itself.
+    _git(site, "clone", "--quiet", "--no-hardlinks", str(PROGRAM), NAME)
+    _git(site / NAME, "checkout", "--quiet", "--detach", _git(PROGRAM, "rev-parse", "HEAD"))
+    _git(site / NAME, "remote", "set-url", "origin", url)
+    _git(site, "submodule", "--quiet", "add", url, NAME)
+    _git(site, "submodule", "--quiet", "absorbgitdirs")
+    _git(site, "add", "--all")
+    print(NEXT.format(site=site))
+    return GOOD
+
+
+def _url_of_program() -> str:
+    """Return where others get this program.
+
+    Raises:
+        ConfigError: This is no clone, or it has changes that no commit has.
+    """
+    if not (PROGRAM / ".git").exists():
+        raise ConfigError([Fault(str(PROGRAM), "not a git clone, so no commit can be pinned", "clone the program")])
+    if _git(PROGRAM, "status", "--porcelain", "--untracked-files=no"):
+        what = "has changes that are not committed, so the site would not get them"
+        raise ConfigError([Fault(str(PROGRAM), what, "commit them, or `git checkout .`")])
+    if "origin" not in _git(PROGRAM, "remote").split():
+        fix = "`git remote add origin <URL>`, then push this commit there"
+        raise ConfigError([Fault(str(PROGRAM), "no remote `origin`, from which others could get the program", fix)])
+    return _git(PROGRAM, "remote", "get-url", "origin")
+
+
+def _refuse_content(site: Path) -> None:
+    if site.exists() and (not site.is_dir() or any(each.name != ".git" for each in site.iterdir())):
+        raise ConfigError([Fault(str(site), "exists already", "name a new folder, or an empty repository")])
+
+
+def _git(folder: Path, *words: str) -> str:
+    """Run git, and return what it prints.
+
+    Raises:
+        ConfigError: It fails; the fault has git's reason.
+    """
+    done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    if done.returncode:
+        raise ConfigError([Fault(str(folder), f"git {words[0]} failed: {one_line(done.stderr.strip())}")])
+    return done.stdout.strip()

@@ -1,0 +1,127 @@
+"""`payload`: have openshift-install generate the payload of a stack, and pin it."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import yaml
+
+from base.errors import ConfigError, Fault, one_line
+from cli.shared.command_line import GOOD, install_config, stack_file
+from cli.shared.stack_options import set_stack_option
+from cli.start.openshift_install import NAME, openshift_install
+from cli.start.payload_config import config_of_payload
+from cli.support.masking import texts_in
+from cluster.options import PayloadDigests, read_stack_file
+from payload.kubeconfig import kubeconfig_path
+from payload.reading import payload_folder
+from providers.rendered_asset.readers import write_private
+
+FILES = tuple(PayloadDigests.model_fields)
+PRIVATE = 0o077
+"""The umask of openshift-install, which writes keys and the pull secret."""
+BY_HAND = """\
+umask 077 && mkdir -p {folder}
+okd-baremetal payload-config {config} --stack {stack} >{folder}/install-config.yaml
+openshift-install create ignition-configs --dir {folder}
+for f in bootstrap master worker; do
+  pulumi config set --stack {stack} --path payload.$f "$(sha256sum <{folder}/$f.ign | cut -c 1-64)"
+done"""
+
+
+def payload(options: argparse.Namespace) -> int:
+    """Generate, keep and pin the payload."""
+    stack, folder = options.stack, payload_folder(options.stack)
+    _refuse_to_replace(folder, read_stack_file(stack_file(stack)).get("payload"), stack_file(stack))
+    text = config_of_payload(install_config(stack), stack)
+    if (tool := openshift_install()) is None:
+        print(BY_HAND.format(folder=folder, config=install_config(stack), stack=stack))
+        fix = "put it there, or run the lines above where it is"
+        raise ConfigError([Fault(NAME, "not on PATH", fix)])
+    try:
+        work = Path(tempfile.mkdtemp(prefix=".payload-", dir=folder.parent))  # mode 0700
+        try:
+            write_private(work / "install-config.yaml", 0o600, text.encode())
+            _generate(tool, work, options.manifests, _secrets_of(text))
+            digests = _kept(work, folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError as error:
+        fault = Fault(str(error.filename or folder), str(error.strerror), "correct that, and repeat the command")
+        raise ConfigError([fault]) from None
+    set_stack_option(stack, "payload", digests)
+    print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
+    print(f"{kubeconfig_path(stack)}: the cluster's administrator")
+    print(f"complete the installation within 24 hours: openshift-install wait-for bootstrap-complete --dir {folder}")
+    return GOOD
+
+
+def _refuse_to_replace(folder: Path, pinned: object, file: Path) -> None:
+    """Raise a `ConfigError` if the stack's digests name a file that is there."""
+    digests = pinned if isinstance(pinned, Mapping) else {}
+    for name in FILES:
+        path = folder / f"{name}.ign"
+        if path.is_file() and sha256(path.read_bytes()).hexdigest() == digests.get(name):
+            what = f"there already, and pinned in {file}; a second payload has other certificates"
+            fix = f"if no machine runs with it, remove it first: rm -r {folder}"
+            raise ConfigError([Fault(str(path), what, fix)])
+
+
+def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Collection[str]) -> None:
+    """Run openshift-install in `work`, with manifests of the site's own between its two steps."""
+    if manifests is not None:
+        found = sorted(manifests.glob("*.yaml"))
+        if not found:
+            raise ConfigError([Fault("--manifests", f"no *.yaml in {manifests}", "name the folder that has them")])
+        _run(tool, "manifests", work, secrets)
+        # openshift-install takes a folder openshift/ that it finds for the whole one, so not before.
+        for each in found:
+            shutil.copy(each, work / "openshift")
+    _run(tool, "ignition-configs", work, secrets)
+
+
+def _run(tool: Path, what: str, work: Path, secrets: Collection[str]) -> None:
+    """Run `openshift-install create`, and show what it prints, without the secrets of the install-config.
+
+    Raises:
+        ConfigError: It fails; with its last line.
+    """
+    command = [str(tool), "create", what, "--dir", str(work)]
+    last = ""
+    with subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=PRIVATE
+    ) as started:
+        for line in started.stdout or ():
+            last = one_line(_masked(line.rstrip("\n"), secrets))
+            print(last, file=sys.stderr)
+    if started.returncode:
+        fix = "correct what it names in the install-config, and repeat"
+        raise ConfigError([Fault(f"{NAME} create {what}", f"exit code {started.returncode}: {last}", fix)])
+
+
+def _kept(work: Path, folder: Path) -> dict[str, str]:
+    """Make openshift-install's directory the payload's folder, private, and return the digests of the payload."""
+    if absent := [name for name in FILES if not (work / f"{name}.ign").is_file()]:
+        raise ConfigError([Fault(NAME, f"wrote no {absent[0]}.ign", "use one of 4.16 or newer")])
+    for path in work.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    if folder.exists():
+        shutil.rmtree(folder)
+    work.rename(folder)
+    return {name: sha256((folder / f"{name}.ign").read_bytes()).hexdigest() for name in FILES}
+
+
+def _secrets_of(config: str) -> frozenset[str]:
+    """Return the secrets of an install-config of platform none, as openshift-install may print them."""
+    return frozenset(filter(None, texts_in(yaml.safe_load(config)["pullSecret"])))
+
+
+def _masked(line: str, secrets: Collection[str]) -> str:
+    for secret in secrets:
+        line = line.replace(secret, "***")
+    return line

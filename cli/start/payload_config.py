@@ -1,0 +1,62 @@
+"""`payload-config`: print the install-config of platform none that the payload is generated from."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from base.errors import ConfigError, Fault
+from cli.inspect.check import judge
+from cli.shared.command_line import GOOD, stack_file
+from cli.shared.stack_options import stack_options
+from cluster.install_config import may_be_a_secret
+from cluster.install_config.read import mapping
+from cluster.install_config.rules.access import NO_PULL_SECRET
+from cluster.known_options import PULL_SECRET
+from cluster.options import read_options
+from cluster.values.pull_secret import FORM, SET, wrong_in
+from payload.payload_config import payload_config as payload_text
+
+
+def payload_config(options: argparse.Namespace) -> int:
+    """Print the install-config of platform none. It holds a secret, so refuse to print to a terminal."""
+    if sys.stdout.isatty():
+        what = "standard output is a terminal, but the output holds the pull secret"
+        fix = f"run `okd-baremetal payload-config {options.file} > DIR/install-config.yaml`"
+        raise ConfigError([Fault("", what, fix)])
+    print(config_of_payload(options.file, options.stack), end="")
+    return GOOD
+
+
+def config_of_payload(file: Path, stack: str | None) -> str:
+    """Return the text of the install-config of platform none.
+
+    Args:
+        file: The install-config.
+        stack: The stack, whose pull secret comes before that of the file. None: no stack.
+
+    Raises:
+        ConfigError: openshift-install would refuse the install-config; one fault each.
+    """
+    pull_secret = "" if stack is None else _pull_secret(stack)
+    judged = judge(str(file))
+
+    def excused(fault: Fault) -> bool:
+        """Missing logins may be secrets of the stack, and the payload does not need them."""
+        return may_be_a_secret(fault) and (fault != NO_PULL_SECRET or bool(pull_secret))
+
+    if found := [fault for fault in judged.faults if not excused(fault)]:
+        raise ConfigError(fault.within(str(file)) for fault in found)
+    secrets = {"pullSecret": pull_secret} if pull_secret else {}
+    return payload_text({**mapping(judged.text), **secrets}, judged.config.networking)
+
+
+def _pull_secret(stack: str) -> str:
+    """Return the pull secret of a stack's options; empty if it has none. Pulumi is asked only if there is one."""
+    file = stack_file(stack)
+    if not read_options(file).get(PULL_SECRET):
+        return ""
+    secret = str(stack_options(stack)[PULL_SECRET]).strip()
+    if found := [*wrong_in(secret)]:
+        fix = f"write {FORM}: `{SET}`"
+        raise ConfigError(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in found)
+    return secret

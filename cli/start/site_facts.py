@@ -1,0 +1,76 @@
+"""What a new stack can be told by its site: DNS, this machine's routes, its libvirt, openshift-install on PATH."""
+
+import platform
+import socket
+from typing import Protocol
+
+from base.errors import HypervisorError
+from cli.start.openshift_install import STREAM_NAMES, Release, release
+from cluster.values.address import Address, parse_address
+from cluster.values.architecture import Architecture
+from providers.provisioner_preflight.probe import LocalProbe
+from wires.segment.routes import source_to
+
+
+class SiteFacts(Protocol):
+    """The questions. None of them changes anything."""
+
+    def addresses(self, name: str) -> list[Address]:
+        """Return the addresses that DNS has for a name."""
+        ...
+
+    def source_to(self, host: str) -> str:
+        """Return the address of this machine towards a host; empty if there is no route."""
+        ...
+
+    def base_volumes(self, uri: str, pool: str) -> list[str]:
+        """Return the names of the qcow2 volumes of a pool that a disk may be an overlay of.
+
+        Raises:
+            HypervisorError: libvirt, or the pool, does not answer.
+        """
+        ...
+
+    def architecture(self) -> Architecture | None:
+        """Return this machine's architecture, which the bootstrap VM shares."""
+        ...
+
+    def release(self) -> Release | None:
+        """Return what openshift-install knows of its release; None if it is not on PATH."""
+        ...
+
+
+class LocalSite:
+    """`SiteFacts` as this machine sees its site."""
+
+    def addresses(self, name: str) -> list[Address]:
+        """See `SiteFacts`."""
+        try:
+            answers = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        except OSError:
+            return []
+        return [address for each in answers if (address := parse_address(str(each[4][0])))]
+
+    def source_to(self, host: str) -> str:
+        """See `SiteFacts`."""
+        try:
+            return source_to(host)
+        except OSError:
+            return ""
+
+    def base_volumes(self, uri: str, pool: str) -> list[str]:
+        """See `SiteFacts`."""
+        found = LocalProbe(lambda _: None).hypervisor(uri, pool, None).pool
+        if found is None or not found.active:
+            fix = f"virsh pool-define-as {pool} dir --target <folder>; virsh pool-start {pool}"
+            raise HypervisorError(f"no active pool {pool}", where=uri, fix=fix)
+        return sorted(name for name, each in found.volumes.items() if each.format == "qcow2" and not each.backed)
+
+    def architecture(self) -> Architecture | None:
+        """See `SiteFacts`."""
+        machine = platform.machine()
+        return next((architecture for architecture, name in STREAM_NAMES.items() if name == machine), None)
+
+    def release(self) -> Release | None:
+        """See `SiteFacts`."""
+        return release()

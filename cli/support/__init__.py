@@ -1,0 +1,1 @@
+"""Commands for a report about a problem."""

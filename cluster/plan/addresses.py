@@ -1,0 +1,169 @@
+"""Places the machines in the network: the addresses that the options name, else those of the install-config."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
+
+from base.errors import Fault
+from cluster.options import MediaPlace, Placement
+from cluster.plan.model import BootstrapHost, Intent, PlannedHost
+from cluster.values.address import Address, Network, in_any
+
+CONFIG = "config"
+"""The place of faults in the stack's options."""
+M = TypeVar("M", PlannedHost, BootstrapHost)
+
+
+class _Placed(NamedTuple):
+    """One address of one machine, and the setting that names it."""
+
+    machine: str
+    source: str
+    """`config`, or the path of the install-config."""
+    path: str
+    address: Address
+
+
+def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[Fault]]:
+    """Return the intent with the options of `Placement` applied.
+
+    Args:
+        intent: The intent with the addresses that the install-config itself names.
+        placement: The options.
+        file: The install-config's path, for the faults.
+
+    Returns:
+        The intent, and the faults of the options.
+    """
+    ids = _router_ids(intent, placement)
+    found = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
+    if shared := [each for each, count in Counter(ids.values()).items() if count > 1]:
+        what = f"{_listed(shared)} would be that of several VIPs"
+        found.append(Fault(f"{CONFIG}: vrids", what, "write ids that differ"))
+    claims = list(_claims(intent, placement, file))
+    found += [*_misplaced(intent, claims), *_apart(intent, claims, file)]
+    primary, vrrp = intent.api.address.version, placement.vrrp
+    api = {"router_id": ids["api"], "transport": vrrp.api, "policy": vrrp.policy}
+    ingress = {"router_id": ids["ingress"], "transport": vrrp.ingress}
+    provisioning = {"router_id": ids.get("provisioning")}
+    changes = {
+        "hosts": tuple(_at(host, placement.node_addresses.get(host.name), primary) for host in intent.hosts),
+        "bootstrap": _at(intent.bootstrap, placement.bootstrap.address, primary),
+        "api": intent.api.model_copy(update=api),
+        "ingress": intent.ingress.model_copy(update=ingress),
+        "provisioning": intent.provisioning.model_copy(update=provisioning),
+        "runtime": placement.runtime,
+        "images": placement.images,
+        "media": MediaPlace(address=placement.media.address, port=placement.media.port),
+    }
+    return intent.model_copy(update=changes), found
+
+
+def _router_ids(intent: Intent, placement: Placement) -> dict[str, int]:
+    """Return the router id of each VIP: that of an option, else that which follows from the cluster's name."""
+    derived = {
+        "api": intent.api.router_id,
+        "ingress": intent.ingress.router_id,
+        "provisioning": intent.provisioning.router_id,
+    }
+    return {name: getattr(placement.vrids, name) or router_id for name, router_id in derived.items() if router_id}
+
+
+def _at(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
+    """Return the machine with the addresses that an option names, else with its own; the primary family first."""
+    addresses = sorted(named or machine.addresses, key=lambda each: each.version != primary)
+    return machine.model_copy(update={"addresses": tuple(addresses)})
+
+
+def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
+    """Yield the options that contradict the install-config about the same machine."""
+    known = {host.name: host for host in intent.hosts}
+    for name, given in placement.node_addresses.items():
+        path = f"node_addresses.{name}"
+        if name not in known:
+            yield Fault(path, "no such host", "remove it, or write the name of a host")
+        elif (own := known[name].addresses) and (other := [address for address in given if address not in own]):
+            what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}"
+            yield Fault(path, what, "keep one of the two")
+    static = intent.bootstrap.static
+    for address in placement.bootstrap.address:
+        if static and address.version == static.address.version and address != static.address:
+            what = f"{address}, but bootstrapExternalStaticIP is {static.address}"
+            yield Fault("bootstrap.address", what, "keep one of the two")
+
+
+def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Placed]:
+    for index, host in enumerate(intent.hosts):
+        if given := placement.node_addresses.get(host.name):
+            path = f"node_addresses.{host.name}"
+            for number, address in enumerate(given):
+                yield _Placed(host.name, CONFIG, f"{path}[{number}]", address)
+        else:
+            path = f"platform.baremetal.hosts[{index}].networkConfig"
+            yield from (_Placed(host.name, file, path, address) for address in host.addresses)
+    machine = intent.bootstrap.name
+    if given := placement.bootstrap.address:
+        yield from (_Placed(machine, CONFIG, "bootstrap.address", address) for address in given)
+    else:
+        path = "platform.baremetal.bootstrapExternalStaticIP"
+        yield from (_Placed(machine, file, path, address) for address in intent.bootstrap.addresses)
+
+
+def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
+    """Yield the addresses that are outside the machine network or in use already."""
+    networks = list(intent.machine_networks)
+    taken = dict.fromkeys(intent.api.addresses, "the API VIP")
+    taken.update(dict.fromkeys(intent.ingress.addresses, "the Ingress VIP"))
+    for _, source, path, address in claims:
+        if not in_any(address, networks):
+            what = f"{address} is outside machineNetwork {_listed(networks)}"
+            yield Fault(f"{source}: {path}", what, "write an address of that network")
+        if address in taken:
+            yield Fault(f"{source}: {path}", f"{address} is already {taken[address]}", "write another one")
+        taken.setdefault(address, path)
+
+
+def _apart(intent: Intent, claims: list[_Placed], file: str) -> Iterator[Fault]:
+    """Yield the machines that cannot hold a VIP that they claim, and the VIPs that nobody can hold.
+
+    A machine holds a VIP on its interface with an address in the VIP's network.
+    """
+    families = [each.version for each in intent.api.addresses]
+    for name, vip in (("API", intent.api), ("Ingress", intent.ingress)):
+        machines = [server.name for server in intent.servers if vip in intent.vips_of(server.role)]
+        if machines and vip is intent.api:
+            machines.append(intent.bootstrap.name)
+        for number, (address, home) in enumerate(zip(vip.addresses, vip.networks, strict=True)):
+            where = f"{file}: platform.baremetal.{name.lower()}VIPs[{number}]"
+            if machines and home.version not in families:
+                what = f"{address}: nobody can hold it: the machines have addresses of the families of apiVIPs alone"
+                yield Fault(where, what, f"add an API VIP of IPv{home.version}, or remove it")
+            placed = _first_addresses(intent, [each for each in claims if each.machine in machines], home.version)
+            outside = [each for each in placed if each.address not in home]
+            if outside and len(outside) == len(machines):
+                what = f"{address}: nobody can hold it: no machine that claims it has an address in {home}"
+                yield Fault(where, what, "choose it from the network of these machines, or move them to that network")
+            else:
+                yield from (_outside(each, name, home) for each in outside)
+
+
+def _outside(claim: _Placed, name: str, home: Network) -> Fault:
+    what = f"{claim.address} is outside {home}, the network of the {name} VIP, which this machine claims"
+    return Fault(f"{claim.source}: {claim.path}", what, "write an address of that network")
+
+
+def _first_addresses(intent: Intent, claims: list[_Placed], version: int) -> list[_Placed]:
+    """Return the first address of a family of each machine: that by which keepalived claims a VIP.
+
+    An address outside of every machine network has a line already.
+    """
+    family = [network for network in intent.machine_networks if network.version == version]
+    found = dict[str, _Placed]()
+    for claim in claims:
+        if in_any(claim.address, family):
+            found.setdefault(claim.machine, claim)
+    return list(found.values())
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))

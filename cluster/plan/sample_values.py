@@ -1,0 +1,68 @@
+"""Made-up addresses and images, with which files can be rendered before the inputs name the real ones."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from base.errors import ConfigError, Fault
+from cluster.options import Images
+from cluster.plan import Intent
+from cluster.plan.model import BootstrapHost, PlannedHost, Server
+from cluster.plan.refusals import MEDIA, Missing, missing, option_of
+from cluster.values.address import Address, Network, parse_address
+
+M = TypeVar("M", Server, BootstrapHost)
+RELEASE = f"registry.example.com/sample/release@sha256:{'0' * 64}"
+
+
+def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
+    """Return the intent with samples for all missing values. The same input gives the same samples.
+
+    Returns:
+        The intent, and the samples.
+
+    Raises:
+        ConfigError: A machine network has too few free addresses.
+    """
+    homes: dict[int, Network] = {network.version: network for network in intent.api.networks}
+    free = {version: _free(intent, network) for version, network in homes.items()}
+    made = dict[Missing, str]()
+    new = dict[str, list[Address]]()
+    for each in missing(intent):
+        if each.version is None:
+            made[each] = RELEASE
+            continue
+        address = next(free[each.version], None)
+        if address is None:
+            what = f"{homes[each.version]} has no free address for a sample"
+            raise ConfigError([Fault(each.where, what, "name the address")])
+        made[each] = str(address)
+        new.setdefault(each.where, []).append(address)
+    changes = {
+        "hosts": tuple(_host(host, new, list(homes)) for host in intent.hosts),
+        "bootstrap": _with(intent.bootstrap, new, list(homes)),
+        "images": Images(release=RELEASE) if RELEASE in made.values() else intent.images,
+        "media": intent.media.model_copy(update={"address": new[MEDIA][0]}) if MEDIA in new else intent.media,
+    }
+    return intent.model_copy(update=changes), made
+
+
+def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int]) -> PlannedHost:
+    return _with(host, new, families) if isinstance(host, Server) else host
+
+
+def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
+    """Return the machine with its new addresses, in the order of `families`: the primary family first."""
+    addresses = (*machine.addresses, *new.get(option_of(machine), ()))
+    ordered = sorted(addresses, key=lambda each: each.version != families[0])
+    return machine.model_copy(update={"addresses": tuple(ordered)})
+
+
+def _free(intent: Intent, network: Network) -> Iterator[Address]:
+    """Return the addresses of a network that neither the install-config nor the options use, lowest first."""
+    taken: set[Address | None] = {*intent.api.addresses, *intent.ingress.addresses, *intent.bootstrap.addresses}
+    taken.add(intent.media.address)
+    if static := intent.bootstrap.static:
+        taken |= {static.gateway, static.dns}
+    for host in intent.hosts:
+        taken |= {*host.addresses, parse_address(host.bmc.url.host)}
+    return (address for address in network.hosts() if address not in taken)

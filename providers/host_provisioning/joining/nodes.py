@@ -1,0 +1,189 @@
+"""Makes nodes of installed servers: approves their certificate requests, and waits until their nodes are ready.
+
+On platform none nobody else approves them: the bootstrap approves every request, but only until its work is complete.
+It asks the API while a server is waited for, and at no other time, and remembers nothing that the API does not know.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from base.clock import Clock
+from base.progress import Say
+from base.spec import Model
+from providers.host_provisioning.joining.certificates import (
+    APPROVED_HERE,
+    BOOTSTRAPPER,
+    CLIENT,
+    NODE,
+    SERVING,
+    Content,
+    Request,
+    UnreadableError,
+    content_of,
+    refusal,
+)
+from providers.host_provisioning.model import Approval
+from wires.api.resources import KubernetesWriter, Metadata, Status
+
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+APPROVAL = REQUESTS + "/{}/approval"
+NODE_LIST = "/api/v1/nodes"
+LOOK_S = 2.0
+"""Seconds for which all servers share one look at the API."""
+
+
+class _Requests(Model):
+    items: tuple[Request, ...] = ()
+
+
+class _Node(Model):
+    metadata: Metadata
+    status: Status = Status()
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not ready. None: it is."""
+        ready = self.status.condition("Ready")
+        if ready is None:
+            return "says nothing of itself yet"
+        return None if ready.status == "True" else f"is not ready: {ready.message or ready.status}"
+
+
+class _Nodes(Model):
+    items: tuple[_Node, ...] = ()
+
+
+@dataclass
+class Joining:
+    """The hosts of one role on their way into the cluster. Threads share it."""
+
+    api: KubernetesWriter
+    vip: str
+    """Address of the API."""
+    hosts: Mapping[str, Collection[str]]
+    """All addresses of each host, by name."""
+    approves: bool
+    """Whether requests are approved here; otherwise the operator does."""
+    clock: Clock
+    kubelet: Callable[[str], str | None]
+    """Returns why the kubelet at an address shows no serving certificate; None if it does."""
+    log: Say
+    warn: Say
+    today: Callable[[], str]
+    """Returns the time, in UTC."""
+    approved: dict[str, list[Approval]] = field(default_factory=dict)
+    """Our approvals so far, by host."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _waiting: set[str] = field(default_factory=set)
+    _refused: dict[str, str] = field(default_factory=dict)
+    """By request."""
+    _nodes: dict[str, _Node] = field(default_factory=dict)
+    _unreachable: str | None = None
+    _looks_again: float = 0.0
+
+    def admit(self, host: str) -> None:
+        """Approve what a host that runs from its disk requests, if it requests anything now."""
+        with self._lock:
+            self._waiting.add(host)
+            if self.clock.now() >= self._looks_again:
+                self._look()
+                self._looks_again = self.clock.now() + LOOK_S
+
+    def missing(self, host: str, address: str) -> str | None:
+        """Admit a host, and return what it lacks. None: its node is ready, and its kubelet serves."""
+        self.admit(host)
+        if self._unreachable:
+            return self._unreachable
+        node = self._nodes.get(host)
+        problem = f"node {host} {node.problem}" if node and node.problem else None
+        if node is None:
+            problem = f"there is no node {host} yet"
+        elif not problem and (seen := self.kubelet(address)):
+            problem = f"the kubelet of {host} has no serving certificate ({seen})"
+        if problem is None:
+            with self._lock:
+                self._waiting.discard(host)
+        return problem
+
+    def _look(self) -> None:
+        """Read requests before nodes: a request that was sent before its node joined is not one of a joined node."""
+        try:
+            requests = self.api.get(self.vip, REQUESTS, _Requests) or _Requests()
+            nodes = self.api.get(self.vip, NODE_LIST, _Nodes) or _Nodes()
+        except OSError as error:
+            self._unreachable = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            return
+        self._unreachable = None
+        self._nodes = {node.metadata.name: node for node in nodes.items}
+        for request in requests.items:
+            if request.spec.signer in (CLIENT, SERVING):
+                self._judge(request)
+
+    def _judge(self, request: Request) -> None:
+        try:
+            content = content_of(request)
+        except UnreadableError as error:
+            if request.is_pending and self.approves:
+                self._refuse(request, str(error))
+            return
+        if not request.is_pending:
+            self._recall(request, content)
+        elif self.approves and self._concerns(request, content):
+            self._decide(request, content)
+
+    def _concerns(self, request: Request, content: Content) -> bool:
+        """Whether a request is, or claims to be, that of a host that is waited for, or could be meant to be.
+
+        Nodes renew their certificates all the time, and others see to that. A host that is not waited for yet waits.
+        """
+        sender = request.spec.username
+        if {content.host, sender.removeprefix(NODE)} & self._waiting:
+            return True
+        return sender == BOOTSTRAPPER and content.host not in self.hosts
+
+    def _decide(self, request: Request, content: Content) -> None:
+        host = content.host
+        if host not in self._waiting:
+            whom = f"node {host}" if host else "no node"
+            self._refuse(request, f"it is for {whom}, and no such host is waited for")
+            return
+        why = refusal(request, content, host, self.hosts[host], joined=host in self._nodes)
+        if why:
+            self._refuse(request, why)
+        else:
+            self._approve(request, host)
+
+    def _approve(self, request: Request, host: str) -> None:
+        """Approve exactly the request that was judged: the API refuses the change if it is another one by now."""
+        name, read = request.metadata.name, {"uid": request.metadata.uid, "resourceVersion": request.metadata.version}
+        approval = {
+            "type": "Approved",
+            "status": "True",
+            "reason": APPROVED_HERE,
+            "message": f"{host} is being installed",
+        }
+        try:
+            self.api.patch(self.vip, APPROVAL.format(name), {"metadata": read, "status": {"conditions": [approval]}})
+        except OSError as error:
+            self._refuse(request, f"the API refuses its approval: {error}")
+            return
+        self._record(host, Approval(request=name, signer=request.spec.signer, at=self.today()))
+        self.log(f"{host}: approved {name} ({request.spec.signer})")
+
+    def _recall(self, request: Request, content: Content) -> None:
+        """Take up an approval of an `up` that was interrupted."""
+        if (found := request.approved_here) and content.host in self._waiting:
+            name = request.metadata.name
+            self._record(content.host, Approval(request=name, signer=request.spec.signer, at=found.at))
+
+    def _record(self, host: str, approval: Approval) -> None:
+        known = self.approved.setdefault(host, [])
+        if approval.request not in (each.request for each in known):
+            known.append(approval)
+
+    def _refuse(self, request: Request, why: str) -> None:
+        name = request.metadata.name
+        if self._refused.get(name) != why:
+            self._refused[name] = why
+            self.warn(f"{name} of {request.spec.username} is not approved: {why}")

@@ -1,0 +1,1 @@
+"""What joins the resources to Pulumi: their base classes, its display, and its threads."""

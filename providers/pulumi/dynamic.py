@@ -1,0 +1,258 @@
+"""The base of all resources and providers: typed inputs, no state in the process, one line per error."""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import Enum
+from typing import Any, ClassVar, Generic, TypeVar, get_args
+
+import pulumi
+from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
+    ConfigureRequest,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    Resource,
+    ResourceProvider,
+    UpdateResult,
+)
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from base import log
+from base.clock import SYSTEM_CLOCK
+from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.log_entries import Action
+from base.shapes import shape_faults
+from base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked
+from providers.pulumi import plugin, run_follower, workers
+
+Props = dict[str, Any]
+S = TypeVar("S", bound=Spec)
+O = TypeVar("O", bound=Outs)  # noqa: E741  (outputs, beside S for the inputs)
+
+
+class Provider(ResourceProvider, Generic[S, O]):
+    """Base of the providers. A subclass implements the underscored methods, and its instances have no attributes.
+
+    Pulumi pickles the instance into the state file, and breaks at about the 978th resource that has attributes.
+    """
+
+    serialize_as_secret_always = False  # safe only while instances carry no attributes
+    spec: ClassVar[type[Spec]]
+    outs: ClassVar[type[Outs]]
+    outputs_are_inputs: ClassVar[bool] = False
+    """If true, `_read` writes its findings to the inputs as well, so that the next `up` corrects drift."""
+
+    def __init_subclass__(cls) -> None:
+        cls.spec, cls.outs = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
+
+    def configure(self, _req: ConfigureRequest) -> None:
+        """Set the process up; Pulumi calls this once in each provider process, before all else."""
+        workers.widen()
+        SYSTEM_CLOCK.engine = plugin.engine_address(sys.argv)
+
+    def check(self, _olds: Props, news: Props) -> CheckResult:
+        """Judge the inputs, without I/O. Values that a preview cannot know yet are judged during `up`."""
+        unknown = frozenset(key for key, value in news.items() if _is_unknown(value))
+        try:
+            spec: S = self.spec.model_validate(_known(news))  # type: ignore[assignment]
+            faults = list(self._faults(self.known_spec(_olds), spec))
+        except ValidationError as error:
+            faults = shape_faults(error, self.spec)
+        failures = [_failure(fault) for fault in faults]
+        return CheckResult(news, [failure for failure in failures if failure.property not in unknown])
+
+    def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
+        """Leave the comparison to the Pulumi engine, so that previews show its diff of each property."""
+        replaces = [key for key in marked(self.spec, REPLACES) if _olds.get(key) != _news.get(key)]
+        return DiffResult(changes=None, replaces=replaces, delete_before_replace=True)
+
+    def create(self, props: Props) -> CreateResult:
+        """Create the resource, or adopt what an earlier run made."""
+        with self._working(Action.CREATE, props):
+            name, outs = self._create(self._spec_of(props))
+            return CreateResult(name, self._echoed(props, outs))
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """Bring the resource to its new inputs."""
+        with self._working(Action.UPDATE, _news):
+            outs = self._update(self._spec_of(_olds), self.outs_of(_olds), self._spec_of(_news))
+            return UpdateResult(self._echoed(_news, outs))
+
+    def read(self, id_: str, props: Props) -> ReadResult:
+        """Return the resource as found now, for `pulumi refresh`."""
+        with self._working(Action.READ, props):
+            outs = self._read(self._spec_of(props), self.outs_of(props))
+            if outs is None:
+                return ReadResult("", {})
+            found = {**props, **outs.props()}
+            return ReadResult(id_, found, inputs=dict(found) if self.outputs_are_inputs else None)
+
+    def delete(self, _id: str, _props: Props) -> None:
+        """Delete the resource; if it is missing already, that is a success."""
+        with self._working(Action.DELETE, _props):
+            self._delete(self._spec_of(_props), self.outs_of(_props))
+
+    def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
+        """Yield the faults of `new`; `where` begins with an input's name. `old`: the inputs in the state, if any."""
+        yield from ()
+
+    def _create(self, spec: S) -> tuple[str, O]:
+        """Create it, and return its id and outputs."""
+        raise NotImplementedError
+
+    def _update(self, old: S, outs: O, new: S) -> O:
+        """Update it from `old`, with outputs `outs`, and return its new outputs."""
+        raise NotImplementedError
+
+    def _read(self, spec: S, outs: O) -> O | None:
+        """Return the outputs as found now, or None if it is gone."""
+        return outs
+
+    def _delete(self, spec: S, outs: O) -> None:
+        """Delete it."""
+
+    def known_spec(self, props: Props) -> S | None:
+        """Return the inputs that a preview knows, or None if they do not make up a spec."""
+        try:
+            return self.spec.model_validate(_known(props))  # type: ignore[return-value]
+        except ValidationError:
+            return None
+
+    def _spec_of(self, props: Props) -> S:
+        try:
+            return self.spec.model_validate(_bare(props))  # type: ignore[return-value]
+        except ValidationError as error:
+            raise ConfigError(shape_faults(error, self.spec)) from None
+
+    def outs_of(self, props: Props) -> O:
+        """Return the outputs of a state, which may be older than this release."""
+        given = {key: value for key, value in props.items() if value is not None}
+        return self.outs.model_validate(given)  # type: ignore[return-value]
+
+    @contextmanager
+    def _working(self, action: Action, props: Props) -> Iterator[None]:
+        """Log what the block does with the resource, and leave one line of this program's own errors."""
+        machine = next((props.get(name, "") for name in marked(self.spec, MACHINE)), "")
+        with _one_line_errors(), log.working(action, props.get("urn") or "", machine, run_follower.start):
+            yield
+
+    def _echoed(self, props: Props, outs: O) -> Props:
+        """Return inputs and outputs together: a later diff, update or delete receives nothing else."""
+        omitted = marked(self.spec, INPUT_ONLY)
+        return {key: value for key, value in props.items() if key not in omitted} | outs.props()
+
+
+class BaremetalResource(Resource, Generic[S]):
+    """Base of the resource classes: the inputs are a `Spec`, the outputs are those of the provider.
+
+    Pulumi makes an attribute of each output; a subclass annotates those that the graph reads.
+    """
+
+    provider: ClassVar[type[Provider[Any, Any]]]
+
+    def __init_subclass__(cls, provider: type[Provider[Any, Any]]) -> None:
+        super().__init_subclass__(module="baremetal", name=cls.__name__)
+        cls.provider = provider
+
+    def __init__(
+        self, name: str, spec: S, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]
+    ) -> None:
+        """Declare the resource.
+
+        Args:
+            name: Its name in the stack.
+            spec: Its inputs.
+            opts: Pulumi's options.
+            later: Inputs by name that replace those of the spec; other resources provide their values.
+        """
+        outs = self.provider.outs
+        secret = pulumi.ResourceOptions(additional_secret_outputs=[*marked(outs, SECRET_OUTPUT)])
+        props = {**inputs_of(spec), **later, **dict.fromkeys(outs.model_fields)}
+        super().__init__(self.provider(), name, props, pulumi.ResourceOptions.merge(opts, secret))
+
+
+def inputs_of(spec: Spec) -> dict[str, pulumi.Input[Any]]:
+    """Return the fields of a spec as Pulumi takes them; a field that holds a secret is secret as a whole."""
+    values = {name: getattr(spec, name) for name in type(spec).model_fields}
+    return {
+        name: pulumi.Output.secret(_plain(value)) if _holds_secret(value) else _plain(value)
+        for name, value in values.items()
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return the value in JSON's types, with secrets in plain text."""
+    match value:
+        case SecretStr():
+            return value.get_secret_value()
+        case Enum():
+            return value.value
+        case BaseModel():
+            return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
+        case Mapping():
+            return {name: _plain(each) for name, each in value.items()}
+        case tuple() | list():
+            return [_plain(each) for each in value]
+        case _:
+            return value
+
+
+def _holds_secret(value: Any) -> bool:
+    match value:
+        case SecretStr():
+            return True
+        case BaseModel():
+            return any(_holds_secret(getattr(value, name)) for name in type(value).model_fields)
+        case Mapping():
+            return any(map(_holds_secret, value.values()))
+        case tuple() | list():
+            return any(map(_holds_secret, value))
+        case _:
+            return False
+
+
+def _bare(props: Props) -> Props:
+    """Return the properties without the pickled provider and without nulls, which Pulumi passes to `create`."""
+    return {key: value for key, value in props.items() if key != "__provider" and value is not None}
+
+
+def _failure(fault: Fault) -> CheckFailure:
+    """Report a fault at its input; the reason holds the rest of its place."""
+    key = re.split(r"[.\[]", fault.where, maxsplit=1)[0]
+    rest = fault.where.removeprefix(key).removeprefix(".")
+    return CheckFailure(key, str(replace(fault, where=rest)))
+
+
+def _is_unknown(value: object) -> bool:
+    """Whether a preview cannot know the value or a part of it."""
+    if isinstance(value, dict):
+        return any(map(_is_unknown, value.values()))
+    if isinstance(value, list):
+        return any(map(_is_unknown, value))
+    return isinstance(value, pulumi.output.Unknown)
+
+
+def _known(props: Props) -> Props:
+    """Return the properties that a preview knows; a mapping keeps only its wholly known members."""
+    found = {}
+    for key, value in _bare(props).items():
+        if isinstance(value, dict):
+            found[key] = {name: each for name, each in value.items() if not _is_unknown(each)}
+        elif not _is_unknown(value):
+            found[key] = value
+    return found
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Hide the traceback of this program's own errors: Pulumi would print it, and the message suffices."""
+    try:
+        yield
+    except OkdBaremetalError as error:
+        sys.tracebacklimit = 0
+        raise error.with_traceback(None) from None

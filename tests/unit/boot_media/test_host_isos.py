@@ -1,0 +1,198 @@
+"""A host's boot ISO, from the inputs to the URL that its BMC fetches."""
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import subprocess
+import time
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boot_media import host_isos as isos
+from boot_media.download import ensure_base
+from boot_media.host_isos import IsoMedia, Recipe
+from boot_media.media_server import MediaServer
+from boot_media.tools import find_coreos_installer
+from boot_media.web_server import WebServer
+from cluster.values.architecture import Architecture
+from payload.reading import payload_folder
+from testing.live_iso import live_iso
+from testing.progress import into
+from tests.unit.boot_media.reader import ask
+
+PAYLOAD = b'{"ignition":{"version":"3.2.0"}}'
+HOSTS = ("w0", "w1", "w2")
+KEYFILE = "[connection]\nid=eth0\n[802-1x]\npassword=hunter2\n"
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
+    installer, base = find_coreos_installer(), live_iso()
+    monkeypatch.setenv("PATH", str(installer.parent), prepend=os.pathsep)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    base_sha256 = hashlib.sha256(base).hexdigest()
+    for path, content in {
+        Path("okd-baremetal", "images", base_sha256): base,
+        payload_folder("test") / "worker.ign": PAYLOAD,
+    }.items():
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    return Recipe(
+        stack="test",
+        payload_name="worker",
+        payload_sha256=hashlib.sha256(PAYLOAD).hexdigest(),
+        architecture=Architecture.AMD64,
+        base_sha256=base_sha256,
+        base_url="",
+        ours=dict.fromkeys(HOSTS, "{}"),
+        keyfiles={"w0": {"eth0.nmconnection": KEYFILE}, "w1": {"eth1.nmconnection": KEYFILE}},
+        hints={host: {"deviceName": "/dev/vda"} for host in HOSTS},
+    )
+
+
+def published(media: IsoMedia, host: str) -> str:
+    """Return the URL of a host's ISO once it is made."""
+    while (url := media.publish(host)) is None:
+        time.sleep(0.01)  # the tool works meanwhile
+    return url
+
+
+class WithoutBoxes(MediaServer):
+    """Serves ISOs as a site's own web server does, which takes nothing from the hosts."""
+
+    def open_box(self, secret: str) -> str:
+        return ""
+
+
+def test_a_web_server_has_the_iso_that_a_server_without_boxes_would_serve(recipe: Recipe) -> None:
+    with WithoutBoxes("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        urls = {host: published(media, host) for host in HOSTS}
+        with IsoMedia(WebServer(f"http://127.0.0.1:{server.port}", "test"), recipe, print) as elsewhere:
+            assert {host: published(elsewhere, host) for host in HOSTS} == urls
+            assert {elsewhere.verdict(host) for host in HOSTS} == {""}
+        assert [elsewhere.sent(url) for url in urls.values()] == [None] * len(HOSTS)
+
+
+SCRIPT = r"url=(http://127\.0\.0\.1:\d+/[0-9a-f]{64})\n"
+
+
+def script_in(iso: Path) -> str:
+    """Return the script that chooses the disk, as the live system finds it."""
+    shown = subprocess.run(["coreos-installer", "iso", "ignition", "show", iso], check=True, capture_output=True)
+    files = {each["path"]: each["contents"] for each in json.loads(shown.stdout)["storage"]["files"]}
+    contents = files["/usr/local/bin/pre-install-disk.sh"]
+    with urllib.request.urlopen(contents["source"]) as answer:  # noqa: S310  (a data URL)
+        content: bytes = answer.read()
+    return (gzip.decompress(content) if contents.get("compression") == "gzip" else content).decode()
+
+
+def test_each_host_has_its_own_hints_and_its_own_box_for_its_verdict(recipe: Recipe, tmp_path: Path) -> None:
+    boxes = {}
+    recipe = replace(recipe, hints={host: {"serialNumber": f"its {host}"} for host in HOSTS})
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        for host in HOSTS:
+            iso = tmp_path / f"{host}.iso"
+            with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310
+                iso.write_bytes(answer.read())
+            script = script_in(iso)
+            assert f"declare -A wanted=([serialNumber]='its {host}')\n" in script
+            boxes[host] = re.search(SCRIPT, script)[1]  # type: ignore[index]
+        assert len(set(boxes.values())) == len(HOSTS)
+        assert {media.verdict(host) for host in HOSTS} == {""}
+        urllib.request.urlopen(boxes["w1"], b"chosen deviceName: /dev/sda").close()  # noqa: S310
+        assert [media.verdict(host) for host in HOSTS] == ["", "chosen deviceName: /dev/sda", ""]
+
+
+def test_the_iso_of_a_host_that_fetches_it_is_there_only_until_it_is_dismissed(recipe: Recipe) -> None:
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        media.dismiss("w0")
+        url = published(media, "w0")
+        path = f"/{url.split('/', 3)[3]}"
+        iso = server.find(path)
+        assert iso is not None
+        assert media.size("w0") == iso.size
+        media.dismiss("w0")
+        assert server.find(path) is None
+        media.admit("w0")
+        assert server.find(path) == iso
+
+
+def test_a_host_on_a_provisioning_network_reaches_its_iso_and_its_box_by_the_boot_server(
+    recipe: Recipe, tmp_path: Path
+) -> None:
+    recipe = replace(recipe, on_provisioning={"w0"}, boot_server="http://172.22.0.2:6180")
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        url, other = published(media, "w0"), published(media, "w1")
+        path = f"/{url.removeprefix('http://172.22.0.2:6180/')}"
+        iso = tmp_path / "w0.iso"
+        iso.write_bytes(ask(f"http://127.0.0.1:{server.port}{path}")[1])
+        assert media.sent(url) == media.size("w0") == iso.stat().st_size
+        assert "url=http://172.22.0.2:6180/" in script_in(iso)
+        assert other.startswith(f"http://127.0.0.1:{server.port}/")
+
+
+def test_a_box_cannot_be_guessed_without_the_host_s_config(recipe: Recipe) -> None:
+    found = set()
+    for ours in ("{}", '{"ignition":{"version":"3.2.0"},"storage":{}}'):
+        changed = replace(recipe, ours=dict.fromkeys(HOSTS, ours))
+        with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, changed, print) as media:
+            published(media, "w0")
+            found.add(media._boxes["w0"].rpartition("/")[2])
+    assert len(found) == 2
+
+
+def test_several_makers_make_the_same_isos_as_one(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made() -> dict[str, str]:
+        with WithoutBoxes("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+            return {host: published(media, host).partition(str(server.port))[2] for host in HOSTS}
+
+    by_one = made()
+    monkeypatch.setattr(isos, "HOSTS_PER_MAKER", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert made() == by_one
+
+
+def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
+    """Return the keyfiles that coreos-installer shows; it fails if there are none."""
+    folder.mkdir()
+    subprocess.run(
+        ["coreos-installer", "iso", "network", "extract", "-C", folder, iso], capture_output=True, check=False
+    )
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
+    lines: list[str] = []
+    found = {}
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, into(lines)) as media:
+        for host in recipe.hints:
+            iso = tmp_path / f"{host}.iso"
+            with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310
+                iso.write_bytes(answer.read())
+            found[host] = keyfiles_in(iso, tmp_path / host)
+    assert found == {**recipe.keyfiles, "w2": {}}
+    assert "hunter2" not in f"{recipe!r} {media!r} {lines}"
+
+
+def test_one_maker_downloads_the_base_and_the_others_wait(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlocked = list[bool]()
+    monkeypatch.setattr(isos, "HOSTS_PER_MAKER", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+
+        def noting(*args: Any) -> Path:
+            unlocked.append(not media._first.locked())
+            return ensure_base(*args)
+
+        monkeypatch.setattr(isos, "ensure_base", noting)
+        for host in HOSTS:
+            published(media, host)
+    assert unlocked
+    assert not any(unlocked)

@@ -1,0 +1,399 @@
+"""`okd-baremetal init`: from an install-config to a stack."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+import yaml
+
+from testing import plans
+from testing.checkout import ROOT
+from testing.command_line import run
+from testing.fakes import openshift_install
+from testing.fakes.fleet.fleet import Options, running, uuid_of
+from testing.fakes.site import FakeSite
+from testing.install_configs import Change, all_of_arm64, bare, from_network, host
+from testing.plan_files import as_it_is
+
+CONFIG, STACK = "stacks/prod/install-config.yaml", "stacks/Pulumi.prod.yaml"
+NOWHERE = {"PATH": "/nonexistent"}
+KNOWN = f"""\
+# The options of the stack prod, by `okd-baremetal init`. docs/reference/options.md has them all.
+# A line that is commented out is left to do: `pulumi config set --path <option> <value>`, or write it here.
+config:
+  okd-baremetal:node_addresses: # what DHCP reserves for each server
+    okd-master-0: ["192.168.111.21"] # DHCP reserves it for 52:54:00:11:10:15
+    okd-master-1: ["192.168.111.22"] # DHCP reserves it for 52:54:00:11:10:16
+    okd-master-2: ["192.168.111.23"] # DHCP reserves it for 52:54:00:11:10:17
+    okd-worker-0: ["192.168.111.24"] # DHCP reserves it for 52:54:00:11:10:18
+    okd-worker-1: ["192.168.111.25"] # DHCP reserves it for 52:54:00:11:10:19
+  okd-baremetal:bootstrap: # the bootstrap VM
+    address: ["192.168.111.20"] # DHCP reserves it for the VM's MAC, 52:54:00:11:10:14
+    base_volume: "coreos-qemu.qcow2" # the only one in the pool default: is it the release's CoreOS?
+    base_sha256: "{openshift_install.QCOW2}" # the release's; `up` compares the volume
+  # okd-baremetal:consent: # by `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED
+  #   okd-master-0: <UUID or serial>
+  #   okd-master-1: <UUID or serial>
+  #   okd-master-2: <UUID or serial>
+  #   okd-worker-0: <UUID or serial>
+  #   okd-worker-1: <UUID or serial>
+  # okd-baremetal:payload: # by `okd-baremetal payload`: digests of what openshift-install wrote
+  #   bootstrap: <sha256>
+  #   master: <sha256>
+  #   worker: <sha256>
+  okd-baremetal:images: # what the machines run, by the release image of the payload
+    release: "{openshift_install.RELEASE}" # of `openshift-install version`
+  okd-baremetal:media: # where the BMCs fetch the boot ISOs, and what those are made from
+    address: "172.22.0.2" # this machine's towards the BMCs
+    base_iso:
+      sha256: "{openshift_install.ISO}"
+      url: "{openshift_install.MIRROR}/scos-live-iso.x86_64.iso"
+"""
+LEFT_WHEN_ALL_IS_KNOWN = f"""\
+{CONFIG}: written
+{STACK}: written
+
+Left to do:
+the stack in Pulumi's state: pulumi stack init prod
+consent: okd-baremetal bmc consent prod --write
+payload: okd-baremetal payload prod
+check all of it: okd-baremetal plan {CONFIG} --stack prod
+the BMCs: okd-baremetal bmc check {CONFIG} --stack prod
+the files, before anything is touched: pulumi preview --diff --stack prod
+"""
+STREAM = "openshift-install coreos print-stream-json | jq '.architectures.x86_64.artifacts"
+
+
+class NewStack:
+    """A folder without stacks, with an install-config somewhere in it, and a site."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.site = folder, FakeSite()
+        patch.setattr("cli.start.init.LocalSite", lambda: self.site)
+
+    def init(self, change: Change = as_it_is, *words: str, has_tool: bool = False) -> CompletedProcess[str]:
+        """Run it for a changed copy of the rehearsal's install-config, with or without openshift-install."""
+        environment = openshift_install.put_on_path(self.folder / "bin") if has_tool else NOWHERE
+        config = plans.install_config()
+        change(config)
+        (self.folder / "mine.yaml").write_text(yaml.safe_dump(config))
+        arguments = ("init", "prod", "--install-config", "mine.yaml", *words)
+        return run(*arguments, folder=self.folder, **environment)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = yaml.safe_load((self.folder / STACK).read_text())
+        return {name.removeprefix("okd-baremetal:"): each for name, each in (loaded["config"] or {}).items()}
+
+    def line(self, start: str) -> str:
+        """Return the one line of the stack's file that starts so, without indentation."""
+        (found,) = [each for each in map(str.strip, self.text.splitlines()) if each.startswith(start)]
+        return found
+
+    @property
+    def text(self) -> str:
+        return (self.folder / STACK).read_text()
+
+
+@pytest.fixture
+def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NewStack:
+    return NewStack(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def any_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def test_all_that_a_site_knows_is_written_with_comments(new: NewStack) -> None:
+    done = new.init(has_tool=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, LEFT_WHEN_ALL_IS_KNOWN, "")
+    assert new.text == KNOWN
+
+
+@pytest.mark.usefixtures("any_umask")
+def test_the_install_config_is_copied_as_it_is_and_only_its_owner_reads_it(new: NewStack) -> None:
+    assert new.init().returncode == 0
+    assert (new.folder / CONFIG).read_bytes() == (new.folder / "mine.yaml").read_bytes()
+    assert (new.folder / CONFIG).stat().st_mode & 0o777 == 0o600
+    assert (new.folder / STACK).stat().st_mode & 0o777 == 0o644
+
+
+def test_what_nobody_knows_is_left_with_its_command(new: NewStack) -> None:
+    new.site = FakeSite(names={}, sources={}, volumes=None)
+    done = new.init()
+    assert new.options == {}
+    assert new.line("#   okd-master-0: [") == (
+        "#   okd-master-0: [<IPv4 address>] # what DHCP reserves for 52:54:00:11:10:15; DNS has none for "
+        "okd-master-0.okd.lab.test"
+    )
+    assert new.line("#   base_volume") == (
+        f"#   base_volume: <qcow2 volume> # libvirt is not reachable: no such socket; {STREAM}.qemu.formats'"
+    )
+    assert new.line("#   address: <").startswith(
+        "#   address: <address> # this machine's, as the BMCs reach it: okd-master-0 by no route, okd-master-1 by"
+    )
+    left = done.stdout.partition("Left to do:\n")[2].splitlines()
+    assert done.returncode == 0
+    assert left[1] == "node_addresses.okd-master-0: " + (
+        "pulumi config set --path 'node_addresses.okd-master-0[0]' '<IPv4 address>'"
+    )
+    assert left[6:13] == [
+        "bootstrap.address: pulumi config set --path 'bootstrap.address[0]' '<IPv4 address>'",
+        f"bootstrap.base_volume: {STREAM}.qemu.formats'",
+        "consent: okd-baremetal bmc consent prod --write",
+        "payload: okd-baremetal payload prod",
+        "images.release: openshift-install version",
+        "media.address: pulumi config set --path 'media.address' '<address>'",
+        f"media.base_iso: {STREAM}.metal.formats.iso'",
+    ]
+
+
+def test_a_machine_with_a_static_address_is_not_asked_for(new: NewStack) -> None:
+    ipv4 = {"enabled": True, "dhcp": False, "address": [{"ip": "192.168.111.31", "prefix-length": 24}]}
+    interface = {"name": "eno1", "type": "ethernet", "state": "up", "ipv4": ipv4}
+
+    def change(config: dict[str, Any]) -> None:
+        host(config)["networkConfig"] = {"interfaces": [{**interface, "mac-address": "52:54:00:11:10:15"}]}
+        static = {"IP": "192.168.111.30", "Gateway": "192.168.111.1", "DNS": "192.168.111.1"}
+        bare(config).update({f"bootstrapExternalStatic{key}": value for key, value in static.items()})
+
+    assert new.init(change).returncode == 0
+    assert new.site.asked == [f"{name}.okd.lab.test" for name in plans.HOSTS[1:]]
+    assert [*new.options["node_addresses"]] == [*plans.HOSTS[1:]]
+    assert "address" not in new.options["bootstrap"]
+
+
+def test_a_spare_gets_neither_address_nor_consent(new: NewStack) -> None:
+    assert new.init(lambda c: c["compute"][0].update(replicas=1)).returncode == 0
+    assert [*new.options["node_addresses"]] == [*plans.HOSTS[:4]]
+    assert "okd-worker-1" not in new.text
+
+
+@pytest.mark.parametrize(
+    ("answers", "seen"),
+    [
+        pytest.param(["10.9.9.9"], "DNS has 10.9.9.9", id="elsewhere"),
+        pytest.param(["192.168.111.5"], "DNS has 192.168.111.5", id="the-vip"),
+        pytest.param(["192.168.111.22"], "DNS has 192.168.111.22", id="another-hosts"),
+        pytest.param(["192.168.111.31", "192.168.111.32"], "DNS has 192.168.111.31, 192.168.111.32", id="two"),
+    ],
+)
+def test_an_answer_that_cannot_be_the_hosts_is_not_taken(new: NewStack, answers: list[str], seen: str) -> None:
+    new.site.names["okd-master-0.okd.lab.test"] = answers
+    assert new.init().returncode == 0
+    assert "okd-master-0" not in new.options["node_addresses"]
+    assert f"; {seen} for okd-master-0.okd.lab.test" in new.line("# okd-master-0: [")
+
+
+def test_a_wildcard_of_dns_is_no_address_of_any_machine(new: NewStack) -> None:
+    new.site = FakeSite(names={}, wildcard=("192.168.111.80",))
+    assert new.init().returncode == 0
+    assert "node_addresses" not in new.options
+
+
+def test_both_families_are_taken_and_the_primary_one_first(new: NewStack) -> None:
+    def change(config: dict[str, Any]) -> None:
+        networking = config["networking"]
+        networking["machineNetwork"].append({"cidr": "fd11::/64"})
+        networking["clusterNetwork"].append({"cidr": "fd01::/48", "hostPrefix": 64})
+        networking["serviceNetwork"].append("fd02::/112")
+        bare(config)["apiVIPs"].append("fd11::5")
+        bare(config)["ingressVIPs"].append("fd11::4")
+
+    new.site.names["okd-master-0.okd.lab.test"] = ["fd11::21", "192.168.111.21"]
+    assert new.init(change).returncode == 0
+    assert new.options["node_addresses"] == {"okd-master-0": ["192.168.111.21", "fd11::21"]}
+    assert new.line("# okd-master-1: [").startswith("# okd-master-1: [<IPv4 address>, <IPv6 address>] # ")
+
+
+def test_an_address_of_a_family_without_vips_is_not_wanted(new: NewStack) -> None:
+    def change(config: dict[str, Any]) -> None:
+        networking = config["networking"]
+        networking["machineNetwork"].append({"cidr": "fd11::/64"})
+        networking["clusterNetwork"].append({"cidr": "fd01::/48", "hostPrefix": 64})
+        networking["serviceNetwork"].append("fd02::/112")
+
+    new.site.names["okd-master-0.okd.lab.test"] = ["fd11::21", "192.168.111.21"]
+    assert new.init(change).returncode == 0
+    assert new.options["node_addresses"]["okd-master-0"] == ["192.168.111.21"]
+
+
+def test_several_addresses_towards_the_bmcs_are_a_comment(new: NewStack) -> None:
+    new.site.sources["192.0.2.3"] = "192.0.2.9"
+    change = host_at("redfish-virtualmedia://192.0.2.3/redfish/v1/Systems/1")
+    assert new.init(change).returncode == 0
+    assert "address" not in new.options.get("media", {})
+    assert "okd-master-0 192.0.2.9, okd-master-1 172.22.0.2, " in new.line("#   address: <")
+
+
+def arbiter(config: dict[str, Any]) -> None:
+    config.clear()
+    config.update(yaml.safe_load((ROOT / "tests/facts/install_config/arbiter.yaml").read_text()))
+
+
+def host_at(address: str) -> Change:
+    return lambda config: host(config)["bmc"].update(address=address)
+
+
+@pytest.mark.parametrize(
+    ("volumes", "comment"),
+    [
+        ([], "the pool default has no qcow2 that is no overlay"),
+        (["a.qcow2", "b.qcow2"], "the pool default has a.qcow2, b.qcow2"),
+    ],
+    ids=["none", "several"],
+)
+def test_a_base_volume_is_named_only_where_there_is_one(new: NewStack, volumes: list[str], comment: str) -> None:
+    new.site.volumes = volumes
+    done = new.init(has_tool=True)
+    command = (
+        f"curl -L {openshift_install.MIRROR}/scos-qemu.x86_64.qcow2.gz | gzip -dc "
+        ">/var/lib/libvirt/images/coreos-qemu.qcow2 && virsh pool-refresh default"
+    )
+    assert new.line("# base_volume") == f"# base_volume: <qcow2 volume> # {comment}; {command}"
+    assert f"\nbootstrap.base_volume: {command}\n" in done.stdout
+
+
+def test_servers_of_arm64_alone_need_their_own_iso_alone(new: NewStack) -> None:
+    assert new.init(all_of_arm64, has_tool=True).returncode == 0
+    assert new.options["media"] == {
+        "address": "172.22.0.2",
+        "base_iso_arm64": {
+            "sha256": openshift_install.ISO_ARM64,
+            "url": f"{openshift_install.MIRROR}/scos-live-iso.aarch64.iso",
+        },
+    }
+    assert new.options["bootstrap"]["base_sha256"] == openshift_install.QCOW2, "of this machine's architecture"
+
+
+def test_with_a_provisioning_network_the_card_is_another_one(new: NewStack) -> None:
+    assert new.init(from_network(3)).returncode == 0
+    assert new.line("okd-master-0") == (
+        'okd-master-0: ["192.168.111.21"] # DHCP reserves it for its card on the machine network'
+    )
+
+
+@pytest.mark.parametrize("name", ["on", "12", "a.b"])
+def test_a_host_of_any_name_keeps_it(new: NewStack, name: str) -> None:
+    new.site.names[f"{name}.okd.lab.test"] = ["192.168.111.21"]
+    assert new.init(lambda c: host(c).update(name=name)).returncode == 0
+    assert new.options["node_addresses"][name] == ["192.168.111.21"]
+
+
+def test_a_name_with_a_dot_is_quoted_in_its_command(new: NewStack) -> None:
+    done = new.init(lambda c: host(c).update(name="a.b"))
+    assert """pulumi config set --path 'node_addresses["a.b"][0]' '<IPv4 address>'""" in done.stdout
+
+
+def test_the_secrets_that_the_file_leaves_out_are_left_to_do(new: NewStack) -> None:
+    def change(config: dict[str, Any]) -> None:
+        del config["pullSecret"], host(config)["bmc"]["password"], host(config, 1)["bmc"]["username"]
+
+    done = new.init(change)
+    name, password = "bmc_credentials.okd-master-1.username", "bmc_credentials.okd-master-0.password"
+    assert done.returncode == 0
+    assert done.stdout.partition("stack init prod\n")[2].startswith(
+        "pull_secret: pulumi config set --secret pull_secret <FILE\n"
+        f"{password}: pulumi config set --secret --path '{password}'\n"
+        f"{name}: pulumi config set --path '{name}' <name>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        pytest.param(lambda c: (c.pop("baseDomain"), bare(c).update(apiVIPs=["10.0.0.5"])), 2, id="broken"),
+        pytest.param(lambda c: c["controlPlane"].update(replicas=2), 2, id="control-plane-of-two"),
+        pytest.param(arbiter, 3, id="not-installable"),
+    ],
+)
+def test_a_file_that_check_refuses_is_refused_alike_and_nothing_is_written(
+    new: NewStack, change: Change, code: int
+) -> None:
+    done = new.init(change)
+    check = run("check", "mine.yaml", folder=new.folder)
+    assert (done.returncode, done.stdout, done.stderr) == (check.returncode, check.stdout, check.stderr)
+    assert done.returncode == code
+    assert [each.name for each in new.folder.iterdir()] == ["mine.yaml"]
+    assert new.site.asked == []
+
+
+def test_the_same_again_is_fine_and_anything_else_is_refused(new: NewStack) -> None:
+    new.init()
+    again = new.init()
+    assert again.stdout.startswith(f"{CONFIG}: unchanged\n{STACK}: unchanged\n")
+    text = new.text
+    other = new.init(lambda c: c["metadata"].update(name="other"))
+    assert (other.returncode, other.stdout) == (2, "")
+    assert other.stderr == "".join(
+        f"{path}: exists already, with other contents. Fix: remove it, or name another stack\n"
+        for path in (CONFIG, STACK)
+    )
+    assert new.text == text
+
+
+def test_an_edited_options_file_is_never_overwritten(new: NewStack) -> None:
+    new.init()
+    (new.folder / STACK).write_text("config: {} # mine\n")
+    assert new.init().returncode == 2
+    assert new.text == "config: {} # mine\n"
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(new: NewStack) -> None:
+    (new.folder / "stacks").write_text("a file")
+    done = new.init()
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith(f"{CONFIG}: cannot be written (")
+
+
+@pytest.mark.parametrize("stack", ["../prod", "a/b", "..", "a b"])
+def test_what_is_no_name_of_a_stack_is_refused(new: NewStack, stack: str) -> None:
+    done = run("init", stack, "--install-config", plans.INSTALL_CONFIG, folder=new.folder)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"STACK: {stack} is not a stack's name. Fix: use letters, digits, hyphens, underscores and dots\n",
+    )
+    assert [*new.folder.iterdir()] == []
+
+
+def behind(fleet: Any) -> Change:
+    def change(config: dict[str, Any]) -> None:
+        bare(config)["bmcVerifyCA"] = fleet.ca
+        for index in range(len(plans.HOSTS)):
+            host(config, index)["bmc"].update(address=fleet.address(index), password=fleet.options.password)
+
+    return change
+
+
+def test_consents_are_read_from_the_bmcs_on_demand(new: NewStack) -> None:
+    with running(Options(hosts=len(plans.HOSTS))) as fleet:
+        change = behind(fleet)
+        assert new.init(change).returncode == 0
+        assert fleet.total().requests == 0
+        (new.folder / STACK).unlink()
+        done = new.init(change, "--consents")
+        assert [fleet.figures(index).writes for index in range(len(plans.HOSTS))] == [[]] * len(plans.HOSTS)
+    assert done.returncode == 0
+    assert new.options["consent"] == {name: uuid_of(index) for index, name in enumerate(plans.HOSTS)}
+    assert "bmc consent" not in done.stdout
+
+
+def test_a_bmc_that_does_not_answer_leaves_its_consent_to_do(new: NewStack) -> None:
+    with running(Options(hosts=len(plans.HOSTS))) as fleet:
+        change = behind(fleet)
+
+        def one_with_another_password(config: dict[str, Any]) -> None:
+            change(config)
+            host(config)["bmc"]["password"] = "another"
+
+        done = new.init(one_with_another_password, "--consents")
+    assert done.returncode == 0
+    assert [*new.options["consent"]] == [*plans.HOSTS[1:]]
+    assert "\nconsent.okd-master-0: okd-baremetal bmc consent prod --write\n" in done.stdout
+    assert "okd-master-0" in done.stderr

@@ -1,0 +1,25 @@
+"""By which way a server boots, for each type of address and each boot mode."""
+
+import pytest
+
+from cluster.values.bmc_url import KINDS, parse_redfish_url
+from cluster.values.boot_method import Way
+
+CD, IPXE, HTTP = Way.VIRTUAL_CD, Way.IPXE, Way.UEFI_HTTP
+NETWORK, DISC = (IPXE, IPXE, HTTP), (CD, CD, CD)
+WAYS = {
+    "redfish": NETWORK,
+    "redfish-virtualmedia": DISC,
+    "redfish-uefihttp": (HTTP, HTTP, HTTP),
+    "idrac-redfish": NETWORK,
+    "idrac-virtualmedia": DISC,
+    "ilo5-redfish": NETWORK,
+    "ilo5-virtualmedia": DISC,
+}
+"""By type: with `legacy`, which UEFI HTTP refuses later, with `UEFI`, and with `UEFISecureBoot`."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_address_and_boot_mode_decide_how_a_server_gets_its_boot_iso(kind: str) -> None:
+    url = parse_redfish_url(f"{kind}://192.0.2.1")
+    assert tuple(Way.of(url, mode) for mode in ("legacy", "UEFI", "UEFISecureBoot")) == WAYS[kind]

@@ -1,0 +1,65 @@
+"""A server, a media server, and the installation of one host on them."""
+
+from contextlib import nullcontext
+
+from base.progress import Progress, Report
+from providers.host_provisioning.installation.boot_procedures import BootWay, VirtualCd
+from providers.host_provisioning.installation.engine import Installation, Target, World
+from testing.fakes.bmc import UUID, FakeBmc
+from testing.fakes.clock import FakeClock
+from testing.fakes.media import FakeMedia
+from wires.redfish.bmc import Power
+from wires.redfish.steps import run_steps
+
+NAME = "okd-master-0"
+INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
+ANEW = ["eject", f"insert {NAME}.iso"]
+FROM_DISK = ["eject", "override Hdd Once", "On"]
+DEADLINE_S = 3600
+
+
+class Rig:
+    """A server, a media server, and the installation of one host."""
+
+    def __init__(self, bmc: FakeBmc | None = None) -> None:
+        self.clock = bmc.clock if bmc else FakeClock()
+        self.bmc = bmc or FakeBmc(self.clock)
+        self.media = FakeMedia()
+        self.bmc.read_by_bmc = self.media.fetch
+        self.reports: list[Progress] = []
+        self.report: Report = self.reports.append
+        self.way: BootWay | None = None
+        """None: a virtual CD."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What the operator read."""
+        return [str(progress) for progress in self.reports]
+
+    def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
+        way = self.way or VirtualCd(self.bmc, self.media)
+        world = World(self.bmc, self.clock, self.media, way, self.bmc.missing, self.report, nullcontext())
+        return Installation(Target(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
+
+    def run(self) -> Installation:
+        installation = self.installation()
+        run_steps(installation.run(), self.clock)
+        return installation
+
+    def is_installed(self) -> bool:
+        return self.bmc.state is Power.ON and self.bmc.image is None and self.bmc.booted_from == "disk"
+
+
+def off_with(image: str | None) -> Rig:
+    rig = Rig()
+    rig.bmc.image = image
+    return rig
+
+
+def running(image: str | None) -> Rig:
+    rig = Rig()
+    if image is None:
+        rig.bmc.run_from_disk()
+    else:
+        rig.bmc.run_from_media(image)
+    return rig

@@ -1,0 +1,417 @@
+"""The installation of one host: evidence, convergence after a kill, deadlines."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from base.errors import (
+    BmcAuthError,
+    BmcError,
+    BmcIdentityError,
+    BmcTimeoutError,
+    BmcTransientError,
+    ProvisioningError,
+)
+from testing.fakes.bmc import UUID, FakeBmc
+from testing.fakes.clock import FakeClock
+from testing.fakes.media import FakeMedia
+from tests.unit.providers.host_provisioning.installation.rig import (
+    ANEW,
+    DEADLINE_S,
+    FROM_DISK,
+    INSERTED,
+    NAME,
+    Rig,
+    off_with,
+    running,
+)
+from wires.redfish.bmc import Identity, Power
+from wires.redfish.steps import run_steps
+
+OURS, OLDER = FakeMedia().url(NAME), FakeMedia().url(NAME, "cd" * 32)
+
+
+@pytest.mark.parametrize(
+    ("rig", "writes"),
+    [
+        pytest.param(off_with(None), [*INSERTED, "On", *FROM_DISK], id="off-empty"),
+        pytest.param(off_with(OURS), ["eject", *INSERTED, "On", *FROM_DISK], id="off-this-iso"),
+        pytest.param(off_with(OLDER), ["eject", *INSERTED, "On", *FROM_DISK], id="off-older-iso"),
+        pytest.param(off_with("nfs://x/rescue.iso"), ["eject", *INSERTED, "On", *FROM_DISK], id="off-foreign-iso"),
+        pytest.param(running(OURS), ["Off", *ANEW, "On", *FROM_DISK], id="on-this-iso"),
+        pytest.param(running(OLDER), ["Off", *ANEW, "On", *FROM_DISK], id="on-older-iso"),
+        pytest.param(running(None), [], id="on-empty"),
+    ],
+)
+def test_evidence_decides_what_is_written(rig: Rig, writes: list[str]) -> None:
+    installation = rig.run()
+    assert rig.bmc.writes == writes
+    assert rig.bmc.is_up()
+    assert rig.bmc.installs == (1 if writes else 0)
+    assert installation.iso_sha256 == (rig.media.revision if writes else "")
+    assert rig.media.published == ([NAME] if writes else [])
+
+
+def test_a_running_host_is_reinstalled_on_request() -> None:
+    rig = running(None)
+    run_steps(rig.installation(anew=True).run(), rig.clock)
+    assert rig.bmc.writes == ["Off", *INSERTED, "On", *FROM_DISK]
+    assert rig.is_installed()
+
+
+def test_an_image_that_the_bmc_drops_before_the_start_is_inserted_again() -> None:
+    rig = Rig()
+
+    def drop(write: str) -> None:
+        if write == "override Cd Once":
+            rig.bmc.image = None
+
+    rig.bmc.lost = drop
+    rig.run()
+    assert rig.bmc.writes == [*INSERTED, f"insert {NAME}.iso", "On", *FROM_DISK]
+
+
+def test_power_on_waits_for_inserted_media_to_settle() -> None:
+    rig = Rig(FakeBmc(FakeClock(), settle_s=90))
+    moments: dict[str, float] = {}
+
+    def note(write: str) -> None:
+        moments.setdefault(write, rig.clock.now())
+
+    rig.bmc.lost = note
+    rig.run()
+    assert round(moments["On"] - moments[f"insert {NAME}.iso"]) >= 90
+
+
+def test_an_installation_that_ended_unobserved_counts_as_done() -> None:
+    rig = Rig()
+    away_until = float("inf")
+
+    def note(write: str) -> None:
+        nonlocal away_until
+        if write == "On" and rig.bmc.installs == 0:
+            rig.media.read[OURS] = 37_000_000
+            away_until = rig.clock.now() + 2 * rig.bmc.install_s
+
+    def away(_: str) -> None:
+        if rig.bmc.writes.count("On") == 1 and rig.clock.now() < away_until:
+            raise BmcTransientError("HTTP 503")
+
+    rig.bmc.lost, rig.bmc.fault = note, away
+    rig.run()
+    assert rig.is_installed()
+    assert rig.bmc.writes == [*INSERTED, "On", *FROM_DISK]
+
+
+def test_off_after_on_without_a_read_of_the_iso_is_no_installation() -> None:
+    rig = Rig()
+    rig.bmc.change_s = 400
+    rig.run()
+    assert rig.bmc.installs == 1
+
+
+def test_a_host_running_from_a_foreign_image_is_left_alone() -> None:
+    rig = running("nfs://x/rescue.iso")
+    with pytest.raises(BmcError, match=r"rescue\.iso.*Fix: eject that"):
+        rig.run()
+    assert rig.bmc.writes == []
+
+
+def in_no_hurry(rig: Rig, **seconds: float) -> Rig:
+    for name, value in seconds.items():
+        setattr(rig.bmc, name, value)
+    return rig
+
+
+@pytest.mark.parametrize(
+    "rig",
+    [
+        pytest.param(in_no_hurry(Rig(), install_s=3000), id="installation"),
+        pytest.param(in_no_hurry(Rig(), boot_s=3000), id="first-boot"),
+        pytest.param(in_no_hurry(running(None), _up_at=4000), id="adopted"),
+    ],
+)
+def test_what_takes_most_of_the_deadline_is_waited_for(rig: Rig) -> None:
+    rig.run()
+    assert rig.bmc.is_up()
+
+
+def test_a_boot_iso_that_takes_most_of_the_deadline_to_make_is_waited_for() -> None:
+    rig = Rig()
+    rig.media.makes = 300
+    rig.run()
+    assert rig.clock.now() - 1000 > 2000
+    assert rig.is_installed()
+
+
+def test_a_failing_bmc_is_asked_again_within_the_deadline() -> None:
+    rig = Rig()
+    sick = iter(range(40))
+
+    def fault(_: str) -> None:
+        if next(sick, 40) % 2:
+            raise BmcTransientError("HTTP 503")
+
+    rig.bmc.fault = fault
+    rig.run()
+    assert rig.is_installed()
+    assert rig.bmc.installs == 1
+
+
+def test_a_wrong_password_is_tried_once() -> None:
+    rig = Rig()
+
+    def refuse(_: str) -> None:
+        raise BmcAuthError("HTTP 401")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(BmcAuthError):
+        rig.run()
+    assert (rig.bmc.requests, rig.bmc.writes, rig.bmc.closed) == (1, [], 1)
+
+
+def test_the_server_is_locked_from_the_first_request_until_it_runs() -> None:
+    rig, held = Rig(), list[bool]()
+
+    @contextmanager
+    def guard() -> Iterator[None]:
+        held.append(True)
+        yield
+        held.append(False)
+
+    unlocked = list[str]()
+    rig.bmc.fault = lambda request: None if held == [True] else unlocked.append(request)
+    installation = rig.installation()
+    installation.world = replace(installation.world, guard=guard())
+    run_steps(installation.run(), rig.clock)
+    assert (unlocked, held) == ([], [True, False])
+
+
+def test_another_machine_is_not_touched() -> None:
+    rig = Rig()
+    rig.bmc.machine = Identity("dead", "SN-2")
+    with pytest.raises(BmcIdentityError, match=UUID):
+        rig.run()
+    assert rig.bmc.writes == []
+
+
+def test_the_deadline_names_step_and_time() -> None:
+    rig = Rig()
+    rig.bmc.install_s = 1e9
+    with pytest.raises(
+        BmcTimeoutError, match=r"installing from ISO.*power Off.*3,\d+ s in it.*3,600 s.*console"
+    ) as caught:
+        rig.run()
+    assert str(caught.value).startswith(rig.bmc.url)
+    assert rig.clock.now() - 1000 < DEADLINE_S + 10
+
+
+def test_adopting_a_host_that_never_answers_ends_at_the_deadline_without_writes() -> None:
+    rig = running(None)
+    rig.bmc.answers = False
+    with pytest.raises(BmcTimeoutError, match=r"adopting.*an answer of 192\.0\.2\.21.*switch it off"):
+        rig.run()
+    assert rig.bmc.writes == []
+
+
+def test_a_refused_insert_without_a_read_of_the_iso_is_an_error_with_the_reason() -> None:
+    rig = Rig()
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            raise BmcTransientError("cannot insert the boot ISO: HTTP 500")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(ProvisioningError, match=r"never fetched the boot ISO.*HTTP 500.*media\.address"):
+        rig.run()
+    assert "On" not in rig.bmc.writes
+    assert rig.clock.now() - 1000 < 320
+
+
+def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network() -> None:
+    rig = Rig()
+    rig.media.read[OURS] = 1
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            raise BmcError("cannot insert the boot ISO: HTTP 400")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(BmcError, match=r"^cannot insert the boot ISO: HTTP 400$"):
+        rig.run()
+
+
+@pytest.mark.parametrize(
+    ("error", "fix", "after_s"),
+    [
+        (BmcError("HTTP 400 (no)"), r"https alone \(media\.url\)", 0),
+        (BmcError("HTTP 403 (no)", fix="add the licence"), "add the licence$", 0),
+        (BmcTransientError("HTTP 500 (no)", undone=True, refused=True), r"https alone \(media\.url\)", 300),
+    ],
+    ids=["for-good", "with-its-own-fix", "again-and-again"],
+)
+def test_an_insert_that_the_bmc_answers_with_errors_is_told_as_a_refusal(
+    error: BmcError, fix: str, after_s: float
+) -> None:
+    rig = Rig()
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            raise error
+
+    rig.bmc.fault = refuse
+    told = rf"the BMC refuses the boot ISO from http://media: .*\(no\).*{fix}"
+    with pytest.raises(ProvisioningError, match=told) as caught:
+        rig.run()
+    assert "never fetched" not in str(caught.value)
+    assert after_s <= rig.clock.now() - 1000 <= after_s + 10
+
+
+def test_the_secret_path_of_an_iso_is_in_no_error() -> None:
+    rig = running(FakeMedia().url("okd-master-1"))
+    with pytest.raises(BmcError, match=r"it runs with http://media/…/okd-master-1\.iso in its virtual CD drive"):
+        rig.run()
+    assert rig.bmc.writes == []
+
+
+def test_an_insert_without_the_right_to_it_is_tried_once() -> None:
+    rig, tried = Rig(), list[str]()
+
+    def refuse(request: str) -> None:
+        if request == "insert":
+            tried.append(request)
+            raise BmcAuthError("HTTP 403")
+
+    rig.bmc.fault = refuse
+    with pytest.raises(BmcAuthError):
+        rig.run()
+    assert (tried, rig.bmc.writes) == (["insert"], [])
+
+
+def test_nothing_is_decided_while_the_power_changes() -> None:
+    rig = running(None)
+    states = iter([Power.CHANGING, Power.CHANGING])
+    read = rig.bmc.power
+    rig.bmc.power = lambda: next(states, None) or read()  # type: ignore[method-assign]
+    rig.run()
+    assert rig.bmc.writes == [], "it was on its way to On"
+
+
+def test_an_iso_that_is_never_read_is_an_error_before_the_deadline() -> None:
+    rig = Rig()
+    rig.bmc.read_by_bmc = lambda _: None
+    rig.bmc.install_s = 1e9
+    with pytest.raises(
+        ProvisioningError, match=r"from http://media within 9\d\d s: the server is on, .*reads Cd Continuous"
+    ):
+        rig.run()
+
+
+def test_progress_names_each_reader_of_the_iso(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    monkeypatch.setattr(FakeMedia, "progress", lambda _, url: f"192.0.2.9 has read 37 MB of {url[-16:]}")
+    rig.run()
+    read = [line for line in rig.lines if "has read" in line]
+    assert read
+    assert all(line.startswith(f"installing from ISO: 192.0.2.9 has read 37 MB of {NAME}.iso; ") for line in read)
+
+
+def test_progress_is_a_line_per_change_and_a_heartbeat() -> None:
+    rig = Rig()
+    rig.bmc.install_s = 300
+    seconds = rig.run().seconds
+    beats = [line for line in rig.lines if line.startswith("installing from ISO")]
+    assert 20 <= len(beats) <= 31
+    assert re.search(r"s spent, at most 3,\d{3} s left$", beats[0])
+    assert re.fullmatch(r"installed: \d{3} s spent", rig.lines[-1])
+    assert seconds["installing from ISO"] >= 300
+
+
+def test_the_time_left_is_judged_by_an_earlier_installation() -> None:
+    rig = Rig()
+    rig.bmc.install_s = 300
+    installation = replace(rig.installation(), expected_s=200.0)
+    run_steps(installation.run(), rig.clock)
+    beats = [line.partition(": ")[2] for line in rig.lines if line.startswith("installing from ISO")]
+    assert re.fullmatch(r"(\d+) s spent, about (\d+) s left, at most 3,\d{3} s", beats[0])
+    assert {sum(map(int, re.findall(r"(\d+) s (?:spent|left)", each))) for each in beats if "about" in each} <= {
+        199,
+        200,
+        201,
+    }
+    assert re.fullmatch(r"\d+ s spent, longer than the 200 s of the time before, at most 3,\d{3} s left", beats[-1])
+
+
+def test_a_time_that_is_no_longer_allowed_is_not_expected() -> None:
+    rig = Rig()
+    run_steps(replace(rig.installation(), expected_s=DEADLINE_S + 1).run(), rig.clock)
+    assert not [line for line in rig.lines if "about" in line]
+
+
+def test_a_host_that_runs_already_has_nothing_left() -> None:
+    rig = running(None)
+    run_steps(replace(rig.installation(), expected_s=200.0).run(), rig.clock)
+    assert re.fullmatch(r"adopted: \d+ s spent", rig.lines[-1])
+
+
+def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:
+    rig = Rig()
+    rig.bmc.answers = False
+    with pytest.raises(BmcTimeoutError) as caught:
+        rig.run()
+    assert "step 'booting from disk': no answer yet; an answer of 192.0.2.21 was not reached in time" in str(
+        caught.value
+    )
+    assert "booting from disk: no answer yet; " in rig.lines[-1]
+
+
+CHOSEN = "chosen deviceName: /dev/sda, model: X"
+REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks seen: deviceName: /dev/sda, hctl: 0:0:0:0"
+
+
+@pytest.mark.parametrize(
+    ("says", "disk"),
+    [
+        pytest.param(CHOSEN, "deviceName: /dev/sda, model: X", id="chosen"),
+        pytest.param("", "", id="not-reached"),
+        pytest.param("refusedly chosen", "", id="another-word"),
+    ],
+)
+def test_the_disk_that_the_live_system_chose_is_kept(says: str, disk: str) -> None:
+    rig = Rig()
+    rig.media.says = says
+    assert rig.run().disk == disk
+    assert rig.is_installed()
+
+
+def test_a_live_system_that_finds_no_disk_is_stopped_at_once_and_its_words_are_the_error() -> None:
+    rig = Rig()
+
+    def refuse(write: str) -> None:
+        if write == "On":
+            rig.bmc.install_s, rig.media.says = DEADLINE_S, REFUSED
+
+    rig.bmc.lost, before = refuse, rig.clock.now()
+    with pytest.raises(ProvisioningError) as caught:
+        rig.run()
+    assert str(caught.value) == (
+        "https://bmc/redfish/v1/Systems/1: nothing was wiped: no disk fits hctl: 0:0:0:1. "
+        "Disks seen: deviceName: /dev/sda, hctl: 0:0:0:0. "
+        "Fix: correct the host's rootDeviceHints, or its disks, then run `pulumi up` again"
+    )
+    assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
+    assert rig.clock.now() < before + 120
+    assert rig.bmc.installs == 0
+
+
+def test_a_refusing_system_that_somebody_switched_off_is_not_taken_for_an_installed_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = Rig()
+    monkeypatch.setattr(rig.media, "verdict", lambda _: REFUSED if rig.bmc.installs else "")
+    with pytest.raises(ProvisioningError, match="nothing was wiped"):
+        rig.run()
+    assert "override Hdd Once" not in rig.bmc.writes

@@ -1,0 +1,264 @@
+"""Hosts on their way into the cluster: whose requests are approved when, and when a host is a ready node."""
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from providers.host_provisioning.joining.nodes import Joining
+from testing.certificate_requests import (
+    BOOTSTRAPPER,
+    NODES,
+    REQUESTS,
+    FakeCluster,
+    client_request,
+    node,
+    serving_pem,
+    serving_request,
+)
+from testing.fakes.clock import FakeClock
+
+VIP, AT = "192.0.2.5", "2026-11-22T00:00:00+00:00"
+W0, W1 = "192.0.2.31", "192.0.2.32"
+CLIENT_W0, SERVING_W0 = client_request("w0"), serving_request("w0", W0)
+
+
+@dataclass
+class Rig:
+    """Two hosts of one role, and a cluster that they join."""
+
+    cluster: FakeCluster = field(default_factory=FakeCluster)
+    clock: FakeClock = field(default_factory=FakeClock)
+    kubelets: dict[str, str] = field(default_factory=dict)
+    """What the kubelet at an address lacks."""
+    approves: bool = True
+    log: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.joining = Joining(
+            api=self.cluster,
+            vip=VIP,
+            hosts={"w0": [W0], "w1": [W1]},
+            approves=self.approves,
+            clock=self.clock,
+            kubelet=self.kubelets.get,
+            log=self.log.append,
+            warn=self.warnings.append,
+            today=lambda: AT,
+        )
+
+    def missing(self, host: str = "w0", address: str = W0) -> str | None:
+        """Ask after the last look at the API has become old."""
+        self.clock.sleep(2)
+        return self.joining.missing(host, address)
+
+    @property
+    def records(self) -> dict[str, list[dict[str, Any]]]:
+        return {host: [each.model_dump() for each in found] for host, found in self.joining.approved.items()}
+
+
+def rig(*requests: dict[str, Any], nodes: tuple[dict[str, Any], ...] = (), **changes: Any) -> Rig:
+    return Rig(FakeCluster([{**each} for each in requests], [*nodes]), **changes)
+
+
+def test_a_host_becomes_a_ready_node_by_its_two_requests() -> None:
+    made = rig(CLIENT_W0, kubelets={W0: "SSLError: internal error"})
+    assert made.missing() == "there is no node w0 yet"
+    assert made.cluster.approved == ["csr-client"]
+
+    made.cluster.nodes.append(node("w0", ready="False", message="no CNI configuration file"))
+    made.cluster.requests.append({**SERVING_W0})
+    assert made.missing() == "node w0 is not ready: no CNI configuration file"
+    assert made.cluster.approved == ["csr-client", "csr-serving"]
+
+    made.cluster.nodes[:] = [node("w0")]
+    assert made.missing() == "the kubelet of w0 has no serving certificate (SSLError: internal error)"
+    made.kubelets.clear()
+    assert made.missing() is None
+    assert made.log == [
+        "w0: approved csr-client (kubernetes.io/kube-apiserver-client-kubelet)",
+        "w0: approved csr-serving (kubernetes.io/kubelet-serving)",
+    ]
+    assert made.warnings == []
+
+
+def test_an_approval_names_the_request_that_was_judged_and_says_who_gave_it() -> None:
+    made = rig(CLIENT_W0)
+    made.missing()
+    ((path, change),) = made.cluster.changes
+    assert path == f"{REQUESTS}/csr-client/approval"
+    assert change == {
+        "metadata": {"uid": "uid-of-csr-client", "resourceVersion": "7"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "Approved",
+                    "status": "True",
+                    "reason": "ApprovedByOkdBaremetal",
+                    "message": "w0 is being installed",
+                }
+            ]
+        },
+    }
+    signer = "kubernetes.io/kube-apiserver-client-kubelet"
+    assert made.records == {"w0": [{"request": "csr-client", "signer": signer, "at": AT}]}
+
+
+def test_requests_are_read_before_nodes() -> None:
+    """Read after them, a second request of a node that joined in between would pass for a first one."""
+    made = rig()
+    made.missing()
+    assert made.cluster.reads == [REQUESTS, NODES]
+
+
+def test_a_request_that_the_api_says_has_changed_is_judged_again() -> None:
+    made = rig(CLIENT_W0)
+    made.cluster.refuses = ConnectionError("status 409")
+    made.missing()
+    assert (made.records, made.log) == ({}, [])
+    why = "the API refuses its approval: status 409"
+    assert made.warnings == [f"csr-client of {BOOTSTRAPPER} is not approved: {why}"]
+    made.cluster.refuses = None
+    made.missing()
+    assert made.cluster.approved == ["csr-client"]
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [[{"type": "Approved", "reason": "AutoApproved"}], [{"type": "Denied"}], [{"type": "Failed"}]],
+    ids=["approved", "denied", "failed"],
+)
+def test_a_request_that_was_decided_is_left_alone(conditions: list[dict[str, str]]) -> None:
+    made = rig({**CLIENT_W0, "status": {"conditions": conditions}})
+    made.missing()
+    assert (made.cluster.changes, made.warnings, made.records) == ([], [], {})
+
+
+def test_with_the_option_off_nothing_is_approved_and_the_node_is_waited_for() -> None:
+    made = rig(CLIENT_W0, approves=False)
+    assert made.missing() == "there is no node w0 yet"
+    made.cluster.nodes.append(node("w0"))
+    assert made.missing() is None
+    assert (made.cluster.changes, made.warnings) == ([], [])
+
+
+def of_w0(**changes: Any) -> dict[str, Any]:
+    return client_request("w0", **changes)
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        pytest.param(client_request("w9"), "it is for node w9, and no such host is waited for", id="not-in-the-plan"),
+        pytest.param(of_w0(content=b"hello"), "not a certificate request in PEM (ValueError)", id="malformed"),
+        pytest.param(of_w0(username="mallory"), f"requestor: mallory, wanted {BOOTSTRAPPER}", id="another-requestor"),
+        pytest.param(of_w0(groups=[]), "groups: none, wanted ", id="no-groups"),
+        pytest.param(
+            of_w0(usages=["client auth"]), "usages: client auth, wanted client auth and digital", id="other-usages"
+        ),
+        pytest.param(SERVING_W0, "there is no node w0 yet", id="serving-too-early"),
+        pytest.param(
+            serving_request("w1", content=serving_pem("w0", W0)),
+            "there is no node w0 yet",
+            id="serving-for-another-node",
+        ),
+        pytest.param(
+            serving_request("w0", content=serving_pem("w1", W1)),
+            "it is for node w1, and no such host is waited for",
+            id="serving-of-another-node",
+        ),
+    ],
+)
+def test_a_request_that_concerns_the_host_and_is_not_its_own_is_refused_once_in_the_log(
+    request_: dict[str, Any], why: str
+) -> None:
+    made = rig(request_)
+    made.missing()
+    made.missing()
+    assert made.cluster.changes == []
+    (warning,) = made.warnings
+    who = request_["spec"]["username"]
+    assert warning.startswith(f"{request_['metadata']['name']} of {who} is not approved: {why}")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(client_request("w1"), id="of-a-host-that-is-not-installed-yet"),
+        pytest.param(serving_request("w9", "192.0.2.99"), id="renewal-of-another-node"),
+        pytest.param(client_request("w9", username="system:node:w9"), id="client-renewal-of-another-node"),
+        pytest.param(of_w0(signerName="kubernetes.io/kube-apiserver-client"), id="another-signer"),
+        pytest.param(of_w0(signerName="example.com/x", content=b"hello"), id="another-kind"),
+    ],
+)
+def test_a_request_of_no_concern_is_neither_approved_nor_mentioned(request_: dict[str, Any]) -> None:
+    made = rig(request_)
+    made.missing()
+    assert (made.cluster.changes, made.warnings) == ([], [])
+
+
+def test_a_second_client_request_for_a_node_that_has_joined_is_refused() -> None:
+    made = rig(of_w0(name="csr-2"), nodes=(node("w0", ready="False"),))
+    assert made.missing() == "node w0 is not ready: False"
+    assert made.cluster.changes == []
+    assert "node w0 has joined already; delete that node first" in made.warnings[0]
+
+
+def test_a_host_that_has_joined_is_no_longer_waited_for() -> None:
+    made = rig(nodes=(node("w0"),))
+    assert made.missing() is None
+    made.cluster.requests += [serving_request("w0", W0)]
+    assert made.missing("w1", W1) == "there is no node w1 yet"
+    assert (made.cluster.changes, made.warnings) == ([], [])
+
+
+def test_hosts_share_one_look_at_the_api() -> None:
+    made = rig(nodes=(node("w0"),))
+    assert [made.joining.missing("w0", W0), made.joining.missing("w1", W1)] == [None, "there is no node w1 yet"]
+    assert made.cluster.reads == [REQUESTS, NODES]
+
+
+def test_an_api_that_does_not_answer_is_what_is_missing() -> None:
+    made = rig(CLIENT_W0)
+    made.cluster.down = ConnectionRefusedError("refused")
+    assert made.missing() == f"the API cannot be asked through {VIP}: ConnectionRefusedError: refused"
+    made.cluster.down = None
+    assert made.missing() == "there is no node w0 yet"
+    assert made.cluster.approved == ["csr-client"]
+
+
+def test_an_up_after_an_interrupted_one_records_its_approvals() -> None:
+    first = rig(CLIENT_W0)
+    first.missing()
+    first.cluster.requests[0]["status"]["conditions"][0]["lastUpdateTime"] = "2026-11-21T23:00:00Z"
+    second = Rig(first.cluster)
+    second.missing()
+    signer = "kubernetes.io/kube-apiserver-client-kubelet"
+    assert second.records == {"w0": [{"request": "csr-client", "signer": signer, "at": "2026-11-21T23:00:00Z"}]}
+    assert len(first.cluster.changes) == 1
+
+
+@pytest.mark.parametrize("changed", ["uid", "resourceVersion"])
+def test_a_request_that_is_exchanged_after_it_was_read_is_not_approved(
+    monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    made = rig(CLIENT_W0)
+    patch = made.cluster.patch
+
+    def late(_address: str, path: str, change: dict[str, Any]) -> None:
+        made.cluster.requests[0]["metadata"] = {**CLIENT_W0["metadata"], changed: "another"}
+        made.cluster.requests[0]["spec"] = {**CLIENT_W0["spec"], "request": base64.b64encode(b"evil").decode()}
+        patch(_address, path, change)
+
+    monkeypatch.setattr(made.cluster, "patch", late)
+    made.missing()
+    assert made.cluster.requests[0]["status"] == {}
+    assert made.records == {}
+
+
+def test_admitting_a_host_approves_and_asks_no_kubelet() -> None:
+    made = rig(CLIENT_W0, kubelets={W0: "down"})
+    made.joining.admit("w0")
+    assert made.cluster.approved == ["csr-client"]

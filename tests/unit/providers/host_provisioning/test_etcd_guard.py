@@ -1,0 +1,101 @@
+"""Whether a server of the control plane may be wiped in production, by the answers of an API."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from base.errors import ProvisioningError
+from providers.host_provisioning.etcd_guard import EtcdQuorum
+from wires.api.resources import R
+
+VIP = "192.0.2.5"
+NODE = "/api/v1/nodes/master-2"
+MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
+ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+
+
+def etcd(*conditions: dict[str, str]) -> dict[str, Any]:
+    return {"status": {"conditions": [{"type": "EtcdMembersAvailable", "status": "True"}, *conditions]}}
+
+
+def degraded(status: str, message: str) -> dict[str, str]:
+    return {"type": "EtcdMembersDegraded", "status": status, "message": message}
+
+
+OUT: dict[str, dict[str, Any]] = {
+    MEMBERS: {"data": {"8e9e05c52164694d": "192.0.2.21", "91bc3c398fb3c146": "192.0.2.22"}},
+    ETCD: etcd(degraded("False", "No unhealthy members found")),
+}
+"""After the server was taken out."""
+
+
+@dataclass
+class FakeApi:
+    """Answers from a few resources, by path."""
+
+    resources: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(OUT))
+    down: bool = False
+
+    def get(self, address: str, path: str, model: type[R]) -> R | None:
+        assert address == VIP
+        if self.down:
+            raise ConnectionRefusedError("refused")
+        found = self.resources.get(path)
+        return model.model_validate(found) if found else None
+
+
+def refused(api: FakeApi) -> str | None:
+    try:
+        EtcdQuorum(api, VIP).refuse_member("master-2", ("192.0.2.23", "2001:db8::23"))
+    except ProvisioningError as error:
+        return str(error)
+    return None
+
+
+def test_a_server_that_was_taken_out_may_be_wiped() -> None:
+    assert refused(FakeApi()) is None
+
+
+@pytest.mark.parametrize(
+    ("resources", "why"),
+    [
+        pytest.param({NODE: {"metadata": {"name": "master-2"}}}, "node master-2 exists", id="node"),
+        pytest.param(
+            {MEMBERS: {"data": {"8e9e05c52164694d": "192.0.2.21", "fd422379fda50e48": "192.0.2.23"}}},
+            "master-2 is a member of etcd (192.0.2.23)",
+            id="member",
+        ),
+        pytest.param(
+            {MEMBERS: {"data": {"8e9e05c52164694d": "2001:db8::23"}}},
+            "master-2 is a member of etcd (2001:db8::23)",
+            id="member-by-its-other-address",
+        ),
+        pytest.param(
+            {MEMBERS: {"data": {}}},
+            "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd",
+            id="no-members",
+        ),
+        pytest.param(
+            {MEMBERS: {}}, "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd", id="no-config-map"
+        ),
+        pytest.param(
+            {ETCD: etcd(degraded("True", "1 of 2 members are available, master-1 is unhealthy"))},
+            "a member of etcd does not answer: 1 of 2 members are available, master-1 is unhealthy",
+            id="no-quorum-to-spare",
+        ),
+        pytest.param(
+            {ETCD: etcd(degraded("Unknown", ""))}, "a member of etcd does not answer: Unknown", id="unknown"
+        ),
+        pytest.param({ETCD: etcd()}, "etcd's condition EtcdMembersDegraded is missing", id="no-condition"),
+        pytest.param({ETCD: {}}, "etcd's condition EtcdMembersDegraded is missing", id="no-operator"),
+    ],
+)
+def test_a_server_that_the_cluster_counts_on_is_not_wiped(resources: dict[str, Any], why: str) -> None:
+    fix = "take the server out first (docs/how-to/replace-a-control-plane-server.md)"
+    assert refused(FakeApi({**OUT, **resources})) == f"reinstall.master-2: not wiped: {why}. Fix: {fix}"
+
+
+def test_an_api_that_does_not_answer_allows_nothing() -> None:
+    why = f"the API cannot be asked through {VIP}: ConnectionRefusedError: refused"
+    assert str(refused(FakeApi(down=True))).startswith(f"reinstall.master-2: not wiped: {why}. Fix: ")

@@ -1,0 +1,176 @@
+"""How a host boots: UEFI, Legacy or UEFI with Secure Boot. Judged, set, proven, and restored as found."""
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from functools import partial
+
+from base.clock import Clock
+from base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
+from cluster.values.boot_method import SECURE_BOOT
+from wires.redfish.bmc import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
+from wires.redfish.steps import UNSURE_S, Steps, Waits
+
+TAKES_EFFECT_S = 900.0  # ironic's boot_mode_config_timeout: from power-on until the BMC shows the change
+KEYLESS = ("SetupMode", "AuditMode")
+"""The states of the keys in which UEFI firmware enforces no signature."""
+COMMITTED = "SYS011"
+"""An iDRAC's message that a BIOS job waits for the next power-on, perhaps that of a run that was killed."""
+BY_HAND = "set it by hand in the server's firmware, then run the command again"
+
+
+def judge(bmc: BmcClient) -> SecureBoot | None:
+    """Read whether a host can boot as it has to, and return what the BMC says of Secure Boot, if the host wants that.
+
+    Raises:
+        BmcError: It cannot; the message names the bootMode, or the boot override.
+    """
+    bmc.expect_way()
+    wanted, allowed = bmc.wanted_mode, bmc.boot_modes()
+    if allowed and mode_of(wanted) not in allowed:
+        what = f"bootMode {wanted} is not offered; {', '.join(allowed)} is"
+        raise BmcError(what, where=bmc.url, fix="write another bootMode for this host")
+    if wanted != SECURE_BOOT:
+        return None
+    seen, fix = bmc.secure_boot(), "write bootMode UEFI for this host, or update the BMC's firmware"
+    if seen is None:
+        raise BmcError(f"bootMode {wanted}: the BMC has no Secure Boot", where=bmc.url, fix=fix)
+    if seen.enabled is None:
+        raise BmcError(f"bootMode {wanted}: the BMC does not report SecureBootEnable", where=bmc.url, fix=fix)
+    if seen.keys in KEYLESS:
+        what = f"bootMode {wanted}: SecureBootMode reads {seen.keys}, in which no signature is enforced"
+        fix = "enrol the vendor's keys on the BMC's own pages or in the server's firmware"
+        raise BmcError(what, where=bmc.url, fix=fix)
+    return seen
+
+
+@dataclass(frozen=True)
+class BootMode:
+    """Sets how a host boots. The host is off.
+
+    Args:
+        entered: Called with the step that takes long, where there is one.
+    """
+
+    steps: Steps
+    entered: Callable[[str], None] = lambda _: None
+
+    def set_up(self) -> Waits:
+        """Have the host boot as it has to, from its next boot on. A boot ISO of this program is in its drive."""
+        bmc = self.steps.bmc
+        yield from self.steps.value("how the host can boot", lambda: (judge(bmc),))
+        mode = mode_of(bmc.wanted_mode)
+        if not bmc.boot_mode:  # else each boot override is sent with it
+            yield from self._set(f"boot mode {mode}", partial(self._reads, mode), partial(bmc.set_boot_mode, mode))
+        if bmc.wanted_mode == SECURE_BOOT:
+            turn = partial(bmc.set_secure_boot, enabled=True)
+            yield from self._set("Secure Boot on", partial(self._is_secure, ON), turn)
+
+    def as_found(self, mode: str, secure_boot: str) -> Generator[float, None, list[str]]:
+        """Restore Secure Boot and the boot mode, where known. Return what the next power-on will apply."""
+        bmc, waiting = self.steps.bmc, list[str]()
+        if secure_boot:
+            what, turn = f"Secure Boot {secure_boot}", partial(bmc.set_secure_boot, enabled=secure_boot == ON)
+            if not (yield from self._request(what, partial(self._is_secure, secure_boot), turn)):
+                waiting.append(what)
+        if mode and not bmc.boot_mode:
+            what, put = f"boot mode {mode}", partial(bmc.set_boot_mode, mode)
+            if not (yield from self._request(what, partial(self._reads, mode), put)):
+                waiting.append(what)
+        return waiting
+
+    def _set(self, what: str, is_so: Callable[[], bool], act: Callable[[], None]) -> Waits:
+        if not (yield from self._request(what, is_so, act)):
+            yield from self._apply(what, is_so)
+
+    def _request(self, what: str, is_so: Callable[[], bool], act: Callable[[], None]) -> Generator[float, None, bool]:
+        """Request a change, and return whether it shows. Some firmware applies it at its next start."""
+        clock, accepted_at, shows = self.steps.clock, math.inf, False
+
+        def is_settled() -> bool:
+            nonlocal shows
+            shows = is_so()
+            return shows or clock.now() - accepted_at >= UNSURE_S
+
+        def ask() -> None:
+            nonlocal accepted_at
+            try:
+                act()
+            except (BmcAuthError, BmcTransientError):
+                raise
+            except BmcError as error:
+                if COMMITTED not in error.fault.what:
+                    raise BmcError(
+                        error.fault.what, where=error.fault.where, fix=error.fault.fix or BY_HAND
+                    ) from None
+            accepted_at = clock.now()
+
+        yield from self.steps.ensure(what, is_settled, ask)
+        return shows
+
+    def _apply(self, what: str, is_so: Callable[[], bool]) -> Waits:
+        """Have the firmware apply a change: power on into its own setup, which boots no disk, then off again."""
+        steps = self.steps
+        self.entered(f"having the firmware apply {what}")
+        yield from steps.power(Power.OFF)  # a late On of a killed run began before the request
+        try:
+            yield from steps.override(SETUP)
+        except (BmcAuthError, BmcTimeoutError):
+            raise
+        except BmcError as error:
+            seen = f"{what} waits for the next power-on, which must not boot the disk: {error.fault.what}"
+            raise BmcError(seen, where=error.fault.where, fix=BY_HAND) from None
+        yield from steps.power(Power.ON)
+        late = ""
+        try:
+            yield from steps.wait_until(what, is_so, within_s=TAKES_EFFECT_S)
+        except BmcTimeoutError as error:
+            late = error.fault.what
+        yield from steps.power(Power.OFF)
+        if late:
+            seen = f"the BMC accepted {what}, and does not show it {TAKES_EFFECT_S:g} s after power-on: {late}"
+            raise BmcError(seen, where=steps.bmc.url, fix=BY_HAND)
+
+    def _reads(self, mode: str) -> bool:
+        """Whether the BMC reads the boot mode, or none."""
+        return self.steps.bmc.boot_override().mode in ("", mode)
+
+    def _is_secure(self, word: str) -> bool:
+        seen = self.steps.bmc.secure_boot()
+        return seen is not None and seen.word == word
+
+
+@dataclass
+class Proof:
+    """The proof that a host which was switched on boots with Secure Boot, if it has to."""
+
+    bmc: BmcClient
+    clock: Clock
+    given: bool = field(init=False)
+    _began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.given, self._began = self.bmc.wanted_mode != SECURE_BOOT, self.clock.now()
+
+    def look(self, *, last: bool) -> None:
+        """Read it, until it is given. A BMC that does not report the present boot cannot give more than its setting.
+
+        Args:
+            last: Whether the boot is over.
+
+        Raises:
+            BmcError: Secure Boot is not in force.
+        """
+        if self.given:
+            return
+        seen = self.bmc.secure_boot() or SecureBoot()
+        self.given = seen.enabled is True and seen.current in ("", ENABLED)
+        spent = self.clock.now() - self._began
+        if not self.given and (last or spent >= TAKES_EFFECT_S):
+            reads = (
+                f"SecureBootEnable reads {seen.word or 'nothing'}, SecureBootCurrentBoot {seen.current or 'nothing'}"
+            )
+            keys = f", SecureBootMode {seen.keys}" if seen.keys else ""
+            what = f"it did not boot with Secure Boot: {reads}{keys}, {spent:,.0f} s after power-on"
+            fix = "look at Secure Boot and its keys in the server's firmware, then run `pulumi up` again"
+            raise BmcError(what, where=self.bmc.url, fix=fix)

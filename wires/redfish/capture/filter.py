@@ -1,0 +1,106 @@
+"""What a capture keeps of a BMC's documents.
+
+A list of what is kept, because nobody can list all that may be secret. Its names are those that this program and
+sushy read; each has a rule for its values.
+"""
+
+import re
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any
+
+from wires.redfish.boot.idrac import BOOT_ONCE, FIRST_BOOT
+from wires.redfish.drives.unusable import OWN_WAY
+
+
+class Rule(Enum):
+    """The kinds of values."""
+
+    INNER = auto()
+    """An object, or a list of objects, of which again only the listed names are kept."""
+    LINK = auto()
+    """The path of a resource, which is captured, too."""
+    TARGET = auto()
+    """The path of an action."""
+    ID = auto()
+    """The last part of a resource's path."""
+    IDENTITY = auto()
+    """A UUID or serial number."""
+    IMAGE = auto()
+    """The URL or the file name of an image."""
+    WORD = auto()
+    """A word of Redfish's."""
+    TEXT = auto()
+    """A name that all machines of one model share."""
+    VERSION = auto()
+    """The version of a firmware."""
+    PLAIN = auto()
+    """True or false."""
+    SITE = auto()
+    """A text of the operator's, of which only the presence is kept."""
+    MESSAGE = auto()
+    """The name of a message in a registry."""
+
+
+_NAMES = {
+    Rule.INNER: (
+        *("@Message.ExtendedInfo", "@Redfish.Settings", "Actions", "Attributes", "Boot", "Dell", "DellAttributes"),
+        *("License", "Links", "ManagedBy", "Managers", "Members", "Oem", "Parameters", "SecureBoot"),
+        *("SettingsObject", "Systems", "VirtualMedia", "error"),
+    ),
+    Rule.LINK: ("@odata.id", "@Redfish.ActionInfo"),
+    Rule.TARGET: ("target",),
+    Rule.ID: ("Id",),
+    Rule.IDENTITY: ("SerialNumber", "UUID"),
+    Rule.IMAGE: ("HttpBootUri", "Image", "ImageName"),
+    Rule.WORD: (
+        *("BootSourceOverrideEnabled", "BootSourceOverrideMode", "BootSourceOverrideTarget"),
+        *("BootSourceOverrideTarget@Redfish.AllowableValues", "ResetType@Redfish.AllowableValues", "AllowableValues"),
+        *("BootSourceOverrideMode@Redfish.AllowableValues", "SecureBootCurrentBoot", "SecureBootMode"),
+        *("ConnectedVia", "MediaTypes", "PowerState", "SystemType", FIRST_BOOT, BOOT_ONCE),
+    ),
+    Rule.TEXT: ("LicenseString", "Manufacturer", "Model", "Product", "Vendor"),
+    Rule.VERSION: ("BiosVersion", "FirmwareVersion"),
+    Rule.PLAIN: ("Inserted", "SecureBootEnable"),
+    Rule.SITE: ("Name",),
+    Rule.MESSAGE: ("MessageId", "code"),
+}
+RULES = {name: rule for rule, names in _NAMES.items() for name in names}
+ACTION = re.compile(r"#[A-Za-z_]+(\.[A-Za-z_]+)+")
+"""An action's name: also one of a vendor's own."""
+VENDOR = re.compile("[A-Za-z_]{1,20}")
+"""A name directly within `Oem`, kept even if nothing in it is: AMI's service root has no more."""
+Leaf = Callable[[Rule, Any], Any]
+
+
+def kept(document: dict[str, Any], leaf: Leaf, within: str = "") -> dict[str, Any]:
+    """Return what is kept of a document.
+
+    Args:
+        document: As the BMC answered it.
+        leaf: Returns what is kept of a value that is no object and not null.
+        within: Name of the property that the document is the value of.
+    """
+    rules = {name: _rule(name, within) for name in document}
+    return {name: _kept(rule, name, document[name], leaf) for name, rule in rules.items() if rule}
+
+
+def _rule(name: str, within: str) -> Rule | None:
+    if (within, name) == ("Parameters", "Name"):  # of an action, in its ActionInfo
+        return Rule.WORD
+    own = ACTION.fullmatch(name) or (name.isalpha() and any(word in name for word in OWN_WAY))
+    if own or (within == "Oem" and VENDOR.fullmatch(name)):
+        return Rule.INNER
+    return RULES.get(name)
+
+
+def _kept(rule: Rule, name: str, value: Any, leaf: Leaf) -> Any:
+    match value:
+        case None:
+            return None
+        case list():
+            return [_kept(rule, name, each, leaf) for each in value]
+        case dict():
+            return kept(value, leaf, name) if rule is Rule.INNER else {}
+        case _:
+            return leaf(rule, value)

@@ -1,0 +1,143 @@
+"""The pseudonyms of a capture: the same one for the same value everywhere, so that links stay whole."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from wires.redfish.capture.filter import Rule, kept
+from wires.redfish.identity import is_shared
+
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
+FORMS = {"uuid": "00000000-0000-4000-8000-{:012d}", "serial": "SERIAL{:04d}", "": "masked-{}"}
+"""The pseudonym of each kind of value, with its number."""
+TELLING = re.compile(
+    "address|asset|community|fqdn|guid|host|key|mail|mac|password|phone|secret|serial|sku|tag|token|user|uuid", re.I
+)
+"""Parts of the names of properties whose values must not be left in a text that repeats them."""
+SHORTEST = 4
+"""Characters of such a value. Shorter ones occur in any text."""
+FORBIDDEN = (
+    r"[a-z][a-z0-9+.-]*://\S+",  # a URL
+    r"[\w.+-]+@[\w-]+\.[\w.-]+",  # a mail address
+    UUID.pattern,
+    r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}",  # a MAC address
+    r"(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}",  # an IPv6 address
+    r"[0-9a-f]{32,}",
+)
+"""What no text has, by its form."""
+IPV4 = re.compile(r"\d+(?:\.\d+){3}")
+"""Also the form of an iDRAC's version."""
+PATH_WORD = re.compile(
+    "action|actions|ami|attributes|baseboard|bios|bluefield|bmc|boot|cd|cimc|computer|config|control|controller|dell|dgx"
+    "|disc|disk|dpu|drac|dvd|eject|embedded|enable|ext|fd|floppy|hd|hdd|hgx|hpe|i|idrac|ilo|info|insert|lenovo|lifecycle"
+    "|manager|managers|media|nvidia|oem|pending|r|rdoc|redfish|remote|removable|reset|sd|secure|self|service|settings"
+    "|slot|stick|supermicro|system|systems|usb|v|virtual|vm|vmm|xcc|[0-9]{1,2}",
+    re.I,
+)
+"""The words of a part of a path that is kept: Redfish's, the vendors', and short numbers.
+
+There are BMCs whose paths have a machine's serial number, or the name that its operator gave it.
+"""
+MOST_NUMBERS = 2
+WORDS_IN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d._-]")
+WORD = re.compile("[A-Za-z]{1,40}(?:-[A-Za-z]{1,10})?")
+MESSAGE = re.compile(r"(?:[A-Za-z]{1,30}(?:\.\d{1,3}){1,3}\.)?[A-Za-z]{1,60}\d{0,4}")
+SCHEME = re.compile("(?:https?|nfs|cifs|smb|t?ftp|file):", re.I)
+AUTHORITY = 2
+"""The index of the host in a URL that is split at its slashes."""
+PORT = re.compile(r":\d{1,5}$")
+
+
+class Pseudonyms:
+    """Replaces what identifies a machine, its site or its users.
+
+    Args:
+        documents: All documents of a BMC, as it answered them: also what is not kept must not be left in any text.
+        known: More such values: the address of the BMC, the user of the login.
+    """
+
+    def __init__(self, documents: Iterable[Any], *known: str) -> None:
+        told = (value for document in documents for value in _telling(document))
+        values = {value for value in (*known, *told) if len(value) >= SHORTEST and not is_shared(value)}
+        longest_first = sorted((value for value in values if not _is_plain(value)), key=len, reverse=True)
+        # In one pass: the pseudonym of a UUID is one, too.
+        self._forbidden = re.compile("|".join((*map(re.escape, longest_first), *FORBIDDEN)), re.I)
+        self._made: dict[str, str] = {}
+        self._counts = dict.fromkeys(FORMS, 0)
+        self._rules: dict[Rule, Callable[[str], str]] = {
+            Rule.LINK: self.path,
+            Rule.TARGET: self.path,
+            Rule.ID: self.path,
+            Rule.IDENTITY: self._identity,
+            Rule.IMAGE: self._image,
+            Rule.TEXT: lambda text: IPV4.sub(self._found, self._text(text)),
+            Rule.VERSION: self._text,
+            Rule.WORD: lambda text: text if WORD.fullmatch(text) else self._pseudonym(text),
+            Rule.MESSAGE: lambda text: self._text(text) if MESSAGE.fullmatch(text) else self._pseudonym(text),
+        }
+
+    def masked(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return what is kept of a document, with pseudonyms."""
+        return kept(document, self._leaf)
+
+    def path(self, path: str) -> str:
+        """Return the path of a resource, or its last part."""
+        return "/".join(map(self._part, path.split("/")))
+
+    def _leaf(self, rule: Rule, value: Any) -> Any:
+        if rule is Rule.PLAIN and isinstance(value, bool):
+            return value
+        return self._rules.get(rule, self._pseudonym)(str(value))
+
+    def _part(self, part: str) -> str:
+        return part if _is_plain(part) and not self._forbidden.search(part) else self._pseudonym(part)
+
+    def _identity(self, value: str) -> str:
+        """Return a value that many machines share as it is."""
+        return value if is_shared(value) else self._pseudonym(value, "serial")
+
+    def _image(self, image: str) -> str:
+        return "/".join(self._image_part(at, part) for at, part in enumerate(image.split("/")))
+
+    def _image_part(self, at: int, part: str) -> str:
+        """Return a part of an image's URL. Its form is kept with port and extension, since BMCs differ in them."""
+        if not part or SCHEME.fullmatch(part):
+            return part
+        if at == AUTHORITY:
+            host, port = part.rpartition("@")[2], PORT.search(part)
+            return self._pseudonym(PORT.sub("", host)) + (port.group() if port else "")
+        return self._pseudonym(part) + (".iso" if part.lower().endswith(".iso") else "")
+
+    def _text(self, text: str) -> str:
+        return self._forbidden.sub(self._found, text)
+
+    def _found(self, found: re.Match[str]) -> str:
+        return self._pseudonym(found.group())
+
+    def _pseudonym(self, value: str, kind: str = "") -> str:
+        """Return the pseudonym of a value, whether it is in upper or lower case."""
+        key = value.lower()
+        if key not in self._made:
+            kind = "uuid" if UUID.fullmatch(value) else kind
+            self._counts[kind] += 1
+            self._made[key] = FORMS[kind].format(self._counts[kind])
+        return self._made[key]
+
+
+def _is_plain(part: str) -> bool:
+    """Whether a part of a path has only known words, and fewer numbers than an address."""
+    words = WORDS_IN.findall(part)
+    return all(map(PATH_WORD.fullmatch, words)) and sum(map(str.isdigit, words)) <= MOST_NUMBERS
+
+
+def _telling(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the values of the properties `TELLING`."""
+    match value:
+        case dict():
+            for key, each in value.items():
+                yield from _telling(each, key)
+        case list():
+            for each in value:
+                yield from _telling(each, name)
+        case str() if TELLING.search(name):
+            yield value

@@ -1,0 +1,1 @@
+"""The connection to one BMC: address, login, TLS, requests, and what its refusals mean."""

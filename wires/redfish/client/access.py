@@ -1,0 +1,74 @@
+"""Address, login and trust of one BMC, and the limits of its requests."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from pydantic import ConfigDict
+
+from base.spec import Model
+from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.boot_method import Way
+from wires.redfish.bmc import LEGACY, UEFI
+
+if TYPE_CHECKING:
+    from cluster.options import BmcOptions
+    from cluster.plan.model import PlannedHost
+
+
+class BmcAccess(Model):
+    """Address, login and trust of one BMC, without the password."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    address: str
+    """As in the install-config: `redfish-virtualmedia+https://…/redfish/v1/Systems/<id>`."""
+    username: str
+    ca: str = ""
+    """PEM of the CA that signed the BMC's certificate. Empty: the system's CAs."""
+    fingerprint: str = ""
+    """SHA-256 of that certificate, 64 hex digits. If set, only this certificate is trusted, with any signer."""
+    verify: bool = True
+    """False: any certificate is trusted (`disableCertificateVerification` of the install-config)."""
+    session: bool = False
+    """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
+    boot_mode: str = UEFI
+    """How the server has to boot: UEFI, Legacy or UEFISecureBoot."""
+
+    @property
+    def way(self) -> Way:
+        """How the server gets to its boot ISO."""
+        return Way.of(parse_redfish_url(self.address), self.boot_mode)
+
+    @classmethod
+    def of(cls, options: "BmcOptions", host: "PlannedHost", *, ca: str) -> Self:
+        """Return the access to a planned host's BMC: the options' trust for that BMC, else `ca`."""
+        login, trust = options.bmc_credentials.get(host.name), options.bmc_trust.get(host.name)
+        return cls(
+            address=host.bmc.address,
+            username=host.bmc.username,
+            ca=trust.ca if trust and trust.ca else ca,
+            fingerprint=trust.sha256 if trust else "",
+            verify=host.bmc.verify_tls or trust is not None,
+            session=login is not None and login.session,
+            boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one request, in seconds and bytes.
+
+    Args:
+        connect_s: For TCP and TLS to connect.
+        answer_s: From the first byte sent to the last byte received, even if the answer trickles in.
+        insert_s: As `answer_s`, for an insert, during which some BMCs download the whole image.
+        body_bytes: Largest body of an answer.
+    """
+
+    connect_s: float = 10
+    answer_s: float = 30
+    insert_s: float = 120
+    body_bytes: int = 4 * 1024 * 1024
+
+
+LIMITS = Limits()

@@ -1,0 +1,94 @@
+"""TLS contexts for BMCs, and sockets that limit the time of a whole answer."""
+
+import hashlib
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from base.errors import BmcError
+from wires.redfish.bmc import Certificate
+
+_limit = threading.local()
+
+
+@lru_cache(maxsize=256)
+def tls_context(ca_pem: str, *, verify: bool) -> ssl.SSLContext:
+    """Return the TLS context for BMCs. It is shared, because to build one takes 20 ms, in which it loads CAs.
+
+    Args:
+        ca_pem: PEM text of the CA that signed the BMCs' certificates. Empty: the system's CAs.
+        verify: False: trust any certificate.
+
+    Raises:
+        BmcError: `ca_pem` holds no certificate.
+    """
+    try:
+        context = ssl.create_default_context(cadata=ca_pem or None)
+    except (ssl.SSLError, ValueError) as error:
+        raise BmcError("is not a PEM certificate", where="bmc_ca", fix="paste the CA's PEM text into it") from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = TlsSocket
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Limit all reads of this thread's sockets together to `seconds`, instead of each read on its own."""
+    _limit.until = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _limit.until = None
+
+
+class _Limited(socket.socket):
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        until = getattr(_limit, "until", None)
+        if until is not None:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self.settimeout(left)
+        return super().recv_into(*args, **kwargs)
+
+
+class TlsSocket(_Limited, ssl.SSLSocket):
+    """A TLS socket that keeps the thread's `time_limit`."""
+
+
+class PlainSocket(_Limited):
+    """A TCP socket that keeps the thread's `time_limit`."""
+
+    @classmethod
+    def over(cls, plain: socket.socket) -> "PlainSocket":
+        """Return a limited socket for the connection of `plain`, which is detached."""
+        timeout = plain.gettimeout()
+        limited = cls(fileno=plain.detach())
+        limited.settimeout(timeout)
+        return limited
+
+
+def shown_certificate(host: str, port: int, timeout_s: float) -> Certificate | None:
+    """Return the certificate that a server shows to anyone, without a request. None: it shows none.
+
+    Raises:
+        OSError: No connection.
+    """
+    from cryptography import x509  # noqa: PLC0415  (a preview reads no certificate)
+
+    with socket.create_connection((host, port), timeout_s) as plain:
+        try:
+            with tls_context("", verify=False).wrap_socket(plain, server_hostname=host) as wire:
+                shown = wire.getpeercert(binary_form=True) or b""
+        except OSError:
+            return None
+    subject = x509.load_der_x509_certificate(shown).subject.rfc4514_string()
+    return Certificate(subject, hashlib.sha256(shown).hexdigest())

@@ -1,0 +1,1 @@
+"""The virtual CD drives of a server, and what can be wrong with them."""

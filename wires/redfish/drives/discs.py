@@ -1,0 +1,156 @@
+"""The virtual CD drives of a system. Newer firmware has them on the System, older firmware on the Manager."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
+
+import sushy
+from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
+
+from wires.redfish.client.quirks import Quirks
+from wires.redfish.client.refusals import NOT_NOW_WORDS
+from wires.redfish.drives.unusable import explained, taking_none
+
+DISC = frozenset({VirtualMediaType.CD, VirtualMediaType.DVD})
+NO_DISC = re.compile("fd|floppy|hd|usb", re.IGNORECASE)
+"""The start of the Ids of drives that take no disc, for a BMC that reports no MediaTypes (AMI: CD1, HD1, FD1)."""
+ENABLE = ".EnableRMedia"
+"""The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
+ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
+NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
+UNAVAILABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.ResourceNotFoundError)
+
+
+@dataclass
+class DiscDrives:
+    """The drives of a system that take a bootable disc.
+
+    Args:
+        where: URL of the system.
+        usable: The drives that boot, best first; the first that takes an image is used.
+        watched: The drives that are read to learn which image is inserted: those that were full, or the one in use.
+        enable: Path of the action that switches virtual media on, if none are listed before.
+    """
+
+    where: str
+    usable: list[Any]
+    watched: list[Any]
+    enable: str = ""
+
+    @classmethod
+    def found(cls, where: str, system: Any, managers: Sequence[Any], quirks: Quirks) -> Self:
+        """Read all drives that System and Managers link.
+
+        Raises:
+            BmcError: None of them takes an image. The message has what was found instead.
+        """
+        listings = list(_listings(system, managers))
+        drives = list({drive.path: drive for listing in listings for drive in listing.get_members()}.values())
+        discs = [drive for drive in drives if _takes_disc(drive)]
+        usable = [drive for drive in discs if not quirks.refuses(str(drive.identity))]
+        if not usable and (enable := _enabling_action(listings, system, managers)):
+            return cls(where, [], [], enable)
+        if not usable:
+            raise explained(where, system, listings, drives)
+        if not any(map(_has_action, usable)) and not any(drive._allow_patch() for drive in usable):
+            raise taking_none(where, usable)
+        return cls(where, usable, [drive for drive in discs if image_in(drive)] or usable[:1])
+
+    @property
+    def image(self) -> str | None:
+        """URL of the first image, as last read. None: all drives are empty."""
+        return next((image for drive in self.watched if (image := image_in(drive))), None)
+
+    def reread(self) -> None:
+        """Read the watched drives up to the first that is full. The last is kept, since an insert may show late."""
+        for drive in list(self.watched):
+            reread(drive)
+            if image_in(drive):
+                return
+            if len(self.watched) > 1:
+                self.watched.remove(drive)
+
+    def insert(self, url: str) -> None:
+        """Insert an image into the first drive that takes it."""
+        refused: Exception = taking_none(self.where, self.usable)
+        for drive in self.usable:
+            self.watched = [drive]
+            try:
+                _insert(drive, url)
+            except sushy.exceptions.MissingActionError:
+                continue
+            except sushy.exceptions.HTTPError as error:
+                passing = any(word in str(error) for word in NOT_NOW_WORDS)
+                if passing or error.status_code not in NOT_THIS_DRIVE:
+                    raise
+                refused = error
+            else:
+                return
+        raise refused
+
+    def eject(self) -> None:
+        """Empty all drives. Read afterwards: sushy returns normally even if the BMC refuses."""
+        for drive in self.watched:
+            if image_in(drive):
+                drive.eject_media()
+
+
+def image_in(drive: Any) -> str | None:
+    """Return the URL of a drive's image, as last read. `Inserted` counts: Supermicro keeps the URL after an eject."""
+    if drive.inserted is False or drive.connected_via is ConnectedVia.NOT_CONNECTED:
+        return None
+    return drive.image or drive.image_name or ("an unnamed image" if drive.inserted else None)
+
+
+def reread(resource: Any) -> None:
+    """Read a resource with one GET. sushy's plain `refresh()` also reads each sub-resource that was read before."""
+    resource.invalidate()
+    resource.refresh(force=False)
+
+
+def _insert(drive: Any, url: str) -> None:
+    if drive.image:
+        # After an eject, AMI still names the image, and refuses to insert it again. Supermicro's X13 names it too,
+        # has no eject for an empty drive, and inserts nevertheless.
+        with suppress(sushy.exceptions.MissingActionError):
+            drive.eject_media()
+    drive.insert_media(url)
+
+
+def _takes_disc(drive: Any) -> bool:
+    if drive.json.get("MediaTypes"):
+        return bool(DISC & set(drive.media_types))
+    return not NO_DISC.match(str(drive.identity))
+
+
+def _has_action(drive: Any) -> bool:
+    """Whether images can be inserted by an action. Supermicro's X13 has only EjectMedia while the drive is full."""
+    actions = drive.json.get("Actions") or {}
+    return any(action in actions for action in ACTIONS)
+
+
+def _listings(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
+    for owner in (system, *managers):
+        try:
+            yield owner.virtual_media
+        except UNAVAILABLE:
+            continue
+
+
+def _enabling_action(listings: Sequence[Any], system: Any, managers: Sequence[Any]) -> str:
+    """Return the path of the action that switches virtual media on. Empty if the BMC has none."""
+    return next((path for each in (*listings, system, *managers) if (path := _target(each.json))), "")
+
+
+def _target(value: Any) -> str:
+    """Return the target of the action `ENABLE`, which may be at any depth."""
+    if not isinstance(value, dict):
+        return ""
+    for key, each in value.items():
+        if key.endswith(ENABLE) and isinstance(each, dict):
+            return str(each.get("target") or "")
+        if path := _target(each):
+            return path
+    return ""
