@@ -27,7 +27,7 @@ from testing.checkout import ROOT
 from testing.support_examples import BESIDE, EXAMPLES, USED, Absent
 
 DOCUMENT = ROOT / "docs" / "reference" / "support.md"
-COLUMNS = ("field, or field and value", "judged", "planned", "rendered", "installed in a twin", "on real metal")
+COLUMNS = ("field, or field and value", "validated", "planned", "rendered", "installed in a twin", "on real metal")
 SCHEMA: dict[str, Any] = InstallConfig.model_json_schema()
 KEY = re.compile(r"`([^`:]+)(?:: ([^`]+))?`")
 """A field in a row, and the value that the row is about."""
@@ -123,9 +123,9 @@ def _uses(stack: Path, label: str) -> bool:
     written = (stack / "install-config.yaml").read_text()
     if label in USED:
         return USED[label](read(written).config)
-    judged = read(written).config.model_dump(mode="json", by_alias=True)
+    validated = read(written).config.model_dump(mode="json", by_alias=True)
     return any(
-        any(str(each) == value if value else True for each in _values(judged if value else mapping(written), path))
+        any(str(each) == value if value else True for each in _values(validated if value else mapping(written), path))
         for path, value in KEY.findall(label)
     )
 
