@@ -16,7 +16,7 @@ from cluster.install_config.platform import UNMANAGED
 from cluster.plan import Intent, load_intent
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
@@ -88,7 +88,7 @@ class Site:
     @property
     def unserved(self) -> frozenset[str]:
         """The machines that DHCP must not serve. Firmware that boots by HTTP from here knows no static address."""
-        http = (server for server in self.plan.servers if server.way is Way.UEFI_HTTP)
+        http = (server for server in self.plan.servers if server.boot_method is BootMethod.UEFI_HTTP)
         return self.statics - {server.name for server in http if not server.boots_from_network}
 
     @property

@@ -11,7 +11,7 @@ from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import BmcUrl
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
 
@@ -139,9 +139,9 @@ class PlannedHost(Machine):
     bmc: PlannedBmc
 
     @property
-    def way(self) -> Way:
+    def boot_method(self) -> BootMethod:
         """How it gets to its boot ISO."""
-        return Way.of(self.bmc.url, self.boot_mode)
+        return BootMethod.of(self.bmc.url, self.boot_mode)
 
     @property
     def boots_from_network(self) -> bool:
@@ -151,7 +151,7 @@ class PlannedHost(Machine):
     @property
     def fetches_installer(self) -> bool:
         """Whether it fetches the installer itself, from this program's own server: its BMC inserts no virtual CD."""
-        return self.way is not Way.VIRTUAL_CD
+        return self.boot_method is not BootMethod.VIRTUAL_CD
 
 
 class Server(PlannedHost):

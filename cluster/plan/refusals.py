@@ -19,7 +19,7 @@ from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_redfish_url
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 
 BARE = "platform.baremetal"
 MEDIA = "media.address"
@@ -174,14 +174,14 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _unbootable(host: Host, url: BmcUrl, architecture: str) -> str:
-    """Return why a host cannot boot in the way of its BMC's address; empty if it can.
+    """Return why a host cannot boot by the method of its BMC's address; empty if it can.
 
     Neither iPXE nor UEFI HTTP was tried on arm64.
     """
-    way = Way.of(url, host.boot_mode)
-    if way is not Way.VIRTUAL_CD and architecture == Architecture.ARM64:
+    method = BootMethod.of(url, host.boot_mode)
+    if method is not BootMethod.VIRTUAL_CD and architecture == Architecture.ARM64:
         return "servers of arm64 boot from virtual media only"
-    if way is Way.UEFI_HTTP and host.boot_mode == "legacy":
+    if method is BootMethod.UEFI_HTTP and host.boot_mode == "legacy":
         return "bootMode legacy: only UEFI firmware boots by HTTP"
     return ""
 

@@ -1,4 +1,4 @@
-"""By which way a server boots its installer."""
+"""The method by which a server boots its installer."""
 
 from enum import Enum, auto
 
@@ -8,7 +8,7 @@ SECURE_BOOT = "UEFISecureBoot"
 """The install-config's word for UEFI with Secure Boot, for which Redfish has a resource of its own."""
 
 
-class Way(Enum):
+class BootMethod(Enum):
     """How a server gets to its boot ISO."""
 
     VIRTUAL_CD = auto()
@@ -19,8 +19,8 @@ class Way(Enum):
     """Its UEFI fetches the whole ISO."""
 
     @classmethod
-    def of(cls, url: BmcUrl, boot_mode: str) -> "Way":
-        """Return the way of a host's BMC address and `bootMode`. Secure Boot boots no iPXE, which is not signed."""
+    def of(cls, url: BmcUrl, boot_mode: str) -> "BootMethod":
+        """Return the method for a BMC address and a `bootMode`. iPXE is not signed, so Secure Boot refuses it."""
         if url.virtual_media:
             return cls.VIRTUAL_CD
         if url.kind == UEFI_HTTP or boot_mode == SECURE_BOOT:

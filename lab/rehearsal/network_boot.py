@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cluster.install_config.platform import MANAGED
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 from lab.inventory import Site
 from lab.rehearsal.proofs import settle
 from lab.rehearsal.provisioner import Provisioner
@@ -36,8 +36,8 @@ class NetworkBootProofs:
     def each_once(self) -> None:
         """Prove that each server that fetches the installer itself has done so once, in its way, and no other has."""
         servers = self.site.plan.servers
-        by_ipxe = {server.name: int(server.way is Way.IPXE) for server in servers}
-        by_http = {server.name: int(server.way is Way.UEFI_HTTP) for server in servers}
+        by_ipxe = {server.name: int(server.boot_method is BootMethod.IPXE) for server in servers}
+        by_http = {server.name: int(server.boot_method is BootMethod.UEFI_HTTP) for server in servers}
         for wanted, said, how in ((by_ipxe, FETCHED, "over the network"), (by_http, IN_MEMORY, "by UEFI HTTP")):
             if any(wanted.values()):
                 seen = {name: self._said(name, said) for name in wanted}
@@ -45,7 +45,7 @@ class NetworkBootProofs:
 
     def again_from_disk(self) -> None:
         """Prove that an installed server whose firmware boots iPXE again boots its disk."""
-        if not (booted := [server for server in self.site.plan.servers if server.way is Way.IPXE]):
+        if not (booted := [server for server in self.site.plan.servers if server.boot_method is BootMethod.IPXE]):
             return
         server = booted[-1]
         with self.report.step(f"{server.name} boots from the network again"):

@@ -17,7 +17,7 @@ from base.errors import Fault, OkdBaremetalError
 from boot_media.host_isos import ImageServer, IsoMedia, Recipe
 from boot_media.media_server import MediaServer
 from boot_media.web_server import WebServer
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca, needed, read_kubeconfig
 from providers.host_provisioning import records
@@ -136,7 +136,9 @@ def _recipe(spec: HostProvisioningSpec) -> Recipe:
         ours={name: text.get_secret_value() for name, text in spec.ours.items()},
         keyfiles=opened,
         hints={name: host.root_device for name, host in spec.hosts.items()},
-        ipxe_macs={name: mac for name, mac in spec.boot_macs.items() if spec.hosts[name].bmc.way is Way.IPXE},
+        ipxe_macs={
+            name: mac for name, mac in spec.boot_macs.items() if spec.hosts[name].bmc.boot_method is BootMethod.IPXE
+        },
         on_provisioning=spec.boot_macs.keys(),
         boot_server=spec.boot_server,
     )
@@ -157,12 +159,12 @@ def _installation(
 
 
 def _way(spec: HostProvisioningSpec, name: str, bmc: BmcClient, media: IsoMedia) -> BootWay:
-    match spec.hosts[name].bmc.way:
-        case Way.VIRTUAL_CD:
+    match spec.hosts[name].bmc.boot_method:
+        case BootMethod.VIRTUAL_CD:
             return VirtualCd(bmc, media)
-        case Way.IPXE:
+        case BootMethod.IPXE:
             return NetworkBoot(bmc, media, name, SYSTEM_CLOCK, spec.boot_macs[name])
-        case Way.UEFI_HTTP:
+        case BootMethod.UEFI_HTTP:
             return HttpBoot(bmc, media, name, SYSTEM_CLOCK)
 
 

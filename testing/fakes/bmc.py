@@ -86,7 +86,7 @@ class FakeBmc:
         self._request("boot_modes")
         return self.modes
 
-    def expect_way(self) -> None:
+    def expect_boot_method(self) -> None:
         """It offers each boot override."""
 
     def secure_boot(self) -> SecureBoot | None:

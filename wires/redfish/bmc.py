@@ -137,7 +137,7 @@ class BmcClient(Protocol):
         """Read the boot modes that the BMC allows. Empty if unreported."""
         ...
 
-    def expect_way(self) -> None:
+    def expect_boot_method(self) -> None:
         """Raise if the BMC offers no boot override by which its host gets to the boot ISO."""
         ...
 

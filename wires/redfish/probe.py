@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from base.errors import BmcError
 from cluster.values.bmc_url import parse_redfish_url
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 from wires.redfish.bmc import Certificate
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.tls import shown_certificate
@@ -52,7 +52,7 @@ class BmcProbe(SushyBmc):
 
     def virtual_cd(self) -> str:
         """Return the path of the first drive that takes a boot ISO. Empty if the host boots from the network."""
-        if self._way is not Way.VIRTUAL_CD:
+        if self._boot_method is not BootMethod.VIRTUAL_CD:
             return ""
         # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
         with suppress(BmcError), self._our_errors("read the virtual CD"):

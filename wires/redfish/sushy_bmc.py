@@ -12,7 +12,7 @@ from sushy.resources.system.system import System, SystemCollection
 
 from base.errors import BmcError, BmcTransientError
 from cluster.values.bmc_url import parse_redfish_url
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 from wires.redfish.bmc import CD, HTTP, ONCE, PXE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
 from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
@@ -30,7 +30,7 @@ RESET = {
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
-TARGETS = {Way.VIRTUAL_CD: SPELLINGS[CD], Way.IPXE: (PXE,), Way.UEFI_HTTP: (HTTP,)}
+TARGETS = {BootMethod.VIRTUAL_CD: SPELLINGS[CD], BootMethod.IPXE: (PXE,), BootMethod.UEFI_HTTP: (HTTP,)}
 """Boot targets by which a host gets to its boot ISO, best first."""
 MODE, HTTP_BOOT_URI = "BootSourceOverrideMode", "HttpBootUri"
 STARTS_S = 120.0
@@ -47,7 +47,7 @@ class SushyBmc:
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         url = parse_redfish_url(access.address)
         self._path, self.wanted_mode = url.system_id, access.boot_mode
-        self._way, self._instead = access.way, url.instead
+        self._boot_method, self._instead = access.boot_method, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
@@ -122,14 +122,14 @@ class SushyBmc:
         with self._our_errors("read the boot modes"):
             return tuple(self._boot().get(f"{MODE}@Redfish.AllowableValues") or ())
 
-    def expect_way(self) -> None:
+    def expect_boot_method(self) -> None:
         """See `BmcClient`. Attributes choose an iDRAC's virtual CD. Not every BMC with UefiHttp takes a URI."""
         with self._our_errors("read the boot targets"):
-            if self._way is Way.VIRTUAL_CD and self._quirks.boots_by_attributes:
+            if self._boot_method is BootMethod.VIRTUAL_CD and self._quirks.boots_by_attributes:
                 return
-            wanted = tuple(map(sushy.BootSource, TARGETS[self._way]))
+            wanted = tuple(map(sushy.BootSource, TARGETS[self._boot_method]))
             self._first(wanted, self._known().get_allowed_system_boot_source_values(), "boot override")
-            if self._way is Way.UEFI_HTTP and HTTP_BOOT_URI not in self._boot():
+            if self._boot_method is BootMethod.UEFI_HTTP and HTTP_BOOT_URI not in self._boot():
                 what = f"takes no URI to boot by HTTP: its Boot has no {HTTP_BOOT_URI}"
                 raise BmcError(what, where=self.url, fix=f"update the BMC's firmware, or use {self._instead}")
 
@@ -148,7 +148,7 @@ class SushyBmc:
 
         A BMC whose address says that its host boots from the network need not have a drive, and is not asked for one.
         """
-        if self._way is not Way.VIRTUAL_CD:
+        if self._boot_method is not BootMethod.VIRTUAL_CD:
             return None
         if self._discs is None or self._discs.enable:
             self._discs = self._find_discs()

@@ -25,7 +25,7 @@ def judge(bmc: BmcClient) -> SecureBoot | None:
     Raises:
         BmcError: It cannot; the message names the bootMode, or the boot override.
     """
-    bmc.expect_way()
+    bmc.expect_boot_method()
     wanted, allowed = bmc.wanted_mode, bmc.boot_modes()
     if allowed and mode_of(wanted) not in allowed:
         what = f"bootMode {wanted} is not offered; {', '.join(allowed)} is"

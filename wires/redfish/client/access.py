@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 
 from base.spec import Model
 from cluster.values.bmc_url import parse_redfish_url
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 from wires.redfish.bmc import LEGACY, UEFI
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class BmcAccess(Model):
     """How the server has to boot: UEFI, Legacy or UEFISecureBoot."""
 
     @property
-    def way(self) -> Way:
+    def boot_method(self) -> BootMethod:
         """How the server gets to its boot ISO."""
-        return Way.of(parse_redfish_url(self.address), self.boot_mode)
+        return BootMethod.of(parse_redfish_url(self.address), self.boot_mode)
 
     @classmethod
     def of(cls, options: "BmcOptions", host: "PlannedHost", *, ca: str) -> Self:

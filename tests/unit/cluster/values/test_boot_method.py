@@ -1,13 +1,13 @@
-"""By which way a server boots, for each type of address and each boot mode."""
+"""The boot method of a server, for each type of address and each boot mode."""
 
 import pytest
 
 from cluster.values.bmc_url import KINDS, parse_redfish_url
-from cluster.values.boot_method import Way
+from cluster.values.boot_method import BootMethod
 
-CD, IPXE, HTTP = Way.VIRTUAL_CD, Way.IPXE, Way.UEFI_HTTP
+CD, IPXE, HTTP = BootMethod.VIRTUAL_CD, BootMethod.IPXE, BootMethod.UEFI_HTTP
 NETWORK, DISC = (IPXE, IPXE, HTTP), (CD, CD, CD)
-WAYS = {
+METHODS = {
     "redfish": NETWORK,
     "redfish-virtualmedia": DISC,
     "redfish-uefihttp": (HTTP, HTTP, HTTP),
@@ -22,4 +22,4 @@ WAYS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_address_and_boot_mode_decide_how_a_server_gets_its_boot_iso(kind: str) -> None:
     url = parse_redfish_url(f"{kind}://192.0.2.1")
-    assert tuple(Way.of(url, mode) for mode in ("legacy", "UEFI", "UEFISecureBoot")) == WAYS[kind]
+    assert tuple(BootMethod.of(url, mode) for mode in ("legacy", "UEFI", "UEFISecureBoot")) == METHODS[kind]
