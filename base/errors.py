@@ -24,7 +24,6 @@ OkdBaremetalError              root: one fault or several
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -76,8 +75,8 @@ class OkdBaremetalError(Exception):
 class ConfigError(OkdBaremetalError):
     """Install-config, options or a command's input cannot be used, one line per fault; nothing was touched."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, *faults: Fault) -> None:
+        self.faults = faults
         Exception.__init__(self, "\n".join(one_line(str(fault)) for fault in self.faults))
 
 

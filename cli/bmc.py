@@ -108,13 +108,13 @@ def capture(options: argparse.Namespace) -> int:
     (host,) = _chosen(plan.hosts, options.host)
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
+            raise ConfigError(Fault(str(out), "exists already", "remove it, or name another directory"))
         tree = tree_of(plan, host, lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
         out.mkdir(exist_ok=True)
         (out / CAPTURE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
-        raise ConfigError([fault]) from None
+        raise ConfigError(fault) from None
     print(f"{out / CAPTURE}: {len(tree['resources'])} resources. Read it before you send it.")
     return GOOD
 
@@ -148,7 +148,7 @@ def _chosen(hosts: Sequence[H], name: str | None) -> list[H]:
     chosen = [host for host in hosts if name in (None, host.name)]
     if not chosen:
         fix = f"name one of {', '.join(host.name for host in hosts)}"
-        raise ConfigError([Fault("--host", f"{name} is not installed by this install-config", fix)])
+        raise ConfigError(Fault("--host", f"{name} is not installed by this install-config", fix))
     return chosen
 
 

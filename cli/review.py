@@ -31,7 +31,7 @@ def review(options: argparse.Namespace) -> int:
         page = page_of(preview, options.stack, policies)
     except (ValidationError, KeyError):
         fix = "preview and review with one release"
-        raise ConfigError([Fault(where, "its resources are not those of this release", fix)]) from None
+        raise ConfigError(Fault(where, "its resources are not those of this release", fix)) from None
     print(html(page) if options.html else markdown(page), end="")
     return BROKEN if any(policy.breaches for policy in policies) else GOOD
 
@@ -57,11 +57,11 @@ def _made(stack: str) -> str:
         return done.stdout
     # A preview that failed is JSON too, with its errors, unless Pulumi could not begin.
     lines = failures(done.stdout) or [line for line in done.stderr.splitlines() if line.strip()]
-    raise ConfigError(Fault(RUN, line) for line in lines or [f"exit code {done.returncode}"])
+    raise ConfigError(*(Fault(RUN, line) for line in lines or [f"exit code {done.returncode}"]))
 
 
 def _saved(file: str) -> str:
     try:
         return read_text(Path(file))
     except ConfigError as error:
-        raise ConfigError(fault.within(file) for fault in error.faults) from None
+        raise ConfigError(*(fault.within(file) for fault in error.faults)) from None

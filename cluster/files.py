@@ -20,9 +20,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError([Fault("", f"cannot be read: {error.strerror}")]) from None
+        raise ConfigError(Fault("", f"cannot be read: {error.strerror}")) from None
     except UnicodeDecodeError as error:
-        raise ConfigError([Fault("", f"byte {error.start + 1} is not UTF-8", "save it as UTF-8 text")]) from None
+        raise ConfigError(Fault("", f"byte {error.start + 1} is not UTF-8", "save it as UTF-8 text")) from None
 
 
 def yaml_fault(error: Exception, why: str = "", fix: str = "") -> Fault:
@@ -50,13 +50,13 @@ def parsed_yaml(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 (it is a SafeLoader)
     except RecursionError:
-        raise ConfigError([NESTED]) from None
+        raise ConfigError(NESTED) from None
     except (
         yaml.YAMLError,
         ValueError,
         LookupError,
     ) as error:  # the last two come from odd scalars: `0x_`, `!!bool x`
-        raise ConfigError([_no_yaml(error)]) from None
+        raise ConfigError(_no_yaml(error)) from None
 
 
 def _no_yaml(error: Exception) -> Fault:

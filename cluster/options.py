@@ -355,14 +355,12 @@ def read_options(path: Path) -> dict[str, Any]:
     try:
         loaded = yaml.safe_load(read_text(path))
     except ConfigError as error:
-        raise ConfigError(fault.within(str(path)) for fault in error.faults) from None
+        raise ConfigError(*(fault.within(str(path)) for fault in error.faults)) from None
     except yaml.YAMLError as error:
-        raise ConfigError([yaml_fault(error).within(str(path))]) from None
+        raise ConfigError(yaml_fault(error).within(str(path))) from None
     config = loaded.get("config") or {} if isinstance(loaded, dict) else None
     if not isinstance(config, dict):
-        raise ConfigError(
-            [Fault(str(path), "not a stack's file", "write a mapping `config:` with the options in it")]
-        )
+        raise ConfigError(Fault(str(path), "not a stack's file", "write a mapping `config:` with the options in it"))
     return {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
 
 

@@ -51,7 +51,7 @@ class FleetCodec(PayloadCodec):
                 raise InvalidTag
             content = self._cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], None)
         except (InvalidTag, ValueError):
-            raise ConfigError([Fault(KEY_FILE, "a message was not sealed with this key", ONE_KEY)]) from None
+            raise ConfigError(Fault(KEY_FILE, "a message was not sealed with this key", ONE_KEY)) from None
         return Payload.FromString(content)
 
 
@@ -69,13 +69,13 @@ def converter() -> DataConverter:
     fix = "write a key with `okd-baremetal fleet key > FILE`, and export FLEET_KEY_FILE=FILE"
     name = os.environ.get(KEY_FILE, "")
     if not name:
-        raise ConfigError([Fault(KEY_FILE, "not set", fix)])
+        raise ConfigError(Fault(KEY_FILE, "not set", fix))
     try:
         key = bytes.fromhex(Path(name).read_text(encoding="ascii"))
     except (OSError, ValueError):
         key = b""
     if len(key) != KEY_BYTES:
-        raise ConfigError([Fault(KEY_FILE, f"{name} is no file with {KEY_BYTES} bytes in hexadecimal", fix)])
+        raise ConfigError(Fault(KEY_FILE, f"{name} is no file with {KEY_BYTES} bytes in hexadecimal", fix))
     return sealing(key)
 
 

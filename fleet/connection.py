@@ -28,10 +28,10 @@ async def connected() -> Client:
         return client
     except RPCError as error:
         fix = "make it, with its search attributes: docs/how-to/many-sites.md"
-        raise ConfigError([Fault(f"namespace {config['namespace']}", error.message.rstrip("."), fix)]) from None
+        raise ConfigError(Fault(f"namespace {config['namespace']}", error.message.rstrip("."), fix)) from None
     except (RuntimeError, ValueError) as error:
         where = config.get("target_host", "TEMPORAL_ADDRESS")
         fix = "export TEMPORAL_ADDRESS and what TLS needs, or start `okd-baremetal fleet server`"
         # The system's own message, deep in the names of Rust's errors.
         why = REASON.findall(str(error)) or [str(error)]
-        raise ConfigError([Fault(where, f"no Temporal server answers there: {why[-1]}", fix)]) from None
+        raise ConfigError(Fault(where, f"no Temporal server answers there: {why[-1]}", fix)) from None

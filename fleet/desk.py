@@ -88,11 +88,13 @@ async def start(client: Client, rollout: Rollout) -> None:
     busy = [each.cluster async for each in _rows(client, RUNNING) if each.cluster in wanted]
     fix = "wait for its end, or end it with `okd-baremetal fleet cancel`"
     if busy:
-        raise ConfigError(Fault(cluster, "a workflow of this cluster is under way", fix) for cluster in sorted(busy))
+        raise ConfigError(
+            *(Fault(cluster, "a workflow of this cluster is under way", fix) for cluster in sorted(busy))
+        )
     try:
         await client.start_workflow(RolloutWorkflow.run, rollout, id=rollout_id(rollout.name), task_queue=QUEUE)
     except WorkflowAlreadyStartedError:
-        raise ConfigError([Fault(rollout.name, "a rollout of this name is under way", fix)]) from None
+        raise ConfigError(Fault(rollout.name, "a rollout of this name is under way", fix)) from None
 
 
 async def rows(client: Client) -> list[Row]:
@@ -120,7 +122,7 @@ async def told(client: Client, cluster: str) -> Told:
     except RPCError as error:
         raise _unknown(cluster, error) from None
     except WorkflowQueryFailedError:
-        raise ConfigError([Fault(cluster, "the worker of the workflows cannot read it", ONE_KEY)]) from None
+        raise ConfigError(Fault(cluster, "the worker of the workflows cannot read it", ONE_KEY)) from None
     for pending in described.raw_description.pending_activities:
         beats = await client.data_converter.decode(pending.heartbeat_details.payloads)
         failure = ""
@@ -142,7 +144,7 @@ async def approve(client: Client, cluster: str, digest: str, by: str) -> str:
         await _handle(client, cluster).execute_update(ClusterWorkflow.approve, approval)
     except WorkflowUpdateFailedError as error:
         raise ConfigError(
-            [Fault(cluster, str(error.cause), f"look at `okd-baremetal fleet status {cluster}`")]
+            Fault(cluster, str(error.cause), f"look at `okd-baremetal fleet status {cluster}`")
         ) from None
     return phase
 
@@ -156,7 +158,7 @@ async def retry(client: Client, cluster: str) -> None:
     try:
         await _handle(client, cluster).execute_update(ClusterWorkflow.retry)
     except WorkflowUpdateFailedError as error:
-        raise ConfigError([Fault(cluster, str(error.cause))]) from None
+        raise ConfigError(Fault(cluster, str(error.cause))) from None
     except RPCError as error:
         raise _unknown(cluster, error) from None
 
@@ -179,7 +181,7 @@ def _handle(client: Client, cluster: str) -> WorkflowHandle[ClusterWorkflow, obj
 
 def _unknown(name: str, error: RPCError) -> ConfigError:
     what = "has no workflow" if error.status is RPCStatusCode.NOT_FOUND else error.message
-    return ConfigError([Fault(name, what, "see `okd-baremetal fleet status`")])
+    return ConfigError(Fault(name, what, "see `okd-baremetal fleet status`"))
 
 
 async def _rows(client: Client, query: str = "") -> AsyncIterator[Row]:

@@ -58,5 +58,5 @@ def web_hook() -> WebHook:
         url = ""
     if not is_url(url):
         fix = "write the URL of your web hook to it, https://…, or unset the variable"
-        raise ConfigError([Fault(URL_FILE, f"{name} is no file with a URL", fix)])
+        raise ConfigError(Fault(URL_FILE, f"{name} is no file with a URL", fix))
     return WebHook(url)

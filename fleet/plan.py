@@ -90,7 +90,7 @@ def load(path: Path) -> Fleet:
     except ConfigError as error:
         faults = [*error.faults]
     if faults:
-        raise ConfigError(fault.within(str(path)) for fault in faults)
+        raise ConfigError(*(fault.within(str(path)) for fault in faults))
     return fleet
 
 

@@ -171,7 +171,7 @@ def _refuse(faults: Iterator[Fault]) -> None:
         ConfigError: There is at least one fault.
     """
     if found := list(faults):
-        raise ConfigError(found)
+        raise ConfigError(*found)
 
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:

@@ -115,9 +115,9 @@ def read_preview(text: str, where: str) -> Preview:
     loaded = _loaded(text)
     steps = loaded.get("steps")
     if not isinstance(steps, list):
-        raise ConfigError([Fault(where, "no output of `pulumi preview --json`", FIX)])
+        raise ConfigError(Fault(where, "no output of `pulumi preview --json`", FIX))
     if failed := failures(text):
-        raise ConfigError(Fault(where, f"the preview failed: {line}") for line in failed)
+        raise ConfigError(*(Fault(where, f"the preview failed: {line}") for line in failed))
     # A replacement is up to three steps of one resource; the one that has both states tells all.
     found: dict[str, Step] = {}
     for each in steps:

@@ -82,7 +82,7 @@ def lines(change: Change) -> list[str]:
 
 def printed(faults: Sequence[Fault]) -> list[str]:
     """Return faults as the operator reads them; assert one line for each, without secrets."""
-    found = str(ConfigError(faults)).split("\n") if faults else []
+    found = str(ConfigError(*faults)).split("\n") if faults else []
     assert len(found) == len(faults)
     assert all(line.isprintable() for line in found)
     assert not any(secret in line for secret in SECRETS for line in found)

@@ -45,7 +45,7 @@ def verdict_on(fleet: Fleet, folder: Path) -> int:
     judged = zip(files.values(), found, strict=True)
     code = verdict(each._replace(faults=(*each.faults, *more)) for each, more in judged)
     if unread:
-        raise ConfigError(unread)
+        raise ConfigError(*unread)
     return code
 
 

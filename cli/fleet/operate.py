@@ -79,7 +79,7 @@ def worker(options: argparse.Namespace) -> int:
     root = Path.cwd()
     if options.site and not (root / "Pulumi.yaml").exists():
         fix = "run this in the site's clone of the repository of stacks"
-        raise ConfigError([Fault(str(root), "has no Pulumi.yaml", fix)])
+        raise ConfigError(Fault(str(root), "has no Pulumi.yaml", fix))
     name = f"site {options.site}" if options.site else "the workflows"
     ready = f"worker of {name}: ready"
     if options.site:
@@ -118,9 +118,7 @@ def _commit(folder: Path, name: str) -> str:
     command = ["git", "-C", str(folder), "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise ConfigError(
-            [Fault("--commit", f"{name} is no commit of {folder.resolve()}", "name one that is pushed")]
-        )
+        raise ConfigError(Fault("--commit", f"{name} is no commit of {folder.resolve()}", "name one that is pushed"))
     return done.stdout.strip()
 
 
@@ -130,7 +128,7 @@ def _approvals(given: Sequence[str], fleet: Fleet, by: str) -> dict[str, list[me
     for each in given:
         cluster, _, digest = each.partition("=")
         if cluster not in fleet.site_of or not digest:
-            raise ConfigError([Fault("--approved", f"{each} is not CLUSTER=DIGEST of a cluster of the fleet")])
+            raise ConfigError(Fault("--approved", f"{each} is not CLUSTER=DIGEST of a cluster of the fleet"))
         found[cluster] = [messages.Approval("bootstrap", digest, by)]
     return found
 

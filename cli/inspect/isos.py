@@ -40,7 +40,7 @@ def isos(options: argparse.Namespace) -> int:
     stack = read_stack_file(file)
     sources, intent = sources_of(file, stack), complete_intent(install_config(options.stack), stack)
     if found := [fault.within(str(file)) for fault in no_base_iso(intent, sources.media)]:
-        raise ConfigError(found)
+        raise ConfigError(*found)
     for path in write_isos(options.out, options.stack, sources, intent):
         print(path)
     return GOOD
@@ -59,7 +59,7 @@ def sources_of(file: Path, options: Mapping[str, Any]) -> Sources:
     try:
         return Sources.model_validate(options)
     except ValidationError as error:
-        raise ConfigError(fault.within(str(file)) for fault in shape_faults(error, Options)) from None
+        raise ConfigError(*(fault.within(str(file)) for fault in shape_faults(error, Options))) from None
 
 
 def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Iterator[Path]:
@@ -105,5 +105,5 @@ def _written(iso: Iso, out: Path, server: Server) -> Path:
             iso.write(target)
     except OSError as error:
         fault = Fault(str(target), f"cannot be written ({error.strerror})", "free room, or name another --out")
-        raise ConfigError([fault]) from None
+        raise ConfigError(fault) from None
     return target

@@ -35,10 +35,10 @@ def _script(intent: Intent, stack: str) -> str:
     if mode != UNMANAGED:
         what = f"{mode}: the site's DHCP hands out nothing for the boot of its servers"
         fault = Fault(f"{install_config(stack)}: {BARE}.provisioningNetwork", what, f"write {UNMANAGED}")
-        raise ConfigError([fault])
+        raise ConfigError(fault)
     if intent.media.address is None:
         what = "missing: this program serves there what the hosts boot"
-        raise ConfigError([Fault(f"{stack_file(stack)}: {MEDIA}", what, "name the address of this machine")])
+        raise ConfigError(Fault(f"{stack_file(stack)}: {MEDIA}", what, "name the address of this machine"))
     return boot_script(intent, Role.COMPUTE)
 
 

@@ -41,9 +41,9 @@ def complete_plan(file: Path, stack: str) -> Intent:
     plain = [name for name in SECRETS if not holds_ciphertext(options.get(name))]
     judged = judge(file, options, keyfiles_of, plain=plain)
     if judged.intent is None:
-        raise ConfigError(judged.faults)
+        raise ConfigError(*judged.faults)
     if found := [*judged.faults, *_faults_of_files(judged.intent, judged, stack)]:
-        raise ConfigError(found)
+        raise ConfigError(*found)
     return judged.intent
 
 

@@ -63,7 +63,7 @@ def complete_intent(file: Path, stack: Mapping[str, Any] | None, *, sample: bool
             print(f"made-up sample: {each.where}: {value}", file=sys.stderr)
     if found := missing(intent):
         fix = "set it in the stack's options and give --stack, or try with --sample-addresses"
-        raise ConfigError(Fault(each.where, each.what, fix) for each in found)
+        raise ConfigError(*(Fault(each.where, each.what, fix) for each in found))
     return intent
 
 
@@ -87,7 +87,7 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
     target = out.resolve()  # replace the target of a link, and not the link (or `.`)
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise ConfigError([Fault(str(out), "exists already", "remove it, or name another directory")])
+            raise ConfigError(Fault(str(out), "exists already", "remove it, or name another directory"))
         # Beside the target, so that the rename stays within one file system.
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
@@ -100,7 +100,7 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
         fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
-        raise ConfigError([fault]) from None
+        raise ConfigError(fault) from None
 
 
 def _ask_readers(
@@ -113,7 +113,7 @@ def _ask_readers(
     for verdict in verdicts:
         print(verdict)
     if refusals := [refusal for verdict in verdicts for refusal in verdict.refusals]:
-        raise ConfigError(refusals)
+        raise ConfigError(*refusals)
 
 
 def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
@@ -131,5 +131,5 @@ def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
             faults.append(Fault(str(path), f"cannot be read ({error.strerror})", "put the payload's file there"))
     faults += check_payload(folder, contents, expected, datetime.now(UTC))
     if faults:
-        raise ConfigError(faults)
+        raise ConfigError(*faults)
     return contents

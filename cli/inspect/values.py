@@ -20,7 +20,7 @@ def vrid(options: argparse.Namespace) -> int:
         if name not in faults:
             print(name, *router_ids(name))
     if faults:
-        raise ConfigError(faults.values())
+        raise ConfigError(*faults.values())
     return GOOD
 
 

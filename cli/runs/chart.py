@@ -55,7 +55,7 @@ def chart(_: argparse.Namespace) -> int:
         print(text(json.load(sys.stdin)))
     except (ValueError, TypeError, KeyError):
         fix = "pipe `pulumi stack output handoff --json` into this command"
-        raise ConfigError([Fault("", "no outputs of a handoff on standard input", fix)]) from None
+        raise ConfigError(Fault("", "no outputs of a handoff on standard input", fix)) from None
     return GOOD
 
 

@@ -35,9 +35,9 @@ def chosen(stack: str, run_time: str | None) -> Path:
     runs = runs_of(stack)
     if not runs:
         fix = "run this in the project's root, on the machine on which `pulumi up` ran"
-        raise ConfigError([Fault(str(FOLDER / stack), "no run has left a log", fix)])
+        raise ConfigError(Fault(str(FOLDER / stack), "no run has left a log", fix))
     found = [path for path in runs if run_time in (None, path.stem)]
     if not found:
         fix = f"name one of {', '.join(path.stem for path in runs)}"
-        raise ConfigError([Fault("--run", f"there is no log of {run_time}", fix)])
+        raise ConfigError(Fault("--run", f"there is no log of {run_time}", fix))
     return found[-1]

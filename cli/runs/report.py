@@ -59,7 +59,7 @@ def write(stack: str, log: Path) -> Path:
         out.write_text(page, encoding="utf-8")
     except OSError as error:
         raise ConfigError(
-            [Fault(str(out), f"cannot be written ({error.strerror})", "make its folder writable")]
+            Fault(str(out), f"cannot be written ({error.strerror})", "make its folder writable")
         ) from None
     return out
 

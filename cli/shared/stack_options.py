@@ -50,7 +50,7 @@ def pulumi(stack: str, *words: str) -> str:
     if done.returncode:
         what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
         fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
-        raise ConfigError([Fault(str(stack_file(stack)), what, fix)])
+        raise ConfigError(Fault(str(stack_file(stack)), what, fix))
     return done.stdout
 
 
@@ -63,7 +63,7 @@ def backend_url() -> str:
     done = run_pulumi("whoami", "--verbose", "--json")
     if done.returncode:
         what = f"pulumi whoami failed: {' '.join(done.stderr.split())}"
-        raise ConfigError([Fault("", what, "log in with `pulumi login URL`, or set PULUMI_BACKEND_URL")])
+        raise ConfigError(Fault("", what, "log in with `pulumi login URL`, or set PULUMI_BACKEND_URL"))
     return str(json.loads(done.stdout)["url"])
 
 
@@ -76,7 +76,7 @@ def run_pulumi(*words: str) -> subprocess.CompletedProcess[str]:
     command = shutil.which("pulumi")
     if command is None:
         fix = "run `make setup`, then `. .venv/bin/activate`"
-        raise ConfigError([Fault("", "pulumi is not in PATH", fix)])
+        raise ConfigError(Fault("", "pulumi is not in PATH", fix))
     return subprocess.run(  # noqa: S603
         [command, *words, "--non-interactive"], capture_output=True, text=True, check=False
     )

@@ -33,7 +33,7 @@ def init(options: argparse.Namespace) -> int:
     stack, source = options.stack, options.install_config
     if not NAME.fullmatch(stack) or not stack.strip("."):
         fix = "use letters, digits, hyphens, underscores and dots"
-        raise ConfigError([Fault("STACK", f"{stack} is not a stack's name", fix)])
+        raise ConfigError(Fault("STACK", f"{stack} is not a stack's name", fix))
     judged = judge(str(source))
     judged = judged._replace(faults=tuple(fault for fault in judged.faults if not may_be_a_secret(fault)))
     if judged.faults or judged.refusals:
@@ -77,12 +77,12 @@ def _write(files: Mapping[Path, tuple[int, str]]) -> None:
     there = {path: text for path, (_, text) in files.items() if path.exists()}
     fix = "remove it, or name another stack"
     if other := [path for path, text in there.items() if read_text(path) != text]:
-        raise ConfigError(Fault(str(path), "exists already, with other contents", fix) for path in other)
+        raise ConfigError(*(Fault(str(path), "exists already, with other contents", fix) for path in other))
     for path, (mode, text) in files.items():
         try:
             if path not in there:
                 write_private(path, mode, text.encode())
         except OSError as error:
             fault = Fault(str(path), f"cannot be written ({error.strerror})", "make its folder writable")
-            raise ConfigError([fault]) from None
+            raise ConfigError(fault) from None
         print(f"{path}: {'unchanged' if path in there else 'written'}")

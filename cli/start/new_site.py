@@ -44,19 +44,19 @@ def _url_of_program() -> str:
         ConfigError: This is no clone, or it has changes that no commit has.
     """
     if not (PROGRAM / ".git").exists():
-        raise ConfigError([Fault(str(PROGRAM), "not a git clone, so no commit can be pinned", "clone the program")])
+        raise ConfigError(Fault(str(PROGRAM), "not a git clone, so no commit can be pinned", "clone the program"))
     if _git(PROGRAM, "status", "--porcelain", "--untracked-files=no"):
         what = "has changes that are not committed, so the site would not get them"
-        raise ConfigError([Fault(str(PROGRAM), what, "commit them, or `git checkout .`")])
+        raise ConfigError(Fault(str(PROGRAM), what, "commit them, or `git checkout .`"))
     if "origin" not in _git(PROGRAM, "remote").split():
         fix = "`git remote add origin <URL>`, then push this commit there"
-        raise ConfigError([Fault(str(PROGRAM), "no remote `origin`, from which others could get the program", fix)])
+        raise ConfigError(Fault(str(PROGRAM), "no remote `origin`, from which others could get the program", fix))
     return _git(PROGRAM, "remote", "get-url", "origin")
 
 
 def _refuse_content(site: Path) -> None:
     if site.exists() and (not site.is_dir() or any(each.name != ".git" for each in site.iterdir())):
-        raise ConfigError([Fault(str(site), "exists already", "name a new folder, or an empty repository")])
+        raise ConfigError(Fault(str(site), "exists already", "name a new folder, or an empty repository"))
 
 
 def _git(folder: Path, *words: str) -> str:
@@ -67,5 +67,5 @@ def _git(folder: Path, *words: str) -> str:
     """
     done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=False)  # noqa: S603, S607
     if done.returncode:
-        raise ConfigError([Fault(str(folder), f"git {words[0]} failed: {one_line(done.stderr.strip())}")])
+        raise ConfigError(Fault(str(folder), f"git {words[0]} failed: {one_line(done.stderr.strip())}"))
     return done.stdout.strip()

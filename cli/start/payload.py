@@ -42,7 +42,7 @@ def payload(options: argparse.Namespace) -> int:
     if (tool := openshift_install()) is None:
         print(BY_HAND.format(folder=folder, config=install_config(stack), stack=stack))
         fix = "put it there, or run the lines above where it is"
-        raise ConfigError([Fault(NAME, "not on PATH", fix)])
+        raise ConfigError(Fault(NAME, "not on PATH", fix))
     try:
         work = Path(tempfile.mkdtemp(prefix=".payload-", dir=folder.parent))  # mode 0700
         try:
@@ -53,7 +53,7 @@ def payload(options: argparse.Namespace) -> int:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
         fault = Fault(str(error.filename or folder), str(error.strerror), "correct that, and repeat the command")
-        raise ConfigError([fault]) from None
+        raise ConfigError(fault) from None
     set_stack_option(stack, "payload", digests)
     print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
@@ -69,7 +69,7 @@ def _refuse_to_replace(folder: Path, pinned: object, file: Path) -> None:
         if path.is_file() and sha256(path.read_bytes()).hexdigest() == digests.get(name):
             what = f"there already, and pinned in {file}; a second payload has other certificates"
             fix = f"if no machine runs with it, remove it first: rm -r {folder}"
-            raise ConfigError([Fault(str(path), what, fix)])
+            raise ConfigError(Fault(str(path), what, fix))
 
 
 def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Collection[str]) -> None:
@@ -77,7 +77,7 @@ def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Collectio
     if manifests is not None:
         found = sorted(manifests.glob("*.yaml"))
         if not found:
-            raise ConfigError([Fault("--manifests", f"no *.yaml in {manifests}", "name the folder that has them")])
+            raise ConfigError(Fault("--manifests", f"no *.yaml in {manifests}", "name the folder that has them"))
         _run(tool, "manifests", work, secrets)
         # openshift-install takes a folder openshift/ that it finds for the whole one, so not before.
         for each in found:
@@ -101,13 +101,13 @@ def _run(tool: Path, what: str, work: Path, secrets: Collection[str]) -> None:
             print(last, file=sys.stderr)
     if started.returncode:
         fix = "correct what it names in the install-config, and repeat"
-        raise ConfigError([Fault(f"{NAME} create {what}", f"exit code {started.returncode}: {last}", fix)])
+        raise ConfigError(Fault(f"{NAME} create {what}", f"exit code {started.returncode}: {last}", fix))
 
 
 def _kept(work: Path, folder: Path) -> dict[str, str]:
     """Make openshift-install's directory the payload's folder, private, and return the digests of the payload."""
     if absent := [name for name in FILES if not (work / f"{name}.ign").is_file()]:
-        raise ConfigError([Fault(NAME, f"wrote no {absent[0]}.ign", "use one of 4.16 or newer")])
+        raise ConfigError(Fault(NAME, f"wrote no {absent[0]}.ign", "use one of 4.16 or newer"))
     for path in work.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
     if folder.exists():

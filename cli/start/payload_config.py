@@ -22,7 +22,7 @@ def payload_config(options: argparse.Namespace) -> int:
     if sys.stdout.isatty():
         what = "standard output is a terminal, but the output holds the pull secret"
         fix = f"run `okd-baremetal payload-config {options.file} > DIR/install-config.yaml`"
-        raise ConfigError([Fault("", what, fix)])
+        raise ConfigError(Fault("", what, fix))
     print(config_of_payload(options.file, options.stack), end="")
     return GOOD
 
@@ -45,7 +45,7 @@ def config_of_payload(file: Path, stack: str | None) -> str:
         return may_be_a_secret(fault) and (fault != NO_PULL_SECRET or bool(pull_secret))
 
     if found := [fault for fault in judged.faults if not excused(fault)]:
-        raise ConfigError(fault.within(str(file)) for fault in found)
+        raise ConfigError(*(fault.within(str(file)) for fault in found))
     secrets = {"pullSecret": pull_secret} if pull_secret else {}
     return payload_text({**mapping(judged.text), **secrets}, judged.config.networking)
 
@@ -58,5 +58,5 @@ def _pull_secret(stack: str) -> str:
     secret = str(stack_options(stack)[PULL_SECRET]).strip()
     if found := [*wrong_in(secret)]:
         fix = f"write {FORM}: `{SET}`"
-        raise ConfigError(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in found)
+        raise ConfigError(*(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in found))
     return secret

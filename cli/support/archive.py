@@ -78,5 +78,5 @@ class Bundle:
                     archive.add(path, str(Path(out.name.partition(".tar")[0]) / path.relative_to(self._folder)))
         except OSError as error:
             fix = "name another --out, in a directory that is writable and has room"
-            raise ConfigError([Fault(str(out), f"cannot be written ({error.strerror})", fix)]) from None
+            raise ConfigError(Fault(str(out), f"cannot be written ({error.strerror})", fix)) from None
         return len(files)

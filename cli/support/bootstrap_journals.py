@@ -49,7 +49,7 @@ def console_of(vm: str) -> str:
             log.seek(max(0, log.seek(0, 2) - CONSOLE_BYTES))
             return _masked(log.read())
     except OSError as error:
-        raise ConfigError([Fault(str(path), f"cannot be read ({error.strerror})")]) from None
+        raise ConfigError(Fault(str(path), f"cannot be read ({error.strerror})")) from None
 
 
 def journals_of(addresses: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -86,7 +86,7 @@ def _reached(addresses: tuple[str, ...]) -> str:
             return address
         problems[address] = problem
     what = "; ".join(f"{address} port {SSH_PORT}: {problem}" for address, problem in problems.items())
-    raise ConfigError([Fault("bootstrap VM", what or "no address is known for it", "")])
+    raise ConfigError(Fault("bootstrap VM", what or "no address is known for it", ""))
 
 
 def _masked(content: bytes) -> str:
@@ -94,4 +94,4 @@ def _masked(content: bytes) -> str:
 
 
 def _unreachable(address: str, what: str, fix: str) -> ConfigError:
-    return ConfigError([Fault(f"bootstrap VM {address}", what, fix)])
+    return ConfigError(Fault(f"bootstrap VM {address}", what, fix))

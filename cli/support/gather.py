@@ -54,7 +54,7 @@ def gather(options: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     out: Path = options.out or Path(f"gather-{options.stack}-{now:%Y-%m-%dT%H%M%SZ}.tar.gz")
     if out.exists():
-        raise ConfigError([Fault(str(out), "exists already", "remove it, or name another --out")])
+        raise ConfigError(Fault(str(out), "exists already", "remove it, or name another --out"))
     with Bundle(f"Stack {options.stack}, gathered {now:%Y-%m-%d %H:%M:%S} UTC") as bundle:
         parts = Parts(options.stack)
         for part in (
@@ -184,9 +184,9 @@ def _document(path: Path) -> Any:
     try:
         return yaml.safe_load(read_text(path))
     except ConfigError as error:
-        raise ConfigError(fault.within(str(path)) for fault in error.faults) from None
+        raise ConfigError(*(fault.within(str(path)) for fault in error.faults)) from None
     except yaml.YAMLError as error:
-        raise ConfigError([yaml_fault(error).within(str(path))]) from None
+        raise ConfigError(yaml_fault(error).within(str(path))) from None
 
 
 def _decrypted(raw: Any, known: Any) -> list[str]:

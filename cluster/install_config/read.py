@@ -127,10 +127,10 @@ def mapping(text: str) -> dict[str, Any]:
     try:
         loaded = _without_nulls(parsed_yaml(text), [MOST_VALUES])
     except RecursionError:
-        raise ConfigError([NESTED]) from None
+        raise ConfigError(NESTED) from None
     if not isinstance(loaded, dict):
         raise ConfigError(
-            [Fault("", "not a YAML mapping", "write an install-config, which starts with apiVersion: v1")]
+            Fault("", "not a YAML mapping", "write an install-config, which starts with apiVersion: v1")
         )
     return loaded
 
@@ -139,7 +139,7 @@ def _without_nulls(value: Any, left: list[int]) -> Any:
     """Drop nulls, and make all keys text, as Go does. `left` has the number of values that may still follow."""
     left[0] -= 1
     if left[0] < 0:
-        raise ConfigError([Fault("", f"more than {MOST_VALUES:,} values", "replace anchors that repeat each other")])
+        raise ConfigError(Fault("", f"more than {MOST_VALUES:,} values", "replace anchors that repeat each other"))
     if isinstance(value, dict):
         return {str(key): _without_nulls(each, left) for key, each in value.items() if each is not None}
     return [_without_nulls(each, left) for each in value] if isinstance(value, list) else value

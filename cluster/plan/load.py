@@ -39,11 +39,11 @@ def load_intent(
     placement, found = _placement(options or {})
     config, refused = _judged(path, {}, _none if options is None else may_be_a_secret)
     if config is None or found:
-        raise ConfigError([*refused, *found])
+        raise ConfigError(*refused, *found)
     intent, found = place(intent_of(config), placement, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     if found or refused:
-        raise ConfigError([*found, *refused])
+        raise ConfigError(*found, *refused)
     return intent
 
 
@@ -61,7 +61,7 @@ def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
     excused = may_be_a_secret if wanted is None else _no_pull_secret
     config, refused = _judged(path, {} if wanted is None else wanted.bmc_credentials, excused)
     if config is None or wanted is None:
-        raise ConfigError([*refused, *found])
+        raise ConfigError(*refused, *found)
     return BmcPlan(**dict(intent_of(config)), options=wanted)
 
 
@@ -117,7 +117,7 @@ def load_plan(
     """
     intent, known, faults = judge(path, options, keyfiles_of, plain=plain)
     if intent is None or faults:
-        raise ConfigError(faults)
+        raise ConfigError(*faults)
     return ClusterPlan(**dict(intent), options=known.options)
 
 

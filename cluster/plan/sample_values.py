@@ -34,7 +34,7 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
         address = next(free[each.version], None)
         if address is None:
             what = f"{homes[each.version]} has no free address for a sample"
-            raise ConfigError([Fault(each.where, what, "name the address")])
+            raise ConfigError(Fault(each.where, what, "name the address"))
         made[each] = str(address)
         new.setdefault(each.where, []).append(address)
     changes = {

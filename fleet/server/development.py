@@ -112,7 +112,7 @@ def running(folder: Path, report: Callable[[str], None]) -> Iterator[Development
     try:
         (folder / "log").mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError([Fault(str(folder), f"cannot be made: {error.strerror}", "name another folder")]) from None
+        raise ConfigError(Fault(str(folder), f"cannot be made: {error.strerror}", "name another folder")) from None
     programs = temporal.programs()
     with _alone(folder) as lock:
         settings = Settings.of(folder)

@@ -144,4 +144,4 @@ def _programs(version_file: Path) -> Path:
     if program := found[-1] if found else shutil.which("initdb"):
         return Path(program).parent
     name = "PostgreSQL" if version == "*" else f"PostgreSQL {version}"
-    raise ConfigError([Fault(name, "is not installed", "run tools/packages fleet/packages.txt")])
+    raise ConfigError(Fault(name, "is not installed", "run tools/packages fleet/packages.txt"))

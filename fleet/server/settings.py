@@ -53,8 +53,10 @@ class Settings(BaseModel):
         fix = f"end the process, or move the server by another first_port in {file}"
         if taken := _taken(self.first_port):
             raise ConfigError(
-                Fault(f"127.0.0.1:{port}", "the server's port, but another process listens there", fix)
-                for port in taken
+                *(
+                    Fault(f"127.0.0.1:{port}", "the server's port, but another process listens there", fix)
+                    for port in taken
+                )
             )
 
 

@@ -70,7 +70,7 @@ class Clone:
             raise UnreachableError(f"commit {commit} is not here, and git fetch failed: {_last_line(fetched.stderr)}")
         if self._ran(*known).returncode:
             fix = "push it, then `okd-baremetal fleet retry`"
-            raise ConfigError([Fault(f"commit {commit}", "the remote of the site's clone has none", fix)])
+            raise ConfigError(Fault(f"commit {commit}", "the remote of the site's clone has none", fix))
 
     def _refuse_other_program(self, commit: str) -> None:
         mode, _, pinned = self._git("ls-tree", "--format=%(objectmode) %(objectname)", commit, PROGRAM).partition(" ")
@@ -83,7 +83,7 @@ class Clone:
                 f"on the provisioner, end the worker, then `git -C {PROGRAM} fetch && git -C {PROGRAM} checkout "
                 f"{pinned[:12]} && make -C {PROGRAM} setup`, start it, and `okd-baremetal fleet retry`"
             )
-            raise ConfigError([Fault(f"commit {commit}", what, fix)])
+            raise ConfigError(Fault(f"commit {commit}", what, fix))
 
     def _unlink(self, folder: Path) -> None:
         """Remove the link in place of the submodule, which git would refuse to check out over."""
@@ -104,7 +104,7 @@ class Clone:
         done = self._ran(*words, folder=folder)
         if done.returncode:
             what = f"git {words[0]} failed: {_last_line(done.stderr)}"
-            raise ConfigError([Fault(str(folder or self.root), what, "see what git says there")])
+            raise ConfigError(Fault(str(folder or self.root), what, "see what git says there"))
         return done.stdout.strip()
 
     def _ran(self, *words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -127,7 +127,7 @@ class Provider(ResourceProvider, Generic[S, O]):
         try:
             return self.spec.model_validate(_bare(props))  # type: ignore[return-value]
         except ValidationError as error:
-            raise ConfigError(shape_faults(error, self.spec)) from None
+            raise ConfigError(*shape_faults(error, self.spec)) from None
 
     def outs_of(self, props: Props) -> O:
         """Return the outputs of a state, which may be older than this release."""

@@ -36,7 +36,7 @@ def test_what_may_mend_itself_is_tried_again_for_minutes(error: OkdBaremetalErro
     ]
 
 
-@pytest.mark.parametrize("error", [StoppedError("no disk"), ConfigError([Fault("a", "is wrong", "mend it")])])
+@pytest.mark.parametrize("error", [StoppedError("no disk"), ConfigError(Fault("a", "is wrong", "mend it"))])
 def test_what_only_a_person_mends_waits_for_one(error: OkdBaremetalError) -> None:
     failure = failure_of(error, 1)
     assert (failure.message, failure.type, failure.non_retryable) == (str(error), type(error).__name__, True)

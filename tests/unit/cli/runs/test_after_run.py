@@ -146,7 +146,7 @@ def test_options_that_pulumi_cannot_decrypt_are_in_the_log(monkeypatch: pytest.M
     options(notify_url={"secure": "v1:x"})
 
     def refuse(_: str) -> dict[str, Any]:
-        raise ConfigError([Fault("stacks/Pulumi.prod.yaml", "no passphrase")])
+        raise ConfigError(Fault("stacks/Pulumi.prod.yaml", "no passphrase"))
 
     monkeypatch.setattr(after_run, "stack_options", refuse)
     with ended_cli() as cli:

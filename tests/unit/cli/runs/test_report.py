@@ -49,7 +49,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / f"{SECOND}.jsonl").write_text("\n".join(second) + "\n")
 
     def no_state(*_: str) -> str:
-        raise ConfigError([Fault("", "no state here")])
+        raise ConfigError(Fault("", "no state here"))
 
     monkeypatch.setattr(report, "pulumi", no_state)
     return tmp_path
