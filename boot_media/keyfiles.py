@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from base.errors import BootMediaError
+from base.errors import BootMediaError, ConfigError
+from base.yaml_text import parse_yaml
 from boot_media.tools import NMSTATECTL_VERSION, find_nmstatectl
 from cluster.plan.model import Keyfile
 
@@ -41,8 +40,8 @@ def keyfiles_of(network_config: Mapping[str, Any]) -> tuple[Keyfile, ...]:
     answer = _generated(nmstatectl, network_config)
     _judge_rules(network_config)  # after the tool has validated the document's shape
     try:
-        found = [(str(name), str(text)) for name, text in yaml.safe_load(answer)["NetworkManager"]]
-    except (yaml.YAMLError, TypeError, KeyError, ValueError):
+        found = [(str(name), str(text)) for name, text in parse_yaml(answer)["NetworkManager"]]
+    except (ConfigError, TypeError, KeyError, ValueError):
         fix = f"install nmstatectl {NMSTATECTL_VERSION}"
         raise BootMediaError("its output cannot be read", where=str(nmstatectl), fix=fix) from None
     texts = dict(found)

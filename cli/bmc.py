@@ -10,10 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BmcTransientError, ConfigError, Fault, one_line
+from base.yaml_text import yaml_of
 from cli.shared.command_line import GOOD, REFUSED, install_config, table
 from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
@@ -76,7 +75,7 @@ def consent(options: argparse.Namespace) -> int:
     plan = load_bmcs(install_config(options.stack), stack_options(options.stack))
     servers = _chosen(plan.servers, options.host)
     consents = consents_of(plan, servers)
-    print(yaml.safe_dump({f"{PREFIX}consent": consents}, sort_keys=False), end="")
+    print(yaml_of({f"{PREFIX}consent": consents}), end="")
     if len(consents) < len(servers):
         return REFUSED
     if options.write:

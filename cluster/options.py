@@ -4,7 +4,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -19,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from base.errors import ConfigError, Fault
 from base.shapes import FIX
 from base.spec import Model
-from cluster.files import read_text, yaml_fault
+from cluster.files import read_yaml
 from cluster.values import web_hook
 from cluster.values.architecture import Architecture
 from cluster.values.pull_secret import FORM, SET, wrong_in
@@ -352,12 +351,7 @@ def read_options(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: The file cannot be read, or is not a stack's file.
     """
-    try:
-        loaded = yaml.safe_load(read_text(path))
-    except ConfigError as error:
-        raise ConfigError(*(fault.within(str(path)) for fault in error.faults)) from None
-    except yaml.YAMLError as error:
-        raise ConfigError(yaml_fault(error).within(str(path))) from None
+    loaded = read_yaml(path)
     config = loaded.get("config") or {} if isinstance(loaded, dict) else None
     if not isinstance(config, dict):
         raise ConfigError(Fault(str(path), "not a stack's file", "write a mapping `config:` with the options in it"))

@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 from base.errors import ConfigError, Fault
 from base.shapes import FIX, dotted, shape_faults
 from base.spec import Model
-from cluster.files import parsed_yaml, read_text
+from base.yaml_text import parse_yaml
+from cluster.files import read_text
 from cluster.json_schema import generated
 from cluster.options import Phase
 
@@ -83,7 +84,7 @@ def load(path: Path) -> Fleet:
         ConfigError: There are faults; it has them all, one line each.
     """
     try:
-        fleet = Fleet.model_validate(parsed_yaml(read_text(path)))
+        fleet = Fleet.model_validate(parse_yaml(read_text(path)))
         faults = [*_misplaced(fleet)]
     except ValidationError as error:
         faults = shape_faults(error, Fleet)

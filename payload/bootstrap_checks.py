@@ -5,11 +5,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import Field, ValidationError
 
-from base.errors import PayloadError
+from base.errors import ConfigError, PayloadError
 from base.spec import Model
+from base.yaml_text import parse_yaml, parse_yaml_documents
 from cluster.topology import topology_of
 from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
@@ -29,6 +29,7 @@ MACHINE_CONFIGS = ("/opt/openshift/manifests/*.y*ml", "/opt/openshift/openshift/
 TLS = "/opt/openshift/tls"
 ROOT_CA = f"{TLS}/root-ca.crt"
 LB_SIGNER = f"{TLS}/kube-apiserver-lb-signer.crt"
+CORRECT = "correct that manifest, and generate the payload again"
 IRONIC_QUADLETS = "/etc/containers/systemd/ironic*.container"
 
 
@@ -67,11 +68,11 @@ def read_status(where: Path, config: IgnitionFile) -> InfrastructureStatus:
     """
     text = data_of(where, PLATFORM_MANIFEST, config.contents(PLATFORM_MANIFEST).get(PLATFORM_MANIFEST))
     try:
-        return _Infrastructure.model_validate(yaml.safe_load(text)).status
+        return _Infrastructure.model_validate(parse_yaml(text)).status
     except ValidationError as error:
         why = first_reason(error)
-    except (yaml.YAMLError, ValueError):
-        why = "not YAML"
+    except ConfigError as error:
+        why = error.fault.what
     what = f"{PLATFORM_MANIFEST} in it is not an infrastructure manifest ({why})"
     raise PayloadError(what, where=str(where), fix=TAKE)
 
@@ -104,8 +105,8 @@ def check_topology(where: Path, config: IgnitionFile, wanted: Mapping[str, str])
         return
     text = data_of(where, CONFIG_MANIFEST, found[CONFIG_MANIFEST])
     try:
-        seen = topology_of(yaml.safe_load(yaml.safe_load(text)["data"]["install-config"]))
-    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError):
+        seen = topology_of(parse_yaml(parse_yaml(text)["data"]["install-config"]))
+    except (ConfigError, TypeError, KeyError, AttributeError):
         what = f"{CONFIG_MANIFEST} in it has no readable install-config"
         raise PayloadError(what, where=str(where), fix=TAKE) from None
     if differing := [f"{path} {seen[path]}, not {value}" for path, value in wanted.items() if seen[path] != value]:
@@ -190,13 +191,19 @@ def check_issuers(where: Path, found: Mapping[str, Certificates], status: Infras
 def _machine_config_paths(where: Path, config: IgnitionFile) -> Iterator[tuple[str, str]]:
     for pattern in MACHINE_CONFIGS:
         for manifest, content in config.contents(pattern).items():
-            try:
-                documents = [*yaml.safe_load_all(data_of(where, manifest, content))]
-            except yaml.YAMLError:
-                continue  # not for this program to judge
-            for each in documents:
-                if isinstance(each, dict) and each.get("kind") == "MachineConfig":
-                    yield from ((manifest, path) for path in _paths_in(where, manifest, each))
+            if manifest in (PLATFORM_MANIFEST, CONFIG_MANIFEST):
+                continue  # other checks read them
+            for document in _documents(where, manifest, data_of(where, manifest, content)):
+                if isinstance(document, dict) and document.get("kind") == "MachineConfig":
+                    yield from ((manifest, path) for path in _paths_in(where, manifest, document))
+
+
+def _documents(where: Path, manifest: str, content: bytes) -> list[Any]:
+    try:
+        return parse_yaml_documents(content)
+    except ConfigError as error:
+        what = f"{manifest} in it is {error.fault.what}"
+        raise PayloadError(what, where=str(where), fix=CORRECT) from None
 
 
 def _paths_in(where: Path, manifest: str, machine_config: Mapping[str, Any]) -> list[str]:
@@ -206,8 +213,7 @@ def _paths_in(where: Path, manifest: str, machine_config: Mapping[str, Any]) -> 
         return IgnitionFile.model_validate(ignition).paths if ignition else []
     except (ValidationError, AttributeError):
         what = f"{manifest} in it is not a MachineConfig of Ignition spec 3"
-        fix = "correct that manifest, and generate the payload again"
-        raise PayloadError(what, where=str(where), fix=fix) from None
+        raise PayloadError(what, where=str(where), fix=CORRECT) from None
 
 
 def _times(found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import yaml
-from pydantic import Base64Bytes, Field, ValidationError
+from pydantic import Base64Bytes, Field
 
-from base.errors import PayloadError
+from base.errors import ConfigError, PayloadError
 from base.spec import Model
+from base.yaml_text import parse_yaml
 from payload.pem import Certificates, certificates_of, check_pair
 from payload.reading import TAKE, payload_ca, payload_folder, stored_file
 
@@ -71,13 +71,13 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
     if content is None:
         return None
     try:
-        config = _KubeconfigFile.model_validate(yaml.safe_load(content))
+        config = _KubeconfigFile.model_validate(parse_yaml(content))
         user, cluster = config.users[0].user, config.clusters[0].cluster
         check_pair(user.certificate, user.key)
         certificates_of(cluster.ca)
         host = urlsplit(cluster.server).hostname or ""
         return Kubeconfig(host, cluster.ca.decode(), user.certificate + b"\n" + user.key)
-    except (yaml.YAMLError, ValidationError, ValueError, TypeError):  # their texts may quote the key
+    except (ConfigError, ValueError, TypeError):  # their texts may quote the key
         what = "not one cluster's CA with one user's client certificate and key"
         raise PayloadError(what, where=str(path), fix=f"{TAKE}, or remove it") from None
 
@@ -147,7 +147,7 @@ def api_ca(pointer: bytes, kubeconfig: Kubeconfig | None) -> str:
 
 def _authorities_of(inside: bytes) -> Certificates:
     try:
-        return certificates_of(_Clusters.model_validate(yaml.safe_load(inside)).clusters[0].cluster.ca)
-    except (yaml.YAMLError, ValueError):  # their texts may quote the key
+        return certificates_of(_Clusters.model_validate(parse_yaml(inside)).clusters[0].cluster.ca)
+    except (ConfigError, ValueError):  # their texts may quote the key
         what = f"{INSIDE} in it is not a kubeconfig"
         raise PayloadError(what, where="bootstrap.ign", fix=TAKE) from None

@@ -9,8 +9,7 @@ The other is the fencing credentials of a control plane of two, which both platf
 
 from typing import Any
 
-import yaml
-
+from base.yaml_text import yaml_of
 from cluster.install_config.schema import ClusterNetwork, Networking
 from cluster.install_config.section import OLD, Section
 
@@ -30,7 +29,7 @@ def payload_config(written: dict[str, Any], networking: Networking) -> str:
         changed["compute"] = [_compute(pool, written.get("controlPlane", {})) for pool in written["compute"]]
     if "additionalEnabledCapabilities" in written.get("capabilities", {}):
         changed["capabilities"] = _capabilities(written["capabilities"])
-    return yaml.safe_dump(changed, sort_keys=False, allow_unicode=True, width=float("inf"))
+    return yaml_of(changed)
 
 
 def _today(networking: Networking) -> dict[str, Any]:

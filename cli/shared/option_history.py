@@ -3,10 +3,8 @@
 import re
 import subprocess
 from datetime import UTC, datetime
-from typing import Any
 
-import yaml
-
+from base.yaml_text import line_of
 from cli.shared.command_line import stack_file
 from cluster.files import read_text
 from cluster.options import PREFIX
@@ -20,7 +18,7 @@ def written(stack: str, option: str, host: str) -> datetime | str:
 
     That is the author's date of the last commit that changed the line: rebasing it does not renew it.
     """
-    line = _line(stack, option, host)
+    line = line_of(read_text(stack_file(stack)), "config", f"{PREFIX}{option}", host)
     if line is None:
         return "the stack's file has no plain line for it"
     if _git("rev-parse", "--is-shallow-repository") == "true":
@@ -32,18 +30,6 @@ def written(stack: str, option: str, host: str) -> datetime | str:
         return "it is not committed"
     found = re.search(r"^author-time (\d+)$", blamed, re.M)
     return datetime.fromtimestamp(int(found[1]), UTC) if found else "git does not date it"
-
-
-def _line(stack: str, option: str, host: str) -> int | None:
-    """Return the number of the line, from 1, or None if there is none."""
-    node: Any = yaml.compose(read_text(stack_file(stack)))
-    for name in ("config", f"{PREFIX}{option}", host):
-        members = node.value if isinstance(node, yaml.MappingNode) else ()
-        found = [(key, value) for key, value in members if key.value == name]
-        if not found:
-            return None
-        ((_, node),) = found
-    return int(node.start_mark.line) + 1
 
 
 def _git(*words: str) -> str | None:

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
+from base.yaml_text import parse_yaml
 from cluster.options import PREFIX
 
 SECTIONS = {
@@ -87,7 +86,7 @@ def _written(option: Option) -> str:
 
 def _scalar(name: str) -> str:
     """Return a key, in quotes unless every YAML reads it as a text."""
-    return name if name[:1].isalpha() and yaml.safe_load(name) == name else json.dumps(name)
+    return name if name[:1].isalpha() and parse_yaml(name) == name else json.dumps(name)
 
 
 def _trailing(comment: str) -> str:

@@ -9,9 +9,8 @@ from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-import yaml
-
 from base.errors import ConfigError, Fault, one_line
+from base.yaml_text import parse_yaml
 from cli.shared.command_line import GOOD, install_config, stack_file
 from cli.shared.stack_options import set_stack_option
 from cli.start.openshift_install import NAME, openshift_install
@@ -118,7 +117,7 @@ def _kept(work: Path, folder: Path) -> dict[str, str]:
 
 def _secrets_of(config: str) -> frozenset[str]:
     """Return the secrets of an install-config of platform none, as openshift-install may print them."""
-    return frozenset(filter(None, texts_in(yaml.safe_load(config)["pullSecret"])))
+    return frozenset(filter(None, texts_in(parse_yaml(config)["pullSecret"])))
 
 
 def _masked(line: str, secrets: Collection[str]) -> str:

@@ -13,11 +13,10 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from assets.render import render
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.log_file import FOLDER, runs_of
+from base.yaml_text import parse_yaml, yaml_of
 from cli.bmc import tree_of
 from cli.inspect.render import complete_intent
 from cli.shared.command_line import GOOD, install_config, stack_file
@@ -26,7 +25,7 @@ from cli.shared.version import version
 from cli.support.archive import Bundle
 from cli.support.bootstrap_journals import console_of, journals_of
 from cli.support.masking import MASKED, mask_document, texts_in
-from cluster.files import read_text, yaml_fault
+from cluster.files import read_yaml
 from cluster.options import is_encrypted, read_options, read_stack_file
 from cluster.plan import load_bmcs, load_intent, plan_json
 from cluster.plan.model import PlannedHost
@@ -85,14 +84,14 @@ class Parts:
     def secrets(self, bundle: Bundle) -> str:
         """Learn the values that no file of the archive may have. This comes first."""
         secrets = bundle.secrets
-        secrets.learn_document(_document(install_config(self.stack)))
+        secrets.learn_document(read_yaml(install_config(self.stack)))
         secrets.learn_document(read_options(stack_file(self.stack)))
         for name in ("auth/kubeadmin-password", "auth/kubeconfig"):
             path = payload_folder(self.stack) / name
             if path.exists():
                 text = path.read_text(errors="replace")
                 secrets.learn(*(text.split() if "password" in name else ()))
-                secrets.learn_document(yaml.safe_load(text))
+                secrets.learn_document(parse_yaml(text))
         return "passwords, pull secret and keys are masked in all files"
 
     def encrypted(self, bundle: Bundle) -> str:
@@ -111,7 +110,7 @@ class Parts:
     def inputs(self, bundle: Bundle) -> str:
         """Add install-config and options."""
         for path in (install_config(self.stack), stack_file(self.stack)):
-            bundle.add(str(path), yaml.safe_dump(mask_document(_document(path)), sort_keys=False))
+            bundle.add(str(path), yaml_of(mask_document(read_yaml(path))))
         return "install-config.yaml and the stack's options, secrets masked, without comments"
 
     def plan(self, bundle: Bundle) -> str:
@@ -178,15 +177,6 @@ class Parts:
             bundle.add(f"bootstrap/{name}.log", text)
             names.append(name)
         return f"bootstrap/: {', '.join(names)}"
-
-
-def _document(path: Path) -> Any:
-    try:
-        return yaml.safe_load(read_text(path))
-    except ConfigError as error:
-        raise ConfigError(*(fault.within(str(path)) for fault in error.faults)) from None
-    except yaml.YAMLError as error:
-        raise ConfigError(yaml_fault(error).within(str(path))) from None
 
 
 def _decrypted(raw: Any, known: Any) -> list[str]:

@@ -8,7 +8,7 @@ from pydantic import SecretStr, ValidationError
 
 from base.errors import ConfigError, Fault
 from base.shapes import Location, below, dotted, meant, shape_faults
-from cluster.files import NESTED, parsed_yaml
+from base.yaml_text import parse_yaml
 from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
 from cluster.install_config.platform import Host
@@ -16,9 +16,6 @@ from cluster.install_config.rules import RULES
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.install_config.schema import InstallConfig, with_baremetal
-
-MOST_VALUES = 100_000
-"""The limit per file. A few lines of anchors that repeat each other could expand beyond any memory."""
 
 
 class Credentials(NamedTuple):
@@ -124,10 +121,7 @@ def mapping(text: str) -> dict[str, Any]:
     Raises:
         ConfigError: The text is not a YAML mapping.
     """
-    try:
-        loaded = _without_nulls(parsed_yaml(text), [MOST_VALUES])
-    except RecursionError:
-        raise ConfigError(NESTED) from None
+    loaded = _without_nulls(parse_yaml(text))
     if not isinstance(loaded, dict):
         raise ConfigError(
             Fault("", "not a YAML mapping", "write an install-config, which starts with apiVersion: v1")
@@ -135,14 +129,11 @@ def mapping(text: str) -> dict[str, Any]:
     return loaded
 
 
-def _without_nulls(value: Any, left: list[int]) -> Any:
-    """Drop nulls, and make all keys text, as Go does. `left` has the number of values that may still follow."""
-    left[0] -= 1
-    if left[0] < 0:
-        raise ConfigError(Fault("", f"more than {MOST_VALUES:,} values", "replace anchors that repeat each other"))
+def _without_nulls(value: Any) -> Any:
+    """Drop nulls, and make all keys text, as Go does."""
     if isinstance(value, dict):
-        return {str(key): _without_nulls(each, left) for key, each in value.items() if each is not None}
-    return [_without_nulls(each, left) for each in value] if isinstance(value, list) else value
+        return {str(key): _without_nulls(member) for key, member in value.items() if member is not None}
+    return [_without_nulls(element) for element in value] if isinstance(value, list) else value
 
 
 def _with_credentials(config: InstallConfig, credentials: Mapping[str, Credentials]) -> InstallConfig:

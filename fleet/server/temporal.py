@@ -4,9 +4,8 @@ import subprocess
 from pathlib import Path
 from signal import SIGKILL
 
-import yaml
-
 from base.errors import FleetServerError
+from base.yaml_text import yaml_of
 from fleet.connection import NAMESPACE
 from fleet.server.postgres import HISTORY, SUPERUSER, VISIBILITY
 from fleet.server.process import Process, failed, mortal
@@ -52,7 +51,7 @@ def bring_schema(tool: Path, log: Path, settings: Settings) -> None:
 def server(program: Path, folder: Path, lock: int, settings: Settings) -> Process:
     """Return the server, whose configuration is in `folder`."""
     config = folder / "temporal.yaml"
-    write_secret(config, yaml.safe_dump(_config(settings)))
+    write_secret(config, yaml_of(_config(settings)))
     return Process(
         [*mortal(SIGKILL), str(program), "--config-file", str(config), "--allow-no-auth", "start"],
         folder / "log" / "temporal.log",
@@ -71,7 +70,7 @@ def ui(program: Path, folder: Path, lock: int, settings: Settings) -> Process:
         "defaultNamespace": NAMESPACE,
         "disableNewsFetch": True,
     }
-    (folder / "ui.yaml").write_text(yaml.safe_dump(config))
+    (folder / "ui.yaml").write_text(yaml_of(config))
     command = [*mortal(SIGKILL), str(program), "--root", str(folder), "--config", ".", "--env", "ui", "start"]
     return Process(command, folder / "log" / "ui.log", lock)
 

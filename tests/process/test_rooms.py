@@ -21,6 +21,7 @@ BREACHES = {
     "pure-fleet": ("fleet/plan.py", "import subprocess"),
     "engines": ("providers/bmc_host/engine.py", "import wires.redfish.sushy_bmc"),
     "stand-ins": ("components/cluster.py", "import testing.plans"),
+    "yaml": ("payload/kubeconfig.py", "import yaml"),
     "kit": ("testing/plans.py", "import lab.shell"),
 }
 """By contract, perhaps with the part that is broken: a file, and the line that breaks it."""

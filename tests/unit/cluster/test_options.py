@@ -56,7 +56,12 @@ def test_a_stack_without_options_is_no_fault(tmp_path: Path) -> None:
     ("content", "line"),
     [
         pytest.param(None, "cannot be read: No such file or directory", id="missing"),
-        pytest.param("config: {", "not valid YAML at line 1, column ", id="no-yaml"),
+        pytest.param("config: {", "not valid YAML at line 2, column 1.", id="no-yaml"),
+        pytest.param(
+            "config:\n  okd-baremetal:phase: bootstrap\n  okd-baremetal:phase: production\n",
+            "not valid YAML at line 3, column 3: a duplicate key. Fix: keep one of the two",
+            id="option-twice",
+        ),
         pytest.param("- a", "not a stack's file. Fix: write a mapping `config:` with the options in it", id="a-list"),
         pytest.param(
             "config: a", "not a stack's file. Fix: write a mapping `config:` with the options in it", id="a-text"

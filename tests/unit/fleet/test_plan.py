@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from base.errors import ConfigError
-from cluster.files import parsed_yaml
+from base.yaml_text import parse_yaml
 from cluster.options import Phase
 from fleet.plan import Fleet, load, schema
 
@@ -207,6 +207,6 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 def test_the_schema_takes_a_good_file_and_refuses_slips_of_the_pen() -> None:
     judge = Draft202012Validator(schema())
     judge.check_schema(schema())
-    assert judge.is_valid(parsed_yaml(FULL))
-    assert not judge.is_valid(parsed_yaml(f"{SITES}\nwave: []"))
-    assert not judge.is_valid(parsed_yaml("sites: {north: [a_b]}"))
+    assert judge.is_valid(parse_yaml(FULL))
+    assert not judge.is_valid(parse_yaml(f"{SITES}\nwave: []"))
+    assert not judge.is_valid(parse_yaml("sites: {north: [a_b]}"))

@@ -269,8 +269,14 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: put(f, MANIFEST, "a: b: c"),
-        f"bootstrap.ign: {MANIFEST} in it is not an infrastructure manifest (not YAML)", TAKE,
+        f"bootstrap.ign: {MANIFEST} in it is not an infrastructure manifest (not valid YAML at line 1, ", TAKE,
         id="manifest-is-no-yaml",
+    ),
+    pytest.param(
+        lambda f: put(f, "/opt/openshift/openshift/99-site.yaml", "kind: MachineConfig\nkind: ConfigMap\n"),
+        "bootstrap.ign: /opt/openshift/openshift/99-site.yaml in it is not valid YAML at line 2, column 1: a ",
+        "correct that manifest, and generate the payload again",
+        id="a-manifest-of-the-site-with-a-key-twice",
     ),
     pytest.param(
         lambda f: without(f, MANIFEST),

@@ -1,0 +1,143 @@
+"""The one reader and writer of YAML text."""
+
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+import yaml
+
+from base.errors import ConfigError, Fault
+
+MOST_VALUES = 200_000
+"""The limit of keys and values per text. A few lines of anchors that repeat each other could exceed any memory."""
+MOST_LEVELS = 100
+"""The limit of nested lists and mappings. The parser is recursive C code, which a text could crash."""
+
+_T = TypeVar("_T")
+
+
+def parse_yaml(text: str | bytes) -> Any:
+    """Return the content of a YAML document.
+
+    Raises:
+        ConfigError: It is not a single document, or one that JSON cannot express; it has a key twice; or it is too
+            large. The error has one fault, without `where`, and quotes nothing of the text, which may be secret.
+    """
+    return _parsed(text, lambda: yaml.load(text, Loader=_Loader))  # noqa: S506 (it is a SafeLoader)
+
+
+def parse_yaml_documents(text: str | bytes) -> list[Any]:
+    """Return the contents of all YAML documents of a text.
+
+    Raises:
+        ConfigError: As `parse_yaml`.
+    """
+    return _parsed(text, lambda: [*yaml.load_all(text, Loader=_Loader)])
+
+
+def yaml_of(value: Any) -> str:
+    """Return a value as YAML text: mappings keep their order, and texts their characters and lines."""
+    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=float("inf"))
+    return text
+
+
+def line_of(text: str, *keys: str) -> int | None:
+    """Return the number of the line, from 1, on which the value of nested keys starts. None: there is no such value.
+
+    Raises:
+        ConfigError: As `parse_yaml`.
+    """
+    node: Any = _parsed(text, lambda: yaml.compose(text, Loader=_Loader))
+    for name in keys:
+        members = node.value if isinstance(node, yaml.MappingNode) else ()
+        node = next((value for key, value in members if key.value == name), None)
+    return int(node.start_mark.line) + 1 if node else None
+
+
+def _parsed(text: str | bytes, parse: Callable[[], _T]) -> _T:
+    try:
+        _check_size(text)
+        return parse()
+    except yaml.YAMLError as error:
+        raise ConfigError(_fault(error)) from None
+    except (ValueError, LookupError) as error:  # odd scalars: `0x_`, `!!bool x`
+        raise ConfigError(_fault(error)) from None
+
+
+def _check_size(text: str | bytes) -> None:
+    """Count what the text stands for, with the content of an anchor once per alias, before anything is built.
+
+    Raises:
+        ConfigError: It is too much.
+    """
+    sizes = dict[str | None, int]()
+    open_anchors = list[tuple[str | None, int]]()
+    values = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        match event:
+            case yaml.AliasEvent(anchor=anchor):
+                if anchor in (opened for opened, _ in open_anchors):
+                    raise ConfigError(_fault(event, "an anchor that contains itself", "remove it"))
+                values += sizes.get(anchor, 0)
+            case yaml.ScalarEvent(anchor=anchor):
+                values += 1
+                sizes[anchor] = 1
+            case yaml.CollectionStartEvent(anchor=anchor):
+                values += 1
+                open_anchors.append((anchor, values))
+            case yaml.CollectionEndEvent():
+                anchor, before = open_anchors.pop()
+                sizes[anchor] = values - before + 1
+        if len(open_anchors) > MOST_LEVELS:
+            raise ConfigError(_fault(event, f"nested deeper than {MOST_LEVELS} levels", "nest it less"))
+        if values > MOST_VALUES:
+            what = f"more than {MOST_VALUES:,} keys and values"
+            raise ConfigError(Fault("", what, "replace anchors that repeat each other"))
+
+
+def _fault(where: Any, why: str = "", fix: str = "") -> Fault:
+    """Return the fault at a place of the text, without the parser's own message, which may quote a secret."""
+    match where:
+        case yaml.composer.ComposerError():
+            why, fix = "a second document, or an undefined anchor", "keep one document"
+        case _DuplicateKeyError():
+            why, fix = "a duplicate key", "keep one of the two"
+        case yaml.constructor.ConstructorError():
+            why = "a type that JSON does not have"
+            fix = "write text, a number, true or false, a list or a mapping"
+    mark = getattr(where, "problem_mark", None) or getattr(where, "start_mark", None)
+    position = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    usual = "correct quotes, brackets and indentation there" if mark else "quote odd values, escape odd characters"
+    return Fault("", f"not valid YAML{position}{why and f': {why}'}", fix or usual)
+
+
+class _DuplicateKeyError(yaml.constructor.ConstructorError):
+    """A mapping has a key twice; YAML parsers disagree on which one counts."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """A loader that refuses duplicate keys and all types that JSON lacks, as the installer's parser does."""
+
+    yaml_constructors: ClassVar = {
+        tag: construct
+        for tag, construct in yaml.CSafeLoader.yaml_constructors.items()
+        if tag is None or tag.rpartition(":")[2] in {"null", "bool", "int", "float", "str", "seq", "map"}
+    }
+    # Keep dates as text, and all values with a colon: YAML 1.1 reads MAC and IPv6 addresses as base-60 numbers.
+    yaml_implicit_resolvers = {
+        first: [
+            (tag, re.compile(f"(?!.*:){pattern.pattern}", pattern.flags))
+            for tag, pattern in resolvers
+            if not tag.endswith((":timestamp", ":value"))
+        ]
+        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Build one mapping, without duplicate keys."""
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise _DuplicateKeyError(None, None, None, key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
