@@ -1,8 +1,8 @@
 """Rehearse a whole installation on virtual machines, as root; KEEP=1 leaves the cluster running.
 
-`python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the word
-`faults`, it goes to production through all faults on the way. With `--payload kubernetes`, the API of that cluster is
-a real one.
+`python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the argument
+`faults`, it causes every fault during the move to production. With `--payload kubernetes`, the cluster has a real
+Kubernetes API.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from lab.images import Images, ensure_images
 from lab.inventory import STACK, Site, fitting, free_mib, load_site
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
 from lab.rehearsal.faults import Faults, ignore_power_button
-from lab.rehearsal.provisioner import Provisioner, before_the_servers, inside_the_site, keep_note
+from lab.rehearsal.provisioner import Provisioner, cluster_up_note, inside_the_site, prioritized_over_servers
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import PAYLOAD, Rehearsal
@@ -33,8 +33,8 @@ PROJECT = Path("/var/lib/okd-lab/operator/project")
 CONSOLE_LINES = 20
 WHOLE, FAULTS = "whole", "faults"
 STAND_IN = "stand-in"
-# In 768 MiB an API server is ready (emulated, alone, 2026-11).
-ROOM_FOR_KUBERNETES = {"bootstrap": {"memory_mib": 1024}}
+# An API server that runs by itself becomes ready in 768 MiB (emulated, 2026-11).
+KUBERNETES_BOOTSTRAP = {"bootstrap": {"memory_mib": 1024}}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,20 +43,20 @@ def main(arguments: list[str] | None = None) -> int:
     heed_interrupts()
     try:
         wanted = load_site(options.stack)
-        if wanted.has_balancer and (options.way, options.payload) != (WHOLE, STAND_IN):
-            what = f"{options.way} with payload {options.payload}"
-            raise LabError(f"{what}: of VIPs that machines of the cluster hold. Fix: name a stack without a balancer")
-        site.down(say)  # its machines' memory is free then
+        if wanted.has_balancer and (options.scenario, options.payload) != (WHOLE, STAND_IN):
+            what = f"{options.scenario} with payload {options.payload}"
+            raise LabError(f"{what}: needs VIPs on the cluster's machines. Fix: name a stack without a balancer")
+        site.down(say)  # frees the memory of its machines
         wanted = fitting(wanted, free_mib())
     except LabError as error:
         say(f"FAILED: {error}")
         return 2
-    return _rehearse(wanted, options.way, options.payload)
+    return _rehearse(wanted, options.scenario, options.payload)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lab.rehearsal", description="Rehearse a stack on its twin.")
-    parser.add_argument("way", nargs="?", choices=(WHOLE, FAULTS), default=WHOLE)
+    parser.add_argument("scenario", nargs="?", choices=(WHOLE, FAULTS), default=WHOLE)
     parser.add_argument(
         "--stack", default=STACK, metavar="STACK", help="the stack to rehearse (default: %(default)s)"
     )
@@ -66,9 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _rehearse(wanted: Site, way: str, payload: str) -> int:
+def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
     keep = bool(os.environ.get("KEEP"))
-    parts = [wanted.twin.stack, *(word for word in (way, payload) if word not in (WHOLE, STAND_IN))]
+    parts = [wanted.twin.stack, *(word for word in (scenario, payload) if word not in (WHOLE, STAND_IN))]
     report = Report("-".join(parts), wanted.twin.differences)
     failed = "interrupted"
     for difference in wanted.twin.differences:
@@ -76,9 +76,9 @@ def _rehearse(wanted: Site, way: str, payload: str) -> int:
     try:
         programs = (*GUEST_PROGRAMS, KUBERNETES) if payload == KUBERNETES else GUEST_PROGRAMS
         images = _lab_up(report, wanted, programs)
-        with before_the_servers(), inside_the_site():
-            rehearse = _faults if way == FAULTS else _whole
-            rehearse(_prepared(report, wanted, images, way, payload), keep=keep)
+        with prioritized_over_servers(), inside_the_site():
+            run = _run_faults if scenario == FAULTS else _run_whole
+            run(_prepared(report, wanted, images, scenario, payload), keep=keep)
         failed = ""
     except (RehearsalError, LabError) as error:
         failed = str(error)
@@ -87,7 +87,7 @@ def _rehearse(wanted: Site, way: str, payload: str) -> int:
     finally:
         Stack(PROJECT, wanted.twin.stack).kill()
         if keep:
-            say(f"\n{keep_note(wanted.plan)}")
+            say(f"\n{cluster_up_note(wanted.plan)}")
         else:
             with report.step("lab down"):
                 site.down(say)
@@ -107,17 +107,17 @@ def _lab_up(report: Report, wanted: Site, programs: Sequence[str]) -> Images:
     return images
 
 
-def _prepared(report: Report, wanted: Site, images: Images, way: str, payload: str) -> Rehearsal:
+def _prepared(report: Report, wanted: Site, images: Images, scenario: str, payload: str) -> Rehearsal:
     stack = Stack(PROJECT, wanted.twin.stack)
     with report.step("payload and stack"):
         stack.prepare(wanted.twin)
         folder = PROJECT / "stacks" / stack.name / "payload"
         if payload == KUBERNETES:
             write_payload(make_kubernetes_payload(wanted), folder)
-            stack.configure(**ROOM_FOR_KUBERNETES)
+            stack.configure(**KUBERNETES_BOOTSTRAP)
         else:
             write_payload(make_payload(wanted), folder)
-        if way == FAULTS:
+        if scenario == FAULTS:
             ignore_power_button(folder / "bootstrap.ign")
         digests = {name: hashlib.sha256((folder / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
         with images.base_volume.open("rb") as volume:
@@ -133,25 +133,25 @@ def _prepared(report: Report, wanted: Site, images: Images, way: str, payload: s
     return Rehearsal(Provisioner(plan, wanted, images), stack, plan, report, wanted)
 
 
-def _whole(rehearsal: Rehearsal, *, keep: bool) -> None:
-    rehearsal.as_found()
+def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
+    rehearsal.record_settings()
     if rehearsal.stack.name == STACK and not rehearsal.operator:  # these do not depend on the cluster
-        rehearsal.preflight()
-        rehearsal.refusals()
-    rehearsal.network_boot.refuses_a_stranger()
+        rehearsal.preflight_refuses()
+        rehearsal.mistakes_are_refused()
+    rehearsal.network_boot.refuses_foreign_dhcp()
     rehearsal.bootstrap()
     rehearsal.preview()
-    rehearsal.refusal()
+    rehearsal.gate_refuses()
     rehearsal.production()
     rehearsal.nothing_changes()
     rehearsal.secrets()
     if not keep:
-        rehearsal.provisioner_away()
-        rehearsal.network_boot.again_from_disk()
+        rehearsal.serves_without_provisioner()
+        rehearsal.network_boot.reboots_from_disk()
         rehearsal.destroy()
 
 
-def _faults(rehearsal: Rehearsal, *, keep: bool) -> None:
+def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
     Faults(rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report).run()
     if not keep:
         rehearsal.stack.run("destroy", "--yes", "--skip-preview")
@@ -165,7 +165,7 @@ def _plan(stack: Stack) -> ClusterPlan:
 
 
 def _consoles(wanted: Site, text: str) -> None:
-    """Print the last console lines of the machines that an error names last: the reason is at its end."""
+    """Print the last console lines of the two machines that an error names last: its end has the reason."""
     names = [name for name in wanted.names if name in text]
     for name in sorted(names, key=text.rfind)[-2:]:
         say(f"\nthe last {CONSOLE_LINES} console lines of {name}:")

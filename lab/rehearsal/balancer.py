@@ -1,4 +1,7 @@
-"""Proofs behind a load balancer of the site: its addresses tell nobody's MAC, so its own records tell who serves."""
+"""Proofs behind a load balancer of the site.
+
+The MAC at its addresses is its own, so these proofs read from its records which machine serves.
+"""
 
 import http.client
 import re
@@ -28,13 +31,13 @@ _LED = re.compile(rf"led (\S+) to {CONFIG_SERVER}/(\S+)")
 class BalancerProofs(Proofs):
     """The proofs of a stack with `loadBalancer.type: UserManaged`, whose payload ends its bootstrap by itself."""
 
-    names_at_the_site: ClassVar = ["api", "api-int"]
+    api_names_in_site_dns: ClassVar = ["api", "api-int"]
 
     def hand_over(self, up: Callable[[OnLine], object]) -> None:
-        """Prove that the VM is kept while its API serves, and goes when the balancer no longer leads to it.
+        """Prove that the VM stays while its API serves, and goes when the balancer no longer leads to it.
 
         Raises:
-            RehearsalError: `up` succeeded without one of the two.
+            RehearsalError: `up` succeeded without showing both.
         """
         while_it_serves, as_it_goes = list[list[str]](), list[list[str]]()
 
@@ -51,15 +54,15 @@ class BalancerProofs(Proofs):
             raise RehearsalError("the handoff never awaited the end of the bootstrap's API, or never let the VM go")
         nodes = _names(self.plan.control_plane)
         for when, wanted, seen in (
-            ("while the VM is kept, since it serves", self._everybody, while_it_serves[0]),
+            ("while the VM stays because it serves", self._api_machines, while_it_serves[0]),
             ("when the VM is let go", nodes, as_it_goes[0]),
         ):
             self.report.prove(f"API behind the balancer {when}", wanted=", ".join(wanted), seen=", ".join(seen))
 
     def first_boots(self, path: str, servers: tuple[Server, ...], console: Callable[[], list[str]]) -> None:
-        """Prove that every server of a role was led to a config server, which each time served their path.
+        """Prove that the balancer led every server of a role to a config server, and that it served their path.
 
-        Config servers know only the balancer as their client, and the balancer sees no paths.
+        Config servers see only the balancer as their client, and the balancer sees no paths.
         """
         names = {str(address): server.name for server in servers for address in server.addresses}
         wanted = _names(servers)
@@ -74,13 +77,13 @@ class BalancerProofs(Proofs):
         self.report.prove(f"answers to {path}", wanted=f"{len(servers)} at least", seen=served, holds=holds)
 
     @property
-    def _everybody(self) -> list[str]:
+    def _api_machines(self) -> list[str]:
         return _names((self.plan.bootstrap, *self.plan.control_plane))
 
     def _bootstrap_answers(self) -> None:
-        first = next(iter(_UP.findall(_log())), "nobody")
+        first = next(iter(_UP.findall(_log())), "none")
         self.report.prove("first behind the balancer", wanted=self.plan.bootstrap.name, seen=first)
-        self._behind_are(self._everybody, API, CONFIG_SERVER)
+        self._behind_are(self._api_machines, API, CONFIG_SERVER)
 
     def _control_plane_answers(self) -> None:
         self._behind_are(_names(self.plan.control_plane), API, CONFIG_SERVER)
@@ -95,7 +98,7 @@ class BalancerProofs(Proofs):
 
 def _behind(service: str) -> list[str]:
     """Return the names of the machines that a service leads to now, sorted."""
-    return sorted(each.machine for each in balancer.backends() if each.service == service and each.is_up)
+    return sorted(backend.machine for backend in balancer.backends() if backend.service == service and backend.is_up)
 
 
 def _log() -> str:

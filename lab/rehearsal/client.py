@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 STEP_S = 10
-"""For connection, handshake and answer each, as client-go waits for a handshake."""
+"""The limit for the connection, for the handshake and for the answer; client-go waits as long for a handshake."""
 
 
 @dataclass
 class Client:
-    """Requests to one address, whose certificate is verified for a name. Keeps one connection until it fails."""
+    """Requests to one address, whose certificate is verified for a name. One connection serves until it fails."""
 
     address: str
     server_name: str
@@ -42,7 +42,7 @@ class Client:
         return dict(json.loads(content))
 
     def close(self) -> None:
-        """Have the next request make a new connection: the kept one may have broken meanwhile."""
+        """Have the next request make a new connection: the open one may have broken meanwhile."""
         if self._connection:
             self._connection.close()
         self._connection = None

@@ -1,4 +1,4 @@
-"""etcd behind the VIP, by its JSON gateway."""
+"""etcd behind the VIP, through its JSON gateway."""
 
 import base64
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ class Etcd:
         """Return the names of the voting members that have started, sorted."""
         answer = self.client.call("POST", "/v3/cluster/member/list", {"linearizable": True})
         members = answer.get("members", [])
-        return sorted(each["name"] for each in members if each.get("name") and not each.get("isLearner"))
+        return sorted(member["name"] for member in members if member.get("name") and not member.get("isLearner"))
 
     def put(self, key: str) -> None:
         """See `Store`."""
         self._write(f"{PREFIX}{key}")
 
     def complete(self) -> None:
-        """Tell the bootstrap that it is complete."""
+        """Write the key from which the bootstrap learns that it is complete."""
         self._write(COMPLETE)
 
     def keys(self) -> set[str]:
         """See `Store`."""
         self.client.close()
-        all_of_them = {"key": _b64(PREFIX), "range_end": _b64(PREFIX_END), "keys_only": True}
-        found = self.client.call("POST", "/v3/kv/range", all_of_them, 20)
-        return {base64.b64decode(each["key"]).decode().removeprefix(PREFIX) for each in found.get("kvs", [])}
+        whole_range = {"key": _b64(PREFIX), "range_end": _b64(PREFIX_END), "keys_only": True}
+        pairs = self.client.call("POST", "/v3/kv/range", whole_range, 20).get("kvs", [])
+        return {base64.b64decode(pair["key"]).decode().removeprefix(PREFIX) for pair in pairs}
 
     def _write(self, key: str) -> None:
         self.client.call("POST", "/v3/kv/put", {"key": _b64(key), "value": _b64("written")})

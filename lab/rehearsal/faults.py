@@ -1,7 +1,7 @@
-"""Faults on the way to production, on virtual machines: each update fails, and the next one continues.
+"""Faults during the move to production, on virtual machines: each update fails, and the next one continues.
 
-A stand-in's VIP stays with the bootstrap until it is asked. With a real Kubernetes it has left by itself, and cannot
-return: the handoff only watches.
+With the stand-in payload, the VIP stays on the bootstrap until the handoff requests it. With a real Kubernetes, it
+has left by itself and cannot return: the handoff only watches.
 """
 
 import json
@@ -56,7 +56,7 @@ class Faults:
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
         operator = self.proofs.operator
-        # An emulated control plane of Kubernetes has no room for ten writes per second.
+        # An emulated control plane of Kubernetes is too slow for ten writes per second.
         writer = Writer(self.proofs.store(), AT_REST_S if operator else EVERY_S)
         writer.start()
         self.stack.configure(phase="production")
@@ -68,11 +68,11 @@ class Faults:
             self._killed_at_the_gate(self.proofs.bootstrap_serves)
             self._nodes_die_after_the_release()
             self._provider_killed_in(State.SOAK)
-        self._killed_as_it_lets_go()
+        self._killed_in_let_go()
         writer.every_s = AT_REST_S
         self._a_worker_fails()
-        self._goes_through()
-        self._written(writer)
+        self._update_succeeds()
+        self._no_write_lost(writer)
 
     def _no_disk_fits(self) -> None:
         """Ask for a disk that one server does not have: it is not installed, and all other servers are."""
@@ -104,70 +104,70 @@ class Faults:
             took: list[float] = []
 
             def die(_: int) -> None:
-                self._each(self.provisioner.suspend)
+                self._for_each_node(self.provisioner.suspend)
                 measuring.start()
 
             measuring = Thread(target=lambda: took.append(self.proofs.seconds_until_the_bootstrap_answers()))
             outcome = self._up_with("VipHandoff .* soak", die)
             measuring.join()
-            self._each(self.provisioner.resume)
+            self._for_each_node(self.provisioner.resume)
             self._failed(outcome, ENDS[State.RETURNED])
-            self._vm(runs=True)
+            self._vm_exists(runs=True)
             self.report.measure("VIP answered by the bootstrap again, s", goal="under 5", seen=f"{took[0]:.1f}")
             self.proofs.control_plane_joined()
-            # A thawed node holds the VIP until the bootstrap's API is ready again.
+            # A thawed node has the VIP until the bootstrap's API is ready again.
             self.proofs.seconds_until_the_bootstrap_answers()
             self.proofs.bootstrap_serves()
 
     def _nodes_die_while_watched(self, operator: Operator) -> None:
-        """Freeze all nodes that hold the VIP: nobody can take it back, and the VM is kept until they serve again."""
+        """Freeze all nodes that can have the VIP: no machine can take it back; the VM stays until they thaw."""
         nodes = self.proofs.plan.control_plane
         with self.report.step("all control-plane nodes die while the handoff watches them"):
-            outcome = self._up_with("VipHandoff .* watch", lambda _: self._each(self.provisioner.suspend))
-            self._each(self.provisioner.resume)
+            outcome = self._up_with("VipHandoff .* watch", lambda _: self._for_each_node(self.provisioner.suspend))
+            self._for_each_node(self.provisioner.resume)
             self._failed(outcome, ENDS[State.LEFT])
-            self._vm(runs=True)
+            self._vm_exists(runs=True)
             self.proofs.nodes_are_ready(operator, nodes)
             self.proofs.control_plane_serves()
 
-    def _each(self, does: Callable[[str], object]) -> None:
+    def _for_each_node(self, action: Callable[[str], object]) -> None:
         for server in self.proofs.plan.control_plane:
-            does(server.name)
+            action(server.name)
 
     def _provider_killed_in(self, state: State) -> None:
         with self.report.step(f"kill -9 of the provider in the {state}"):
             outcome = self._up_with(f"VipHandoff .* {state}", lambda _: self.stack.kill(PROVIDERS))
             self._failed(outcome, "")
-            self._vm(runs=True)
+            self._vm_exists(runs=True)
             self.proofs.control_plane_serves()
 
-    def _killed_as_it_lets_go(self) -> None:
+    def _killed_in_let_go(self) -> None:
         with self.report.step("kill -9 of the CLI as the VM is let go"):
             self._kill_the_cli_in("let go")
             self.proofs.control_plane_serves()
 
     def _a_worker_fails(self) -> None:
-        """Freeze a worker while it is installed: the VM is forced off, and kept, since the update fails."""
+        """Freeze a worker during its installation: the update fails, so the VM is forced off but not deleted."""
         frozen = self.proofs.plan.compute[0].name
         self.stack.configure(deadlines={"host_s": FROZEN_HOST_S})
         with self.report.step("the VM ignores its power button, and a worker fails in the same update"):
             outcome = self._up_with(rf"{frozen} .* installing from ISO", lambda _: self.provisioner.suspend(frozen))
             self._failed(outcome, frozen)
-            self._vm(runs=False)
+            self._vm_exists(runs=False)
             self.provisioner.resume(frozen)
         self.stack.configure(deadlines=DEADLINES)
 
-    def _goes_through(self) -> None:
+    def _update_succeeds(self) -> None:
         with self.report.step("pulumi up succeeds"):
             self.stack.run("up", "--yes", "--skip-preview")
-            there = self._bootstrap in self.provisioner.domains()
-            self.report.prove("bootstrap VM exists", wanted=False, seen=there)
+            exists = self._bootstrap in self.provisioner.domains()
+            self.report.prove("bootstrap VM exists", wanted=False, seen=exists)
             self.proofs.control_plane_serves()
             self.proofs.ingress_serves()
             self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
             self.report.prove("second up", wanted="no changes", seen="no changes")
 
-    def _written(self, writer: Writer) -> None:
+    def _no_write_lost(self, writer: Writer) -> None:
         writer.stop()
         lost = writer.lost()
         self.report.prove(f"acknowledged writes lost, of {len(writer.acknowledged)}", wanted=0, seen=len(lost))
@@ -176,8 +176,8 @@ class Faults:
     def _bootstrap(self) -> str:
         return self.proofs.plan.bootstrap.name
 
-    def _vm(self, *, runs: bool) -> None:
-        self.report.prove("bootstrap VM was kept", wanted=True, seen=self._bootstrap in self.provisioner.domains())
+    def _vm_exists(self, *, runs: bool) -> None:
+        self.report.prove("bootstrap VM exists", wanted=True, seen=self._bootstrap in self.provisioner.domains())
         running = self._bootstrap in self.provisioner.running()
         self.report.prove("bootstrap VM runs", wanted=runs, seen=running)
 
@@ -190,17 +190,17 @@ class Faults:
         self.report.prove("the CLI was killed", wanted=-signal.SIGKILL, seen=outcome.code)
         # Its provider may still be alive, and must leave the VIP to the next run.
         self.stack.run("cancel", "--yes", quiet=True)
-        self._vm(runs=True)
+        self._vm_exists(runs=True)
 
     def _up_with(self, when: str, intervene: Intervention) -> Outcome:
         """Run `pulumi up`, and intervene at the first line that matches `when`."""
-        waiting = [re.compile(when)]
+        pending = [re.compile(when)]
 
         def watch(line: str, pid: int) -> None:
-            if waiting and waiting[0].search(line):
-                waiting.clear()
+            if pending and pending[0].search(line):
+                pending.clear()
                 intervene(pid)
 
         outcome = self.stack.try_run("up", "--yes", "--skip-preview", on_line=watch)
-        self.report.prove(f"`pulumi up` reached {when.rpartition('* ')[2]}", wanted=True, seen=not waiting)
+        self.report.prove(f"`pulumi up` reached {when.rpartition('* ')[2]}", wanted=True, seen=not pending)
         return outcome

@@ -19,12 +19,12 @@ PREFIX = "rehearsal-"
 
 @dataclass(frozen=True)
 class Kube:
-    """A `Store`, where the API is a real one."""
+    """A `Store` in a real Kubernetes API."""
 
     client: Client
 
     def put(self, key: str) -> None:
-        """See `Store`. A key that is there is one whose acknowledgement was lost on its way."""
+        """See `Store`. A key that exists already was written, and its acknowledgement was lost."""
         try:
             self.client.call("POST", CONFIG_MAPS, {"metadata": {"name": f"{PREFIX}{key}"}})
         except http.client.HTTPException as error:
@@ -34,19 +34,21 @@ class Kube:
     def keys(self) -> set[str]:
         """See `Store`."""
         self.client.close()
-        names = (each["metadata"]["name"] for each in self._list(CONFIG_MAPS, 20))
+        names = (config_map["metadata"]["name"] for config_map in self._list(CONFIG_MAPS, 20))
         return {name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)}
 
     def ready_since(self) -> dict[str, str]:
         """Return the time since which each Ready node has been so, by name."""
         conditions = {
-            node["metadata"]["name"]: {each["type"]: each for each in node["status"].get("conditions", [])}
+            node["metadata"]["name"]: condition
             for node in self._list("/api/v1/nodes")
+            for condition in node["status"].get("conditions", [])
+            if condition["type"] == "Ready"
         }
         return {
-            name: found["Ready"]["lastTransitionTime"]
-            for name, found in sorted(conditions.items())
-            if found.get("Ready", {}).get("status") == "True"
+            name: ready["lastTransitionTime"]
+            for name, ready in sorted(conditions.items())
+            if ready.get("status") == "True"
         }
 
     def _list(self, path: str, timeout_s: float = 5) -> list[dict[str, Any]]:
@@ -55,12 +57,12 @@ class Kube:
 
 @dataclass(frozen=True)
 class Operator:
-    """What a kubeconfig gives its owner."""
+    """The access that a kubeconfig gives."""
 
     ca_pem: str
     """The CAs that sign the API's certificates."""
     tls: ssl.SSLContext
-    """Trusts them, and shows the client's certificate."""
+    """Trusts these CAs, and presents the client's certificate."""
 
     @classmethod
     def of(cls, kubeconfig: Path) -> "Operator":

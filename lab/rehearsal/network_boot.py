@@ -1,4 +1,4 @@
-"""Proofs of a provisioning network: who answers there, and who boots the installer from it, and how often."""
+"""Proofs of a provisioning network: which servers answer there, and which boot the installer from it, how often."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from lab.rehearsal.stack import Stack
 from lab.site.provisioning import foreign_dhcp
 
 FETCHED, IN_MEMORY, READY = ": has fetched the root", ": has its live ISO on /dev/pmem", "okd-lab: ready "
-"""What a guest says of its live system from the network, and by UEFI HTTP, and of a boot from its disk."""
+"""Words on a guest's console: a live system over the network, one by UEFI HTTP, and a boot from the disk."""
 BOOT_S = 120.0
 
 
@@ -26,35 +26,36 @@ class NetworkBootProofs:
     report: Report
     site: Site
 
-    def refuses_a_stranger(self) -> None:
+    def refuses_foreign_dhcp(self) -> None:
         """Prove that `up` ends before anything boots while another DHCP server is on a Managed network."""
         if self.site.plan.provisioning.mode != MANAGED or not self.site.plan.booted_from_network:
             return
-        with self.report.step("a stranger's DHCP is refused"), foreign_dhcp(self.site) as mac:
+        with self.report.step("another DHCP server is refused"), foreign_dhcp(self.site) as mac:
             refuse(self.stack, self.report, "another DHCP server on the provisioning network", mac, UP)
 
-    def each_once(self) -> None:
-        """Prove that each server that fetches the installer itself has done so once, in its way, and no other has."""
+    def fetched_once(self) -> None:
+        """Prove that each server that fetches the installer did so once, by its boot method, and no other did."""
         servers = self.site.plan.servers
         by_ipxe = {server.name: int(server.boot_method is BootMethod.IPXE) for server in servers}
         by_http = {server.name: int(server.boot_method is BootMethod.UEFI_HTTP) for server in servers}
-        for wanted, said, how in ((by_ipxe, FETCHED, "over the network"), (by_http, IN_MEMORY, "by UEFI HTTP")):
+        for wanted, words, how in ((by_ipxe, FETCHED, "over the network"), (by_http, IN_MEMORY, "by UEFI HTTP")):
             if any(wanted.values()):
-                seen = {name: self._said(name, said) for name in wanted}
+                seen = {name: self._console_lines(name, words) for name in wanted}
                 self.report.prove_each(f"live systems fetched {how}", wanted=wanted, seen=seen)
 
-    def again_from_disk(self) -> None:
+    def reboots_from_disk(self) -> None:
         """Prove that an installed server whose firmware boots iPXE again boots its disk."""
         if not (booted := [server for server in self.site.plan.servers if server.boot_method is BootMethod.IPXE]):
             return
         server = booted[-1]
         with self.report.step(f"{server.name} boots from the network again"):
-            before = self._said(server.name, READY)
+            before = self._console_lines(server.name, READY)
             self.provisioner.boot_from_network(server)
-            ready = settle(lambda: self._said(server.name, READY) - before, bool, BOOT_S)
+            ready = settle(lambda: self._console_lines(server.name, READY) - before, bool, BOOT_S)
             self.report.prove("boots from its disk", wanted=1, seen=ready, machine=server.name)
-            fetched = self._said(server.name, FETCHED)
-            self.report.prove("live systems fetched, ever", wanted=1, seen=fetched, machine=server.name)
+            fetched = self._console_lines(server.name, FETCHED)
+            self.report.prove("live systems fetched in all", wanted=1, seen=fetched, machine=server.name)
 
-    def _said(self, machine: str, what: str) -> int:
-        return sum(what in line for line in self.provisioner.console(machine))
+    def _console_lines(self, machine: str, words: str) -> int:
+        """Return the number of console lines that contain these words."""
+        return sum(words in line for line in self.provisioner.console(machine))

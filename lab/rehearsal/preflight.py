@@ -32,7 +32,7 @@ from testing.checkout import ROOT
 SILENCE_S = 1.0  # in place of the program's own, longer timeout for a silent libvirtd
 GOAL_MS = 2000
 FIX = ". Fix: "
-Made = Callable[[ProvisionerPreflightSpec], AbstractContextManager[Mapping[str, Any]]]
+CauseFault = Callable[[ProvisionerPreflightSpec], AbstractContextManager[Mapping[str, Any]]]
 """Causes a fault and undoes it; yields its changes to the spec."""
 
 
@@ -95,8 +95,8 @@ def _libvirtd_stopped(_: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]
     """Name a socket on which no process listens, as a stopped daemon leaves it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "libvirt-sock")
-        with socket.socket(socket.AF_UNIX) as left:
-            left.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as unused:
+            unused.bind(str(path))
         yield {"libvirt_uri": f"qemu+unix:///system?socket={path}"}
 
 
@@ -114,23 +114,23 @@ def _libvirtd_silent(_: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]
 @contextmanager
 def _payload_gone(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
     path = payload_folder(spec.stack) / "worker.ign"
-    away = path.rename(path.with_suffix(".away"))
+    moved = path.rename(path.with_suffix(".away"))
     try:
         yield {}
     finally:
-        away.rename(path)
+        moved.rename(path)
 
 
 @contextmanager
 def _kubeconfig_away(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, Any]]:
-    """The folder of the kubeconfig, which only the payload with a real Kubernetes has."""
+    """Move the kubeconfig's folder away; only the payload with a real Kubernetes has one."""
     folder = kubeconfig_path(spec.stack).parent
-    away = folder.rename(folder.with_name("away")) if folder.exists() else None
+    moved = folder.rename(folder.with_name("away")) if folder.exists() else None
     try:
         yield {}
     finally:
-        if away:
-            away.rename(folder)
+        if moved:
+            moved.rename(folder)
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def _kubeconfig_torn(spec: ProvisionerPreflightSpec) -> Iterator[Mapping[str, An
             path.parent.rmdir()
 
 
-def _wanted(**changes: Any) -> Made:
+def _require(**changes: Any) -> CauseFault:
     """Change the spec to require something that this host does not have."""
     return lambda _: nullcontext(changes)
 
@@ -158,8 +158,8 @@ class Case:
     name: str
     faults: tuple[str, ...]
     """Words that the line of each fault must contain, in order."""
-    made: tuple[Made, ...] = ()
-    patience_s: float = LocalProbe.libvirt_s
+    causes: tuple[CauseFault, ...] = ()
+    libvirt_timeout_s: float = LocalProbe.libvirt_s
 
 
 @dataclass
@@ -178,10 +178,10 @@ _BRIDGE, _ADDRESS, _ISO = "nometal", "192.0.2.1", "f" * 64
 _REFUSED, _NO_BRIDGE = "libvirt is not reachable: Failed to connect socket", f"bridge {_BRIDGE}: missing"
 _NO_ISO, _FOREIGN, _TAKEN = f"{_ISO} is missing", f"{_ADDRESS}: on no interface", "media.port 8080: taken on "
 _ALL_OF_ANOTHER = tuple(f"{name}.ign: of another cluster" for name in ("bootstrap", "master", "worker"))
-_no_room = _wanted(disk_gib=1_000_000)
-_no_bridge = _wanted(bridges={"externalBridge": _BRIDGE})
-_no_address = _wanted(media_address=_ADDRESS)
-_no_iso = _wanted(base_iso_sha256=_ISO)
+_no_room = _require(disk_gib=1_000_000)
+_no_bridge = _require(bridges={"externalBridge": _BRIDGE})
+_no_address = _require(media_address=_ADDRESS)
+_no_iso = _require(base_iso_sha256=_ISO)
 ONE_BY_ONE = (
     Case("pool missing", ("pool default: missing",), (_pool_gone,)),
     Case("pool not active", ("pool default: not active",), (_pool_stopped,)),
@@ -193,7 +193,7 @@ ONE_BY_ONE = (
     Case("media port taken", (_TAKEN,), (_port_taken,)),
     Case("media address of another machine", (_FOREIGN,), (_no_address,)),
     Case("payload incomplete", ("worker.ign: cannot be read",), (_payload_gone,)),
-    Case("payload of another cluster", _ALL_OF_ANOTHER, (_kubeconfig_away, _wanted(domain="another.lab.test"))),
+    Case("payload of another cluster", _ALL_OF_ANOTHER, (_kubeconfig_away, _require(domain="another.lab.test"))),
     Case(
         "kubeconfig torn",
         ("auth/kubeconfig: not one cluster's CA with one user's",),
@@ -225,7 +225,7 @@ def refuse_each_fault(wanted: ProvisionerPreflightSpec, project: Path, report: R
     """
     command, env = site.exec_command([sys.executable, "-m", "lab.rehearsal.preflight", str(project)])
     answer = run(*command, cwd=ROOT, stdin=wanted.model_dump_json(), env=env)
-    for outcome in (Outcome(**each) for each in json.loads(answer)):
+    for outcome in (Outcome(**fields) for fields in json.loads(answer)):
         for line in outcome.lines:
             say(f"      {line}")
         if outcome.wanted:
@@ -239,21 +239,21 @@ def refuse_each_fault(wanted: ProvisionerPreflightSpec, project: Path, report: R
 def _prove_refusal(outcome: Outcome, report: Report) -> None:
     """Prove that each fault has one line, with the wanted words and a fix."""
     wanted, seen = outcome.wanted, outcome.faults
-    as_wanted = len(seen) == len(wanted) and all(map(str.__contains__, seen, wanted))
+    in_wanted_words = len(seen) == len(wanted) and all(map(str.__contains__, seen, wanted))
     report.prove(
         f"preflight refuses: {outcome.name}",
         wanted=wanted[0] if len(wanted) == 1 else f"{len(wanted)} faults",
         seen=seen[0].partition(FIX)[0] if len(seen) == 1 else f"{len(seen)} faults",
-        holds=as_wanted and all(FIX in line for line in seen),
+        holds=in_wanted_words and all(FIX in line for line in seen),
     )
 
 
 def _outcome(spec: ProvisionerPreflightSpec, case: Case) -> Outcome:
     with ExitStack() as faults:
-        for made in case.made:
-            spec = spec.model_copy(update=dict(faults.enter_context(made(spec))))
+        for cause in case.causes:
+            spec = spec.model_copy(update=dict(faults.enter_context(cause(spec))))
         began = time.monotonic()
-        verdict, _ = judge(spec, LocalProbe(lambda _: None, libvirt_s=case.patience_s))
+        verdict, _ = judge(spec, LocalProbe(lambda _: None, libvirt_s=case.libvirt_timeout_s))
         ms = (time.monotonic() - began) * 1000
     return Outcome(case.name, case.faults, [str(fault) for fault in verdict.faults], verdict.lines(), ms)
 

@@ -28,12 +28,12 @@ OK = 200
 API_PORT, ETCD_PORT = 6443, 2379
 POLL_S = 0.25
 _CHOSE = " Selected source "
-Seen = TypeVar("Seen")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Proofs:
-    """Measures from the provisioner; shares no probe with the program. Machines of the cluster hold the VIPs."""
+    """Measures from the provisioner, with probes of its own, a cluster whose machines have the VIPs."""
 
     plan: Intent
     ca_pem: str
@@ -41,8 +41,8 @@ class Proofs:
     report: Report
     operator: Operator | None = None
     """The operator's access to a real Kubernetes. None: etcd stands in for it."""
-    names_at_the_site: ClassVar = ["api"]
-    """What the site's DNS knows of the names by which clients reach the API."""
+    api_names_in_site_dns: ClassVar = ["api"]
+    """The API's names that the site's DNS has."""
 
     def etcd(self) -> Etcd:
         """Return etcd behind the VIP."""
@@ -50,7 +50,7 @@ class Proofs:
         return Etcd(self._client(tls, ETCD_PORT if self.operator else API_PORT))
 
     def store(self) -> Store:
-        """Return what a writer can write to through the VIP."""
+        """Return the store that a writer reaches through the VIP."""
         return Kube(self._client(self.operator.tls)) if self.operator else self.etcd()
 
     def vip_left_the_bootstrap(self) -> None:
@@ -70,7 +70,7 @@ class Proofs:
             except (OSError, http.client.HTTPException):
                 return {}
 
-        seen = settle(ready, lambda found: sorted(found) == wanted, 120)
+        seen = settle(ready, lambda nodes: sorted(nodes) == wanted, 120)
         machine = next(iter(set(wanted) - set(seen)), "")
         self.report.prove("nodes Ready", wanted=", ".join(wanted), seen=", ".join(seen), machine=machine)
         return seen
@@ -92,7 +92,7 @@ class Proofs:
         self._members("etcd members started", wanted)
 
     def hand_over(self, up: Callable[[OnLine], object]) -> None:
-        """Run the `up` that hands the API over, and prove what only shows while it runs."""
+        """Run the `up` that hands the API over, and prove what shows only while it runs."""
         up(lambda *_: None)
 
     def control_plane_serves(self) -> None:
@@ -107,7 +107,7 @@ class Proofs:
             self.report.prove(f"router behind the Ingress VIP {vip}", wanted=OK, seen=self._router_status(vip))
 
     def has_left_etcd(self) -> bool:
-        """Return whether etcd says that the bootstrap is no member."""
+        """Return whether etcd answers, and the bootstrap is not among its members."""
         voters = self._voters()
         return bool(voters) and self.plan.bootstrap.name not in voters
 
@@ -127,7 +127,7 @@ class Proofs:
             return sorted({name for address, name in names.items() if address in clients})
 
         wanted = sorted(server.name for server in servers)
-        seen = settle(fetched, lambda found: found == wanted, 10)
+        seen = settle(fetched, wanted.__eq__, 10)
         self.report.prove(f"fetched {path} through the API VIP", wanted=wanted, seen=seen)
 
     def clocks_follow_the_time_servers(self, console: Callable[[str], list[str]]) -> None:
@@ -138,16 +138,16 @@ class Proofs:
         wanted = [machine.name for machine in (self.plan.bootstrap, *self.plan.servers)]
 
         def following() -> list[str]:
-            return [name for name in wanted if chosen(console(name)) & {*servers}]
+            return [name for name in wanted if chosen_time_servers(console(name)) & {*servers}]
 
         self._settled(f"clocks that follow {' or '.join(servers)}", wanted, following, 60)
 
-    def the_sites_dns_has_no_more(self, dns_server: str) -> None:
-        """Prove that the site's DNS has the names that this cluster needs there, and no other of the API."""
+    def site_dns_has_only_needed_names(self, dns_server: str) -> None:
+        """Prove that the site's DNS has exactly those names of the API that this cluster needs there."""
         seen = [name for name in ("api", "api-int") if _resolve(dns_server, f"{name}.{self.plan.domain}")]
-        self.report.prove("names of the API in the site's DNS", wanted=self.names_at_the_site, seen=seen)
+        self.report.prove("names of the API in the site's DNS", wanted=self.api_names_in_site_dns, seen=seen)
 
-    def still_answers(self) -> None:
+    def answers_without_provisioner(self) -> None:
         """Prove that API and Ingress answer without the provisioner."""
         for vip in _texts(self.plan.api):
             seen = settle(partial(self._api_status, vip), OK.__eq__, 10)
@@ -158,28 +158,26 @@ class Proofs:
     def _bootstrap_answers(self) -> None:
         bootstrap = self.plan.bootstrap
         for vip in _texts(self.plan.api):
-            self._holder(f"API VIP {vip} is answered by the bootstrap VM alone", vip, {bootstrap.mac}, bootstrap.name)
+            self._one_answers(f"only the bootstrap VM answers API VIP {vip}", vip, {bootstrap.mac}, bootstrap.name)
 
     def _control_plane_answers(self) -> None:
-        holders, macs = list[frozenset[str]](), self._macs(self.plan.control_plane)
+        answering, macs = set[str](), self._macs(self.plan.control_plane)
         for vip in _texts(self.plan.api):
-            holders.append(self._holder(f"API VIP {vip} is answered by one control-plane node", vip, macs))
-        self.report.prove("nodes that hold the API VIPs", wanted=1, seen=len(frozenset[str]().union(*holders)))
+            answering |= self._one_answers(f"one control-plane node answers API VIP {vip}", vip, macs)
+        self.report.prove("nodes that answer the API VIPs", wanted=1, seen=len(answering))
 
     def _routers_answer(self) -> None:
         role = self.plan.ingress_role
         for vip in _texts(self.plan.ingress):
-            self._holder(f"Ingress VIP {vip} is answered by one {role} node", vip, self._macs(self.plan.of(role)))
+            self._one_answers(f"one {role} node answers Ingress VIP {vip}", vip, self._macs(self.plan.of(role)))
 
-    def _holder(self, what: str, address: str, macs: set[str], machine: str = "") -> frozenset[str]:
+    def _one_answers(self, what: str, address: str, macs: set[str], machine: str = "") -> frozenset[str]:
         """Prove that one of these machines answers an address, and return its MAC."""
-        # No answer for a moment only means that a machine is busy; a second MAC fails at once.
+        # A busy machine may not answer for a moment, so wait for a first answer. A second MAC fails at once.
         seen = settle(lambda: answering_macs(address), bool, 10)
         good = len(seen) == 1 and seen <= macs
         wanted = "1 MAC" if len(macs) == 1 else f"1 of {len(macs)} MACs"
-        self.report.prove(
-            what, wanted=wanted, seen=" and ".join(sorted(seen)) or "nobody", holds=good, machine=machine
-        )
+        self.report.prove(what, wanted=wanted, seen=" and ".join(sorted(seen)) or "none", holds=good, machine=machine)
         return seen
 
     def _served_by(self, machine: Machine) -> None:
@@ -188,8 +186,8 @@ class Proofs:
         self._names(str(machine.address), machine.name)
 
     def _serves(self, address: str, machine: str) -> None:
-        for port, ask in ((6443, self._api_status), (22623, self._config_server_status)):
-            seen = settle(partial(ask, address), OK.__eq__, 10)
+        for port, status_of in ((6443, self._api_status), (22623, self._config_server_status)):
+            seen = settle(partial(status_of, address), OK.__eq__, 10)
             self.report.prove(f"{port} answers on the API VIP {address}", wanted=OK, seen=seen, machine=machine)
 
     def _api_status(self, address: str) -> int:
@@ -206,12 +204,12 @@ class Proofs:
             f"api.{domain}": self.plan.api.addresses,
             f"api-int.{domain}": self.plan.api.addresses,
             f"console.apps.{domain}": self.plan.ingress.addresses,
-            **{f"{each.name}.{domain}": each.addresses for each in self.plan.servers},
+            **{f"{server.name}.{domain}": server.addresses for server in self.plan.servers},
         }
-        good = sum(_resolve(server, name) == set(map(str, addresses)) for name, addresses in wanted.items())
+        right = sum(_resolve(server, name) == set(map(str, addresses)) for name, addresses in wanted.items())
         what = f"names answered by CoreDNS on {machine}"
         self.report.prove(
-            what, wanted=f"{len(wanted)} of {len(wanted)}", seen=f"{good} of {len(wanted)}", machine=machine
+            what, wanted=f"{len(wanted)} of {len(wanted)}", seen=f"{right} of {len(wanted)}", machine=machine
         )
 
     def _client(self, tls: ssl.SSLContext, port: int = API_PORT) -> Client:
@@ -240,16 +238,16 @@ class Proofs:
         return {machine_mac(server, self.plan) for server in servers}
 
 
-def settle(measure: Callable[[], Seen], is_it: Callable[[Seen], bool], deadline_s: float) -> Seen:
-    """Measure until it is as wanted, or the deadline is over; return what was measured last."""
+def settle(measure: Callable[[], Value], is_wanted: Callable[[Value], bool], deadline_s: float) -> Value:
+    """Measure until the value is as wanted or the deadline has passed; return the last value."""
     until = time.monotonic() + deadline_s
-    while not is_it(seen := measure()) and time.monotonic() < until:
+    while not is_wanted(value := measure()) and time.monotonic() < until:
         time.sleep(POLL_S)
-    return seen
+    return value
 
 
-def chosen(console: list[str]) -> set[str]:
-    """Return the words by which chronyd has said which time servers it chose: `ADDRESS`, or `ADDRESS (NAME)`."""
+def chosen_time_servers(console: list[str]) -> set[str]:
+    """Return addresses and names of the time servers that chronyd chose; it logs `ADDRESS` or `ADDRESS (NAME)`."""
     lines = [line.partition(_CHOSE)[2] for line in console if _CHOSE in line]
     return {word.strip("()") for line in lines for word in line.split()}
 
@@ -260,11 +258,11 @@ def _texts(vip: Vip) -> list[str]:
 
 def _resolve(server: str, name: str) -> set[str]:
     """Return all addresses of a name, of both families; none if the server does not answer."""
-    found = set[str]()
+    addresses = set[str]()
     for kind in (dns.rdatatype.A, dns.rdatatype.AAAA):
         try:
             answer, _ = dns.query.udp_with_fallback(dns.message.make_query(name, kind), server, timeout=10)
         except (OSError, dns.exception.DNSException):
             return set()
-        found |= {str(item) for record in answer.answer for item in record if item.rdtype == kind}
-    return found
+        addresses |= {str(item) for record in answer.answer for item in record if item.rdtype == kind}
+    return addresses

@@ -37,26 +37,27 @@ def inside_the_site() -> Iterator[None]:
 
 
 @contextmanager
-def before_the_servers() -> Iterator[None]:
+def prioritized_over_servers() -> Iterator[None]:
     """Give this session the processor before the emulated servers, as if they had processors of their own.
 
     Linux weighs sessions against each other, and niceness only within one (sched(7), "The autogroup feature"); each
-    QEMU is a session. On a machine without that feature, libvirtd's niceness does it.
+    QEMU is a session. On a machine without that feature, libvirtd's niceness
+    has that effect.
     """
-    _weigh_session("-10")
+    _set_session_niceness("-10")
     try:
         yield
     finally:
-        _weigh_session("0")
+        _set_session_niceness("0")
 
 
-def _weigh_session(niceness: str) -> None:
-    with suppress(OSError):  # a kernel without, or a container that may not
+def _set_session_niceness(niceness: str) -> None:
+    with suppress(OSError):  # the kernel lacks the feature, or the container may not write it
         Path("/proc/self/autogroup").write_text(niceness)
 
 
 def _enter(namespace: IO[str]) -> None:
-    """Enter a network namespace. Python has os.setns from 3.12 on only."""
+    """Enter a network namespace. Python has os.setns only from 3.12 on."""
     if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), f"cannot enter {namespace.name}")
 
@@ -133,15 +134,15 @@ class Provisioner:
         return target, mode, secure, media["Image"] or None
 
     def _get(self, server: Server, below: str = "") -> dict[str, Any]:
-        return dict(json.loads(self._ask("GET", server, below)))
+        return dict(json.loads(self._request("GET", server, below)))
 
     def _patch(self, server: Server, change: dict[str, Any]) -> None:
-        self._ask("PATCH", server, "", change)
+        self._request("PATCH", server, "", change)
 
     def _post(self, server: Server, reset: dict[str, Any]) -> None:
-        self._ask("POST", server, "/Actions/ComputerSystem.Reset", reset)
+        self._request("POST", server, "/Actions/ComputerSystem.Reset", reset)
 
-    def _ask(self, method: str, server: Server, below: str, body: dict[str, Any] | None = None) -> bytes:
+    def _request(self, method: str, server: Server, below: str, body: dict[str, Any] | None = None) -> bytes:
         login = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
         headers = {"Authorization": f"Basic {login}", "Content-Type": "application/json"}
         url = f"{bmc.EMULATOR}/redfish/v1/Systems/{self._site.uuids[server.name]}{below}"
@@ -151,8 +152,8 @@ class Provisioner:
             return bytes(answer.read())
 
 
-def keep_note(plan: Intent) -> str:
-    """Return how to inspect and stop a cluster that was left running."""
+def cluster_up_note(plan: Intent) -> str:
+    """Return a note on how to inspect and stop a cluster that was left running."""
     run = f"{os.path.relpath(Path('.venv/bin/python'))} -m lab"
     return (
         f"The cluster is up. Inspect it:  {run} status\n"

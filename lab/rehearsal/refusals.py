@@ -1,4 +1,4 @@
-"""Mistakes of an operator: the program refuses each in one clear line, and the next run is unaffected."""
+"""Mistakes of an operator: the program refuses each in one clear line, without an effect on the next run."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +20,12 @@ class Mistake:
     name: str
     file: str
     """Path below stacks/."""
-    wrong: Callable[[str], str]
-    """Puts the mistake into the file's text."""
+    apply: Callable[[str], str]
+    """Returns the file's text with the mistake in it."""
     line: str
     """Words of the one line that the operator reads."""
-    by: Sequence[str] = UP
-    """The command that refuses; a preview, if that refuses already."""
+    command: Sequence[str] = UP
+    """The command of Pulumi that refuses: a preview where that refuses already."""
 
 
 CONFIG, INSTALL_CONFIG = f"Pulumi.{STACK}.yaml", f"{STACK}/install-config.yaml"
@@ -91,31 +91,34 @@ MISTAKES = (
 
 
 def refuse_all(stack: Stack, report: Report) -> None:
-    """Make every mistake, each in a copy of the stack, and prove that it is refused. Most of their time is waits."""
+    """Make every mistake, each in a copy of the stack, and prove that it is refused.
+
+    The copies run at once, since they mostly wait.
+    """
     stack.configure(deadlines={"bmc_s": 4})
     copies = [stack.copy(f"mistake-{number}") for number in range(len(MISTAKES))]
     stack.configure(deadlines=DEADLINES)
 
     def refuse_one(copy: Stack, mistake: Mistake) -> None:
-        _make(copy.project / "stacks" / mistake.file, mistake.wrong)
-        refuse(copy, report, mistake.name, mistake.line, mistake.by)
+        _change(copy.project / "stacks" / mistake.file, mistake.apply)
+        refuse(copy, report, mistake.name, mistake.line, mistake.command)
 
     with ThreadPoolExecutor(len(MISTAKES)) as pool:
         list(pool.map(refuse_one, copies, MISTAKES))
 
 
-def refuse(stack: Stack, report: Report, name: str, wanted: str, by: Sequence[str] = PREVIEW) -> None:
+def refuse(stack: Stack, report: Report, name: str, wanted: str, command: Sequence[str] = PREVIEW) -> None:
     """Prove that a command fails with a line that contains the wanted words, and without a traceback."""
-    outcome = stack.try_run(*by, quiet=True)
+    outcome = stack.try_run(*command, quiet=True)
     lines = [line.strip() for line in outcome.text.partition("Diagnostics:")[2].splitlines()]
     seen = next((line for line in lines if wanted in line), outcome.text[-500:])
     holds = outcome.code != 0 and wanted in seen and "Traceback" not in outcome.text
     report.prove(f"refused: {name}", wanted=wanted, seen=seen.removeprefix("error: "), holds=holds)
 
 
-def _make(path: Path, wrong: Callable[[str], str]) -> None:
-    right = path.read_text()
-    changed = wrong(right)
-    if changed == right:
+def _change(path: Path, apply: Callable[[str], str]) -> None:
+    original = path.read_text()
+    changed = apply(original)
+    if changed == original:
         raise ValueError(f"{path}: the mistake changes nothing")
     path.write_text(changed)

@@ -37,9 +37,9 @@ class Report:
     """Collects the proofs, and prints each."""
 
     name: str
-    """Of the stack, and of the faults or the payload if it is not the usual way."""
+    """The stack's, with the scenario and the payload where these differ from the default."""
     differences: Sequence[str] = ()
-    """What the twin cannot stand in for, so no proof says anything about it."""
+    """What the twin cannot stand in for, so that no proof covers it."""
     folder: Path = FOLDER
     chart: str = ""
     """The handoff, as SVG."""
@@ -71,24 +71,23 @@ class Report:
         Raises:
             RehearsalError: The proof fails.
         """
-        good = wanted == seen if holds is None else holds
-        proof = Proof(name, str(wanted), str(seen), good)
+        proof = Proof(name, str(wanted), str(seen), wanted == seen if holds is None else holds)
         self.proofs.append(proof)
-        say(f"    {'proven' if good else 'NOT PROVEN'}: {name}: {proof.seen}")
-        if not good:
+        say(f"    {'proven' if proof.holds else 'NOT PROVEN'}: {name}: {proof.seen}")
+        if not proof.holds:
             raise RehearsalError(f"{name}: seen {proof.seen}, wanted {proof.wanted}", machine)
 
     def prove_each(self, name: str, *, wanted: Mapping[str, object], seen: Mapping[str, object]) -> None:
-        """Record a proof about several machines, by name; if it fails, the console is that of the first to differ.
+        """Record a proof about several machines, by name. If it fails, its machine is the first one that differs.
 
         Raises:
             RehearsalError: The proof fails.
         """
-        machine = next((each for each in wanted if seen[each] != wanted[each]), "")
+        machine = next((machine for machine in wanted if seen[machine] != wanted[machine]), "")
         self.prove(name, wanted=_listed(wanted), seen=_listed(seen), machine=machine)
 
     def measure(self, name: str, *, goal: str, seen: object) -> None:
-        """Record a figure beside its goal; a missed goal is no failure."""
+        """Record a figure beside its goal; a missed goal does not fail."""
         self.proofs.append(Proof(name, f"goal: {goal}", str(seen), holds=True))
         say(f"    measured: {name}: {seen}")
 
@@ -97,7 +96,7 @@ class Report:
         self._print()
         folder = self.folder / self.name
         folder.mkdir(parents=True, exist_ok=True)
-        found = {
+        content = {
             "name": self.name,
             "failed": failed,
             "not_proven": list(self.differences),
@@ -105,8 +104,8 @@ class Report:
             "servers": {name: dict(steps) for name, steps in self.servers.items()},
             "proofs": [asdict(proof) for proof in self.proofs],
         }
-        (folder / "index.json").write_text(json.dumps(found, indent=2) + "\n")
-        (folder / "index.html").write_text(render(PAGE, chart=self.chart, **found))
+        (folder / "index.json").write_text(json.dumps(content, indent=2) + "\n")
+        (folder / "index.html").write_text(render(PAGE, chart=self.chart, **content))
         say(f"\nreport: {self.folder.name}/{self.name}/index.html")
 
     def _print(self) -> None:

@@ -27,18 +27,20 @@ def interface_to(address: str) -> str:
     """
     (route,) = json.loads(run("ip", "-json", "route", "get", address))
     if "gateway" in route:
-        raise LabError(f"{address} is behind the gateway {route['gateway']}; a machine of its own network is wanted")
+        raise LabError(
+            f"{address} is behind the gateway {route['gateway']}; wanted an address on a network of this machine"
+        )
     return str(route["dev"])
 
 
 def answering_macs(address: str, wait_s: float = 1) -> frozenset[str]:
-    """Return the MACs that answer for an address within `wait_s` seconds; several if several machines have it.
+    """Return the MACs that answer for an address within `wait_s` seconds: several if several machines have it.
 
     Raises:
         LabError: arping or ndisc6 failed.
     """
-    ask = _arping if ip_address(address).version == IPV4 else _ndisc6
-    command, unanswered = ask(address, wait_s)
+    probe = _arping if ip_address(address).version == IPV4 else _ndisc6
+    command, unanswered = probe(address, wait_s)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, unanswered):
         raise LabError(f"`{' '.join(command)}` ended with status {done.returncode}: {done.stderr.strip()}")
@@ -46,17 +48,17 @@ def answering_macs(address: str, wait_s: float = 1) -> frozenset[str]:
 
 
 def _arping(address: str, wait_s: float) -> tuple[list[str], int]:
-    """Return the command, and its exit status if nobody answers."""
+    """Return the command, and its exit status if no machine answers."""
     # -b: without it, arping asks only the first machine that replies. It prints every reply, and ends by a signal.
-    patience = ("timeout", "--preserve-status", "--signal=INT", f"{wait_s:g}")
-    return [*patience, "arping", "-b", "-I", interface_to(address), address], 1
+    limit = ("timeout", "--preserve-status", "--signal=INT", f"{wait_s:g}")
+    return [*limit, "arping", "-b", "-I", interface_to(address), address], 1
 
 
 def _ndisc6(address: str, wait_s: float) -> tuple[list[str], int]:
-    """Return the command, and its exit status if nobody answers."""
-    patience = ("-r", "1", "-w", f"{wait_s * 1000:.0f}")
-    # -m: without it, ndisc6 ends at the first machine that replies. Of its long options it refuses two together.
-    return ["ndisc6", "-q", "-m", *patience, address, interface_to(address)], 2
+    """Return the command, and its exit status if no machine answers."""
+    limit = ("-r", "1", "-w", f"{wait_s * 1000:.0f}")
+    # -m: without it, ndisc6 ends at the first machine that replies. It refuses two long options together.
+    return ["ndisc6", "-q", "-m", *limit, address, interface_to(address)], 2
 
 
 def status(url: str, address: str, ca_pem: str = "") -> int:
@@ -67,13 +69,13 @@ def status(url: str, address: str, ca_pem: str = "") -> int:
     """
     parts = urlsplit(url)
     host = f"[{address}]" if ":" in address else address
-    place = f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}:{host}"
+    resolved = f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}:{host}"
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as ca:
         ca.write(ca_pem)
         ca.flush()
         trust = ("--cacert", ca.name) if ca_pem else ()
         quiet = ("--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", str(ANSWER_S))
-        command = ["curl", *quiet, "--noproxy", "*", "--resolve", place, *trust, url]
+        command = ["curl", *quiet, "--noproxy", "*", "--resolve", resolved, *trust, url]
         try:
             return int(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
         except FileNotFoundError as missing:

@@ -95,7 +95,7 @@ class Stack:
     def preview(self) -> dict[str, str]:
         """Return the operation by resource (`type::name`) that a preview shows, except `same` and `read`."""
         steps = json.loads(self.run("preview", "--json", quiet=True))["steps"]
-        return {_short(step["urn"]): step["op"] for step in steps if step["op"] not in ("same", "read")}
+        return {_short_urn(step["urn"]): step["op"] for step in steps if step["op"] not in ("same", "read")}
 
     def outputs(self) -> dict[str, Any]:
         """Return the stack's outputs."""
@@ -108,19 +108,19 @@ class Stack:
 
     def installation_steps(self) -> dict[str, dict[str, float]]:
         """Return the seconds of each step of the installations, by server."""
-        return {server: seconds for found in self._installations() for server, seconds in found["steps"].items()}
+        return {server: seconds for outputs in self._installations() for server, seconds in outputs["steps"].items()}
 
     def iso_digests(self) -> set[str]:
         """Return the digest of the boot ISO of each server that was installed."""
-        installed = (each for found in self._installations() for each in found["installed"].values())
-        return {each["iso_sha256"] for each in installed} - {""}
+        servers = (server for outputs in self._installations() for server in outputs["installed"].values())
+        return {server["iso_sha256"] for server in servers} - {""}
 
     def _installations(self) -> list[dict[str, Any]]:
         """Return the outputs of all installations."""
         resources = json.loads(self.run("stack", "export", quiet=True))["deployment"]["resources"]
-        return [each["outputs"] for each in resources if each["type"].endswith("HostProvisioning")]
+        return [resource["outputs"] for resource in resources if resource["type"].endswith("HostProvisioning")]
 
-    def logged(self) -> list[dict[str, Any]]:
+    def log_lines(self) -> list[dict[str, Any]]:
         """Return the lines of the logs of all runs."""
         files = sorted((self.project / "log" / self.name).glob("*.jsonl"))
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
@@ -152,6 +152,6 @@ def _leaves(values: Mapping[str, object], path: str = "") -> Iterator[tuple[str,
             yield f"{path}{key}", str(value).lower() if isinstance(value, bool) else value
 
 
-def _short(urn: str) -> str:
+def _short_urn(urn: str) -> str:
     _, _, kind, name = urn.rsplit("::", 3)
     return f"{kind.rsplit(':', 1)[-1]}::{name}"

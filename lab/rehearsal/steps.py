@@ -36,14 +36,14 @@ EXPECTED_PREVIEW = {
     STACK: "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
 }
-"""By stack: what becomes of its resources in phase production."""
+"""By stack: the changes to its resources in phase production."""
 FROM_ISO = "installing from ISO"
 """Steps of an installation in the log."""
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
-"""By balancer: how it is proven who serves."""
-OF_ALL_ROLES = "common/okd-coredns.sh.j2"
-"""A template of which a file of each role is made."""
+"""By balancer: the proofs of which machine serves."""
+TEMPLATE_OF_ALL_ROLES = "common/okd-coredns.sh.j2"
+"""A template that is rendered for each role."""
 
 
 @dataclass
@@ -55,10 +55,10 @@ class Rehearsal:
     plan: ClusterPlan
     report: Report
     wanted: Site
-    found: dict[str, Settings] = field(default_factory=dict)
-    volumes: set[str] = field(default_factory=set)
+    settings_before: dict[str, Settings] = field(default_factory=dict)
+    volumes_before: set[str] = field(default_factory=set)
     ready: dict[str, str] = field(default_factory=dict)
-    """Since when each node of the control plane has been Ready, at the end of phase bootstrap."""
+    """The time since which each control-plane node was Ready, at the end of phase bootstrap."""
 
     @property
     def payload(self) -> Path:
@@ -82,7 +82,7 @@ class Rehearsal:
         """Writes through the VIP from the end of phase bootstrap on; with a real Kubernetes, from its start on."""
         return Writer(self.proofs.store())
 
-    def preflight(self) -> None:
+    def preflight_refuses(self) -> None:
         """Prove that the preflight refuses each fault of a provisioner."""
         with self.report.step("the preflight refuses each fault"):
             refuse_each_fault(
@@ -91,11 +91,11 @@ class Rehearsal:
                 self.report,
             )
 
-    def as_found(self) -> None:
-        """Note what `destroy` must leave as it is now."""
-        self.found, self.volumes = self.provisioner.bmc_settings(), self.provisioner.volumes()
+    def record_settings(self) -> None:
+        """Record the settings and volumes that `destroy` must restore."""
+        self.settings_before, self.volumes_before = self.provisioner.bmc_settings(), self.provisioner.volumes()
 
-    def refusals(self) -> None:
+    def mistakes_are_refused(self) -> None:
         """Prove that each mistake is refused before any machine runs."""
         with self.report.step("each mistake is refused"):
             refuse_all(self.stack, self.report)
@@ -108,7 +108,7 @@ class Rehearsal:
         return NetworkBootProofs(self.provisioner, self.stack, self.report, self.wanted)
 
     def bootstrap(self) -> None:
-        """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves in it, by itself."""
+        """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves by itself."""
         if self.operator:
             self.writer.start()
         with self.report.step("pulumi up, phase bootstrap"):
@@ -126,7 +126,7 @@ class Rehearsal:
                 self.proofs.bootstrap_serves()
                 self.proofs.control_plane_joined()
             self.proofs.first_boots("/config/master", nodes, self._config_servers_console)
-            self.proofs.the_sites_dns_has_no_more(str(self.wanted.provisioners[0].ip))
+            self.proofs.site_dns_has_only_needed_names(str(self.wanted.provisioners[0].ip))
             if not self.operator:
                 self.writer.start()
 
@@ -143,7 +143,7 @@ class Rehearsal:
             self.report.prove("preview shows", wanted=expected, seen=_tally(changes))
         self.report.measure("preview beside running VMs, s", goal="under 3", seen=f"{seconds:.1f}")
 
-    def refusal(self) -> None:
+    def gate_refuses(self) -> None:
         """Prove that the gate refuses a control plane that is not ready, and leaves VIP and VM untouched."""
         node = self.plan.control_plane[-1].name
         self.writer.every_s = EVERY_S
@@ -173,18 +173,18 @@ class Rehearsal:
         with self.report.step("pulumi up, phase production"):
             self.proofs.hand_over(self._up_in_production)
         with self.report.step("proofs of phase production"):
-            self._handoff()
+            self._prove_handoff()
             self.proofs.control_plane_serves()
             self.proofs.ingress_serves()
             if self.plan.compute:
                 self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
-            self._disks()
-            self._firmware()
-            self.network_boot.each_once()
-            self._own_addresses()
+            self._prove_disks()
+            self._prove_firmware()
+            self.network_boot.fetched_once()
+            self._prove_addresses()
             self.proofs.clocks_follow_the_time_servers(self.provisioner.console)
             self.proofs.bootstrap_left_etcd()
-            self._written()
+            self._no_write_lost()
             if self.operator:
                 self._stayed_ready(self.operator)
             self._no_trace()
@@ -203,40 +203,40 @@ class Rehearsal:
 
         self.stack.run("up", "--yes", "--skip-preview", on_line=on_line)
 
-    def _disks(self) -> None:
+    def _prove_disks(self) -> None:
         """Prove that each server was installed to the disk that its hints choose."""
-        hosts, good = self.stack.outputs()["hosts"], []
+        hosts, right = self.stack.outputs()["hosts"], []
         for server in self.plan.servers:
             wanted = wanted_of(server.root_device_hints.given)
-            good += [server.name] * (wanted.sign in hosts[server.name].get("disk", ""))
+            right += [server.name] * (wanted.sign in hosts[server.name].get("disk", ""))
         names = [server.name for server in self.plan.servers]
-        machine = next(iter(set(names) - set(good)), "")
+        machine = next(iter(set(names) - set(right)), "")
         what = "installed to the disk of their hints"
-        self.report.prove(what, wanted=", ".join(names), seen=", ".join(good), machine=machine)
+        self.report.prove(what, wanted=", ".join(names), seen=", ".join(right), machine=machine)
 
-    def _firmware(self) -> None:
+    def _prove_firmware(self) -> None:
         """Prove that each server booted its ISO and its disk by the firmware of its bootMode, as its guest says."""
         wanted = {server.name: server.boot_mode for server in self.plan.servers}
         seen = {name: self._booted_by(name) for name in wanted}
-        self.report.prove_each("boot mode of ISO and disk, as their guests see it", wanted=wanted, seen=seen)
+        self.report.prove_each("boot mode of ISO and disk, as the guests see it", wanted=wanted, seen=seen)
 
     def _booted_by(self, name: str) -> str:
-        """Return the one boot mode of all boots of a server, of which there are at least two; else what was seen."""
+        """Return the one boot mode of all boots of a server, at least two; else the modes of its boots."""
         lines = [line for line in self.provisioner.console(name) if BOOTED_BY in line]
         modes = [line.rpartition(BOOTED_BY)[2].strip() for line in lines]
-        return modes[0] if len(modes) > 1 and len({*modes}) == 1 else " then ".join(modes) + " alone"
+        return modes[0] if len(modes) > 1 and len({*modes}) == 1 else "only " + " then ".join(modes)
 
-    def _own_addresses(self) -> None:
-        """Prove that each server with an address of its own in `networkConfig` has that."""
+    def _prove_addresses(self) -> None:
+        """Prove that each server whose `networkConfig` sets its address has that address."""
         leases = (DNS / "leases").read_text()
         for server in self.plan.servers:
             if server.name not in self.wanted.statics:
                 continue
             words = (machine_mac(server, self.plan), *map(str, server.addresses))
             name, lines = server.name, self.provisioner.console(server.name)
-            shown = all(any(f" {each}/" in line for line in lines) for each in server.addresses)
+            shown = all(any(f" {address}/" in line for line in lines) for address in server.addresses)
             self.report.prove(f"address of {name} by its networkConfig", wanted=True, seen=shown, machine=name)
-            served = name not in self.wanted.unserved  # its firmware
+            served = name not in self.wanted.unserved  # its firmware asks for one
             self.report.prove(f"lease of DHCP for {name}", wanted=served, seen=any(word in leases for word in words))
 
     def nothing_changes(self) -> None:
@@ -254,7 +254,7 @@ class Rehearsal:
                 "a cluster in production cannot go back to bootstrap",
             )
             self.stack.configure(phase="production")
-            path = self.stack.project / "assets" / OF_ALL_ROLES
+            path = self.stack.project / "assets" / TEMPLATE_OF_ALL_ROLES
             path.write_text(path.read_text() + "#\n")
             before = site.bmc_writes()
             self.stack.run("up", "--yes", "--skip-preview")
@@ -262,9 +262,9 @@ class Rehearsal:
             self.report.prove("writes to BMCs after one byte changed per role", wanted=0, seen=after - before)
 
     def secrets(self) -> None:
-        """Prove that state and logs have no secret of the site, and the logs the installation of each server."""
+        """Prove that state and logs contain no secret of the site, and that the logs record each installation."""
         passwords = {server.bmc.password.get_secret_value() for server in self.plan.servers}
-        text, lines = self.stack.state_text(), self.stack.logged()
+        text, lines = self.stack.state_text(), self.stack.log_lines()
         leaked = [word for word in (*passwords, "PRIVATE KEY") if word in text]
         self.report.prove("secrets in the state in the clear", wanted=0, seen=len(leaked))
         # The path of a boot ISO is secret, too.
@@ -274,17 +274,17 @@ class Rehearsal:
         done = {line.get("machine") for line in lines if (line["event"], line.get("step")) == (Event.END, INSTALLED)}
         names = [server.name for server in self.plan.servers]
         seen = ", ".join(name for name in names if name in done)
-        self.report.prove("installed, as the logs of the runs say", wanted=", ".join(names), seen=seen)
+        self.report.prove("installed according to the logs of the runs", wanted=", ".join(names), seen=seen)
 
-    def provisioner_away(self) -> None:
+    def serves_without_provisioner(self) -> None:
         """Prove that the cluster serves without libvirtd, the BMC emulator and the program."""
         with self.report.step("provisioner switched off"):
             site.stop_provisioner_services()
-            self.proofs.still_answers()
+            self.proofs.answers_without_provisioner()
             self.provisioner.start_services()
 
     def destroy(self) -> None:
-        """Destroy the stack, and prove that everything is as it was found."""
+        """Destroy the stack, and prove that settings and volumes are as before."""
         with self.report.step("pulumi destroy"):
             self.stack.run("destroy", "--yes", "--skip-preview")
         with self.report.step("proofs of destroy"):
@@ -292,16 +292,18 @@ class Rehearsal:
                 "servers running", wanted="none", seen=", ".join(sorted(self.provisioner.running())) or "none"
             )
             settings = self.provisioner.bmc_settings()
-            good = sum(settings[name] == as_found for name, as_found in self.found.items())
-            total = len(self.found)
+            restored = sum(settings[name] == before for name, before in self.settings_before.items())
+            total = len(self.settings_before)
             self.report.prove(
-                "boot override, boot mode and media as found", wanted=f"{total} of {total}", seen=f"{good} of {total}"
+                "boot override, boot mode and media as found",
+                wanted=f"{total} of {total}",
+                seen=f"{restored} of {total}",
             )
             self.report.prove("resources in the stack", wanted=0, seen=self.stack.resources())
-            left = self.provisioner.volumes() - self.volumes
+            left = self.provisioner.volumes() - self.volumes_before
             self.report.prove("volumes left in the pool", wanted="none", seen=", ".join(sorted(left)) or "none")
 
-    def _handoff(self) -> None:
+    def _prove_handoff(self) -> None:
         handoff = self.stack.outputs()["handoff"]
         for line in chart.text(handoff).splitlines():
             say(f"    {line}")
@@ -325,7 +327,7 @@ class Rehearsal:
         servers = (self.plan.bootstrap, *self.plan.control_plane)
         return [line for server in servers for line in self.provisioner.console(server.name)]
 
-    def _written(self) -> None:
+    def _no_write_lost(self) -> None:
         self.writer.stop()
         lost = self.writer.lost()
         what = f"acknowledged writes lost, of {len(self.writer.acknowledged)} ({self.writer.retries} retries)"
@@ -339,7 +341,8 @@ class Rehearsal:
 
     def _no_trace(self) -> None:
         name = self.plan.bootstrap.name
-        traces = {each for each in self.provisioner.domains() | self.provisioner.volumes() if each.startswith(name)}
+        listed = self.provisioner.domains() | self.provisioner.volumes()
+        traces = {trace for trace in listed if trace.startswith(name)}
         self.report.prove("traces of the bootstrap VM in libvirt", wanted="none", seen=", ".join(traces) or "none")
 
 

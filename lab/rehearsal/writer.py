@@ -1,4 +1,4 @@
-"""Load during the handoff: a writer of keys, and what became of them."""
+"""Load during the handoff: a writer of keys, which reports those that were lost or failed."""
 
 import http.client
 import threading
@@ -15,10 +15,10 @@ AT_REST_S = 1.0
 
 
 class Store(Protocol):
-    """What the cluster keeps behind its API, through the VIP."""
+    """The storage behind the cluster's API, reached through the VIP."""
 
     def put(self, key: str) -> None:
-        """Write a key, for good when it returns.
+        """Write a key; it is stored when this returns.
 
         Raises:
             OSError: No connection, or no answer in time.
@@ -33,7 +33,7 @@ class Store(Protocol):
 
 @dataclass
 class Writer:
-    """Writes a new key every so often, and retries it until it is acknowledged. Counts from the first of those on."""
+    """Writes a new key every `every_s`, and retries it until it is acknowledged. Counts after the first one."""
 
     store: Store
     every_s: float = AT_REST_S
@@ -41,8 +41,8 @@ class Writer:
     acknowledged: list[str] = field(default_factory=list)
     retries: int = 0
     problems: list[str] = field(default_factory=list)
-    """What each key met whose immediate retry failed as well."""
-    _over: threading.Event = field(default_factory=threading.Event)
+    """The errors of each key whose immediate retry failed as well."""
+    _stopped: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -56,7 +56,7 @@ class Writer:
         Raises:
             RehearsalError: That key was not acknowledged within 60 s.
         """
-        self._over.set()
+        self._stopped.set()
         if self._thread:
             self._thread.join(60)
             if self._thread.is_alive():
@@ -64,24 +64,24 @@ class Writer:
 
     def lost(self) -> list[str]:
         """Return the acknowledged keys that the store no longer has."""
-        there = self.store.keys()
-        return [key for key in self.acknowledged if key not in there]
+        stored = self.store.keys()
+        return [key for key in self.acknowledged if key not in stored]
 
     def _write(self) -> None:
         number = 0
-        while not self._over.is_set():
+        while not self._stopped.is_set():
             started = time.monotonic()
-            key, met = f"{number:06d}", list[str]()
-            while problem := self._put(key):
-                met.append(problem)
-                self._over.wait(EVERY_S * (len(met) > 1))
+            key, errors = f"{number:06d}", list[str]()
+            while error := self._put(key):
+                errors.append(error)
+                self._stopped.wait(EVERY_S * (len(errors) > 1))
             if self.acknowledged:  # it may start before the API does
-                self.retries += len(met)
-                if len(met) > 1:
-                    self.problems.append(f"{key}: {', then '.join(met)}")
+                self.retries += len(errors)
+                if len(errors) > 1:
+                    self.problems.append(f"{key}: {', then '.join(errors)}")
             self.acknowledged.append(key)
             number += 1
-            self._over.wait(max(0.0, started + self.every_s - time.monotonic()))
+            self._stopped.wait(max(0.0, started + self.every_s - time.monotonic()))
 
     def _put(self, key: str) -> str:
         """Write a key; return why it was not acknowledged."""

@@ -17,10 +17,10 @@ subprocess.run([sys.executable, "-c", "import signal; print(signal.getsignal(sig
 """
 WEIGHED = """
 from pathlib import Path
-from lab.rehearsal.provisioner import before_the_servers
+from lab.rehearsal.provisioner import prioritized_over_servers
 group = Path("/proc/self/autogroup")
-shown = lambda: print(" ".join(group.read_text().split()[1:]) if group.exists() else "a kernel without")
-with before_the_servers():
+shown = lambda: print(" ".join(group.read_text().split()[1:]) if group.exists() else "not in this kernel")
+with prioritized_over_servers():
     shown()
 shown()
 """
@@ -47,4 +47,4 @@ def test_a_program_started_in_the_background_heeds_interrupts() -> None:
 @needs_root
 def test_the_rehearsal_goes_before_its_servers_and_only_while_it_runs() -> None:
     during, after = run(WEIGHED).splitlines()
-    assert (during, after) == (("nice -10", "nice 0") if AUTOGROUP.exists() else ("a kernel without",) * 2)
+    assert (during, after) == (("nice -10", "nice 0") if AUTOGROUP.exists() else ("not in this kernel",) * 2)

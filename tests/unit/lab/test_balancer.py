@@ -23,7 +23,7 @@ from testing.namespaces import MORTAL, SBIN, in_own_network, ip, needs_root
 from testing.scene.machine import until
 
 NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
-EVERYBODY = ["okd-bootstrap", *NODES]
+API_MACHINES = ["okd-bootstrap", *NODES]
 ROW = "     ~  pulumi-python:dynamic/baremetal:VipHandoff okd-api updating (4s) [diff: ~phase]; "
 AWAITED = f"{ROW}await: okd-bootstrap (192.168.111.20) still accepts connections on 6443 and 22623, so the balancer"
 LET_GO = f"{ROW}let go"
@@ -36,11 +36,12 @@ def site() -> Site:
 
 def sections(site: Site) -> dict[str, list[str]]:
     """Return the lines of each service of the balancer's config, without indent."""
-    _, *found = balancer._config(balancer.services(site)).split("\nlisten ")
-    return {name: lines for name, *lines in ([line.strip() for line in each.strip().splitlines()] for each in found)}
+    _, *listens = balancer._config(balancer.services(site)).split("\nlisten ")
+    stripped = ([line.strip() for line in listen.strip().splitlines()] for listen in listens)
+    return {name: lines for name, *lines in stripped}
 
 
-def test_each_service_leads_to_the_machines_that_a_site_is_asked_for(site: Site) -> None:
+def test_each_service_leads_to_its_documented_machines(site: Site) -> None:
     assert sections(site) == {
         "api": [
             "bind 10.41.0.100:6443",
@@ -72,13 +73,13 @@ def test_each_service_leads_to_the_machines_that_a_site_is_asked_for(site: Site)
 
 
 def test_it_has_the_addresses_of_both_families(tmp_path: Path) -> None:
-    found = sections(load_site("dual-stack", as_stack("dual-stack", tmp_path)))
-    assert found["api"][:2] == ["bind 192.168.111.5:6443", "bind [fd2e::5]:6443"]
-    assert found["http"][:2] == ["bind 192.168.111.4:80", "bind [fd2e::4]:80"]
+    services = sections(load_site("dual-stack", as_stack("dual-stack", tmp_path)))
+    assert services["api"][:2] == ["bind 192.168.111.5:6443", "bind [fd2e::5]:6443"]
+    assert services["http"][:2] == ["bind 192.168.111.4:80", "bind [fd2e::4]:80"]
 
 
 @needs_root
-def test_a_real_one_says_who_is_behind_it_and_who_was_led_where(
+def test_a_real_haproxy_reports_its_backends_and_its_clients(
     site: Site, tmp_path: Path, certificate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(balancer, "STATS", tmp_path / "stats")
@@ -88,7 +89,7 @@ def test_a_real_one_says_who_is_behind_it_and_who_was_led_where(
 
     def behind() -> list[tuple[str, str]]:
         try:
-            return [(each.service, each.machine) for each in balancer.backends() if each.is_up]
+            return [(backend.service, backend.machine) for backend in balancer.backends() if backend.is_up]
         except OSError:
             return []
 
@@ -106,7 +107,7 @@ def test_a_real_one_says_who_is_behind_it_and_who_was_led_where(
             haproxy = open_.enter_context(subprocess.Popen(command, stdout=output, stderr=output, env={"PATH": SBIN}))
             open_.callback(haproxy.kill)
             only = [("api", "balanced-bootstrap"), ("config-server", "balanced-bootstrap")]
-            until("the balancer leads to the bootstrap alone", lambda: behind() == only)
+            until("the balancer leads only to the bootstrap", lambda: behind() == only)
             url = f"https://api.okd.lab.test:{servers[1].port}/config/master"
             assert status(url, "10.41.0.100", authority("test-ca").pem) == 200
 
@@ -114,7 +115,7 @@ def test_a_real_one_says_who_is_behind_it_and_who_was_led_where(
     assert proofs._LED.findall(log.read_text()) == [("10.41.0.100", "balanced-bootstrap")]
 
 
-def test_the_first_that_is_up_is_told_from_those_that_never_were() -> None:
+def test_the_first_machine_that_is_up_is_read_from_the_log() -> None:
     lines = [
         "Server api/row-a is DOWN, reason: Layer4",
         "Server api/balanced-bootstrap is UP, reason",
@@ -128,7 +129,7 @@ def hand_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     """Hand over with these lines of an update; return its proofs, as wanted and seen."""
 
     def run(*lines: str, completes: bool = True) -> list[tuple[str, str]]:
-        up = list(EVERYBODY)
+        up = list(API_MACHINES)
 
         def complete(_: Etcd) -> None:
             if completes:
@@ -149,11 +150,11 @@ def hand_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
 
 def test_the_bootstrap_completes_when_it_is_awaited(hand_over: Callable[..., list[tuple[str, str]]]) -> None:
-    every, nodes = ", ".join(EVERYBODY), ", ".join(NODES)
-    assert hand_over(f"{ROW}gate", AWAITED, LET_GO, LET_GO) == [(every, every), (nodes, nodes)]
+    machines, nodes = ", ".join(API_MACHINES), ", ".join(NODES)
+    assert hand_over(f"{ROW}gate", AWAITED, LET_GO, LET_GO) == [(machines, machines), (nodes, nodes)]
 
 
-def test_a_vm_that_goes_while_the_balancer_leads_to_it_is_no_proof(
+def test_a_vm_that_goes_while_the_balancer_leads_to_it_fails_the_proof(
     hand_over: Callable[..., list[tuple[str, str]]],
 ) -> None:
     with pytest.raises(RehearsalError, match="when the VM is let go: seen okd-bootstrap, okd-master-0"):
@@ -161,7 +162,7 @@ def test_a_vm_that_goes_while_the_balancer_leads_to_it_is_no_proof(
 
 
 @pytest.mark.parametrize("lines", [(AWAITED,), (LET_GO,)], ids=["never-let-go", "never-awaited"])
-def test_an_update_without_both_is_no_proof(
+def test_an_update_without_both_fails_the_proof(
     hand_over: Callable[..., list[tuple[str, str]]], lines: tuple[str, ...]
 ) -> None:
     with pytest.raises(RehearsalError, match="never awaited the end of the bootstrap's API, or never let"):
@@ -176,6 +177,8 @@ def test_an_update_without_both_is_no_proof(
     ],
     ids=["faults", "kubernetes"],
 )
-def test_a_way_that_moves_vips_is_refused(words: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scenario_that_moves_vips_is_refused(
+    words: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*words, "--stack", "balancer"]) == 2
-    assert capsys.readouterr().out.startswith(f"FAILED: {named}: of VIPs that machines of the cluster hold. Fix: ")
+    assert capsys.readouterr().out.startswith(f"FAILED: {named}: needs VIPs on the cluster's machines. Fix: ")

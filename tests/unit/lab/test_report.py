@@ -1,4 +1,4 @@
-"""What a rehearsal prints and keeps."""
+"""The report that a rehearsal prints and writes."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_the_report_has_what_was_proven_and_what_was_not(tmp_path: Path) -> None
     assert "<td>master-0</td><td>install 61</td>" in page
 
 
-def test_the_report_of_a_failure_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_of_a_failure_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = Report("site", folder=tmp_path)
     with pytest.raises(RehearsalError, match="VM runs: seen no, wanted yes"):
         report.prove("VM runs", wanted="yes", seen="no")

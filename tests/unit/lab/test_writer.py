@@ -1,4 +1,4 @@
-"""The rehearsal's writer, against a store that fails as told."""
+"""The rehearsal's writer, against a store that fails on demand."""
 
 import threading
 
