@@ -126,6 +126,14 @@ def test_all_work_of_a_process_is_in_one_file() -> None:
     assert [line["text"] for line in lines()].count("GET /redfish/v1") == 3
 
 
+def test_what_follows_a_run_is_started_once_when_its_log_is_opened() -> None:
+    started = list[Path]()
+    for _ in range(2):
+        with working(begun=started.append):
+            say()
+    assert started == files()
+
+
 def test_what_a_resource_reports_is_a_step_of_it() -> None:
     with working():
         pass

@@ -9,7 +9,7 @@ from providers.pulumi import run_follower
 from testing.checkout import ROOT
 
 
-def test_the_started_program_exists_and_no_module_of_a_site_replaces_its_own(tmp_path: Path) -> None:
+def test_the_follower_runs_and_no_module_of_a_site_replaces_its_own(tmp_path: Path) -> None:
     log = Path("log", "prod", "2026-11-23T060000.000Z.jsonl")
     (tmp_path / log).parent.mkdir(parents=True)
     (tmp_path / log).touch()
