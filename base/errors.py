@@ -7,7 +7,8 @@ OkdBaremetalError              root: one fault or several
 ├── BootMediaError             a base image or tool is missing, or fails
 ├── PreflightError             the provisioner or its network lacks what `up` needs, one line per finding
 ├── SegmentError               this machine cannot probe the layer-2 segment
-├── BmcError                   a BMC gave an unusable answer
+├── BmcError                   what one BMC makes impossible; always one of these:
+│   ├── BmcRefusedError        the BMC refuses, or lacks what is needed; a retry does not help
 │   ├── BmcAuthError           the BMC refused the login; never retried, because accounts lock
 │   ├── BmcIdentityError       the BMC is that of a machine without consent; nothing was changed
 │   ├── BmcTransientError      the request may succeed if it is retried within the deadline
@@ -101,7 +102,11 @@ class SegmentError(OkdBaremetalError):
 
 
 class BmcError(OkdBaremetalError):
-    """A BMC gave an unusable answer."""
+    """What one BMC makes impossible. Raise a subclass: none of them contains another, so handlers have no order."""
+
+
+class BmcRefusedError(BmcError):
+    """The BMC refuses, or lacks what is needed; a retry does not help."""
 
 
 class BmcAuthError(BmcError):

@@ -1,5 +1,6 @@
 """HTTP requests to a server that an operator names by its URL."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -39,10 +40,14 @@ def pool_for(url: str, timeout_s: float) -> "PoolManager":
 
 def os_error(error: "HTTPError") -> OSError:
     """Return the error of the operating system or TLS that urllib3's exception wraps."""
-    found: BaseException | None = error
-    while found is not None:
-        nested = (each for each in found.args if isinstance(each, BaseException))
-        if isinstance(found, OSError):
-            return found
-        found = found.__cause__ or next(nested, None) or found.__context__
-    return ConnectionError(f"the answer is not HTTP ({type(error).__name__})")
+    wrapped = next((cause for cause in causes(error) if isinstance(cause, OSError)), None)
+    return wrapped or ConnectionError(f"the answer is not HTTP ({type(error).__name__})")
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and what it wraps, outermost first. urllib3 and requests often wrap by an argument only."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        arguments = (argument for argument in cause.args if isinstance(argument, BaseException))
+        cause = cause.__cause__ or next(arguments, None) or cause.__context__

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from base.clock import SYSTEM_CLOCK
-from base.errors import BmcError, BmcTransientError, ConfigError, Fault, one_line
+from base.errors import BmcError, BmcTimeoutError, BmcTransientError, ConfigError, Fault, one_line
 from base.yaml_text import yaml_of
 from cli.shared.command_line import GOOD, REFUSED, install_config, table
 from cli.shared.stack_options import set_stack_option, stack_options
@@ -134,7 +134,7 @@ def tree_of(plan: BmcPlan, host: PlannedHost, told: Callable[[str], None]) -> di
         return bmc.tree(told)
     except BmcTransientError as error:
         fix = "compare bmc.address with the BMC's, and its network; then repeat the command"
-        raise BmcError(error.fault.what, where=error.fault.where, fix=fix) from None
+        raise BmcTimeoutError(error.fault.what, where=error.fault.where, fix=fix) from None
     finally:
         bmc.close()
 

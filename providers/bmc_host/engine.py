@@ -80,7 +80,7 @@ class BmcHostEngine:
         """Return `found` with Secure Boot as it is now, if the host wants that and it has not been recorded yet.
 
         Raises:
-            BmcError: The host cannot boot as it has to; nothing was changed.
+            BmcRefusedError: The host cannot boot as it has to; nothing was changed.
         """
         (now,) = run_steps(self._steps().value("how the host can boot", lambda: (judge(self.bmc),)), self.clock)
         if now is None or found.secure_boot:

@@ -31,7 +31,7 @@ def of_a_run(_: Path) -> str:
 
 def of_a_failed_run(_: Path) -> str:
     rows = rows_of(entries_of(RUN))
-    rows[0].errors.append(f"BmcError: {200 * 'long '}<no>")
+    rows[0].errors.append(f"BmcRefusedError: {200 * 'long '}<no>")
     return report.html("prod", rows, {(rows[0].name, next(iter(rows[0].seconds))): 3}, chart.svg(BROKEN))
 
 

@@ -85,7 +85,7 @@ class Certificate:
 class BmcClient(Protocol):
     """One system behind its BMC. Each call reads or requests a change; none waits until a change takes effect.
 
-    Every method may raise `BmcAuthError`, `BmcTransientError` or `BmcError`.
+    Every method may raise `BmcAuthError`, `BmcTransientError` or `BmcRefusedError`.
     """
 
     @property

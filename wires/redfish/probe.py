@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from base.errors import BmcError
+from base.errors import BmcError, BmcRefusedError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
 from wires.redfish.bmc import Certificate
@@ -39,7 +39,7 @@ class BmcProbe(SushyBmc):
             return shown_certificate(server.host, server.port, self._limits.connect_s)
         except OSError as error:
             fix = "compare bmc.address with the BMC's, and its network"
-            raise BmcError(f"no connection ({error.strerror or error})", where=self.url, fix=fix) from None
+            raise BmcRefusedError(f"no connection ({error.strerror or error})", where=self.url, fix=fix) from None
 
     def path(self) -> str:
         """Return the path of the system, which the address may leave out."""

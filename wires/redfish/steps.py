@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from base.clock import Clock
-from base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
+from base.errors import BmcRefusedError, BmcTimeoutError, BmcTransientError
 from wires.redfish.bmc import ONCE, SPELLINGS, BmcClient, BootOverride, Power
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class _Asking:
         self.missing_at = min(self.missing_at, self.clock.now()) if error.passes_s < math.inf else math.inf
         if self.clock.now() - self.missing_at >= error.passes_s:
             fault = error.fault
-            raise BmcError(f"{fault.what}, for {error.passes_s:g} s", where=fault.where, fix=fault.fix)
+            raise BmcRefusedError(f"{fault.what}, for {error.passes_s:g} s", where=fault.where, fix=fault.fix)
         first, longest = BACK_OFF_S
         self.wait_s = jittered(min(longest, first * 2**self.failures))
         self.wait_s = max(self.wait_s, error.retry_after_s)
@@ -140,7 +140,7 @@ class Steps:
 
         Raises:
             BmcTimeoutError: The state was not reached in time.
-            BmcError: The BMC refuses permanently.
+            BmcRefusedError: The BMC refuses the request.
         """
         clock = self.clock
         until = min(self.until, clock.now() + within_s)
@@ -207,7 +207,7 @@ class Steps:
         A BMC may keep there what an earlier boot has used up. `anew` has it set even if what is there fits.
 
         Raises:
-            BmcError: The BMC accepted the override, and shows another one.
+            BmcRefusedError: The BMC accepted the override, and shows another one.
         """
         bmc, clock, accepted_at = self.bmc, self.clock, math.inf
 
@@ -230,11 +230,11 @@ class Steps:
         yield from self.ensure(what, is_so, ask)
 
 
-def _stored_otherwise(what: str, mode: str, seen: BootOverride, where: str) -> BmcError:
+def _stored_otherwise(what: str, mode: str, seen: BootOverride, where: str) -> BmcRefusedError:
     what = f"{what} with mode {mode}" if mode else what
     reads = " ".join(word for word in (seen.target, seen.enabled, seen.mode) if word) or "nothing"
     fix = "set the boot mode in the server's firmware to the bootMode of its host, or update the BMC's firmware"
-    return BmcError(f"the BMC accepted {what}, and reads {reads} {UNSURE_S:g} s later", where=where, fix=fix)
+    return BmcRefusedError(f"the BMC accepted {what}, and reads {reads} {UNSURE_S:g} s later", where=where, fix=fix)
 
 
 def _names(image: str | None, url: str) -> bool:
@@ -247,9 +247,7 @@ def _made_so(is_so: Callable[[], bool], ask: Callable[[], None]) -> bool:
     """Request the change, and return whether it has taken effect. A refusal counts only if it has not."""
     try:
         ask()
-    except (BmcAuthError, BmcTransientError):
-        raise
-    except BmcError:
+    except BmcRefusedError:
         if is_so():
             return True
         raise

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sushy.resources.manager.manager import ManagerCollection
 from sushy.resources.system.system import System, SystemCollection
 
-from base.errors import BmcError, BmcTransientError
+from base.errors import BmcRefusedError, BmcTransientError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
 from wires.redfish.bmc import CD, HTTP, ONCE, PXE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
@@ -131,7 +131,7 @@ class SushyBmc:
             self._first(wanted, self._known().get_allowed_system_boot_source_values(), "boot override")
             if self._boot_method is BootMethod.UEFI_HTTP and HTTP_BOOT_URI not in self._boot():
                 what = f"takes no URI to boot by HTTP: its Boot has no {HTTP_BOOT_URI}"
-                raise BmcError(what, where=self.url, fix=f"update the BMC's firmware, or use {self._instead}")
+                raise BmcRefusedError(what, where=self.url, fix=f"update the BMC's firmware, or use {self._instead}")
 
     def secure_boot(self) -> SecureBoot | None:
         """Read Secure Boot. None: the BMC has no such resource."""
@@ -228,7 +228,7 @@ class SushyBmc:
             else:
                 reread(self._seen)
             if self._quirks.unsupported:
-                raise BmcError(self._quirks.unsupported, where=self.url)
+                raise BmcRefusedError(self._quirks.unsupported, where=self.url)
             return self._seen
 
     def _known_discs(self) -> DiscDrives:
@@ -260,7 +260,7 @@ class SushyBmc:
         paths = SystemCollection(self._http, SYSTEMS).members_identities
         if len(paths) != 1:
             fix = f"end bmc.address with the one that is meant: {', '.join(paths)}" if paths else ""
-            raise BmcError(f"it has {len(paths)} systems, and the address names none", where=self.url, fix=fix)
+            raise BmcRefusedError(f"it has {len(paths)} systems, and the address names none", where=self.url, fix=fix)
         return str(paths[0])
 
     # Not a cached_property: before Python 3.12 it has one lock, at which all hosts would wait for each other.
@@ -309,7 +309,7 @@ class SushyBmc:
             if each in offered:
                 return each
         listed = ", ".join(sorted(each.value for each in offered))
-        raise BmcError(f"{what} {wanted[0].value} is not offered; {listed} are", where=self.url)
+        raise BmcRefusedError(f"{what} {wanted[0].value} is not offered; {listed} are", where=self.url)
 
     def _forget_paths(self) -> None:
         """Forget the paths of System, Managers and drives, which may change when the BMC restarts."""

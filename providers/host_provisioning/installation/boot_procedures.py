@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from base.clock import Clock
-from base.errors import BmcAuthError, BmcError, BmcTimeoutError, ProvisioningError
+from base.errors import BmcError, BmcRefusedError, BmcTimeoutError, ProvisioningError
 from wires.redfish.bmc import CD, HDD, HTTP, PXE, BmcClient
 from wires.redfish.steps import Steps, Waits
 
@@ -137,15 +137,13 @@ class VirtualCd:
     def _insert(self, steps: Steps, url: str) -> Waits:
         try:
             yield from steps.media(url, within_s=INSERT_S)
-        except BmcAuthError:
-            raise
         except BmcTimeoutError as error:
             if self.media.sent(url) != 0:
                 raise
             if error.refused:
                 raise self._refused(url, error) from None
             raise self.never_fetched(url, INSERT_S, error.fault.what) from None
-        except BmcError as error:
+        except BmcRefusedError as error:
             if self.media.sent(url):
                 raise
             raise self._refused(url, error) from None

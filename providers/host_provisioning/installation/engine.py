@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from base.clock import Clock
-from base.errors import BmcError, BmcIdentityError, BmcTimeoutError, ProvisioningError
+from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, ProvisioningError
 from base.progress import Progress, Report
 from boot_media.disk import CHOSEN, REFUSED
 from boot_media.iso import names_boot_iso
@@ -185,7 +185,7 @@ class Installation:
         if power is Power.ON and not ours:
             what = f"it runs with {shown(media or '')} in its virtual CD drive"
             fix = "eject that, or switch the server off, then run `pulumi up` again"
-            raise BmcError(what, where=self.world.bmc.url, fix=fix)
+            raise BmcRefusedError(what, where=self.world.bmc.url, fix=fix)
         if power is Power.ON:
             self._enter("stopping the running system" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)

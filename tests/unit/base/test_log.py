@@ -18,7 +18,7 @@ import pytest
 import wires
 from base import log, log_file
 from base.clock import SYSTEM_CLOCK
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 from base.log_entries import Action
 from base.progress import Progress
 from providers.pulumi import plugin
@@ -143,12 +143,12 @@ def test_what_a_resource_reports_is_a_step_of_it() -> None:
 
 
 def test_an_error_is_in_it_in_full_and_ends_with_its_path() -> None:
-    error = BmcError("HTTP 500\nsecond line", where="https://192.0.2.9", fix="look")
-    with pytest.raises(BmcError) as caught, working("m0"):
+    error = BmcRefusedError("HTTP 500\nsecond line", where="https://192.0.2.9", fix="look")
+    with pytest.raises(BmcRefusedError) as caught, working("m0"):
         raise error
     assert caught.value.__notes__ == [f"log: {files()[0]}"]
     texts = [line["text"] for line in lines() if line["event"] == "error"]
-    assert texts == ["BmcError: https://192.0.2.9: HTTP 500", "BmcError: second line. Fix: look"]
+    assert texts == ["BmcRefusedError: https://192.0.2.9: HTTP 500", "BmcRefusedError: second line. Fix: look"]
 
 
 def test_of_an_error_that_nobody_foresaw_only_the_place_is_in_it() -> None:
@@ -197,8 +197,8 @@ def test_beyond_its_bound_a_run_writes_only_steps_and_errors(monkeypatch: pytest
 
 def test_work_goes_on_if_no_log_can_be_written(capfd: pytest.CaptureFixture[str]) -> None:
     Path("log").write_text("a file in place of the folder")
-    with pytest.raises(BmcError) as caught, working():
-        raise BmcError("HTTP 500")
+    with pytest.raises(BmcRefusedError) as caught, working():
+        raise BmcRefusedError("HTTP 500")
     assert not hasattr(caught.value, "__notes__")
     (line,) = capfd.readouterr().err.splitlines()
     assert re.fullmatch(r"log/prod/20\S+\.jsonl: no log is written: (File exists|Not a directory)", line)

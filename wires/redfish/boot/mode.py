@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from base.clock import Clock
-from base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
+from base.errors import BmcRefusedError, BmcTimeoutError
 from cluster.values.boot_method import SECURE_BOOT
 from wires.redfish.bmc import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
 from wires.redfish.steps import UNSURE_S, Steps, Waits
@@ -23,24 +23,24 @@ def judge(bmc: BmcClient) -> SecureBoot | None:
     """Read whether a host can boot as it has to, and return what the BMC says of Secure Boot, if the host wants that.
 
     Raises:
-        BmcError: It cannot; the message names the bootMode, or the boot override.
+        BmcRefusedError: It cannot; the message names the bootMode, or the boot override.
     """
     bmc.expect_boot_method()
     wanted, allowed = bmc.wanted_mode, bmc.boot_modes()
     if allowed and mode_of(wanted) not in allowed:
         what = f"bootMode {wanted} is not offered; {', '.join(allowed)} is"
-        raise BmcError(what, where=bmc.url, fix="write another bootMode for this host")
+        raise BmcRefusedError(what, where=bmc.url, fix="write another bootMode for this host")
     if wanted != SECURE_BOOT:
         return None
     seen, fix = bmc.secure_boot(), "write bootMode UEFI for this host, or update the BMC's firmware"
     if seen is None:
-        raise BmcError(f"bootMode {wanted}: the BMC has no Secure Boot", where=bmc.url, fix=fix)
+        raise BmcRefusedError(f"bootMode {wanted}: the BMC has no Secure Boot", where=bmc.url, fix=fix)
     if seen.enabled is None:
-        raise BmcError(f"bootMode {wanted}: the BMC does not report SecureBootEnable", where=bmc.url, fix=fix)
+        raise BmcRefusedError(f"bootMode {wanted}: the BMC does not report SecureBootEnable", where=bmc.url, fix=fix)
     if seen.keys in KEYLESS:
         what = f"bootMode {wanted}: SecureBootMode reads {seen.keys}, in which no signature is enforced"
         fix = "enrol the vendor's keys on the BMC's own pages or in the server's firmware"
-        raise BmcError(what, where=bmc.url, fix=fix)
+        raise BmcRefusedError(what, where=bmc.url, fix=fix)
     return seen
 
 
@@ -96,11 +96,9 @@ class BootMode:
             nonlocal accepted_at
             try:
                 act()
-            except (BmcAuthError, BmcTransientError):
-                raise
-            except BmcError as error:
+            except BmcRefusedError as error:
                 if COMMITTED not in error.fault.what:
-                    raise BmcError(
+                    raise BmcRefusedError(
                         error.fault.what, where=error.fault.where, fix=error.fault.fix or BY_HAND
                     ) from None
             accepted_at = clock.now()
@@ -115,11 +113,9 @@ class BootMode:
         yield from steps.power(Power.OFF)  # a late On of a killed run began before the request
         try:
             yield from steps.override(SETUP)
-        except (BmcAuthError, BmcTimeoutError):
-            raise
-        except BmcError as error:
+        except BmcRefusedError as error:
             seen = f"{what} waits for the next power-on, which must not boot the disk: {error.fault.what}"
-            raise BmcError(seen, where=error.fault.where, fix=BY_HAND) from None
+            raise BmcRefusedError(seen, where=error.fault.where, fix=BY_HAND) from None
         yield from steps.power(Power.ON)
         late = ""
         try:
@@ -129,7 +125,7 @@ class BootMode:
         yield from steps.power(Power.OFF)
         if late:
             seen = f"the BMC accepted {what}, and does not show it {TAKES_EFFECT_S:g} s after power-on: {late}"
-            raise BmcError(seen, where=steps.bmc.url, fix=BY_HAND)
+            raise BmcRefusedError(seen, where=steps.bmc.url, fix=BY_HAND)
 
     def _reads(self, mode: str) -> bool:
         """Whether the BMC reads the boot mode, or none."""
@@ -159,7 +155,7 @@ class Proof:
             last: Whether the boot is over.
 
         Raises:
-            BmcError: Secure Boot is not in force.
+            BmcRefusedError: Secure Boot is not in force.
         """
         if self.given:
             return
@@ -173,4 +169,4 @@ class Proof:
             keys = f", SecureBootMode {seen.keys}" if seen.keys else ""
             what = f"it did not boot with Secure Boot: {reads}{keys}, {spent:,.0f} s after power-on"
             fix = "look at Secure Boot and its keys in the server's firmware, then run `pulumi up` again"
-            raise BmcError(what, where=self.bmc.url, fix=fix)
+            raise BmcRefusedError(what, where=self.bmc.url, fix=fix)

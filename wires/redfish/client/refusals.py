@@ -1,14 +1,20 @@
 """Conversion of the exceptions of sushy and requests: what each means, whether a retry may help, and no secrets."""
 
+import errno
 import re
+import socket
+import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 import sushy
 from requests import exceptions as requests_errors
+from urllib3.exceptions import SSLError as TlsError
 
-from base.errors import BmcAuthError, BmcError, BmcTransientError
+from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTransientError
+from base.http_client import causes
 from wires.redfish.client.access import Limits
 from wires.redfish.client.connector import AnswerTooLongError, BmcAdapter
 
@@ -20,17 +26,25 @@ NOT_NOW_WORDS = (
     "SYS518",  # iDRAC, up to 20 s after an operation
     "SessionLimitExceeded",
 )
-UNCONNECTED = ("Connection refused", "No route to host", "Network is unreachable", "Name or service not known")
-BROKEN = "Connection reset"
+UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 LICENCE = re.compile("licen[sc]e", re.IGNORECASE)
 """In Supermicro's OemLicenseNotPassed, iLO's LicenseKeyRequired, and what other BMCs say of a missing licence."""
+EXPIRED, OTHER_NAME, OTHER_ADDRESS = 10, 62, 64  # X509_V_ERR_* of OpenSSL's x509_vfy.h; Python's ssl has no names
+RENAME = "have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256"
 FIXES = {
-    "expired": "renew it; or pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show",
-    "mismatch": "have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256",
-    "ingerprint": "if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out what answers",
-    "": "set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or pin bmc_trust.<host>.sha256",
+    EXPIRED: "renew it; or pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show",
+    OTHER_NAME: RENAME,
+    OTHER_ADDRESS: RENAME,
 }
-"""The fix for a certificate that is not trusted, by a word of the reason."""
+"""The fix for a certificate that is not trusted, by OpenSSL's code."""
+UNKNOWN_CA_FIX = (
+    "set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or pin bmc_trust.<host>.sha256"
+)
+"""The fix for every other code: no trusted CA signed the certificate."""
+OTHER_CERTIFICATE_FIX = (
+    "if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out what answers"
+)
+"""The fix for a certificate that is not the pinned one."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +68,10 @@ class Refusals:
         if isinstance(error, sushy.exceptions.HTTPError):
             return self._answered(error, f"cannot {attempt}: HTTP {error.status_code}", known=known)
         if isinstance(error, sushy.exceptions.ConnectionError):
-            return self._unanswered(error.__context__, f"cannot {attempt}")
+            return self._unanswered(list(causes(error.__context__ or error)), f"cannot {attempt}")
         if isinstance(error, sushy.exceptions.MissingActionError):
             fix = "do it on the BMC's own pages, or update its firmware"
-            return BmcError(f"cannot {attempt}: {self._clean(error)}", where=self.where, fix=fix)
+            return BmcRefusedError(f"cannot {attempt}: {self._clean(error)}", where=self.where, fix=fix)
         # sushy does not validate answers, and a BMC that is starting up may answer anything.
         what = f"cannot {attempt}: the answer is not usable ({self._clean(error)})"
         return BmcTransientError(what, where=self.where, undone=self.wire.only_read)
@@ -67,43 +81,46 @@ class Refusals:
         told = f" ({text})" if text else ""
         if status == HTTPStatus.FORBIDDEN and LICENCE.search(text):
             fix = "add the licence to the BMC"
-            return BmcError(f"{what}, the BMC lacks a licence{told}", where=self.where, fix=fix)
+            return BmcRefusedError(f"{what}, the BMC lacks a licence{told}", where=self.where, fix=fix)
         if isinstance(error, sushy.exceptions.AccessError):
             fix = "correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
             return BmcAuthError(f"{what}, the BMC refuses the credentials{told}", where=self.where, fix=fix)
         what += told
         if status == HTTPStatus.NOT_FOUND and not known:
             fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
-            return BmcError(what, where=self.where, fix=fix)
+            return BmcRefusedError(what, where=self.where, fix=fix)
         undone = self.wire.only_read or status in NOT_NOW or any(word in str(error) for word in NOT_NOW_WORDS)
         passing = status in (*NOT_NOW, HTTPStatus.NOT_FOUND) or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         if passing or any(word in str(error) for word in NOT_NOW_WORDS):
             after_s = self.wire.retry_after_s
             return BmcTransientError(what, where=self.where, undone=undone, refused=True, retry_after_s=after_s)
-        return BmcError(what, where=self.where)
+        return BmcRefusedError(what, where=self.where)
 
-    def _unanswered(self, cause: BaseException | None, what: str) -> BmcError:
-        if isinstance(cause, requests_errors.SSLError) and (reason := _distrust(cause)):
-            fix = next(fix for word, fix in FIXES.items() if word in reason)
+    def _unanswered(self, chain: Sequence[BaseException], what: str) -> BmcError:
+        """Return the error for a request without an answer, whose exception and causes are `chain`."""
+        outermost = chain[0]
+        if distrust := _distrust(chain):
+            reason, fix = distrust
             what = f"{what}: its certificate is not trusted ({reason})"
-            return BmcError(what, where=self.where, fix=fix)
-        if isinstance(cause, AnswerTooLongError):
+            return BmcRefusedError(what, where=self.where, fix=fix)
+        if isinstance(outermost, AnswerTooLongError):
             fix = "compare bmc.address with the BMC's: no Redfish service answers like that"
-            return BmcError(f"{what}: {cause}", where=self.where, fix=fix)
-        timed_out = isinstance(cause, requests_errors.ConnectTimeout)
-        unconnected = timed_out or any(words in str(cause) for words in UNCONNECTED)
+            return BmcRefusedError(f"{what}: {outermost}", where=self.where, fix=fix)
+        unconnected = isinstance(outermost, requests_errors.ConnectTimeout) or any(map(_is_unreachable, chain))
         undone = self.wire.only_read or unconnected
-        return BmcTransientError(f"{what}: {self._reason(cause)}", where=self.where, undone=undone)
+        return BmcTransientError(f"{what}: {self._reason(chain)}", where=self.where, undone=undone)
 
-    def _reason(self, cause: BaseException | None) -> str:
-        text = str(cause)
-        if isinstance(cause, requests_errors.ConnectTimeout):
+    def _reason(self, chain: Sequence[BaseException]) -> str:
+        if isinstance(chain[0], requests_errors.ConnectTimeout):
             return f"no connection within {self.limits.connect_s:g} s"
-        if isinstance(cause, requests_errors.Timeout) or "timed out" in text.lower():
+        if any(isinstance(cause, (requests_errors.Timeout, TimeoutError)) for cause in chain):
             return f"no complete answer within {self.limits.answer_s:g} s"
-        if isinstance(cause, requests_errors.InvalidSchema):
+        if isinstance(chain[0], requests_errors.InvalidSchema):
             return "it points to another server"
-        return next((words.lower() for words in (*UNCONNECTED, BROKEN) if words in text), "the connection broke")
+        for cause in chain:
+            if isinstance(cause, OSError) and (_is_unreachable(cause) or cause.errno == errno.ECONNRESET):
+                return (cause.strerror or "").lower()
+        return "the connection broke"
 
     def _clean(self, text: object) -> str:
         """Return the text as one short line, with any secret that the BMC repeats masked."""
@@ -125,9 +142,15 @@ def _detail(detail: dict[str, Any]) -> str:
     return ": ".join(filter(None, (str(detail.get("MessageId") or ""), said)))
 
 
-def _distrust(cause: BaseException) -> str:
-    """Return what OpenSSL or urllib3 reports about the certificate. Empty if the certificate is not the cause."""
-    text = str(cause)
-    if "Fingerprints did not match" in text:
-        return text[text.index("Fingerprints") :].strip("')\"")
-    return text.partition("certificate verify failed: ")[2].partition(" (_ssl")[0]
+def _is_unreachable(cause: BaseException) -> bool:
+    """Return whether the request certainly did not reach the BMC."""
+    return isinstance(cause, socket.gaierror) or (isinstance(cause, OSError) and cause.errno in UNREACHABLE)
+
+
+def _distrust(chain: Sequence[BaseException]) -> tuple[str, str] | None:
+    """Return why the certificate is not trusted, and the fix. None: the certificate is not the cause."""
+    innermost = chain[-1]
+    if isinstance(innermost, ssl.SSLCertVerificationError):
+        return innermost.verify_message, FIXES.get(innermost.verify_code, UNKNOWN_CA_FIX)
+    # Errors of OpenSSL are further in than urllib3's own, which is that of `assert_fingerprint`.
+    return (str(innermost), OTHER_CERTIFICATE_FIX) if isinstance(innermost, TlsError) else None

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from base.errors import BmcError
+from base.errors import ConfigError, Fault
 from wires.redfish.bmc import Certificate
 
 _limit = threading.local()
@@ -25,12 +25,13 @@ def tls_context(ca_pem: str, *, verify: bool) -> ssl.SSLContext:
         verify: False: trust any certificate.
 
     Raises:
-        BmcError: `ca_pem` holds no certificate.
+        ConfigError: `ca_pem` holds no certificate.
     """
     try:
         context = ssl.create_default_context(cadata=ca_pem or None)
     except (ssl.SSLError, ValueError) as error:
-        raise BmcError("is not a PEM certificate", where="bmc_ca", fix="paste the CA's PEM text into it") from error
+        fault = Fault("bmc_ca", "is not a PEM certificate", "paste the CA's PEM text into it")
+        raise ConfigError(fault) from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.sslsocket_class = TlsSocket
     if not verify:

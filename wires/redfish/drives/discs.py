@@ -44,7 +44,7 @@ class DiscDrives:
         """Read all drives that System and Managers link.
 
         Raises:
-            BmcError: None of them takes an image. The message has what was found instead.
+            BmcRefusedError: None of them takes an image. The message has what was found instead.
         """
         listings = list(_listings(system, managers))
         drives = list({drive.path: drive for listing in listings for drive in listing.get_members()}.values())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 
 OWN_WAY = ("VirtualMediaConfig", "Mount")
 """Parts of the names of what Supermicro has in place of InsertMedia: VirtualMediaConfig, IsoConfig.Mount."""
@@ -12,16 +12,16 @@ LICENCE = "find out whether the vendor wants a licence for virtual media"
 UPDATE = "update the BMC's firmware to one that has InsertMedia, or install this server by hand"
 
 
-def explained(where: str, system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> BmcError:
+def explained(where: str, system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> BmcRefusedError:
     """Return the error of a system whose `listings` of virtual drives have no drive for a disc, or are none."""
     what, fix = _found(system, listings, drives)
-    return BmcError(f"no virtual CD drive: {what}", where=where, fix=fix)
+    return BmcRefusedError(f"no virtual CD drive: {what}", where=where, fix=fix)
 
 
-def taking_none(where: str, drives: Sequence[Any]) -> BmcError:
+def taking_none(where: str, drives: Sequence[Any]) -> BmcRefusedError:
     """Return the error of virtual CD drives that cannot be filled over Redfish."""
     each = ", ".join(_without_a_way(drive) for drive in drives)
-    return BmcError(f"no virtual CD drive takes an image: {each}", where=where, fix=UPDATE)
+    return BmcRefusedError(f"no virtual CD drive takes an image: {each}", where=where, fix=UPDATE)
 
 
 def _found(system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> tuple[str, str]:

@@ -29,7 +29,7 @@ def _a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     LOG.parent.mkdir(parents=True)
     Path("stacks").mkdir()
-    error = line(8, "BmcError: hunter2", "m1", Event.ERROR)
+    error = line(8, "BmcRefusedError: hunter2", "m1", Event.ERROR)
     lines = [
         line(0, "update", event=Event.BEGIN),
         line(1, "media", "m1"),

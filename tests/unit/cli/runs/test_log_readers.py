@@ -11,7 +11,7 @@ import pytest
 
 from base import log
 from base.clock import SYSTEM_CLOCK
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 from base.log_entries import Action, entries_of
 from base.log_file import runs_of
 from base.progress import Progress
@@ -56,7 +56,7 @@ def reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Action
             log.about("m0")
             run_steps(rig.installation().run(), rig.clock)
             log.about("m1")
-            log.failed(BmcError("an error is shown as it is"))
+            log.failed(BmcRefusedError("an error is shown as it is"))
         log.close()
         logging.setLogRecordFactory(made)
         (path,) = runs_of("prod")
@@ -94,4 +94,4 @@ def test_another_wording_changes_no_reader(
 
     monkeypatch.setattr(json, "dumps", noted)
     assert reading(Action.UPDATE) == before
-    assert texts == {"other", "GET /redfish/v1", "BmcError: an error is shown as it is"}
+    assert texts == {"other", "GET /redfish/v1", "BmcRefusedError: an error is shown as it is"}

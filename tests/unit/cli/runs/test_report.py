@@ -43,7 +43,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     second = [
         line(0, "media", "m0"),
         line(6, "booting from disk", "m0"),
-        line(8, "BmcError: <no>", "m0", Event.ERROR),
+        line(8, "BmcRefusedError: <no>", "m0", Event.ERROR),
     ]
     (folder / f"{FIRST}.jsonl").write_text("\n".join(first) + "\n")
     (folder / f"{SECOND}.jsonl").write_text("\n".join(second) + "\n")
@@ -66,7 +66,7 @@ def test_the_newest_run_is_drawn_beside_the_seconds_of_the_time_before(project: 
     page = (project / "report" / "prod.html").read_text()
     assert cells(page) == [["m0", "media", "6.0", "4.0"], ["m0", "booting from disk", "2.0", "5.0"]]
     assert '<p class="failed">Failed: m0.</p>' in page
-    assert "<h3>m0</h3><pre>BmcError: &lt;no&gt;</pre>" in page
+    assert "<h3>m0</h3><pre>BmcRefusedError: &lt;no&gt;</pre>" in page
     assert "<title>m0: booting from disk, 2.0 s from 6.0 s on</title>" in page
 
 

@@ -71,9 +71,9 @@ def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -
 
 
 def test_an_error_ends_its_step_and_belongs_to_its_row() -> None:
-    lines = [line(0, "media", "m0"), line(7, "BmcError: no", "m0", Event.ERROR), line(8, "media", "m1")]
+    lines = [line(0, "media", "m0"), line(7, "BmcRefusedError: no", "m0", Event.ERROR), line(8, "media", "m1")]
     found = rows_of(entries_in([*lines, line(9, "installed", "m1", Event.END)]))
-    assert found == [Row("m0", [Span("media", 0, 7)], ["BmcError: no"]), Row("m1", [Span("media", 8, 9)])]
+    assert found == [Row("m0", [Span("media", 0, 7)], ["BmcRefusedError: no"]), Row("m1", [Span("media", 8, 9)])]
 
 
 def test_a_run_that_was_killed_ends_with_its_last_line() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 from testing.fakes.clock import FakeClock
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
@@ -80,6 +80,6 @@ def test_an_override_of_another_mode_is_not_the_one_that_is_wanted(it: OneBmc) -
     assert len(it.writes) == 1
     as_legacy = {"BootSourceOverrideTarget": "UsbCd", "BootSourceOverrideMode": "Legacy"}
     it.says(f"GET {SYSTEM}$", Boot={**CD_ONCE, **as_legacy, "BootSourceOverrideTarget@Redfish.AllowableValues": []})
-    with pytest.raises(BmcError, match="reads UsbCd Once Legacy 60 s later"):
+    with pytest.raises(BmcRefusedError, match="reads UsbCd Once Legacy 60 s later"):
         run_steps(to.override("Cd"), to.clock)
     assert len(it.writes) == 2

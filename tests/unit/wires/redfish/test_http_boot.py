@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 from cluster.values.bmc_url import UEFI_HTTP
 from cluster.values.boot_method import SECURE_BOOT
 from testing.fakes.clock import FakeClock
@@ -33,7 +33,7 @@ def test_the_next_boot_is_that_of_the_iso_and_the_one_after_forgets_it(it: OneBm
 
 @pytest.mark.parametrize(("kind", "boot_mode"), [(UEFI_HTTP, UEFI), ("redfish", SECURE_BOOT)])
 def test_a_bmc_that_takes_no_uri_is_found(it: OneBmc, kind: str, boot_mode: str) -> None:
-    with pytest.raises(BmcError) as caught:
+    with pytest.raises(BmcRefusedError) as caught:
         probe(it, kind, boot_mode).expect_boot_method()
     assert WITHOUT_URI in str(caught.value)
 
@@ -47,14 +47,14 @@ def test_a_bmc_that_boots_by_http_needs_no_virtual_cd(it: OneBmc) -> None:
 @pytest.mark.parametrize("it", ["generic_http"], indirect=True)
 def test_a_bmc_that_offers_another_boot_alone_is_found(it: OneBmc) -> None:
     it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
-    with pytest.raises(BmcError, match="boot override UefiHttp is not offered; Hdd, Pxe are"):
+    with pytest.raises(BmcRefusedError, match="boot override UefiHttp is not offered; Hdd, Pxe are"):
         probe(it, UEFI_HTTP).expect_boot_method()
 
 
 def test_a_server_whose_bmc_takes_no_uri_is_not_even_switched_off(tmp_path: Path) -> None:
     with server(tmp_path) as it:
         it.kind = UEFI_HTTP
-        with pytest.raises(BmcError) as caught:
+        with pytest.raises(BmcRefusedError) as caught:
             it.take_over()
         assert WITHOUT_URI in str(caught.value)
         assert (it.fleet.figures().writes, it.fleet.state().power) == ([], "On")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from base.errors import BmcError, BmcTransientError
+from base.errors import BmcRefusedError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
 from wires.redfish.bmc import UEFI
@@ -51,7 +51,7 @@ def test_drives_of_the_manager_are_not_read_if_the_system_has_one(it: OneBmc) ->
 
 def test_without_a_drive_the_error_is_that_of_up_and_takes_no_further_request(it: OneBmc) -> None:
     it.says(f"GET {MANAGER}/VirtualMedia$", Members=[])
-    with pytest.raises(BmcError, match="no virtual CD drive"):
+    with pytest.raises(BmcRefusedError, match="no virtual CD drive"):
         probe(it).virtual_cd()
     assert it.lines == [f"GET {SYSTEM}", f"GET {MANAGER}", f"GET {MANAGER}/VirtualMedia"]
 
@@ -63,7 +63,7 @@ def test_the_targets_are_listed(it: OneBmc) -> None:
 
 def test_a_bmc_whose_targets_boot_no_virtual_cd_is_found(it: OneBmc) -> None:
     it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
-    with pytest.raises(BmcError, match="boot override Cd is not offered; Hdd, Pxe are"):
+    with pytest.raises(BmcRefusedError, match="boot override Cd is not offered; Hdd, Pxe are"):
         probe(it).expect_boot_method()
 
 
@@ -76,7 +76,7 @@ def test_a_host_that_boots_from_the_network_needs_no_virtual_cd(it: OneBmc) -> N
 
 def test_a_bmc_that_boots_nothing_from_the_network_is_found(it: OneBmc) -> None:
     it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Cd", "Hdd"]})
-    with pytest.raises(BmcError, match="boot override Pxe is not offered; Cd, Hdd are"):
+    with pytest.raises(BmcRefusedError, match="boot override Pxe is not offered; Cd, Hdd are"):
         probe(it, "redfish").expect_boot_method()
 
 
@@ -125,7 +125,7 @@ def test_a_bmc_that_ends_or_ignores_the_handshake_shows_no_certificate(hangs_up:
 
 def test_a_bmc_that_cannot_be_reached_is_told_with_what_to_compare(it: OneBmc) -> None:
     it.fleet.change(listening=False)
-    with pytest.raises(BmcError, match=r"no connection \(Connection refused\)\. Fix: compare bmc\.address"):
+    with pytest.raises(BmcRefusedError, match=r"no connection \(Connection refused\)\. Fix: compare bmc\.address"):
         probe(it).certificate()
 
 

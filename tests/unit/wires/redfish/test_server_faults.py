@@ -15,8 +15,8 @@ from requests import Response
 
 from base.errors import (
     BmcAuthError,
-    BmcError,
     BmcIdentityError,
+    BmcRefusedError,
     BmcTimeoutError,
     OkdBaremetalError,
     ProvisioningError,
@@ -146,13 +146,18 @@ ROWS = (
     Row("malformed JSON", script(Fault("GET", "malformed", times=2))),
     Row("HTML", script(Fault("GET", "html", times=2))),
     Row("empty", script(Fault("GET", "empty", times=2))),
-    Row("64 MB", script(Fault("GET", "huge")), BmcError, "is longer than 4,096 KiB"),
+    Row("64 MB", script(Fault("GET", "huge")), BmcRefusedError, "is longer than 4,096 KiB"),
     Row(
         "wrong identity", script(Fault(SYSTEM, "says", says=ANOTHER)), BmcIdentityError, f"{uuid_of(0)}.*{uuid_of(7)}"
     ),
-    Row("expired certificate", having(certificate="expired"), BmcError, r"certificate has expired\)\. Fix: renew it"),
-    Row("certificate of another name", having(certificate="other name"), BmcError, "mismatch.*bmc.address"),
-    Row("certificate of another CA", having(certificate="other authority"), BmcError, "not trusted.*bmc_ca"),
+    Row(
+        "expired certificate",
+        having(certificate="expired"),
+        BmcRefusedError,
+        r"certificate has expired\)\. Fix: renew it",
+    ),
+    Row("certificate of another name", having(certificate="other name"), BmcRefusedError, "mismatch.*bmc.address"),
+    Row("certificate of another CA", having(certificate="other authority"), BmcRefusedError, "not trusted.*bmc_ca"),
     Row("session table full for a minute", sessions_full_for_a_minute),
     Row("session table full forever", sessions_full, BmcTimeoutError, "HTTP 503"),
     Row("session lost", logged_out),
@@ -183,28 +188,28 @@ ROWS = (
     Row(
         "404 forever where an iDRAC9 before 6.00 has its boot attributes",
         script(Fault("Attributes", "status", status=404)),
-        BmcError,
+        BmcRefusedError,
         "cannot read the boot attributes: HTTP 404.*for 120 s",
         vendor="dell5",
     ),
     Row(
         "no reset action",
         script(Fault(SYSTEM, "says", says={"Actions": {}})),
-        BmcError,
+        BmcRefusedError,
         "Reset is missing.*Fix: do it on the BMC's own pages",
     ),
     Row("boots as Legacy unless the mode is sent", nothing, vendor="supermicro"),
     Row(
         "accepts a boot override, and stores another mode",
         script(Fault("PATCH", "stores", says={"Boot": AS_LEGACY})),
-        BmcError,
+        BmcRefusedError,
         "accepted boot override Cd with mode UEFI, and reads UsbCd Once Legacy 60 s later. Fix: set",
         vendor="supermicro",
     ),
     Row(
         "accepts a boot override, and disables it",
         script(Fault("PATCH", "stores", says={"Boot": DISABLED})),
-        BmcError,
+        BmcRefusedError,
         "accepted boot override Cd with mode UEFI, and reads None Disabled Legacy 60 s later. Fix: set",
         vendor="supermicro",
     ),
@@ -275,7 +280,9 @@ def test_a_pinned_certificate_is_trusted_whatever_ca_signed_it(it: ServerUnderTe
 
 def test_a_bmc_with_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
     it.fingerprint = "ab" * 32
-    with pytest.raises(BmcError, match=r"not trusted \(Fingerprints did not match.*find out what answers") as caught:
+    with pytest.raises(
+        BmcRefusedError, match=r"not trusted \(Fingerprints did not match.*find out what answers"
+    ) as caught:
         it.take_over()
     assert fingerprint(it) in str(caught.value).replace(":", ""), (
         "an operator compares it with what the BMC's own pages show"

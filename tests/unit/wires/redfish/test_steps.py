@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from base.errors import BmcAuthError, BmcError, BmcTimeoutError, BmcTransientError
+from base.errors import BmcAuthError, BmcRefusedError, BmcTimeoutError, BmcTransientError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.redfish.bmc import BootOverride, Power
@@ -111,7 +111,7 @@ def test_reads_become_rarer_during_a_long_wait() -> None:
 @pytest.mark.parametrize(
     ("error", "ends_well"),
     [
-        pytest.param(BmcError("HTTP 400 (already on)"), True, id="refused-and-so"),
+        pytest.param(BmcRefusedError("HTTP 400 (already on)"), True, id="refused-and-so"),
         pytest.param(BmcAuthError("HTTP 401"), False, id="wrong-password"),
     ],
 )
@@ -129,8 +129,8 @@ def test_a_refused_change_that_took_effect_is_no_error_but_a_refused_login_is(
 
 def test_a_permanent_refusal_ends_the_step() -> None:
     bmc = FakeBmc(FakeClock())
-    bmc.fault = failing(1, BmcError("reset On is not offered"), on="request_power")
-    with pytest.raises(BmcError, match="not offered"):
+    bmc.fault = failing(1, BmcRefusedError("reset On is not offered"), on="request_power")
+    with pytest.raises(BmcRefusedError, match="not offered"):
         run_steps(steps(bmc).power(Power.ON), bmc.clock)
     assert bmc.writes == []
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from base.errors import BmcAuthError, BmcError, BmcTransientError
+from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTransientError, ConfigError
 from testing.fakes.fleet.fleet import Fault
 from tests.unit.wires.redfish.one_bmc import PASSWORD, RESET, SESSIONS, SYSTEM, SYSTEMS, OneBmc, one_bmc
 from wires.redfish.bmc import BootOverride, Identity, Power
@@ -61,7 +61,7 @@ def test_the_only_system_needs_no_name(it: OneBmc) -> None:
 )
 def test_one_of_many_systems_must_be_named(it: OneBmc, systems: tuple[str, ...], why: str) -> None:
     it.says(f"GET {SYSTEMS}$", Members=[{"@odata.id": path} for path in systems])
-    with pytest.raises(BmcError, match=why):
+    with pytest.raises(BmcRefusedError, match=why):
         it.client("/redfish/v1/").power()
 
 
@@ -78,20 +78,24 @@ def message(text: str) -> dict[str, dict[str, str]]:
             "HTTP 401, the BMC refuses the credentials",
         ),
         (Fault(READ, "status", status=403, text="{}"), BmcAuthError, "HTTP 403"),
-        (Fault(READ, "status", status=404, text="{}"), BmcError, r"HTTP 404.*bmc\.address"),
+        (Fault(READ, "status", status=404, text="{}"), BmcRefusedError, r"HTTP 404.*bmc\.address"),
         (Fault(READ, "status", status=429, text="{}"), BmcTransientError, "HTTP 429"),
         (Fault(READ, "status", status=409, text="{}"), BmcTransientError, "HTTP 409"),
         (Fault(READ, "status", status=503, text="busy"), BmcTransientError, "HTTP 503"),
-        (Fault(READ, "status", status=400, body=message("no")), BmcError, r"HTTP 400 \(no\)"),
+        (Fault(READ, "status", status=400, body=message("no")), BmcRefusedError, r"HTTP 400 \(no\)"),
         (
             Fault(READ, "status", status=400, body=message("iLO.2.14.UnableToModifyDuringSystemPOST")),
             BmcTransientError,
             "HTTP 400",
         ),
-        (Fault(READ, "status", status=400, body=message(f"bad {PASSWORD}")), BmcError, r"HTTP 400 \(bad \*\*\*\)"),
+        (
+            Fault(READ, "status", status=400, body=message(f"bad {PASSWORD}")),
+            BmcRefusedError,
+            r"HTTP 400 \(bad \*\*\*\)",
+        ),
         (
             Fault(READ, "status", status=400, body=message(f"no http://192.0.2.1:80/{'ab' * 32}/m0.iso here")),
-            BmcError,
+            BmcRefusedError,
             r"HTTP 400 \(no http://192\.0\.2\.1:80/… here\)",
         ),
         (Fault(READ, "status", status=200, text="<html>"), BmcTransientError, "not usable"),
@@ -142,16 +146,18 @@ def test_a_licence_that_is_missing_is_named_and_the_credentials_are_not_blamed(
     """D7 of 32 captured trees: "refuses the credentials", of a BMC that wanted a licence."""
     it.fleet.fault(Fault(where, "unlicensed"))
     bmc = it.client()
-    with pytest.raises(BmcError, match=rf"HTTP 403, the BMC lacks a licence \({licence}\)\. Fix: add") as caught:
+    with pytest.raises(
+        BmcRefusedError, match=rf"HTTP 403, the BMC lacks a licence \({licence}\)\. Fix: add"
+    ) as caught:
         bmc.insert(URL)
-    assert type(caught.value) is BmcError
+    assert type(caught.value) is BmcRefusedError
     assert "credentials" not in str(caught.value)
 
 
 @pytest.mark.parametrize("it", ["hpe"], indirect=True)
 def test_an_error_without_words_is_told_by_its_message_id(it: OneBmc) -> None:
     """D7 of 32 captured trees: an iLO's error read "See @Message.ExtendedInfo for more information."."""
-    with pytest.raises(BmcError, match=r"HTTP 404 \(Base\.1\.8\.ResourceMissingAtURI\)"):
+    with pytest.raises(BmcRefusedError, match=r"HTTP 404 \(Base\.1\.8\.ResourceMissingAtURI\)"):
         it.client("/redfish/v1/Systems/2").power()
 
 
@@ -173,7 +179,7 @@ def test_an_error_without_words_is_told_by_its_message_id(it: OneBmc) -> None:
 def test_a_refusal_has_the_words_of_the_bmc_its_message_id_and_arguments(it: OneBmc, body: object, text: str) -> None:
     error = {"code": "x", "message": "See the details", "@Message.ExtendedInfo": body}
     it.answers(READ, 400, body={"error": error})
-    with pytest.raises(BmcError) as caught:
+    with pytest.raises(BmcRefusedError) as caught:
         it.client().power()
     assert caught.value.fault.what == f"cannot read the system: HTTP 400 {text}"
 
@@ -218,7 +224,7 @@ def test_a_refused_connection_is_reported_as_such(it: OneBmc) -> None:
 
 
 def test_a_ca_that_is_not_pem_is_an_error_that_names_the_option() -> None:
-    with pytest.raises(BmcError, match="bmc_ca: is not a PEM"):
+    with pytest.raises(ConfigError, match="bmc_ca: is not a PEM"):
         tls_context("no pem", verify=True)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from base.errors import BmcError, BmcTransientError
+from base.errors import BmcError, BmcRefusedError, BmcTransientError
 from tests.unit.wires.redfish.one_bmc import MANAGER, RESET, SYSTEM, OneBmc
 from wires.redfish.bmc import BootOverride, Power
 
@@ -116,7 +116,7 @@ def test_a_refusal_that_is_not_the_drives_is_not_tried_in_the_next_one(it: OneBm
 
 def test_a_drive_that_takes_no_disc_is_never_the_one(it: OneBmc) -> None:
     it.says(DRIVE, MediaTypes=["USBStick"])
-    with pytest.raises(BmcError, match="no virtual CD drive"):
+    with pytest.raises(BmcRefusedError, match="no virtual CD drive"):
         it.client().insert(URL)
     assert it.writes == []
 
@@ -124,7 +124,7 @@ def test_a_drive_that_takes_no_disc_is_never_the_one(it: OneBmc) -> None:
 @pytest.mark.parametrize(
     ("message", "kind", "text"),
     [
-        ("no", BmcError, r"cannot insert the boot ISO: HTTP 400 \(no\)"),
+        ("no", BmcRefusedError, r"cannot insert the boot ISO: HTTP 400 \(no\)"),
         ("iLO.2.14.UnableToModifyDuringSystemPOST", BmcTransientError, "HTTP 400"),
     ],
     ids=["for-good", "not-now"],
@@ -161,7 +161,7 @@ def test_only_an_offered_boot_target_is_sent(it: OneBmc, offered: list[str], sen
         bmc.set_override("Cd", "Once")
         assert it.bodies[0]["Boot"]["BootSourceOverrideTarget"] == sent
     else:
-        with pytest.raises(BmcError, match="boot override Cd is not offered; Hdd, Pxe are"):
+        with pytest.raises(BmcRefusedError, match="boot override Cd is not offered; Hdd, Pxe are"):
             bmc.set_override("Cd", "Once")
         assert it.writes == []
 
@@ -176,7 +176,7 @@ def test_a_reset_that_is_not_offered_is_never_sent(it: OneBmc) -> None:
     bmc = it.client()
     bmc.request_power(Power.ON)
     assert it.bodies == [{"ResetType": "ForceOn"}]
-    with pytest.raises(BmcError, match="reset ForceOff is not offered; ForceOn, GracefulShutdown are"):
+    with pytest.raises(BmcRefusedError, match="reset ForceOff is not offered; ForceOn, GracefulShutdown are"):
         bmc.request_power(Power.OFF)
     assert it.writes == [RESET]
 
@@ -206,6 +206,6 @@ def test_an_unsupported_bmc_is_an_error_with_its_fix(it: OneBmc) -> None:
     it.says(f"GET {MANAGER}$", Model="13G Monolithic", FirmwareVersion="2.75.75.75")
     bmc = it.client()
     for _ in range(2):
-        with pytest.raises(BmcError, match=r"iDRAC8.*install this server by hand"):
+        with pytest.raises(BmcRefusedError, match=r"iDRAC8.*install this server by hand"):
             bmc.identity()
     assert it.writes == []

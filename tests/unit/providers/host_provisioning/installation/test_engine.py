@@ -11,6 +11,7 @@ from base.errors import (
     BmcAuthError,
     BmcError,
     BmcIdentityError,
+    BmcRefusedError,
     BmcTimeoutError,
     BmcTransientError,
     ProvisioningError,
@@ -115,7 +116,7 @@ def test_off_after_on_without_a_read_of_the_iso_is_no_installation() -> None:
 
 def test_a_host_running_from_a_foreign_image_is_left_alone() -> None:
     rig = running("nfs://x/rescue.iso")
-    with pytest.raises(BmcError, match=r"rescue\.iso.*Fix: eject that"):
+    with pytest.raises(BmcRefusedError, match=r"rescue\.iso.*Fix: eject that"):
         rig.run()
     assert rig.bmc.writes == []
 
@@ -237,18 +238,18 @@ def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network
 
     def refuse(request: str) -> None:
         if request == "insert":
-            raise BmcError("cannot insert the boot ISO: HTTP 400")
+            raise BmcRefusedError("cannot insert the boot ISO: HTTP 400")
 
     rig.bmc.fault = refuse
-    with pytest.raises(BmcError, match=r"^cannot insert the boot ISO: HTTP 400$"):
+    with pytest.raises(BmcRefusedError, match=r"^cannot insert the boot ISO: HTTP 400$"):
         rig.run()
 
 
 @pytest.mark.parametrize(
     ("error", "fix", "after_s"),
     [
-        (BmcError("HTTP 400 (no)"), r"https alone \(media\.url\)", 0),
-        (BmcError("HTTP 403 (no)", fix="add the licence"), "add the licence$", 0),
+        (BmcRefusedError("HTTP 400 (no)"), r"https alone \(media\.url\)", 0),
+        (BmcRefusedError("HTTP 403 (no)", fix="add the licence"), "add the licence$", 0),
         (BmcTransientError("HTTP 500 (no)", undone=True, refused=True), r"https alone \(media\.url\)", 300),
     ],
     ids=["for-good", "with-its-own-fix", "again-and-again"],
@@ -272,7 +273,9 @@ def test_an_insert_that_the_bmc_answers_with_errors_is_told_as_a_refusal(
 
 def test_the_secret_path_of_an_iso_is_in_no_error() -> None:
     rig = running(FakeMedia().url("okd-master-1"))
-    with pytest.raises(BmcError, match=r"it runs with http://media/…/okd-master-1\.iso in its virtual CD drive"):
+    with pytest.raises(
+        BmcRefusedError, match=r"it runs with http://media/…/okd-master-1\.iso in its virtual CD drive"
+    ):
         rig.run()
     assert rig.bmc.writes == []
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import server
@@ -63,9 +63,9 @@ def test_what_is_not_there_is_no_reason_to_wait_25_minutes(tmp_path: Path, fault
     with server(tmp_path, "dell5") as it:
         it.fleet.fault(fault)
         began = it.clock.now()
-        with pytest.raises(BmcError, match=why) as caught:
+        with pytest.raises(BmcRefusedError, match=why) as caught:
             it.take_over()
-        assert type(caught.value) is BmcError
+        assert type(caught.value) is BmcRefusedError
         assert it.clock.now() - began < 180
         assert it.fleet.figures().resets == {}
 

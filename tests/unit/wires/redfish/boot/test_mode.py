@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault
@@ -48,7 +48,7 @@ def put_back(fake: FakeBmc, mode: str, secure_boot: str) -> list[str]:
     ],
 )
 def test_what_a_bmc_cannot_do_is_refused_by_name(fake: FakeBmc, why: str) -> None:
-    with pytest.raises(BmcError, match=why):
+    with pytest.raises(BmcRefusedError, match=why):
         judge(fake)
     assert fake.writes == []
 
@@ -103,7 +103,7 @@ def test_a_job_that_a_killed_run_left_is_taken_for_the_change() -> None:
 
     def committed(request: str) -> None:
         if request == "set_secure_boot":
-            raise BmcError("cannot switch Secure Boot on: HTTP 400 (IDRAC.2.14.SYS011)")
+            raise BmcRefusedError("cannot switch Secure Boot on: HTTP 400 (IDRAC.2.14.SYS011)")
 
     fake.fault = committed
     set_up(fake)
@@ -117,11 +117,11 @@ def test_without_the_firmwares_setup_a_pending_change_is_an_error_and_nothing_bo
 
     def lacking(request: str) -> None:
         if request == "set_override":
-            raise BmcError("boot override BiosSetup is not offered; Cd, Hdd are")
+            raise BmcRefusedError("boot override BiosSetup is not offered; Cd, Hdd are")
 
     fake.fault = lacking
     with pytest.raises(
-        BmcError, match=r"Secure Boot on waits for the next power-on.*BiosSetup is not.*Fix: set it by"
+        BmcRefusedError, match=r"Secure Boot on waits for the next power-on.*BiosSetup is not.*Fix: set it by"
     ):
         set_up(fake)
     assert fake.writes == ["secure boot True"]
@@ -131,7 +131,7 @@ def test_a_change_that_the_firmware_never_applies_is_an_error_and_the_host_is_of
     fake = bmc(by_job=True, sticky=False)
     fake.lost = lambda _: setattr(fake, "_job", None)
     with pytest.raises(
-        BmcError, match=r"accepted Secure Boot on, and does not show it 900 s after power-on.*Fix: set"
+        BmcRefusedError, match=r"accepted Secure Boot on, and does not show it 900 s after power-on.*Fix: set"
     ):
         set_up(fake)
     assert fake.writes == ["secure boot True", *IN_SETUP]
@@ -142,10 +142,12 @@ def test_a_refused_change_is_an_error_that_says_how_to_do_it_by_hand() -> None:
 
     def fixed(request: str) -> None:
         if request == "set_boot_mode":
-            raise BmcError("cannot set the boot mode to UEFI: HTTP 400 (PropertyNotWritable)")
+            raise BmcRefusedError("cannot set the boot mode to UEFI: HTTP 400 (PropertyNotWritable)")
 
     fake.fault = fixed
-    with pytest.raises(BmcError, match=r"boot mode to UEFI: HTTP 400.*Fix: set it by hand in the server's firmware"):
+    with pytest.raises(
+        BmcRefusedError, match=r"boot mode to UEFI: HTTP 400.*Fix: set it by hand in the server's firmware"
+    ):
         set_up(fake)
     assert fake.writes == []
 
@@ -184,7 +186,7 @@ def test_a_boot_is_proven_by_what_the_bmc_says_of_it(seen: SecureBoot | None, gi
     proof.look(last=False)
     assert proof.given is given
     if not given:
-        with pytest.raises(BmcError, match="it did not boot with Secure Boot"):
+        with pytest.raises(BmcRefusedError, match="it did not boot with Secure Boot"):
             proof.look(last=True)
 
 
@@ -195,7 +197,7 @@ def test_a_boot_that_is_not_proven_in_time_is_an_error() -> None:
     proof.look(last=False)
     fake.clock.sleep(1)
     with pytest.raises(
-        BmcError, match=r"Enable reads on, SecureBootCurrentBoot Disabled, SecureBootMode UserMode, 900 s"
+        BmcRefusedError, match=r"Enable reads on, SecureBootCurrentBoot Disabled, SecureBootMode UserMode, 900 s"
     ):
         proof.look(last=False)
 
@@ -232,7 +234,7 @@ def test_a_server_of_each_vendor_boots_with_secure_boot_or_is_refused_untouched(
     with server(tmp_path, vendor) as it:
         it.boot_mode = SECURE
         if why := SECURELY[vendor]:
-            with pytest.raises(BmcError, match=f"bootMode UEFISecureBoot: .*{why}"):
+            with pytest.raises(BmcRefusedError, match=f"bootMode UEFISecureBoot: .*{why}"):
                 it.take_over()
             assert it.fleet.figures().writes == []
             return
@@ -263,7 +265,7 @@ def test_a_server_that_boots_as_legacy_becomes_one_of_uefi(tmp_path: Path, vendo
         found = it.take_over()
         assert found.override.mode == "Legacy"
         if OTHERWISE[vendor] != "UEFI":
-            with pytest.raises(BmcError, match=OTHERWISE[vendor]):
+            with pytest.raises(BmcRefusedError, match=OTHERWISE[vendor]):
                 it.install()
             assert it.fleet.figures().booted == []
             return
@@ -282,7 +284,9 @@ def test_firmware_that_enforces_nothing_is_an_error_before_the_first_boot_from_d
         it.boot_mode = SECURE
         it.fleet.change(0, insecure=True)
         it.take_over()
-        with pytest.raises(BmcError, match=r"it did not boot with Secure Boot: SecureBootEnable reads on.*Disabled"):
+        with pytest.raises(
+            BmcRefusedError, match=r"it did not boot with Secure Boot: SecureBootEnable reads on.*Disabled"
+        ):
             it.install()
         assert "disk" not in it.fleet.figures().booted
 
@@ -300,7 +304,9 @@ def test_a_missing_licence_is_told_before_anything_is_touched(tmp_path: Path) ->
     with server(tmp_path, "supermicro") as it:
         it.boot_mode = SECURE
         it.fleet.fault(Fault("GET .*SecureBoot$", "unlicensed"))
-        with pytest.raises(BmcError, match=r"cannot read Secure Boot: HTTP 403, the BMC lacks a licence.*DCMS"):
+        with pytest.raises(
+            BmcRefusedError, match=r"cannot read Secure Boot: HTTP 403, the BMC lacks a licence.*DCMS"
+        ):
             it.take_over()
         assert it.fleet.figures().writes == []
 
@@ -309,7 +315,7 @@ def test_a_mode_that_the_bmc_does_not_allow_is_refused_untouched(tmp_path: Path)
     """A DGX H100 lists UEFI alone, and in @Redfish.Settings alone."""
     with server(tmp_path, "dgx") as it:
         it.boot_mode = LEGACY
-        with pytest.raises(BmcError, match="bootMode Legacy is not offered; UEFI is"):
+        with pytest.raises(BmcRefusedError, match="bootMode Legacy is not offered; UEFI is"):
             it.take_over()
         assert it.fleet.figures().writes == []
 

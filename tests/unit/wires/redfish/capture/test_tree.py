@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from base.errors import BmcAuthError, BmcError, BmcTransientError
+from base.errors import BmcAuthError, BmcRefusedError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, uuid_of
 from testing.fakes.fleet.unusable import UNUSABLE
 from testing.fakes.fleet.vendors import VENDORS
@@ -61,7 +61,7 @@ def test_a_bmc_that_cannot_be_used_is_refused_alike_through_its_capture(tmp_path
     def refusal(served: str, uuid: str) -> str:
         with server(tmp_path, served) as it:
             it.uuid = uuid
-            with pytest.raises(BmcError) as caught:
+            with pytest.raises(BmcRefusedError) as caught:
                 it.from_start_to_end()
             return caught.value.fault.what
 
@@ -96,7 +96,10 @@ def test_a_bmc_that_the_program_refuses_is_captured(tmp_path: Path, it: OneBmc) 
     it.says("GET .*/iDRAC.Embedded.1$", Model="13G Monolithic", FirmwareVersion="2.75.75.75")
     file = tmp_path / "capture.json"
     file.write_text(json.dumps(tree_of(it.fleet)))
-    with server(tmp_path, str(file)) as again, pytest.raises(BmcError, match="an iDRAC8 boots its virtual CD only"):
+    with (
+        server(tmp_path, str(file)) as again,
+        pytest.raises(BmcRefusedError, match="an iDRAC8 boots its virtual CD only"),
+    ):
         again.take_over()
 
 

@@ -1,5 +1,6 @@
 """How requests go out: to the BMC alone, one at a time, each with its limit."""
 
+import ssl
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 from requests import Response
 
-from base.errors import BmcError, BmcTransientError
+from base.errors import BmcRefusedError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, Pace, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, SYSTEM, OneBmc, one_bmc
 from wires.redfish.bmc import Power
@@ -100,9 +101,33 @@ def power_of(fleet: Fleet, limits: Limits = LIMITS, **access: Any) -> Power:
 @pytest.mark.parametrize("certificate", ["expired", "other name", "other authority"])
 def test_a_certificate_that_is_not_trusted_gets_no_password(tls: Fleet, certificate: str) -> None:
     tls.change(0, certificate=certificate)
-    with pytest.raises(BmcError, match="its certificate is not trusted"):
+    with pytest.raises(BmcRefusedError, match="its certificate is not trusted"):
         power_of(tls)
     assert tls.figures().lines == []
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "fix"),
+    [
+        (10, "certificate has expired", "renew it"),
+        (12, "CRL has expired", "set bmc_ca"),
+        (30, "authority and subject key identifier mismatch", "set bmc_ca"),
+        (64, "IP address mismatch, certificate is not valid for '192.0.2.9'", "have bmc.address name the server"),
+    ],
+)
+def test_the_fix_for_a_distrusted_certificate_follows_its_code(
+    tls: Fleet, monkeypatch: pytest.MonkeyPatch, code: int, message: str, fix: str
+) -> None:
+    error = ssl.SSLCertVerificationError(1, f"[SSL: CERTIFICATE_VERIFY_FAILED] {message}")
+    error.verify_code, error.verify_message = code, message
+
+    def distrust(*_args: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ssl.SSLContext, "wrap_socket", distrust)
+    with pytest.raises(BmcRefusedError) as caught:
+        power_of(tls)
+    assert f"its certificate is not trusted ({message}). Fix: {fix}" in str(caught.value)
 
 
 def test_any_certificate_is_taken_where_none_is_to_be_verified(tls: Fleet) -> None:
@@ -113,7 +138,7 @@ def test_any_certificate_is_taken_where_none_is_to_be_verified(tls: Fleet) -> No
 
 def test_an_answer_that_goes_on_and_on_is_left(it: OneBmc) -> None:
     it.fleet.fault(Fault("GET", "huge"))
-    with pytest.raises(BmcError, match="its answer is longer than 100 KiB"):
+    with pytest.raises(BmcRefusedError, match="its answer is longer than 100 KiB"):
         power_of(it.fleet, Limits(body_bytes=100 * 1024))
 
 

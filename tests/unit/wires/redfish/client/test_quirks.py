@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from base.errors import BmcError
+from base.errors import BmcRefusedError
 from testing.documents import table
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import server
@@ -95,7 +95,7 @@ def test_a_bmc_has_one_row_for_all_once_its_service_root_was_read(it: OneBmc) ->
     it.says("GET .*/Cd$", Id="Remote1")
     it.says("GET /redfish/v1/?$", Vendor="AMI")
     bmc = it.client()
-    with pytest.raises(BmcError, match="no virtual CD drive"):
+    with pytest.raises(BmcRefusedError, match="no virtual CD drive"):
         bmc.media()
     assert bmc.settle_s == 90
     bmc.insert("http://192.0.2.1/x.iso")

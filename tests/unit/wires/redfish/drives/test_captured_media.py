@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import BmcError, ProvisioningError
+from base.errors import BmcRefusedError, ProvisioningError
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import NAME, ServerUnderTest, server
 from tests.unit.wires.redfish.one_bmc import OneBmc
@@ -22,9 +22,9 @@ def is_installed_once(it: ServerUnderTest) -> bool:
 def refusal(it: ServerUnderTest) -> str:
     """Return the error of a server that is refused at once, before it is switched off."""
     began = it.clock.now()
-    with pytest.raises(BmcError) as caught:
+    with pytest.raises(BmcRefusedError) as caught:
         it.from_start_to_end()
-    assert type(caught.value) is BmcError
+    assert type(caught.value) is BmcRefusedError
     assert (it.fleet.figures().writes, it.clock.now() - began) == ([], 0)
     return str(caught.value)
 
@@ -162,6 +162,6 @@ def test_d12_a_missing_action_ends_at_once(tmp_path: Path) -> None:
         it.fleet.change(0, image=FOREIGN)
         it.fleet.fault(Fault("GET.*/Cd$", "says", says={"Actions": {}}, skip=1))
         began = it.clock.now()
-        with pytest.raises(BmcError, match=r"eject.*#VirtualMedia\.EjectMedia"):
+        with pytest.raises(BmcRefusedError, match=r"eject.*#VirtualMedia\.EjectMedia"):
             it.take_over()
         assert it.clock.now() - began < 60
