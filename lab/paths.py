@@ -3,7 +3,7 @@
 from pathlib import Path
 
 NAMESPACE = "okd-lab"
-STRANGER = f"{NAMESPACE}-stranger"  # namespace of a machine that is not of the site
+FOREIGN = f"{NAMESPACE}-foreign"  # namespace of the machine of `foreign_dhcp`
 ROOT = Path("/var/lib/okd-lab")
 LIBVIRT = ROOT / "libvirt"
 POOL = ROOT / "pool"

@@ -40,7 +40,7 @@ _DAEMONS = (
     provisioning.daemon,
     network.dnsmasq,
 )
-# Of some stacks alone, which then have their config.
+# Only some stacks have these daemons; their config exists then.
 _CONFIGS = {balancer.daemon: balancer.CONFIG, provisioning.daemon: provisioning.CONFIG}
 
 
@@ -81,7 +81,7 @@ class SiteStatus:
 
 
 def up(site: Site, images: SiteImages, report: Report) -> None:
-    """Start all missing parts of a site; safe to repeat, also after a crash. Another site must be down first.
+    """Start all missing parts of a site; safe to repeat, also after a crash. Any other site must be down first.
 
     Raises:
         LabError: A part did not start; the others remain, for inspection or for `down`.
@@ -119,13 +119,13 @@ def down(report: Report) -> None:
         _stop_daemons()
         network.remove_network()
         _remove_state()
-    report(f"lab: gone after {time.monotonic() - start:.1f} s; logs are in {LOG}")
+    report(f"lab: down after {time.monotonic() - start:.1f} s; logs are in {LOG}")
 
 
 def status() -> SiteStatus:
     """Return the present state of the site."""
-    wanted = [daemon for daemon in _DAEMONS if daemon not in _CONFIGS or _CONFIGS[daemon].exists()]
-    daemons = {daemon.name: daemon.pid for daemon in wanted}
+    expected = [daemon for daemon in _DAEMONS if daemon not in _CONFIGS or _CONFIGS[daemon].exists()]
+    daemons = {daemon.name: daemon.pid for daemon in expected}
     power = libvirtd.power_states() if libvirtd.daemon.pid else {}
     return SiteStatus(network.namespace_exists(), daemons, power)
 
@@ -198,7 +198,7 @@ def _locked() -> Iterator[None]:
     """Lock the site for this process: concurrent changes would conflict.
 
     Raises:
-        LabError: Not root, or another process holds it.
+        LabError: This process is not root, or another process has the lock.
     """
     if os.geteuid() != 0:
         raise LabError("not root; the lab makes namespaces and virtual machines. Fix: run it as root")

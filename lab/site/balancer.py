@@ -18,7 +18,7 @@ from lab.templates import render
 
 CONFIG, STATS = BALANCER / "balancer.cfg", BALANCER / "stats"
 API, CONFIG_SERVER, INGRESS = "api", "config-server", ("https", "http")
-"""Names of what it balances, as its log and statistics have them."""
+"""The names of its services in its log and statistics."""
 
 _HTTPS = "check-ssl verify none"
 _ROUTER = f"port {ROUTER_PORT}"
@@ -36,9 +36,9 @@ class Service:
     addresses: tuple[Address, ...]
     machines: tuple[Machine, ...]
     page: str
-    """What a machine must answer to be led to."""
+    """The page that a machine must answer to receive connections."""
     check: str
-    """Parameters of that check."""
+    """The parameters of the check for that page."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Backend:
 def ensure_balancer(site: Site) -> None:
     """Give the provisioner the balancer's addresses, and run haproxy there; safe to repeat.
 
-    Call it after dnsmasq, which so does not serve at these addresses: a site's balancer answers no DNS.
+    Call it after dnsmasq starts, so that dnsmasq does not serve at these addresses: a site's balancer answers no DNS.
     """
     if not site.has_balancer:
         return
     plan, wanted = site.plan, _config(services(site))
     addresses = dict.fromkeys((*plan.api.addresses, *plan.ingress.addresses))
-    ensure_addresses(plan.bootstrap.bridge, [ip_interface(each) for each in addresses])
+    ensure_addresses(plan.bootstrap.bridge, [ip_interface(address) for address in addresses])
     if daemon.pid and CONFIG.exists() and CONFIG.read_text() == wanted:
         return
     daemon.stop()
@@ -68,13 +68,15 @@ def ensure_balancer(site: Site) -> None:
     run("haproxy", "-c", "-q", "-f", CONFIG)
     daemon.start("haproxy", "-db", "-f", CONFIG)
     daemon.await_ready(
-        lambda: all(is_listening("tcp", address, each.port) for each in services(site) for address in each.addresses),
+        lambda: all(
+            is_listening("tcp", address, service.port) for service in services(site) for address in service.addresses
+        ),
         _DEADLINE_S,
     )
 
 
 def services(site: Site) -> tuple[Service, ...]:
-    """Return what the balancer of a site serves: the bootstrap is first behind the API, and never behind Ingress."""
+    """Return the services of a site's balancer: the bootstrap is first behind the API, and never behind Ingress."""
     plan = site.plan
     api, ingress = plan.api.addresses, plan.ingress.addresses
     control_plane, routers = (plan.bootstrap, *plan.control_plane), plan.of(plan.ingress_role)
@@ -89,7 +91,7 @@ def services(site: Site) -> tuple[Service, ...]:
 
 
 def backends() -> list[Backend]:
-    """Return what haproxy says about the machines behind it."""
+    """Return the machines behind haproxy, from its statistics."""
     with socket.socket(socket.AF_UNIX) as stats:
         stats.connect(str(STATS))
         stats.sendall(b"show stat\n")
@@ -100,8 +102,8 @@ def backends() -> list[Backend]:
 def parse(text: str) -> list[Backend]:
     """Return the machines of haproxy's `show stat`."""
     rows = csv.DictReader(text.removeprefix("# ").splitlines())
-    found = [row for row in rows if row["svname"] not in ("FRONTEND", "BACKEND")]
-    return [Backend(row["pxname"], row["svname"], row["status"].startswith("UP")) for row in found]
+    servers = [row for row in rows if row["svname"] not in ("FRONTEND", "BACKEND")]
+    return [Backend(row["pxname"], row["svname"], row["status"].startswith("UP")) for row in servers]
 
 
 def _config(services: Sequence[Service]) -> str:

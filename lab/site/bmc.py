@@ -29,7 +29,7 @@ _BCRYPT_COST = 5  # low, since each request pays it: sushy-tools 2.2.0 has no se
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # werkzeug colours what it logs
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) (?P<path>/\S*) HTTP/')
 _SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/?]+)")
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _PORT = 8000  # of the emulator, on the loopback of the namespace
 
@@ -51,14 +51,14 @@ class Listener:
 
     @property
     def socket(self) -> str:
-        """The two as haproxy writes them."""
+        """Address and port in haproxy's notation."""
         return netloc(str(self.address), self.port)
 
 
 def ensure_bmcs(site: Site, *, restart: bool) -> None:
     """Run emulator and haproxy; `restart` after libvirtd, as the emulator never reconnects (sushy-tools 2.2.0)."""
     config, front_config = BMC / "sushy-emulator.conf", BMC / "bmc.cfg"
-    wanted = {config: _config(site), front_config: _front(site)}
+    wanted = {config: _config(site), front_config: _front_config(site)}
     unchanged = all(path.exists() and path.read_text() == text for path, text in wanted.items())
     if daemon.pid and front.pid and unchanged and not restart:
         return
@@ -81,7 +81,7 @@ def ensure_bmcs(site: Site, *, restart: bool) -> None:
 
 
 def writes() -> Counter[str]:
-    """Count the changing requests since `up`, by the system's UUID; those to the service itself under "".
+    """Count the changing requests since `up`, by the system's UUID; requests to the service itself count under "".
 
     Media belong to a manager, whose id is its system's.
     """
@@ -92,21 +92,21 @@ def writes() -> Counter[str]:
 
 def count_writes(lines: Iterable[str]) -> Counter[str]:
     """Count the changing requests of an access log, by the system or manager in their path."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for line in lines:
         request = _REQUEST.search(_ESCAPE.sub("", line))
-        if request and request["method"] not in _READING:
+        if request and request["method"] not in _READ_METHODS:
             system = _SYSTEM.match(request["path"])
-            found[system[1] if system else ""] += 1
-    return found
+            counts[system[1] if system else ""] += 1
+    return counts
 
 
 def listeners(site: Site) -> list[Listener]:
     """Return the addresses and ports of the BMCs, in the order of the servers."""
-    found = defaultdict[tuple[Address, int, bool], list[tuple[str, Bmc]]](list)
+    by_endpoint = defaultdict[tuple[Address, int, bool], list[tuple[str, Bmc]]](list)
     for server, bmc in site.bmcs.items():
-        found[bmc.address, bmc.port, bmc.tls].append((server, bmc))
-    return [Listener(*place, tuple(servers)) for place, servers in found.items()]
+        by_endpoint[bmc.address, bmc.port, bmc.tls].append((server, bmc))
+    return [Listener(*endpoint, tuple(servers)) for endpoint, servers in by_endpoint.items()]
 
 
 def _config(site: Site) -> str:
@@ -114,7 +114,7 @@ def _config(site: Site) -> str:
     return render("site/files/sushy-emulator.conf.j2", site=site, firmware=firmware, **values)
 
 
-def _front(site: Site) -> str:
+def _front_config(site: Site) -> str:
     values = {"listeners": listeners(site), "uuids": site.uuids, "port": _PORT, "certificate": BMC / "server.pem"}
     return render("site/files/bmc.cfg.j2", username=USERNAME, password=PASSWORD, **values)
 
@@ -126,7 +126,7 @@ def _ensure_certificates(site: Site) -> None:
     bmcs = site.bmcs.values()
     server = authority.issue(sorted({bmc.name for bmc in bmcs}), sorted({bmc.address for bmc in bmcs}, key=str))
     _write_private(BMC / "server.pem", server.certificate + server.key)
-    CA.write_text(authority.pem)  # last: its presence means that the other exists
+    CA.write_text(authority.pem)  # last: its presence means that server.pem exists
 
 
 def _write_credentials() -> None:

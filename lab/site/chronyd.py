@@ -11,10 +11,10 @@ _PORT = 123
 _ANY = (IPv4Address(0), IPv6Address(0))
 _DEADLINE_S = 10.0
 _SETTINGS = (
-    "local stratum 8",  # it has no time server of its own; the guests accept any stratum
+    "local stratum 8",  # without a time server of its own; the guests accept any stratum
     "allow",
     "cmdport 0",
-    "bindcmdaddress /",  # nobody controls it
+    "bindcmdaddress /",  # no control socket
     f"pidfile {PID / 'chronyd.pid'}",
 )
 
@@ -26,4 +26,4 @@ def ensure_chronyd(program: Path) -> None:
     if daemon.pid:
         return
     daemon.start(program, "-d", "-x", "-u", "root", *_SETTINGS)
-    daemon.await_ready(lambda: all(is_listening("udp", each, _PORT) for each in _ANY), _DEADLINE_S)
+    daemon.await_ready(lambda: all(is_listening("udp", address, _PORT) for address in _ANY), _DEADLINE_S)

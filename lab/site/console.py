@@ -11,8 +11,8 @@ _SCANNED_BYTES = 1 << 20
 
 def console_log(machine: str) -> Path:
     """Return the log of a machine's console: in the lab's folder for servers, in libvirt's for the bootstrap VM."""
-    ours = CONSOLE / f"{machine}.log"
-    return ours if ours.exists() else LIBVIRT / "log" / "qemu" / f"{machine}-serial0.log"
+    server_log = CONSOLE / f"{machine}.log"
+    return server_log if server_log.exists() else LIBVIRT / "log" / "qemu" / f"{machine}-serial0.log"
 
 
 def console_tail(machine: str, lines: int) -> list[str]:

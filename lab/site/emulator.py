@@ -1,8 +1,8 @@
-"""`python -m lab.site.emulator ARGUMENTS OF sushy-emulator`: sushy-emulator, with UEFI HTTP boot as a server has it.
+"""`python -m lab.site.emulator ARGUMENTS OF sushy-emulator`: sushy-emulator with a real server's UEFI HTTP boot.
 
-sushy-tools 2.2.0 inserts the ISO into a virtual CD drive instead. Here the server's own UEFI is told its URI, as the
-option of the next boot alone; edk2 gets an address by DHCP, fetches the ISO, and boots it from memory. The BMC shows
-the URI until another boot is asked of it.
+sushy-tools 2.2.0 inserts the ISO into a virtual CD drive instead. Here the server's own UEFI gets the ISO's
+URI as the option of its next boot only; edk2 gets an address by DHCP, fetches the ISO, and boots it from memory. The
+BMC shows the URI until a client sets another boot.
 """
 
 import json
@@ -24,15 +24,15 @@ _SYSTEM = re.compile(r"/redfish/v1/Systems/([^/]+)")
 _TARGET, _URI = "BootSourceOverrideTarget", "HttpBootUri"
 _HTTP = "UefiHttp"
 _IN_LIBVIRTD = Path("/var/lib/libvirt")
-"""Where libvirtd sees what `lab.site.libvirtd` has in `LIBVIRT`/lib."""
+"""The path at which libvirtd sees the folder `LIBVIRT`/lib."""
 
 _uris: dict[str, str] = {}
-"""By system: what its UEFI fetches at the next boot, or has fetched."""
+"""By system: the URI that its UEFI fetches at the next boot, or has fetched."""
 
 
-def _take_uri() -> tuple[str, int] | None:
-    """Take a boot by HTTP in place of sushy-tools; end an earlier one with any other target."""
-    system, boot = _asked()
+def _set_uri() -> tuple[str, int] | None:
+    """Answer a PATCH to boot by HTTP in place of sushy-tools; any other target ends an earlier boot by HTTP."""
+    system, boot = _requested_boot()
     if _TARGET not in boot:
         return None
     if boot[_TARGET] != _HTTP:
@@ -48,22 +48,22 @@ def _take_uri() -> tuple[str, int] | None:
 
 def _show_uri(response: flask.Response) -> flask.Response:
     """Show the URI; and the target until the server is switched on."""
-    found = _SYSTEM.fullmatch(flask.request.path)
-    if found and flask.request.method == "GET" and response.is_json:
+    system = _SYSTEM.fullmatch(flask.request.path)
+    if system and flask.request.method == "GET" and response.is_json:
         answer = response.get_json()
-        answer["Boot"][_URI] = _uris.get(found[1])
-        if found[1] in _uris and answer["PowerState"] == "Off":
+        answer["Boot"][_URI] = _uris.get(system[1])
+        if system[1] in _uris and answer["PowerState"] == "Off":
             answer["Boot"] |= {_TARGET: _HTTP, "BootSourceOverrideEnabled": "Once"}
         response.set_data(json.dumps(answer))
     return response
 
 
-def _asked() -> tuple[str, dict[str, Any]]:
-    """Return the system that a PATCH is for, and what it asks of its boot."""
-    found = _SYSTEM.fullmatch(flask.request.path)
-    if not found or flask.request.method != "PATCH":
+def _requested_boot() -> tuple[str, dict[str, Any]]:
+    """Return the system of a PATCH, and its properties of `Boot`; empty for any other request."""
+    system = _SYSTEM.fullmatch(flask.request.path)
+    if not system or flask.request.method != "PATCH":
         return "", {}
-    return found[1], (flask.request.get_json(silent=True) or {}).get("Boot") or {}
+    return system[1], (flask.request.get_json(silent=True) or {}).get("Boot") or {}
 
 
 def _write(system: str, *change: str) -> None:
@@ -72,7 +72,7 @@ def _write(system: str, *change: str) -> None:
         domain = connection.lookupByUUIDString(system)
         nvram = ET.fromstring(domain.XMLDesc(libvirt.VIR_DOMAIN_XML_INACTIVE)).find("os/nvram")  # noqa: S314  (libvirtd's own)
     if nvram is None or not nvram.text:
-        return  # it was switched to legacy, and has no such variables
+        return  # the server was switched to legacy, which has no such variables
     file = LIBVIRT / "lib" / Path(nvram.text).relative_to(_IN_LIBVIRTD)
     if not file.exists():
         shutil.copy(nvram.attrib["template"], file)
@@ -81,6 +81,6 @@ def _write(system: str, *change: str) -> None:
 
 
 if __name__ == "__main__":
-    sushy_emulator.app.before_request(_take_uri)
+    sushy_emulator.app.before_request(_set_uri)
     sushy_emulator.app.after_request(_show_uri)
     sys.exit(sushy_emulator.main())

@@ -58,8 +58,8 @@ def ensure_libvirtd() -> bool:
 def ensure_base_volume(image: Path) -> None:
     """Put the bootstrap's base volume into the pool; a changed one gets the same name and a new inode."""
     target = POOL / BASE_VOLUME
-    seen, wanted = (target.stat() if target.exists() else None), image.stat()
-    if seen is None or (seen.st_size, seen.st_mtime_ns) != (wanted.st_size, wanted.st_mtime_ns):
+    current, wanted = (target.stat() if target.exists() else None), image.stat()
+    if current is None or (current.st_size, current.st_mtime_ns) != (wanted.st_size, wanted.st_mtime_ns):
         fresh = target.with_suffix(".new")
         run("cp", "--reflink=auto", "--preserve=timestamps", image, fresh)
         fresh.rename(target)
@@ -73,11 +73,11 @@ def ensure_servers(site: Site) -> None:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
         for host in site.plan.hosts:
             if host.name not in known:
-                libvirtd.defineXML(_server_xml(site, host, _made(host)))
+                libvirtd.defineXML(_server_xml(site, host, _create_disks(host)))
 
 
 def power_states() -> dict[str, str]:
-    """Return On or Off by domain: of the servers, and of the program's own VM."""
+    """Return On or Off by domain: the servers, and the program's bootstrap VM."""
     with connection() as libvirtd:
         return {domain.name(): "On" if domain.isActive() else "Off" for domain in libvirtd.listAllDomains()}
 
@@ -136,17 +136,17 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
         pool.create()
 
 
-def _made(server: PlannedHost) -> list[tuple[Disk, Path]]:
-    """Make a server's disks, empty; return them with their files, the one that the hints choose first.
+def _create_disks(server: PlannedHost) -> list[tuple[Disk, Path]]:
+    """Create a server's empty disks; return them with their files, starting with the one that the hints choose.
 
-    The firmware boots from the first: as a real one, it is told which disk has the system.
+    The firmware boots from the first one, as a real server's firmware has a setting for its boot disk.
     """
-    found = []
+    created = []
     for number, disk in enumerate(sorted(disks_of(server.root_device_hints.given), key=lambda disk: not disk.wanted)):
         file = DISKS / f"{server.name}-{number}.qcow2"
         run("qemu-img", "create", "-q", "-f", "qcow2", file, f"{disk.gib}G")
-        found.append((disk, file))
-    return found
+        created.append((disk, file))
+    return created
 
 
 def _server_xml(site: Site, server: PlannedHost, disks: list[tuple[Disk, Path]]) -> str:

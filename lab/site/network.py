@@ -9,7 +9,7 @@ from ipaddress import ip_address, ip_interface
 from cluster.values.address import IPV6, Address, Interface, netloc, parse_address
 from lab.inventory import Site
 from lab.nics import TRUNK, machine_mac, provisioning_bridge, vlan_of
-from lab.paths import DNS, NAMESPACE, RESOLV_CONF, STRANGER
+from lab.paths import DNS, FOREIGN, NAMESPACE, RESOLV_CONF
 from lab.shell import LabError, run
 from lab.site.processes import Daemon, ancestors, end_process
 from lab.site.vlan import tag
@@ -18,7 +18,7 @@ from lab.twin import REGISTRY
 
 BMC_BRIDGE = "bmc"
 _LINK_LOCAL = ip_interface("fe80::1/64")
-"""The provisioner's on the machine network: what the machines know as their router, and may name as such."""
+"""The provisioner's address on the machine network, where it is the machines' router; a config may name it."""
 _DNS_DEADLINE_S = 10.0
 _ROUNDS = 3
 
@@ -28,16 +28,16 @@ dnsmasq = Daemon("dnsmasq")
 def ensure_network(site: Site) -> None:
     """Make the namespace, its bridges with the provisioner's addresses, and the namespace's resolv.conf."""
     if not namespace_exists():
-        # The remains of a namespace whose mount is gone would prevent a new one.
+        # What remains of a namespace whose mount is gone would prevent a new one.
         with contextlib.suppress(LabError):
             run("ip", "netns", "delete", NAMESPACE)
         run("ip", "netns", "add", NAMESPACE)
     _ip("link", "set", "lo", "up")
     machines = site.plan.bootstrap.bridge
-    services = [ip_interface(each) for each in site.services if each != _LINK_LOCAL.ip]
+    services = [ip_interface(address) for address in site.services if address != _LINK_LOCAL.ip]
     _ensure_bridge(machines, [_LINK_LOCAL, *site.provisioners, *services])
-    if any(each.version == IPV6 for each in site.provisioners):
-        # A neighbour that says it is no router loses its place as such, whatever it advertises.
+    if any(own.version == IPV6 for own in site.provisioners):
+        # Machines drop a router that does not set the router flag in its neighbour advertisements (RFC 4861, 7.2.5).
         _write(f"/proc/sys/net/ipv6/conf/{machines}/forwarding", "1")
     vlans = (vlan_of(host, site.plan) for host in site.plan.hosts)
     _ensure_trunk(machines, sorted({vlan for vlan in vlans if vlan is not None}))
@@ -46,11 +46,11 @@ def ensure_network(site: Site) -> None:
         _ensure_uplink(provisioning)
     media = ip_address(site.twin.options["media"]["address"])
     bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {
-        each.ip for each in (*site.provisioners, *site.on_provisioning)
+        own.ip for own in (*site.provisioners, *site.on_provisioning)
     }
     _ensure_bridge(BMC_BRIDGE, [ip_interface(address) for address in sorted(bmcs, key=str)])
     RESOLV_CONF.parent.mkdir(parents=True, exist_ok=True)
-    servers = "".join(f"nameserver {each.ip}\n" for each in site.provisioners)
+    servers = "".join(f"nameserver {own.ip}\n" for own in site.provisioners)
     RESOLV_CONF.write_text(f"# The rehearsal's namespace: the site's DNS.\n{servers}")
 
 
@@ -61,7 +61,7 @@ def namespace_exists(name: str = NAMESPACE) -> bool:
 
 def remove_network() -> None:
     """End every process in the site (servers, and processes started with `exec`), then remove its namespaces."""
-    remove_namespace(STRANGER)
+    remove_namespace(FOREIGN)
     remove_namespace(NAMESPACE)
     RESOLV_CONF.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -72,18 +72,20 @@ def remove_namespace(name: str) -> None:
     """End every process in a namespace, then remove it; safe to repeat."""
     if not namespace_exists(name):
         return
-    mine = ancestors()
+    own = ancestors()
     for _ in range(_ROUNDS):  # a process may start another one while it ends
-        found = {int(pid) for pid in run("ip", "netns", "pids", name).split()} - mine
-        for pid in found:
+        pids = {int(pid) for pid in run("ip", "netns", "pids", name).split()} - own
+        for pid in pids:
             end_process(pid)
     run("ip", "netns", "delete", name)
 
 
 def ensure_dnsmasq(site: Site) -> None:
     """Run DHCP and DNS as the installer's documentation requires; restart them if the plan changed."""
-    own = [each.ip for each in site.provisioners]
-    ensure_serves(dnsmasq, _dnsmasq_conf(site), lambda: all(is_listening("udp", each, 53) for each in own))
+    addresses = [own.ip for own in site.provisioners]
+    ensure_serves(
+        dnsmasq, _dnsmasq_conf(site), lambda: all(is_listening("udp", address, 53) for address in addresses)
+    )
 
 
 def ensure_serves(daemon: Daemon, wanted: str, is_ready: Callable[[], bool]) -> None:
@@ -113,19 +115,22 @@ def is_listening(protocol: str, address: Address, port: int) -> bool:
 
 def _dnsmasq_conf(site: Site) -> str:
     plan = site.plan
-    machines = [(plan.bootstrap, plan.bootstrap.mac), *((each, machine_mac(each, plan)) for each in plan.servers)]
+    machines = [
+        (plan.bootstrap, plan.bootstrap.mac),
+        *((server, machine_mac(server, plan)) for server in plan.servers),
+    ]
     bmcs = sorted({(bmc.name, bmc.address) for bmc in site.bmcs.values() if parse_address(bmc.name) is None})
     values = {"site": site, "plan": plan, "machines": machines, "bmcs": bmcs, "registry": REGISTRY, "state": DNS}
-    time_servers = [each for each in plan.ntp_servers if parse_address(each) is None]
+    time_servers = [name for name in plan.ntp_servers if parse_address(name) is None]
     return render("site/files/dnsmasq.conf.j2", time_servers=time_servers, **values)
 
 
 def _ensure_trunk(machines: str, vlans: Sequence[int]) -> None:
-    """Make the bridge from which only frames with one of these tags come to the machines' own, and lose it there."""
+    """Make the trunk bridge: only its frames with one of these tags reach the machines' bridge, without the tag."""
     if not vlans:
         return
     _ensure_bridge(TRUNK, [])
-    _ip("link", "set", "dev", TRUNK, "arp", "off")  # it would answer for the provisioner without a tag
+    _ip("link", "set", "dev", TRUNK, "arp", "off")  # else it would answer, untagged, for the provisioner
     for vlan in vlans:
         port, peer = f"{TRUNK}.{vlan}", f"to-{TRUNK}.{vlan}"
         if not _exists(port):
@@ -144,14 +149,14 @@ def _ensure_bridge(name: str, addresses: Sequence[Interface]) -> None:
         # Ports forward at once, and no querier is needed for VRRP's multicast.
         options = ("type", "bridge", "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0")
         _ip("link", "add", "name", name, "address", mac, *options)
-        # The kernel would add a link-local one only when the first machine is there, and then test it for a second.
+        # The kernel would add a link-local address only with the first port, and then test it for a second.
         _ip("link", "set", "dev", name, "addrgenmode", "none")
     ensure_addresses(name, addresses)
     _ip("link", "set", name, "up")
 
 
 def _ensure_uplink(bridge: str) -> None:
-    """Give a bridge a port that is up, as a site's has: it passes nothing until it has one."""
+    """Give a bridge a port that is up, as a site's bridge has: without one, it forwards nothing."""
     port, peer = f"{bridge[:8]}-port", f"{bridge[:8]}-site"
     if not _exists(port):
         _ip("link", "add", port, "type", "veth", "peer", "name", peer)

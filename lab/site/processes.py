@@ -17,16 +17,16 @@ _KILL_S = 5.0
 _TAIL_LINES = 10
 
 
-def wait_until(is_so: Callable[[], bool], what: str, deadline_s: float) -> None:
-    """Poll until `is_so`.
+def wait_until(is_done: Callable[[], bool], what: str, deadline_s: float) -> None:
+    """Poll until `is_done`.
 
     Raises:
-        LabError: Not so within `deadline_s` seconds.
+        LabError: It is not within `deadline_s` seconds.
     """
     until = time.monotonic() + deadline_s
-    while not is_so():
+    while not is_done():
         if time.monotonic() >= until:
-            raise LabError(f"{what}: not so after {deadline_s:g} s")
+            raise LabError(f"{what}: not reached after {deadline_s:g} s")
         time.sleep(_POLL_S)
 
 
@@ -63,7 +63,7 @@ class Daemon:
                 env={**os.environ, **(env or {})},
                 start_new_session=True,
             )
-        # This and later runs read its fate from /proc. Without a return code, Python warns about a running child.
+        # This and later runs watch the process in /proc. Without a return code, Python warns about a running child.
         process.returncode = 0
 
     def await_ready(self, is_ready: Callable[[], bool], deadline_s: float) -> None:
@@ -94,7 +94,7 @@ class Daemon:
 
 
 def end_process(pid: int) -> None:
-    """End a process that the lab started; do nothing if another process has its id meanwhile.
+    """End a process that the lab started; do nothing if another process has its id by then.
 
     Raises:
         LabError: It still runs after SIGKILL.
@@ -116,12 +116,12 @@ def end_process(pid: int) -> None:
 
 def ancestors() -> set[int]:
     """Return the ids of this process and its ancestors."""
-    found, pid = set[int](), os.getpid()
-    while pid > 0 and pid not in found:
-        found.add(pid)
+    pids, pid = set[int](), os.getpid()
+    while pid > 0 and pid not in pids:
+        pids.add(pid)
         fields = _stat_fields(pid)
         pid = int(fields[1]) if fields else 0
-    return found
+    return pids
 
 
 def _start_time(pid: int) -> int | None:
@@ -131,7 +131,7 @@ def _start_time(pid: int) -> int | None:
 
 
 def _stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; the name before it may contain any character."""
+    """Return the fields of /proc/PID/stat from the state on; the program's name before them has any character."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:

@@ -24,7 +24,7 @@ _PASS, _DROP = 0, 2
 
 
 def tag(port: str, vlan: int, tc: Callable[..., str]) -> None:
-    """Have a port carry the frames of a VLAN alone, without their tag; safe to repeat.
+    """Have a port carry only the frames of one VLAN, without their tag; safe to repeat.
 
     Args:
         port: The interface.
@@ -37,8 +37,8 @@ def tag(port: str, vlan: int, tc: Callable[..., str]) -> None:
     tc("qdisc", "replace", "dev", port, "clsact")
     for direction, program in (("ingress", _untag(vlan)), ("egress", _tag(vlan))):
         with _pinned(program) as pin:
-            place = ("dev", port, direction, "pref", "1", "handle", "1")
-            tc("filter", "replace", *place, "bpf", "direct-action", "object-pinned", str(pin))
+            attached = ("dev", port, direction, "pref", "1", "handle", "1")
+            tc("filter", "replace", *attached, "bpf", "direct-action", "object-pinned", str(pin))
 
 
 def _untag(vlan: int) -> bytes:
@@ -49,7 +49,7 @@ def _untag(vlan: int) -> bytes:
             _step(0x15, to=2, offset=6),  # 0: to the drop
             _step(0x61, to=2, of=1, offset=_VLAN_TCI),
             _step(0x57, to=2, value=_VLAN_ID),
-            _step(0x55, to=2, offset=3, value=vlan),  # another: to the drop
+            _step(0x55, to=2, offset=3, value=vlan),  # another VLAN: to the drop
             _step(0x85, value=_VLAN_POP),
             _step(0xB7, value=_PASS),
             _step(0x95),
@@ -72,7 +72,7 @@ def _step(operation: int, *, to: int = 0, of: int = 0, offset: int = 0, value: i
 
 @contextmanager
 def _pinned(program: bytes) -> Iterator[Path]:
-    """Yield a path at which `tc` finds a program; once it is attached, the kernel keeps it without the path."""
+    """Yield a path at which `tc` reads a program; once it is attached, the kernel needs no path."""
     code, licence = ctypes.create_string_buffer(program, len(program)), ctypes.create_string_buffer(b"Apache-2.0")
     with TemporaryDirectory() as folder:
         run("mount", "-t", "bpf", "bpf", folder)
@@ -92,10 +92,10 @@ def _pinned(program: bytes) -> Iterator[Path]:
 
 def _call(command: int, attributes: bytes) -> int:
     library, buffer = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(attributes, _ATTRIBUTES)
-    found = int(library.syscall(_BPF, command, buffer, _ATTRIBUTES))
-    if found < 0:
+    result = int(library.syscall(_BPF, command, buffer, _ATTRIBUTES))
+    if result < 0:
         why = os.strerror(ctypes.get_errno())
         raise LabError(
             f"the kernel takes no program for a VLAN: {why}. Fix: rehearse without VLANs, or on another kernel"
         )
-    return found
+    return result

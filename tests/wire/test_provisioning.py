@@ -1,4 +1,4 @@
-"""The DHCP servers of a twin's provisioning network, as a real client meets them that asks as firmware does."""
+"""The DHCP servers of a twin's provisioning network, as a real client sees them that asks as firmware does."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ ASKED = """
         pytest.param("52:54:00:51:00:ff", "send arch 00:00;", "", id="no-server-of-the-cluster"),
     ],
 )
-def test_an_unmanaged_site_gives_its_servers_ipxe_and_that_the_programs_script(
+def test_an_unmanaged_site_gives_ipxe_and_then_the_programs_script(
     mac: str, says: str, boots: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provisioning, "DNS", Path("/run"))
@@ -53,13 +53,13 @@ def test_an_unmanaged_site_gives_its_servers_ipxe_and_that_the_programs_script(
 
 
 @needs_root
-def test_a_stranger_answers_everybody_on_the_provisioning_network_and_leaves_nothing(
+def test_foreign_dhcp_answers_every_client_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, away = f"okd-here-{os.getpid()}", f"okd-away-{os.getpid()}"
     for module in (network, provisioning):
         monkeypatch.setattr(module, "NAMESPACE", here)
-        monkeypatch.setattr(module, "STRANGER", away)
+        monkeypatch.setattr(module, "FOREIGN", away)
     monkeypatch.setattr(provisioning, "LOG", tmp_path)
     run("ip", "netns", "add", here)
     try:
@@ -74,7 +74,7 @@ def test_a_stranger_answers_everybody_on_the_provisioning_network_and_leaves_not
                 assert "dhcp-server-identifier 10.52.0.254" in (tmp_path / "lease").read_text()
                 asked = run("ip", "netns", "exec", here, "arping", "-c1", "-I", "br-site", "10.52.0.254")
                 assert f"[{mac.upper()}]" in asked
-        assert "stranger" not in run("ip", "-n", here, "link")
+        assert "foreign-dhcp" not in run("ip", "-n", here, "link")
         assert away not in run("ip", "netns", "list")
     finally:
         network.remove_namespace(here)

@@ -1,4 +1,4 @@
-"""The DHCP and router of the lab's site, as a real NetworkManager sees them that has the program's keyfiles."""
+"""The DHCP and router of the lab's site, as a real NetworkManager with the program's keyfiles sees them."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ SITE = """
     SITE={bridge}
     ip link add ens3 address {mac} type veth peer name $SITE
     ip link set $SITE addrgenmode none
-    for each in fe80::1/64 {own}; do ip address add $each dev $SITE $([[ $each != *:* ]] || echo nodad); done
+    for own in fe80::1/64 {own}; do ip address add $own dev $SITE $([[ $own != *:* ]] || echo nodad); done
     ip link set $SITE up
     dnsmasq --conf-file=/run/dnsmasq.conf --log-facility=/run/dnsmasq.log
     """
@@ -49,7 +49,7 @@ def started(site: Site, server: Server, folder: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("kind", "addresses"), [("dual-stack", ["192.168.111.22", "fd2e::22"]), ("ipv6", ["fd2e::22"])]
 )
-def test_a_server_has_the_plans_addresses_alone_and_a_router(
+def test_a_server_has_only_the_plans_addresses_and_a_router(
     kind: str, addresses: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "stacks").mkdir()
@@ -58,9 +58,9 @@ def test_a_server_has_the_plans_addresses_alone_and_a_router(
     begin = started(site, server, tmp_path, monkeypatch)
     run = run_on_a_machine(f"{NO_UDEV}{begin}{NETWORK_MANAGER}{ADDRESSED.format(count=len(addresses))}", tmp_path)
     assert run.returncode == 0, run.stderr
-    (seen,) = json.loads((tmp_path / "run/addresses").read_text())
-    assert sorted(each["local"] for each in seen["addr_info"] if each) == addresses
-    assert [each["gateway"] for each in json.loads((tmp_path / "run/routes").read_text())] == ["fe80::1"]
+    (interface,) = json.loads((tmp_path / "run/addresses").read_text())
+    assert sorted(address["local"] for address in interface["addr_info"] if address) == addresses
+    assert [route["gateway"] for route in json.loads((tmp_path / "run/routes").read_text())] == ["fe80::1"]
     assert "nameserver fd2e::1\n" in (tmp_path / "run/NetworkManager/resolv.conf").read_text()
     # By a DUID of its MAC, so that the reservation holds in each of a server's systems.
     assert f" 00:03:00:01:{server.boot_mac}\n" in (tmp_path / "run/leases").read_text()
@@ -69,6 +69,6 @@ def test_a_server_has_the_plans_addresses_alone_and_a_router(
 @needs_root
 def test_a_server_with_addresses_of_its_own_gets_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = load_site("dual-stack")
-    (server,) = (each for each in site.plan.servers if each.name in site.statics)
+    (server,) = (server for server in site.plan.servers if server.name in site.statics)
     run = run_on_a_machine(f"{started(site, server, tmp_path, monkeypatch)}{IGNORED}", tmp_path)
     assert run.returncode == 0, run.stderr

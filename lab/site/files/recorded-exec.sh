@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Write this process's id and start time (clock ticks since boot) to RECORD, then become COMMAND, which keeps both.
+# Write this process's id and start time (clock ticks since boot) to RECORD, then become COMMAND with the same two.
 # USAGE: recorded-exec.sh RECORD COMMAND...
 set -euo pipefail
 record=${1:?RECORD}

@@ -1,4 +1,4 @@
-"""The firmware of a twin's servers, as the real sushy-tools tells and switches it on libvirt's test driver."""
+"""The firmware of a twin's servers, as the real sushy-tools reads and switches it on libvirt's test driver."""
 
 import logging
 import re
@@ -32,7 +32,7 @@ def system() -> Iterator[tuple[LibvirtDriver, str]]:
     connection.close()
 
 
-def test_a_server_is_found_with_uefi_and_is_switched_to_each_other_boot_mode_and_back(
+def test_a_server_starts_with_uefi_and_can_switch_its_boot_mode(
     system: tuple[LibvirtDriver, str],
 ) -> None:
     driver, uuid = system

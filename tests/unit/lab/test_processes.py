@@ -54,5 +54,5 @@ def test_ancestors_are_never_ended() -> None:
 
 
 def test_wait_ends_at_its_deadline() -> None:
-    with pytest.raises(LabError, match="all of it: not so after 0 s"):
+    with pytest.raises(LabError, match="all of it: not reached after 0 s"):
         wait_until(lambda: False, "all of it", 0)

@@ -44,7 +44,7 @@ def test_every_machine_has_a_name_and_a_reservation(site: Site) -> None:
     assert "dhcp-range=192.168.111.0,static,255.255.255.0,infinite" in lines
 
 
-def test_a_machine_with_an_address_of_its_own_gets_none_by_dhcp_and_a_named_bmc_is_found() -> None:
+def test_dhcp_ignores_static_machines_and_dns_has_the_named_bmcs() -> None:
     lines = network._dnsmasq_conf(load_site("compact")).splitlines()
     assert [line for line in lines if line.startswith("dhcp-host=")] == [
         "dhcp-host=52:54:00:0b:a5:69,ignore",
@@ -58,8 +58,8 @@ def test_a_machine_with_an_address_of_its_own_gets_none_by_dhcp_and_a_named_bmc_
 
 def test_a_time_server_that_is_named_is_the_provisioner() -> None:
     lines = network._dnsmasq_conf(load_site("dual-stack")).splitlines()
-    found = [line for line in lines if line.startswith("host-record=ntp.")]
-    assert found == ["host-record=ntp.lab.test,10.30.0.2", "host-record=ntp.lab.test,fd30:0:0:1::1"]
+    records = [line for line in lines if line.startswith("host-record=ntp.")]
+    assert records == ["host-record=ntp.lab.test,10.30.0.2", "host-record=ntp.lab.test,fd30:0:0:1::1"]
 
 
 def test_a_site_with_a_balancer_has_names_for_its_one_address() -> None:
@@ -71,7 +71,7 @@ def test_a_site_with_a_balancer_has_names_for_its_one_address() -> None:
     ]
 
 
-def test_in_a_dual_stack_each_family_has_names_reservations_and_a_router(tmp_path: Path) -> None:
+def test_each_family_has_names_reservations_and_a_router(tmp_path: Path) -> None:
     lines = network._dnsmasq_conf(load_site("dual-stack", as_stack("dual-stack", tmp_path))).splitlines()
     assert [line for line in lines if line.startswith(("host-record=", "address="))][:8] == [
         "host-record=registry.lab.test,192.168.111.1",
@@ -116,11 +116,11 @@ def test_one_address_may_be_the_bmc_of_several_servers(site: Site) -> None:
     shared = dict.fromkeys(site.bmcs, site.bmcs["okd-master-0"])
     (listener,) = bmc.listeners(replace(site, bmcs=shared))
     assert (str(listener.address), listener.port, len(listener.servers)) == ("172.22.0.11", 8443, 5)
-    assert [len(each.servers) for each in bmc.listeners(site)] == [1] * 5
+    assert [len(listener.servers) for listener in bmc.listeners(site)] == [1] * 5
 
 
 def test_a_bmc_calls_its_system_as_the_install_config_does() -> None:
-    rules = [line.strip() for line in bmc._front(load_site("example")).splitlines() if "Embedded" in line]
+    rules = [line.strip() for line in bmc._front_config(load_site("example")).splitlines() if "Embedded" in line]
     assert rules == [
         r"http-request replace-path '^/redfish/v1/Systems/System\.Embedded\.1(/.*)?$' "
         r"/redfish/v1/Systems/b997cf25-eb2b-5dcc-9b18-e1821e56d9d6\1"
@@ -136,21 +136,21 @@ def test_a_domain_has_the_values_of_its_server(site: Site, index: int) -> None:
     assert domain.findtext("name") == server.name
     assert domain.findtext("uuid") == site.uuids[server.name]
     assert domain.findtext("memory") == "1100"
-    assert [each.get("address") for each in domain.iterfind("devices/interface/mac")] == [server.boot_mac]
-    assert [each.get("bridge") for each in domain.iterfind("devices/interface/source")] == ["baremetal"]
+    assert [mac.get("address") for mac in domain.iterfind("devices/interface/mac")] == [server.boot_mac]
+    assert [source.get("bridge") for source in domain.iterfind("devices/interface/source")] == ["baremetal"]
 
 
-def test_an_interface_has_the_name_that_its_network_config_has_for_it() -> None:
+def test_an_interface_has_the_name_of_its_network_config() -> None:
     compact = load_site("compact")
-    found = {}
+    names = {}
     for host in compact.plan.hosts:
         text = libvirtd._server_xml(compact, host, [])
-        found[host.name] = ET.fromstring(text).findtext("sysinfo/entry")  # noqa: S314  (our own)
-    assert found["edge-a"] == "52:54:00:20:00:0a eth0\n"
-    assert found["edge-c"] == "52:54:00:20:00:0c eno1\n"
+        names[host.name] = ET.fromstring(text).findtext("sysinfo/entry")  # noqa: S314  (our own)
+    assert names["edge-a"] == "52:54:00:20:00:0a eth0\n"
+    assert names["edge-c"] == "52:54:00:20:00:0c eno1\n"
 
 
-def test_a_server_with_a_bond_has_a_card_for_each_port_and_is_on_the_trunk_if_its_address_is_on_a_vlan(
+def test_a_server_with_a_vlan_on_a_bond_has_its_ports_on_the_trunk(
     site: Site,
 ) -> None:
     bond = {"name": "bond0", "type": "bond", "link-aggregation": {"mode": "802.3ad", "port": ["eno1", "eno2"]}}
@@ -158,18 +158,18 @@ def test_a_server_with_a_bond_has_a_card_for_each_port_and_is_on_the_trunk_if_it
     vlan = {"name": "bond0.120", "type": "vlan", "vlan": {"base-iface": "bond0", "id": 120}, "ipv4": dhcp}
     server = site.plan.servers[0].model_copy(update={"network_config": {"interfaces": [bond, vlan]}})
     domain = ET.fromstring(libvirtd._server_xml(site, server, []))  # noqa: S314  (our own)
-    macs = [each.get("address") for each in domain.iterfind("devices/interface/mac")]
+    macs = [mac.get("address") for mac in domain.iterfind("devices/interface/mac")]
     assert domain.findtext("sysinfo/entry") == f"{macs[0]} eno1\n{macs[1]} eno2\n"
-    assert [each.get("bridge") for each in domain.iterfind("devices/interface/source")] == ["trunk", "trunk"]
+    assert [source.get("bridge") for source in domain.iterfind("devices/interface/source")] == ["trunk", "trunk"]
 
 
-def test_a_server_on_a_provisioning_network_boots_from_its_card_there_first() -> None:
+def test_a_server_boots_first_from_its_card_on_the_provisioning_network() -> None:
     managed = load_site("managed")
     server = managed.plan.compute[0]
     domain = ET.fromstring(libvirtd._server_xml(managed, server, []))  # noqa: S314  (our own)
-    macs = [each.get("address") for each in domain.iterfind("devices/interface/mac")]
+    macs = [mac.get("address") for mac in domain.iterfind("devices/interface/mac")]
     assert macs == ["52:54:00:50:00:0d", "52:54:00:ca:bc:63"]
-    assert [each.get("bridge") for each in domain.iterfind("devices/interface/source")] == [
+    assert [source.get("bridge") for source in domain.iterfind("devices/interface/source")] == [
         "provisioning",
         "br-managed",
     ]
@@ -188,7 +188,7 @@ def test_dhcp_of_the_machine_network_serves_the_cards_that_are_on_it() -> None:
     ]
 
 
-def test_firmware_that_boots_by_http_from_the_provisioning_network_needs_no_dhcp_elsewhere(tmp_path: Path) -> None:
+def test_http_boot_on_the_provisioning_network_needs_no_dhcp_elsewhere(tmp_path: Path) -> None:
     stacks = shutil.copytree(ROOT / "stacks", tmp_path / "stacks")
     file = stacks / "managed" / "install-config.yaml"
     before, net_d, after = file.read_text().partition("      - name: net-d\n")
@@ -211,7 +211,7 @@ def test_an_unmanaged_site_serves_its_provisioning_network() -> None:
     ]
 
 
-def test_a_stranger_needs_a_provisioning_network(site: Site) -> None:
-    stranger = provisioning.foreign_dhcp(site)
+def test_foreign_dhcp_needs_a_provisioning_network(site: Site) -> None:
+    foreign = provisioning.foreign_dhcp(site)
     with pytest.raises(LabError, match=r"^rehearsal has no provisioning network\. Fix: name a stack that has one$"):
-        stranger.__enter__()
+        foreign.__enter__()
