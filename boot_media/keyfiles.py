@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import BootMediaError, ConfigError
+from base.masking import secret_keys
 from base.yaml_text import parse_yaml
 from boot_media.tools import NMSTATECTL_VERSION, find_nmstatectl
 from cluster.plan.model import Keyfile
 
 MAIN_TABLE = "254"
-# A plain value of `802.1x` itself is most likely a misplaced password.
-SECRET = re.compile(r"pass|psk|cak|secret|private-key|preshared-key|^802\.1x$")
+SECRET_KEYS = secret_keys("pass", "psk", "cak", r"^802\.1x$", without={"token"})
+"""nmstate's `token` is a part of an IPv6 address. Misspelt names count, because the tool's refusal quotes their
+values. A plain value of `802.1x` itself is most likely a misplaced password.
+"""
 UNESCAPED = re.compile(r"[\\\x00-\x1f]")
 RULES = re.compile(r"(?:^routing-rule\d+=.*\n)+", re.M)
 PLACE = re.compile(r" at line \d+ column \d+")  # in the tool's JSON input, which the operator never sees
@@ -124,7 +127,7 @@ def _run(nmstatectl: Path, document: object) -> subprocess.CompletedProcess[str]
 
 def _has_secrets(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return any(SECRET.search(str(key)) or _has_secrets(each) for key, each in value.items())
+        return any(SECRET_KEYS.search(str(key)) or _has_secrets(each) for key, each in value.items())
     return isinstance(value, list) and any(map(_has_secrets, value))
 
 
@@ -134,7 +137,7 @@ def _without_secrets(value: Any, key: str = "") -> Any:
         return {name: _without_secrets(each, str(name)) for name, each in value.items()}
     if isinstance(value, list):
         return [_without_secrets(each, key) for each in value]
-    if not SECRET.search(key):
+    if not SECRET_KEYS.search(key):
         return value
     return "*" * len(value) if isinstance(value, str) else type(value)()
 

@@ -5,17 +5,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
+from base.masking import Secrets
 from base.yaml_text import parse_yaml
 from cli.shared.command_line import GOOD, install_config, stack_file
 from cli.shared.stack_options import set_stack_option
 from cli.start.openshift_install import NAME, openshift_install
 from cli.start.payload_config import config_of_payload
-from cli.support.masking import texts_in
 from cluster.options import PayloadDigests, read_stack_file
 from payload.kubeconfig import kubeconfig_path
 from payload.reading import payload_folder
@@ -71,7 +71,7 @@ def _refuse_to_replace(folder: Path, pinned: object, file: Path) -> None:
             raise ConfigError(Fault(str(path), what, fix))
 
 
-def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Collection[str]) -> None:
+def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Secrets) -> None:
     """Run openshift-install in `work`, with manifests of the site's own between its two steps."""
     if manifests is not None:
         found = sorted(manifests.glob("*.yaml"))
@@ -84,7 +84,7 @@ def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Collectio
     _run(tool, "ignition-configs", work, secrets)
 
 
-def _run(tool: Path, what: str, work: Path, secrets: Collection[str]) -> None:
+def _run(tool: Path, what: str, work: Path, secrets: Secrets) -> None:
     """Run `openshift-install create`, and show what it prints, without the secrets of the install-config.
 
     Raises:
@@ -96,7 +96,7 @@ def _run(tool: Path, what: str, work: Path, secrets: Collection[str]) -> None:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=PRIVATE
     ) as started:
         for line in started.stdout or ():
-            last = one_line(_masked(line.rstrip("\n"), secrets))
+            last = one_line(secrets.mask(line.rstrip("\n")))
             print(last, file=sys.stderr)
     if started.returncode:
         fix = "correct what it names in the install-config, and repeat"
@@ -115,12 +115,8 @@ def _kept(work: Path, folder: Path) -> dict[str, str]:
     return {name: sha256((folder / f"{name}.ign").read_bytes()).hexdigest() for name in FILES}
 
 
-def _secrets_of(config: str) -> frozenset[str]:
-    """Return the secrets of an install-config of platform none, as openshift-install may print them."""
-    return frozenset(filter(None, texts_in(parse_yaml(config)["pullSecret"])))
-
-
-def _masked(line: str, secrets: Collection[str]) -> str:
-    for secret in secrets:
-        line = line.replace(secret, "***")
-    return line
+def _secrets_of(config: str) -> Secrets:
+    """Return the secrets of an install-config, which openshift-install may print."""
+    secrets = Secrets()
+    secrets.learn_document(parse_yaml(config))
+    return secrets

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
-from cli.support.masking import Secrets
+from base.masking import Secrets
 
 INDEX = "index.md"
 OWNER_ALONE = 0o600

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from base.errors import ConfigError, Fault
-from cli.support.masking import mask
+from base.masking import mask_lines
 from wires.api.https import connect_problem
 
 CONSOLES = Path("/var/log/libvirt/qemu")
@@ -72,7 +72,7 @@ def journals_of(addresses: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             what = f"`{command}` was not done in {DEADLINE_S:g} s, which all journals have"
             raise _unreachable(address, what, "log in by ssh, and see what holds the machine up") from None
         if done.returncode:
-            why = " ".join(mask(done.stderr.decode(errors="replace"))) or f"exit code {done.returncode}"
+            why = " ".join(mask_lines(done.stderr.decode(errors="replace"))) or f"exit code {done.returncode}"
             raise _unreachable(address, f"`{command}` failed: {why}", AGENT if DENIED in why else "")
         yield name, _masked(done.stdout)
 
@@ -90,7 +90,7 @@ def _reached(addresses: tuple[str, ...]) -> str:
 
 
 def _masked(content: bytes) -> str:
-    return "\n".join((*mask(content.decode(errors="replace")), ""))
+    return "\n".join((*mask_lines(content.decode(errors="replace")), ""))
 
 
 def _unreachable(address: str, what: str, fix: str) -> ConfigError:

@@ -16,6 +16,7 @@ from typing import Any
 from assets.render import render
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.log_file import FOLDER, runs_of
+from base.masking import MASK, mask_document, texts_in
 from base.yaml_text import parse_yaml, yaml_of
 from cli.bmc import tree_of
 from cli.inspect.render import complete_intent
@@ -24,7 +25,6 @@ from cli.shared.stack_options import pulumi, stack_options
 from cli.shared.version import version
 from cli.support.archive import Bundle
 from cli.support.bootstrap_journals import console_of, journals_of
-from cli.support.masking import MASKED, mask_document, texts_in
 from cluster.files import read_yaml
 from cluster.options import is_encrypted, read_options, read_stack_file
 from cluster.plan import load_bmcs, load_intent, plan_json
@@ -125,7 +125,7 @@ class Parts:
         folders, secret = render(intent).folders, 0
         for folder, files in folders.items():
             for each in files:
-                shown = replace(each, text=f"{MASKED}\n") if each.secret else each
+                shown = replace(each, text=f"{MASK}\n") if each.secret else each
                 bundle.add(f"files/{folder}/{shown.path.lstrip('/')}", shown.text)
                 secret += each.secret
         count = sum(map(len, folders.values()))

@@ -3,7 +3,7 @@
 from collections import deque
 from pathlib import Path
 
-from cli.support.masking import mask
+from base.masking import mask_lines
 from lab.paths import CONSOLE, LIBVIRT
 
 _SCANNED_BYTES = 1 << 20
@@ -23,4 +23,4 @@ def console_tail(machine: str, lines: int) -> list[str]:
             text = log.read().decode(errors="replace")
     except FileNotFoundError:
         return []
-    return list(deque(mask(text), maxlen=lines))
+    return list(deque(mask_lines(text), maxlen=lines))

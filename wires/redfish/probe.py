@@ -27,7 +27,7 @@ class BmcProbe(SushyBmc):
 
     def masked(self, text: str) -> str:
         """Return the text without the password, which a BMC may repeat in any of its values."""
-        return self._http.adapter.mask.secrets(text)
+        return self._http.adapter.mask.secrets.mask(text)
 
     def certificate(self) -> Certificate | None:
         """Connect, and read the certificate that the BMC shows, before any login."""

@@ -4,21 +4,25 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from base.masking import secret_keys
 from wires.redfish.capture.filter import Rule, kept
 from wires.redfish.identity import is_shared
 
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 FORMS = {"uuid": "00000000-0000-4000-8000-{:012d}", "serial": "SERIAL{:04d}", "": "masked-{}"}
 """The pseudonym of each kind of value, with its number."""
-TELLING = re.compile(
-    "address|asset|community|fqdn|guid|host|key|mail|mac|password|phone|secret|serial|sku|tag|token|user|uuid", re.I
+IDENTIFYING_KEYS = secret_keys(
+    *("address", "asset", "community", "credential", "fqdn", "guid", "host", "key", "mail", "mac", "phone", "serial"),
+    *("sku", "tag", "user", "uuid"),
 )
-"""Parts of the names of properties whose values must not be left in a text that repeats them."""
+"""The names of properties whose values must not be left in a text that repeats them: secrets, and what identifies."""
 SHORTEST = 4
 """Characters of such a value. Shorter ones occur in any text."""
+LONGEST = 1024
+"""Characters of a text or part of a path. A longer one is no name and no version, and is replaced as a whole."""
 FORBIDDEN = (
-    r"[a-z][a-z0-9+.-]*://\S+",  # a URL
-    r"[\w.+-]+@[\w-]+\.[\w.-]+",  # a mail address
+    r"[a-z][a-z0-9+.-]{0,30}://\S+",  # a URL
+    r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]+",  # a mail address
     UUID.pattern,
     r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}",  # a MAC address
     r"(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}",  # an IPv6 address
@@ -57,8 +61,8 @@ class Pseudonyms:
     """
 
     def __init__(self, documents: Iterable[Any], *known: str) -> None:
-        told = (value for document in documents for value in _telling(document))
-        values = {value for value in (*known, *told) if len(value) >= SHORTEST and not is_shared(value)}
+        identifying = (value for document in documents for value in _identifying(document))
+        values = {value for value in (*known, *identifying) if len(value) >= SHORTEST and not is_shared(value)}
         longest_first = sorted((value for value in values if not _is_plain(value)), key=len, reverse=True)
         # In one pass: the pseudonym of a UUID is one, too.
         self._forbidden = re.compile("|".join((*map(re.escape, longest_first), *FORBIDDEN)), re.I)
@@ -109,7 +113,7 @@ class Pseudonyms:
         return self._pseudonym(part) + (".iso" if part.lower().endswith(".iso") else "")
 
     def _text(self, text: str) -> str:
-        return self._forbidden.sub(self._found, text)
+        return self._forbidden.sub(self._found, text) if len(text) <= LONGEST else self._pseudonym(text)
 
     def _found(self, found: re.Match[str]) -> str:
         return self._pseudonym(found.group())
@@ -126,18 +130,20 @@ class Pseudonyms:
 
 def _is_plain(part: str) -> bool:
     """Whether a part of a path has only known words, and fewer numbers than an address."""
+    if len(part) > LONGEST:
+        return False
     words = WORDS_IN.findall(part)
     return all(map(PATH_WORD.fullmatch, words)) and sum(map(str.isdigit, words)) <= MOST_NUMBERS
 
 
-def _telling(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the values of the properties `TELLING`."""
+def _identifying(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the values of the properties `IDENTIFYING_KEYS`."""
     match value:
         case dict():
-            for key, each in value.items():
-                yield from _telling(each, key)
+            for key, member in value.items():
+                yield from _identifying(member, key)
         case list():
-            for each in value:
-                yield from _telling(each, name)
-        case str() if TELLING.search(name):
+            for member in value:
+                yield from _identifying(member, name)
+        case str() if IDENTIFYING_KEYS.search(name):
             yield value

@@ -99,7 +99,7 @@ class BmcCapture(SushyBmc):
 
     def _clean(self, value: Any) -> Any:
         """Return a text without the password."""
-        return self._http.adapter.mask.secrets(value) if isinstance(value, str) else value
+        return self._http.adapter.mask.secrets.mask(value) if isinstance(value, str) else value
 
 
 def _links(body: dict[str, Any] | None) -> list[str]:

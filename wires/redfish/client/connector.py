@@ -24,7 +24,7 @@ from urllib3.exceptions import ProtocolError
 from base.errors import BmcError
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
-from wires.redfish.client.masking import Mask
+from wires.redfish.client.masking import TrafficMask
 from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
 
 SESSIONS = "/redfish/v1/SessionService/Sessions"
@@ -51,7 +51,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
             connect_timeout=limits.connect_s,
         )
         basic = b64encode(f"{access.username}:{password.get_secret_value()}".encode()).decode()
-        self.adapter = BmcAdapter(url.base, access, limits, Mask(password, SecretStr(basic)))
+        self.adapter = BmcAdapter(url.base, access, limits, TrafficMask(password, SecretStr(basic)))
         self._login: Callable[[], dict[str, str]] | None = None
         if access.session:
             self._login = lambda: {"UserName": access.username, "Password": password.get_secret_value()}
@@ -115,7 +115,7 @@ class BmcAdapter(HTTPAdapter):
     (measured 2026-11, sushy 5.14.0). The adapter also counts requests, and writes them to the log, secrets masked.
     """
 
-    def __init__(self, base: str, access: BmcAccess, limits: Limits, mask: Mask) -> None:
+    def __init__(self, base: str, access: BmcAccess, limits: Limits, mask: TrafficMask) -> None:
         pinned = access.fingerprint if access.verify else ""
         context = tls_context(access.ca, verify=access.verify and not pinned)
         self._tls: dict[str, Any] = {"ssl_context": context, "assert_fingerprint": pinned or None}

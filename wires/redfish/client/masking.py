@@ -2,21 +2,18 @@
 
 import json
 import re
-from typing import Any
 
 from pydantic import SecretStr
 
 from base.errors import one_line
+from base.masking import Secrets, mask_document, mask_pairs, secret_keys
 
-MASK = "***"
 BODY_LENGTH = 2000
-SECRET_KEY = re.compile("password|passphrase|username|token|secret|credential|authorization|privatekey", re.I)
-"""Properties whose values are always masked."""
-QUOTED = re.compile(
-    rf'("[^"\\]*(?:{SECRET_KEY.pattern})[^"\\]*"\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s",}}\]]+)', re.I | re.S
-)
-"""The same properties in text that is not valid JSON, such as an answer that was cut off."""
-URL = re.compile(r"([a-z][a-z0-9+.-]{0,30}:(?://|\\/\\/))(?:[^/\\\s\"'<>@]*@)?([^/\\\s\"'<>]*)([^\s\"'<>]*)", re.I)
+READ_LENGTH = 256 * 1024
+"""Characters of a body of which the shown ones are made: a BMC may send 4 MiB, and each is masked as it comes."""
+BMC_KEYS = secret_keys("credential", "user-?name")
+"""A BMC's properties that are masked. Its user names are, too: half of a login, and no line of the log needs them."""
+URL = re.compile(r"(:(?://|\\/\\/))(?:[^/\\\s\"'<>@]*+@)?+([^/\\\s\"'<>]*+)([^\s\"'<>]*+)")
 """A URL in parts. The path of a boot ISO's URL is as good as a password, so all paths are masked."""
 DIGEST = re.compile(r"[0-9a-f]{64}", re.I)
 """The part of a boot ISO's path that cannot be guessed, which a BMC may also repeat outside a URL."""
@@ -27,7 +24,7 @@ def shown(image: str) -> str:
     return DIGEST.sub("…", image)
 
 
-class Mask:
+class TrafficMask:
     """Masks the secrets in the traffic of one BMC.
 
     Args:
@@ -35,48 +32,35 @@ class Mask:
     """
 
     def __init__(self, *secrets: SecretStr) -> None:
-        self._secrets = list(secrets)
+        # A password of any length: the operator chose it.
+        self.secrets = Secrets(shortest=1)
+        """These values. A row for the operator lacks only them: it shows paths and fingerprints."""
+        for secret in secrets:
+            self.learn(secret)
 
     def learn(self, secret: SecretStr) -> None:
         """Mask one more value from now on."""
-        self._secrets.append(secret)
+        self.secrets.learn(secret.get_secret_value())
 
     def body(self, content: bytes | str | None) -> str:
         """Return the masked body of a request or answer, as one line of at most `BODY_LENGTH` characters."""
         text = content.decode(errors="replace") if isinstance(content, bytes) else content or ""
-        try:
-            masked = json.dumps(self._document(json.loads(text)), ensure_ascii=False)
-        except (ValueError, RecursionError):
-            masked = self.text(QUOTED.sub(rf'\g<1>"{MASK}"', text))
-        # Cut last, because a secret that is cut in half would not be recognized.
-        return one_line(masked)[:BODY_LENGTH]
+        # Whole values are masked before each cut, because half of one would not be recognized.
+        return one_line(self._masked(text)[:BODY_LENGTH])[:BODY_LENGTH]
 
     def text(self, text: str) -> str:
         """Return the masked text."""
-        return DIGEST.sub("…", URL.sub(_without_path, self.secrets(text)))
+        return DIGEST.sub("…", URL.sub(_without_path, self.secrets.mask(text)))
 
-    def secrets(self, text: str) -> str:
-        """Return the text with only the secret values masked: a row for the operator shows paths and fingerprints."""
-        for secret in self._secrets:
-            if value := secret.get_secret_value():
-                text = text.replace(value, MASK).replace(json.dumps(value)[1:-1], MASK)
-        return text
-
-    def _document(self, value: Any) -> Any:
-        match value:
-            case dict():
-                return {
-                    self.text(key): MASK if SECRET_KEY.search(key) else self._document(each)
-                    for key, each in value.items()
-                }
-            case list():
-                return [self._document(each) for each in value]
-            case str():
-                return self.text(value)
-            case _:
-                return value
+    def _masked(self, text: str) -> str:
+        if len(text) <= READ_LENGTH:
+            try:
+                return json.dumps(mask_document(json.loads(text), BMC_KEYS, self.text), ensure_ascii=False)
+            except (ValueError, RecursionError):
+                pass
+        return self.text(mask_pairs(self.secrets.mask(text)[:READ_LENGTH], BMC_KEYS))
 
 
 def _without_path(url: re.Match[str]) -> str:
-    scheme, host, path = url.groups()
-    return f"{scheme}{host}{'/…' if path else ''}"
+    slashes, host, path = url.groups()
+    return f"{slashes}{host}{'/…' if path else ''}"

@@ -149,7 +149,7 @@ def test_the_message_of_a_failure_is_shown_without_secrets_and_nothing_is_left(s
     assert last.startswith("openshift-install create ignition-configs: exit code 3: level=error msg=failed to fetch")
     assert last.endswith("is wrong. Fix: correct what it names in the install-config, and repeat")
     assert auth not in done.stdout + done.stderr
-    assert "***" in last
+    assert "[masked]" in last
     assert {each.name for each in (stack.folder / "stacks/prod").iterdir()} == {"install-config.yaml"}
     assert not (stack.folder / "pulumi").exists()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from wires.redfish.capture.pseudonyms import Pseudonyms
+from wires.redfish.capture.pseudonyms import LONGEST, Pseudonyms
 
 FIRST = "00000000-0000-4000-8000-000000000001"
 
@@ -75,7 +75,7 @@ def test_a_text_has_no_value_of_this_form(secret: str) -> None:
     "name",
     ["AssetTag", "HostName", "LicenseKey", "Password", "SNMPCommunity", "SerialNumber", "UserName", "Contact_Mail"],
 )
-def test_a_text_has_no_value_that_is_shown_by_a_telling_name(name: str) -> None:
+def test_a_text_has_no_value_of_an_identifying_name(name: str) -> None:
     document = {"Oem": {"Contoso": [{name: "qwErty"}]}, "Model": "R750 QWERTY-x"}
     assert re.fullmatch(r"R750 (masked-1|SERIAL0001)-x", masked(document)["Model"])
 
@@ -137,3 +137,12 @@ def test_the_names_of_actions_and_vendors_stay_and_those_of_other_properties_do_
         "Oem": {"Ami": {}, "Contoso": {"VirtualMediaConfig": {}}},
         "Parameters": [{"Name": "ResetType", "AllowableValues": ["On"]}],
     }
+
+
+def test_a_text_that_no_machine_has_is_replaced_as_a_whole() -> None:
+    long = "xy" * LONGEST
+    assert masked({"Model": long, "BiosVersion": long[:LONGEST]}) == {
+        "Model": "masked-1",
+        "BiosVersion": long[:LONGEST],
+    }
+    assert Pseudonyms([]).path(f"/{'cd-' * LONGEST}") == "/masked-1"
