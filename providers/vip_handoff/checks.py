@@ -56,7 +56,7 @@ class Checks:
         return self.control_plane_serves() or self._incomplete()
 
     def bootstrap_holds(self) -> str | None:
-        """The bootstrap alone answers the VIPs."""
+        """Only the bootstrap answers the VIPs."""
         return self._held_by([self.spec.bootstrap_name])
 
     def balancer_leads(self) -> str | None:
