@@ -1,7 +1,10 @@
-"""The clock, as a protocol: tests drive a fake one; a wait on the real one ends when the Pulumi engine is gone."""
+"""The clock, as a protocol, and waits by it: tests drive a fake one; a wait on the real one ends with the engine."""
 
+import math
 import socket
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from base.errors import EngineGoneError
@@ -67,3 +70,55 @@ class SystemClock:
 
 SYSTEM_CLOCK = SystemClock()
 """The clock of this process; `Provider.configure` sets its engine."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A wait, by polling.
+
+    Args:
+        clock: Measures the wait.
+        deadline_s: Seconds after which the wait ends without success.
+        steady_s: Seconds for which nothing may be missing, without a break.
+        poll_s: Seconds between two polls.
+        repeat_s: Seconds after which an unchanged report is repeated.
+    """
+
+    clock: Clock
+    deadline_s: float
+    steady_s: float = 0.0
+    poll_s: float = 0.5
+    repeat_s: float = math.inf
+
+    def until(
+        self, check: Callable[[], str | None], report: Callable[[str, float], None] = lambda missing, left_s: None
+    ) -> str | None:
+        """Poll until nothing has been missing for `steady_s` seconds.
+
+        Args:
+            check: Returns what is missing. None: nothing is.
+            report: Called with what is missing and the seconds left: at each change, and after `repeat_s` seconds.
+
+        Returns:
+            None; or, once the deadline has passed, what was missing last.
+        """
+        deadline, steady_since = self.clock.now() + self.deadline_s, None
+        last_missing, reported, report_at = "", None, -math.inf
+        while True:
+            missing, now = check(), self.clock.now()
+            if missing:
+                steady_since, last_missing = None, missing
+                line = missing
+            else:
+                steady_since = now if steady_since is None else steady_since
+                steady_left_s = self.steady_s - (now - steady_since)
+                if steady_left_s <= 0:
+                    return None
+                line = f"as wanted; steady for {steady_left_s:.0f} s more"
+            if now >= deadline:
+                return last_missing or line
+            # Compare `missing`, because `line` counts the seconds.
+            if missing != reported or now >= report_at:
+                report(line, deadline - now)
+                reported, report_at = missing, now + self.repeat_s
+            self.clock.sleep(self.poll_s)

@@ -7,8 +7,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
-from base.clock import SYSTEM_CLOCK, Clock
+from base.clock import SYSTEM_CLOCK, Clock, Wait
 from base.errors import BusyError, LockError
 
 
@@ -20,20 +21,20 @@ def held(key: str, *, deadline_s: float = 20, clock: Clock = SYSTEM_CLOCK) -> It
         BusyError: Another process held it for longer than `deadline_s`.
         LockError: The folder of the locks cannot be made, or is not private to this user.
     """
-    until = clock.now() + deadline_s
     with (_private_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.lock").open("a+") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if clock.now() >= until:
-                    what = f"another run has worked on it for more than {deadline_s:g} s"
-                    raise BusyError(
-                        what, where=key, fix="wait for that run, or end it, then run `pulumi up`"
-                    ) from None
-                clock.sleep(0.5)
+        if Wait(clock, deadline_s).until(lambda: _taken(file)):
+            what = f"another run has worked on it for more than {deadline_s:g} s"
+            raise BusyError(what, where=key, fix="wait for that run, or end it, then run `pulumi up`")
         yield
+
+
+def _taken(file: IO[str]) -> str | None:
+    """Lock the file, or return that another process holds its lock."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "taken"
+    return None
 
 
 def folder_of(user: int) -> Path:

@@ -27,3 +27,8 @@ Report = Callable[[Progress], None]
 """Shows a line of progress, in place of the line before."""
 Say = Callable[[str], None]
 """Shows a line that stays visible after the run."""
+
+
+def with_time_left(report: Report, step: str) -> Callable[[str, float], None]:
+    """Return what `Wait.until` reports to: it shows what is missing and the seconds left, as a line of `step`."""
+    return lambda missing, left_s: report(Progress(step, f"{missing}; at most {left_s:.0f} s left"))

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from base.clock import Clock
+from base.clock import Clock, Wait
 from base.errors import IncompleteError, one_line
-from base.progress import Progress, Report, Say
+from base.progress import Report, Say, with_time_left
 from base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
 from wires.api.resources import KubernetesReader, Metadata, Status
@@ -67,6 +67,8 @@ class OkdInstalledEngine:
     _operators: dict[str, str | None] = field(default_factory=dict)
     """What each operator lacks; None: it is ready."""
     _release: str = ""
+    _lacks: str | None = None
+    """What the installation lacked at the last poll."""
 
     def prove(self, *, deadline_s: float) -> OkdInstalledOuts:
         """Wait until the installation is complete, and nothing has changed for `STEADY_S`.
@@ -74,20 +76,14 @@ class OkdInstalledEngine:
         Raises:
             IncompleteError: It was not after `deadline_s` seconds; the error names each operator that is not ready.
         """
-        since: float | None = None
-        until, reported = self.clock.now() + deadline_s, ""
-        while True:
-            problem, now = self._problem(), self.clock.now()
-            since = None if problem else now if since is None else since
-            if since is not None and now - since >= STEADY_S:
-                return OkdInstalledOuts(version=self._release, operators=sorted(self._operators))
-            if now >= until:
-                raise self._late(problem, deadline_s)
-            line = problem or f"all {len(self._operators)} operators are ready; steady for {STEADY_S:g} s"
-            if line != reported:
-                self.report(Progress("waiting for the installation", f"{line}; at most {until - now:.0f} s left"))
-                reported = line
-            self.clock.sleep(POLL_S)
+        wait = Wait(self.clock, deadline_s, STEADY_S, POLL_S)
+        if wait.until(self._check, with_time_left(self.report, "waiting for the installation")):
+            raise self._late(deadline_s)
+        return OkdInstalledOuts(version=self._release, operators=sorted(self._operators))
+
+    def _check(self) -> str | None:
+        self._lacks = self._problem()
+        return self._lacks
 
     def _problem(self) -> str | None:
         """Return what the installation lacks. None: it is complete."""
@@ -120,9 +116,9 @@ class OkdInstalledEngine:
     def _unready(self) -> dict[str, str]:
         return {name: problem for name, problem in sorted(self._operators.items()) if problem}
 
-    def _late(self, problem: str | None, deadline_s: float) -> IncompleteError:
+    def _late(self, deadline_s: float) -> IncompleteError:
         unready = self._unready()
-        head = f"{len(unready)} of {len(self._operators)} operators are not ready" if unready else problem
+        head = f"{len(unready)} of {len(self._operators)} operators are not ready" if unready else self._lacks
         lines = "".join(f"\n  {name}: {why}" for name, why in unready.items())
         what = f"{head or f'the operators were not steady for {STEADY_S:g} s'}, after {deadline_s:g} s{lines}"
         return IncompleteError(what, where="OKD", fix="see `oc get clusteroperators`, then run `pulumi up` again")

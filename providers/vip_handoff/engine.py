@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from base.clock import Clock
+from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
-from base.progress import Progress, Report
+from base.progress import Progress, Report, with_time_left
 from cluster.options import Phase
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import (
@@ -22,7 +23,6 @@ from providers.vip_handoff.model import (
 )
 from providers.vip_handoff.states import ENDS, TABLES, Row, State, was_released
 
-POLL_S = 0.5
 HEARTBEAT_S = 5.0
 NOT_ASKED = "not asked: no kubeconfig"
 
@@ -59,7 +59,6 @@ class HandoffEngine:
     holders: list[dict[str, Any]] = field(default_factory=list)
     """Holders of the VIPs so far, each with the second at which it was first seen."""
     _faults: list[OkdBaremetalError] = field(default_factory=list)
-    _beat: float = 0.0
     _started: float = 0.0
 
     def reach(self, old: Phase, outs: VipHandoffOuts) -> VipHandoffOuts:
@@ -124,7 +123,6 @@ class HandoffEngine:
 
     def _begin(self, state: State) -> None:
         self.timeline.append({"state": state.value, "at_s": self._at_s()})
-        self._beat = 0.0
         self.report(Progress(state.value))
 
     def _leave(self, state: State, row: Row) -> State:
@@ -153,25 +151,8 @@ class HandoffEngine:
         """Poll until nothing has been missing for long enough; return what was missing last at the deadline."""
         if not row.check:
             return None
-        since: float | None = None
-        missed = ""
-        deadline = self.clock.now() + row.within.of(self.spec)
-        while True:
-            seen, now = row.check(checks), self.clock.now()
-            if seen:
-                since, missed = None, seen
-            else:
-                since = now if since is None else since
-                left = row.steady.of(self.spec) - (now - since)
-                if left <= 0:
-                    return None
-                seen = f"as wanted; steady for {left:.0f} s more"
-            if now >= deadline:
-                return missed or seen
-            if now >= self._beat:
-                self._beat = now + HEARTBEAT_S
-                self.report(Progress(state.value, f"{seen}; at most {deadline - now:.0f} s left"))
-            self.clock.sleep(POLL_S)
+        wait = Wait(self.clock, row.within.of(self.spec), row.steady.of(self.spec), repeat_s=HEARTBEAT_S)
+        return wait.until(partial(row.check, checks), with_time_left(self.report, state.value))
 
     def _checks(self) -> Checks:
         return Checks(self.spec, self.probe, self.signal, self._note)

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from base.clock import Clock
+from base.clock import Clock, Wait
 from base.errors import VipError
-from base.progress import Progress, Report
+from base.progress import Progress, Report, with_time_left
 from cluster.values.balancer import Balancer
 from wires.segment.vip_holder import holder_of
 
-POLL_S = 0.5
 THE_SITES = "the site's balancer"
 """Name in place of a holder."""
 FIX = {
@@ -45,21 +44,19 @@ class VipHeldEngine:
         Raises:
             VipError: After `deadline_s` seconds no machine, several, or a stranger held it, or no router served.
         """
-        until = self.clock.now() + deadline_s
-        reported = None
-        while True:
+        proof = list[tuple[str, list[str]]]()
+
+        def missing() -> str | None:
             holder, macs = self.holder()
-            closed = self.router(self.vip) if holder else None
-            if holder and not closed:
-                self.report(Progress("proved", f"held by {holder}"))
-                return holder, macs
-            seen = f"held by {holder}, but no router serves there ({closed})"
             if not holder:
-                seen = f"answered by {' and '.join(macs) or 'nobody'}, wanted exactly one of {', '.join(self.nodes)}"
-            if self.clock.now() >= until:
-                what = f"{seen}, after {deadline_s:g} s"
-                raise VipError(what, where=f"VIP {self.vip}", fix=FIX[self.balancer])
-            if seen != reported:
-                self.report(Progress("waiting", f"{seen}; at most {until - self.clock.now():.0f} s left"))
-                reported = seen
-            self.clock.sleep(POLL_S)
+                return f"answered by {' and '.join(macs) or 'nobody'}, wanted exactly one of {', '.join(self.nodes)}"
+            if problem := self.router(self.vip):
+                return f"held by {holder}, but no router serves there ({problem})"
+            proof.append((holder, macs))
+            return None
+
+        if late := Wait(self.clock, deadline_s).until(missing, with_time_left(self.report, "waiting")):
+            raise VipError(f"{late}, after {deadline_s:g} s", where=f"VIP {self.vip}", fix=FIX[self.balancer])
+        [(holder, macs)] = proof
+        self.report(Progress("proved", f"held by {holder}"))
+        return holder, macs

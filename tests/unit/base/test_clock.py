@@ -1,12 +1,13 @@
-"""Waits end when Pulumi's engine is gone."""
+"""Waits end when Pulumi's engine is gone, when nothing is missing any more, or at their deadline."""
 
 import socket
 import time
 
 import pytest
 
-from base.clock import SLICE_S, SYSTEM_CLOCK, SystemClock
+from base.clock import SLICE_S, SYSTEM_CLOCK, SystemClock, Wait
 from base.errors import EngineGoneError
+from testing.fakes.clock import FakeClock
 
 
 class Naps:
@@ -76,3 +77,51 @@ def test_a_command_has_no_engine(naps: Naps, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("sys.argv", ["okd-baremetal", "bmc", "check", "install-config.yaml", "--host", "m0:1"])
     SYSTEM_CLOCK.sleep(0.5)
     assert naps.taken == [0.5]
+
+
+class Polled:
+    """Something that lacks what `lacks` says from given seconds on."""
+
+    def __init__(self, *lacks: tuple[float, str | None], **limits: float) -> None:
+        self.clock, self.lacks, self.reports = FakeClock(0), lacks, list[tuple[float, str, float]]()
+        self.wait = Wait(self.clock, **{"deadline_s": 10, **limits})
+
+    def check(self) -> str | None:
+        return [missing for since, missing in self.lacks if since <= self.clock.now()][-1]
+
+    def late(self) -> str | None:
+        return self.wait.until(self.check, lambda line, left_s: self.reports.append((self.clock.now(), line, left_s)))
+
+
+def test_a_wait_for_what_is_so_already_takes_no_time() -> None:
+    polled = Polled((0, None))
+    assert polled.late() is None
+    assert (polled.clock.slept, polled.reports) == ([], [])
+
+
+def test_a_break_restarts_the_steady_time() -> None:
+    polled = Polled((0, None), (3, "an answer"), (4, None), steady_s=4)
+    assert polled.late() is None
+    assert polled.clock.now() == 8
+    assert [line for _, line, _ in polled.reports] == [
+        "as wanted; steady for 4 s more",
+        "an answer",
+        "as wanted; steady for 4 s more",
+    ]
+
+
+def test_a_late_wait_returns_what_was_missing_last() -> None:
+    polled = Polled((0, "a VM"), (4, "an answer"))
+    assert polled.late() == "an answer"
+    assert polled.clock.now() == 10
+    assert polled.reports == [(0, "a VM", 10), (4, "an answer", 6)]
+
+
+def test_what_was_missing_explains_a_steady_time_that_was_too_short() -> None:
+    assert Polled((0, "an answer"), (8, None), steady_s=4).late() == "an answer"
+
+
+def test_an_unchanged_report_is_repeated() -> None:
+    polled = Polled((0, "an answer"), repeat_s=4)
+    polled.late()
+    assert [at_s for at_s, _, _ in polled.reports] == [0, 4, 8]
