@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BmcTimeoutError, BmcTransientError, ConfigError, Fault, one_line
 from base.yaml_text import yaml_of
-from cli.shared.command_line import GOOD, REFUSED, install_config, table
+from cli.shared.command import ArgumentParser, Command, add_stack, add_stack_option
+from cli.shared.command_line import EXIT_INVALID, EXIT_OK, install_config, table
 from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
@@ -25,7 +26,7 @@ from wires.redfish.capture.tree import BmcCapture
 from wires.redfish.client.access import BmcAccess
 from wires.redfish.probe import BmcProbe
 
-CAPTURE = "capture.json"
+CAPTURE_FILE = "capture.json"
 T = TypeVar("T")
 H = TypeVar("H", bound=PlannedHost)
 COLUMNS = {
@@ -53,8 +54,27 @@ DETAILS = {
 Columns = dict[str, Callable[[Row], str]]
 
 
+def _add_cluster(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
+    add_stack_option(parser)
+
+
+def _add_one_host(parser: ArgumentParser) -> None:
+    parser.add_argument("--host", metavar="HOST", help="only this host")
+
+
+def _add_check(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    _add_cluster(parser)
+    _add_one_host(parser)
+
+
 def check(options: argparse.Namespace) -> int:
-    """Print a row for each host, and what would stop `up`."""
+    """Read the BMC of every host that is installed, and change nothing.
+
+    Print a row for each host, and what would stop `pulumi up`; then the exit code is 2. With --stack, the options of
+    the stack count: logins, certificates, consents. Encrypted ones are read with the pulumi command.
+    """
     plan = _plan(options)
 
     def row_of(host: PlannedHost) -> Row:
@@ -67,20 +87,30 @@ def check(options: argparse.Namespace) -> int:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
         _print_for_people(rows)
-    return REFUSED if any(row.stops for row in rows) else GOOD
+    return EXIT_INVALID if any(row.stops for row in rows) else EXIT_OK
+
+
+def _add_consent(parser: ArgumentParser) -> None:
+    add_stack(parser)
+    parser.add_argument("--write", action="store_true", help="also write them into stacks/Pulumi.STACK.yaml")
+    _add_one_host(parser)
 
 
 def consent(options: argparse.Namespace) -> int:
-    """Print the consent to each host's machine, and write it if that is wanted."""
+    """Print the consent to each host's machine, for stacks/Pulumi.STACK.yaml.
+
+    It is the machine's UUID, or its serial if other machines may have the same UUID. A consent allows that machine's
+    disk to be wiped: compare it with the server first.
+    """
     plan = load_bmcs(install_config(options.stack), stack_options(options.stack))
     servers = _chosen(plan.servers, options.host)
     consents = consents_of(plan, servers)
     print(yaml_of({f"{PREFIX}consent": consents}), end="")
     if len(consents) < len(servers):
-        return REFUSED
+        return EXIT_INVALID
     if options.write:
         set_stack_option(options.stack, "consent", {**plan.options.consent, **consents})
-    return GOOD
+    return EXIT_OK
 
 
 def consents_of(plan: BmcPlan, servers: Sequence[Server]) -> dict[str, str]:
@@ -100,8 +130,18 @@ def consents_of(plan: BmcPlan, servers: Sequence[Server]) -> dict[str, str]:
     return {server.name: name for server, (name, _) in zip(servers, found, strict=True) if name}
 
 
+def _add_capture(parser: ArgumentParser) -> None:
+    parser.add_argument("--host", metavar="HOST", required=True, help="the host")
+    parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new or empty directory")
+    _add_cluster(parser)
+
+
 def capture(options: argparse.Namespace) -> int:
-    """Write a masked copy of the Redfish tree of one host's BMC."""
+    """Write DIR/capture.json: a copy of what the program reads of one host's BMC, for a report about it.
+
+    Change nothing. The copy has only what the program uses, without passwords, tokens, licence keys and paths of
+    ISOs. Instead of serials, UUIDs, addresses and names it has pseudonyms, the same one for the same value.
+    """
     out: Path = options.out
     plan = _plan(options)
     (host,) = _chosen(plan.hosts, options.host)
@@ -110,12 +150,12 @@ def capture(options: argparse.Namespace) -> int:
             raise ConfigError(Fault(str(out), "exists already", "remove it, or name another directory"))
         tree = tree_of(plan, host, lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
         out.mkdir(exist_ok=True)
-        (out / CAPTURE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
+        (out / CAPTURE_FILE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
         raise ConfigError(fault) from None
-    print(f"{out / CAPTURE}: {len(tree['resources'])} resources. Read it before you send it.")
-    return GOOD
+    print(f"{out / CAPTURE_FILE}: {len(tree['resources'])} resources. Read it before you send it.")
+    return EXIT_OK
 
 
 def tree_of(plan: BmcPlan, host: PlannedHost, told: Callable[[str], None]) -> dict[str, Any]:
@@ -184,3 +224,8 @@ def _print_for_people(rows: list[Row]) -> None:
 def _print_table(rows: list[Row], columns: Columns) -> None:
     cells = [list(columns), *([one_line(cell(row)) or "-" for cell in columns.values()] for row in rows)]
     print("\n".join(table(cells)))
+
+
+CHECK = Command(check, _add_check)
+CONSENT = Command(consent, _add_consent)
+CAPTURE = Command(capture, _add_capture)

@@ -4,16 +4,26 @@ import argparse
 import subprocess
 from pathlib import Path
 
+from cli.shared.command import ArgumentParser, Command, add_stack
 from cli.shared.command_line import PROGRAM, stack_file
 from cluster.options import read_options
 
 
-def rehearse(options: argparse.Namespace) -> int:
-    """Run `make rehearsal` for a stack, which also builds what is missing; return its exit code.
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_stack(parser)
 
-    Raises:
-        ConfigError: There is no such stack.
+
+def rehearse(options: argparse.Namespace) -> int:
+    """Install the virtual twin of a stack on this machine, take it to production, and destroy it.
+
+    The twin has as many servers as the install-config names, with their names, MACs, addresses and BMCs. This needs
+    root, and no secret of the stack. It begins with the points in which the twin differs from the real cluster, and
+    ends with report/STACK/index.html.
     """
     read_options(stack_file(options.stack))
+    # make also builds what is missing.
     wanted = (f"STACK={options.stack}", f"SITE={Path.cwd()}")
     return subprocess.call(["make", "--no-print-directory", "-C", PROGRAM, "rehearsal", *wanted])  # noqa: S603, S607
+
+
+COMMAND = Command(rehearse, _add_arguments)

@@ -9,21 +9,36 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from base.errors import ConfigError, Fault
-from cli.shared.command_line import BROKEN, GOOD
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK, EXIT_POLICY
 from cli.shared.option_history import written
 from cli.shared.stack_options import backend_url, run_pulumi
 from cluster.files import read_text
 from review.document import page_of
 from review.html import html
 from review.markdown import markdown
-from review.policies import Facts, judged
+from review.policies import RULES, Facts, judged
 from review.preview import Preview, failures, read_preview
 
 RUN = "pulumi preview"
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK", help="the stack")
+    parser.add_argument("--preview", metavar="FILE", help="the output of `pulumi preview --json`; - for stdin")
+    what = "check it against these policies, or against all"
+    parser.add_argument("--policy", nargs="*", choices=RULES, metavar="POLICY", help=what)
+    parser.add_argument("--html", action="store_true", help="print one HTML page, however long")
+
+
 def review(options: argparse.Namespace) -> int:
-    """Print the review of a stack's preview, which is made now if none is given."""
+    """Print what the next `pulumi up` does to machines, and the changed lines of the files that they read.
+
+    The output is Markdown for a comment on a pull request: at most 65,536 characters, without secrets. Run `pulumi
+    preview --json`, or read what it printed. The exit code is 0 whether anything changes or not, 2 if the preview
+    fails, and 4 if the update breaks a policy: consent (a disk is wiped only with a consent of the last 30 days, by
+    git), certificates (those of BMCs are verified), destroyable (not in production), backend (shared, no folder).
+    """
     text, where = _preview(options)
     preview = read_preview(text, where)
     try:
@@ -33,7 +48,7 @@ def review(options: argparse.Namespace) -> int:
         fix = "preview and review with one release"
         raise ConfigError(Fault(where, "its resources are not those of this release", fix)) from None
     print(html(page) if options.html else markdown(page), end="")
-    return BROKEN if any(policy.breaches for policy in policies) else GOOD
+    return EXIT_POLICY if any(policy.breaches for policy in policies) else EXIT_OK
 
 
 def _facts(stack: str, preview: Preview) -> Facts:
@@ -65,3 +80,6 @@ def _saved(file: str) -> str:
         return read_text(Path(file))
     except ConfigError as error:
         raise ConfigError(*(fault.within(file) for fault in error.faults)) from None
+
+
+COMMAND = Command(review, _add_arguments)

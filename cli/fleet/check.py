@@ -1,11 +1,12 @@
-"""`fleet`: many clusters of many sites."""
+"""`fleet check`: check the plan of many clusters of many sites."""
 
 import argparse
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
 from cli.inspect.check import judge, verdict
-from cli.shared.command_line import GOOD, install_config, stack_file
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.clashes import JudgedConfig, clashes_between
 from cluster.known_options import known_options
 from cluster.options import Vrids, read_options
@@ -13,12 +14,23 @@ from fleet.plan import Fleet, load
 from review.text import counted
 
 
+def add_fleet_file(parser: ArgumentParser) -> None:
+    """Add the argument FILE."""
+    what = "beside it is stacks/ (default: fleet.yaml)"
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", default=Path("fleet.yaml"), help=what)
+
+
 def check(options: argparse.Namespace) -> int:
-    """Print what `check` prints of each cluster, the clashes between them, and `ok` if all is well."""
+    """Check fleet.yaml, the install-config of each cluster as `check` does, and clashes with earlier clusters.
+
+    At its own site these are what `clashes` finds, by the VRIDs of the stacks' options; at another site only a domain
+    or MAC that both have. If all is well, end with the numbers of sites, clusters and waves. The exit codes are those
+    of `check`; a clash counts as an invalid file.
+    """
     file: Path = options.file
     fleet = load(file)
     code = verdict_on(fleet, file.parent)
-    if code == GOOD:
+    if code == EXIT_OK:
         sizes = {"site": fleet.sites, "cluster": fleet.clusters, "wave": fleet.waves}
         print(one_line(f"{file}: {', '.join(counted(len(each), what) for what, each in sizes.items())}: ok"))
     return code
@@ -58,3 +70,6 @@ def _vrids(fleet: Fleet, folder: Path) -> tuple[dict[str, Vrids], list[Fault]]:
         except ConfigError as error:
             unread += error.faults
     return found, unread
+
+
+CHECK = Command(check, add_fleet_file)

@@ -13,8 +13,9 @@ from typing import TypeVar
 from temporalio.client import Client
 
 from base.errors import ConfigError, Fault, one_line
-from cli.fleet.check import verdict_on
-from cli.shared.command_line import GOOD, table
+from cli.fleet.check import add_fleet_file, verdict_on
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK, table
 from fleet import desk, messages
 from fleet.codec import new_key
 from fleet.connection import connected
@@ -26,8 +27,28 @@ Answer = TypeVar("Answer")
 HEAD = "SITE", "CLUSTER", "STEP", "SINCE", "WAITS FOR"
 
 
+def _add_person(parser: ArgumentParser) -> None:
+    parser.add_argument("--by", metavar="WHO", help="who approves (default: you, as USER@HOST)")
+
+
+def _add_cluster(parser: ArgumentParser) -> None:
+    parser.add_argument("cluster", metavar="CLUSTER")
+
+
+def _add_start(parser: ArgumentParser) -> None:
+    add_fleet_file(parser)
+    parser.add_argument("--commit", metavar="COMMIT", default="HEAD", help="of the stacks (default: HEAD)")
+    parser.add_argument("--name", metavar="NAME", help="of the rollout (default: the commit's)")
+    what = "the preview of phase bootstrap that a pull request has approved; may be repeated"
+    parser.add_argument("--approved", action="append", default=[], metavar="CLUSTER=DIGEST", help=what)
+    _add_person(parser)
+
+
 def start(options: argparse.Namespace) -> int:
-    """Judge the plan, and start a rollout of it."""
+    """Check as `fleet check` does, then hand the waves to the workflows.
+
+    A cluster that is under way already is refused. What each site runs is the commit, which must be pushed.
+    """
     fleet = load(options.file)
     if code := verdict_on(fleet, options.file.parent):
         return code
@@ -37,45 +58,78 @@ def start(options: argparse.Namespace) -> int:
     _asked(lambda client: desk.start(client, rollout))
     print(f"rollout {rollout.name}: {len(fleet.clusters)} clusters at commit {commit}")
     print("see `okd-baremetal fleet status`")
-    return GOOD
+    return EXIT_OK
+
+
+def _add_status(parser: ArgumentParser) -> None:
+    parser.add_argument("cluster", nargs="?", metavar="CLUSTER", help="this one, in detail")
 
 
 def status(options: argparse.Namespace) -> int:
-    """Print the table of all clusters, or one cluster in detail."""
+    """Print a table: site, cluster, step, since when, and for whom it waits.
+
+    With CLUSTER, print its step, its latest progress, who approved what, and the preview or the problem that waits
+    for a person.
+    """
     if cluster := options.cluster:
         lines = _detail(cluster, _asked(lambda client: desk.told(client, cluster)))
     else:
         lines = table([HEAD, *map(desk.cells, _asked(desk.rows))])
     for line in lines:
         print(one_line(line))
-    return GOOD
+    return EXIT_OK
+
+
+def _add_approve(parser: ArgumentParser) -> None:
+    _add_cluster(parser)
+    parser.add_argument("digest", metavar="DIGEST", help="of the preview, as `fleet status CLUSTER` prints it")
+    _add_person(parser)
 
 
 def approve(options: argparse.Namespace) -> int:
-    """Approve one preview of one cluster."""
+    """Let a cluster's phase begin.
+
+    The approval is only of this preview, by its digest: if the update would do something else by then, it does not
+    begin, and the new preview waits for an approval of its own.
+    """
     by = options.by or _person()
     phase = _asked(lambda client: desk.approve(client, options.cluster, options.digest, by))
     print(f"{options.cluster}: {phase} approved by {by}")
-    return GOOD
+    return EXIT_OK
 
 
 def retry(options: argparse.Namespace) -> int:
-    """Let the step of a cluster that stopped begin again."""
+    """Repeat the step at which a cluster stopped."""
     _asked(lambda client: desk.retry(client, options.cluster))
     print(f"{options.cluster}: begins the step again")
-    return GOOD
+    return EXIT_OK
+
+
+def _add_cancel(parser: ArgumentParser) -> None:
+    one = parser.add_mutually_exclusive_group(required=True)
+    one.add_argument("cluster", nargs="?", metavar="CLUSTER")
+    one.add_argument("--rollout", metavar="NAME")
 
 
 def cancel(options: argparse.Namespace) -> int:
-    """Cancel a cluster, or a rollout."""
+    """Interrupt a cluster's update, or start no further cluster of a rollout."""
     workflow = rollout_id(options.rollout) if options.rollout else cluster_id(options.cluster)
     _asked(lambda client: desk.cancel(client, workflow))
     print(f"{workflow}: is asked to end")
-    return GOOD
+    return EXIT_OK
+
+
+def _add_worker(parser: ArgumentParser) -> None:
+    parser.add_argument("--site", metavar="SITE", help="a site of fleet.yaml; run it in the site's clone")
 
 
 def worker(options: argparse.Namespace) -> int:
-    """Run the worker of a site, or that of the workflows, until SIGTERM."""
+    """Run the worker of a site, or that of the workflows, until SIGTERM.
+
+    Then take nothing new, and wait for the updates under way. With --site, updates run in checkouts below .fleet/,
+    with this process's environment: passphrase, backend, logins. These never leave the site. FLEET_KEY_FILE names
+    the fleet's key, TEMPORAL_ADDRESS the server.
+    """
     root = Path.cwd()
     if options.site and not (root / "Pulumi.yaml").exists():
         fix = "run this in the site's clone of the repository of stacks"
@@ -86,13 +140,13 @@ def worker(options: argparse.Namespace) -> int:
         asyncio.run(serve(lambda client: site_worker(client, options.site, root), ready))
     else:
         asyncio.run(serve(workflow_worker, ready))
-    return GOOD
+    return EXIT_OK
 
 
 def key(_options: argparse.Namespace) -> int:
-    """Print a new key."""
+    """Print a new key, which seals what the server keeps."""
     print(new_key(), end="")
-    return GOOD
+    return EXIT_OK
 
 
 def _asked(ask: Callable[[Client], Awaitable[Answer]]) -> Answer:
@@ -157,8 +211,17 @@ def _detail(cluster: str, told: desk.Told) -> list[str]:
     lines += [f"  {each.phase} was approved by {each.by} as {each.digest}" for each in status.approvals]
     if status.problem:
         lines += [f"  problem: {line}" for line in status.problem.splitlines()]
-        lines.append(f"  mend it, then: okd-baremetal fleet retry {cluster}")
+        lines.append(f"  Fix it, then run: okd-baremetal fleet retry {cluster}")
     if status.preview and status.step.endswith(APPROVAL):
         lines += [f"  {sentence}" for sentence in status.preview.sentences]
         lines.append(f"  to let it: okd-baremetal fleet approve {cluster} {status.preview.digest}")
     return lines
+
+
+START = Command(start, _add_start)
+STATUS = Command(status, _add_status)
+APPROVE = Command(approve, _add_approve)
+RETRY = Command(retry, _add_cluster)
+CANCEL = Command(cancel, _add_cancel)
+WORKER = Command(worker, _add_worker)
+KEY = Command(key)

@@ -6,7 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from cli.shared.command_line import GOOD
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK
 from fleet.codec import KEY_FILE, new_key
 from fleet.server.development import DevelopmentServer, running
 from fleet.server.settings import write_secret
@@ -15,8 +16,17 @@ from fleet.worker import serve, workflow_worker
 LOOK_S = 1
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    what = "keeps their data; made if missing"
+    parser.add_argument("--folder", type=Path, metavar="DIR", required=True, help=what)
+
+
 def server(options: argparse.Namespace) -> int:
-    """Run it until SIGTERM, or until a part of it ends."""
+    """Run PostgreSQL, Temporal's server and UI on loopback, with the worker of the workflows, until SIGTERM.
+
+    DIR keeps their data, the fleet's key, and the environment of workers and of the command line, with the login of
+    the database in which Pulumi may keep its state. For one machine: docs/how-to/many-sites.md describes production.
+    """
     folder: Path = options.folder.resolve()
     with running(folder, lambda text: print(f"fleet server: {text}", file=sys.stderr, flush=True)) as development:
         key, environment = folder / "fleet.key", folder / "environment"
@@ -28,7 +38,7 @@ def server(options: argparse.Namespace) -> int:
         # In a file that only its owner reads: the password of the database is among them.
         write_secret(environment, "".join(f"export {name}={value}\n" for name, value in found.items()))
         asyncio.run(_served(development, f"ready; UI: {development.ui}; in other shells: . {environment}"))
-    return GOOD
+    return EXIT_OK
 
 
 async def _served(development: DevelopmentServer, ready: str) -> None:
@@ -41,3 +51,6 @@ async def _served(development: DevelopmentServer, ready: str) -> None:
         await asyncio.wait({serving})
         return
     serving.result()
+
+
+SERVER = Command(server, _add_arguments)

@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base.errors import ConfigError, Fault, one_line
-from cli.shared.command_line import GOOD, NOT_INSTALLABLE, REFUSED
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_INVALID, EXIT_NOT_INSTALLABLE, EXIT_OK
 from cluster.clashes import JudgedConfig, clashes_between
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.plan.refusals import beyond_this_release
-
-CHECK = """Print two verdicts on each install-config: what openshift-install would refuse, and what of the rest this
-release cannot install. A line of the second kind says `valid, but not installable`. Exit codes: 0 both are fine, 2 a
-file is invalid, 3 all are valid, but at least one is not installable."""
-CLASHES = """Check the install-configs of one layer-2 network, and print each clash between two with the later file.
-This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names. The exit codes are
-those of `check`; a clash counts as an invalid file."""
 
 
 class Judged(NamedTuple):
@@ -35,13 +29,26 @@ class Judged(NamedTuple):
     """What of the rest this release cannot install."""
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE")
+
+
 def check(options: argparse.Namespace) -> int:
-    """Print each fault and each refusal of each file, or `ok`."""
+    """Print two verdicts on each install-config, or `ok`.
+
+    The first is what openshift-install would refuse, the second what of the rest this release cannot install; its
+    lines say `valid, but not installable`. Exit codes: 0 both are fine, 2 a file is invalid, 3 all are valid, but at
+    least one is not installable.
+    """
     return verdict([judge(file) for file in options.files])
 
 
 def clashes(options: argparse.Namespace) -> int:
-    """Print what `check` prints, and each clash with an earlier file."""
+    """Check the install-configs of one layer-2 network, and print each clash between two with the later file.
+
+    This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names. The exit codes
+    are those of `check`; a clash counts as an invalid file.
+    """
     files = [judge(file) for file in options.files]
     found = clashes_between([JudgedConfig(each.file, each.config) for each in files])
     return verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
@@ -62,14 +69,18 @@ def judge(file: str) -> Judged:
 
 def verdict(files: Iterable[Judged]) -> int:
     """Print what is wrong in each file, or `ok`, and return the exit code."""
-    code = GOOD
+    code = EXIT_OK
     for file in files:
         if file.faults:
-            code = REFUSED
-        elif file.refusals and code == GOOD:
-            code = NOT_INSTALLABLE
+            code = EXIT_INVALID
+        elif file.refusals and code == EXIT_OK:
+            code = EXIT_NOT_INSTALLABLE
         refusals = [replace(each, what=f"valid, but not installable: {each.what}") for each in file.refusals]
         lines = [str(fault.within(file.file)) for fault in (*file.faults, *refusals)] or [f"{file.file}: ok"]
         for line in lines:
             print(one_line(line))
     return code
+
+
+CHECK = Command(check, _add_arguments)
+CLASHES = Command(clashes, _add_arguments)

@@ -19,7 +19,8 @@ from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.inspect.render import complete_intent
-from cli.shared.command_line import GOOD, install_config, stack_file
+from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.options import MediaOption, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent, Server
 from cluster.plan.refusals import no_base_iso
@@ -34,8 +35,17 @@ class Sources(Model):
     media: MediaOption
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_stack(parser)
+    what = "with room for one ISO per server"
+    parser.add_argument("--out", type=Path, metavar="DIR", required=True, help=what)
+
+
 def isos(options: argparse.Namespace) -> int:
-    """Write the boot ISOs, and print the path of each."""
+    """Write DIGEST/HOST.iso for every server of a stack, to upload to the web server that media.url names.
+
+    The ISOs are secret. An ISO that exists already is left unchanged.
+    """
     file = stack_file(options.stack)
     stack = read_stack_file(file)
     sources, intent = sources_of(file, stack), complete_intent(install_config(options.stack), stack)
@@ -43,7 +53,7 @@ def isos(options: argparse.Namespace) -> int:
         raise ConfigError(*found)
     for path in write_isos(options.out, options.stack, sources, intent):
         print(path)
-    return GOOD
+    return EXIT_OK
 
 
 def sources_of(file: Path, options: Mapping[str, Any]) -> Sources:
@@ -107,3 +117,6 @@ def _written(iso: Iso, out: Path, server: Server) -> Path:
         fault = Fault(str(target), f"cannot be written ({error.strerror})", "free room, or name another --out")
         raise ConfigError(fault) from None
     return target
+
+
+COMMAND = Command(isos, _add_arguments)

@@ -8,7 +8,8 @@ from assets.boot_server import boot_script
 from assets.contract import TFTP
 from assets.render import TEMPLATES
 from base.errors import ConfigError, Fault
-from cli.shared.command_line import GOOD, install_config, stack_file
+from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.install_config.platform import UNMANAGED
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
@@ -18,11 +19,20 @@ EFI, EFI_HTTP = "option[93].hex == 0x0007 or option[93].hex == 0x0009", "option[
 IPXE = "option[175].exists"
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_stack(parser)
+    parser.add_argument("--server", choices=SERVERS, default="dnsmasq", help="the DHCP server")
+
+
 def network_boot(options: argparse.Namespace) -> int:
-    """Print the configuration of one DHCP server."""
+    """Print the configuration of the site's DHCP server for a stack with provisioningNetwork Unmanaged.
+
+    It is ready to paste: the files that firmware and iPXE boot, and the cards that need an address. With Managed, the
+    cluster's own machines serve them.
+    """
     intent = load_intent(install_config(options.stack), read_stack_file(stack_file(options.stack)))
     print(SERVERS[options.server](intent, _script(intent, options.stack)), end="")
-    return GOOD
+    return EXIT_OK
 
 
 def _script(intent: Intent, stack: str) -> str:
@@ -67,3 +77,6 @@ def _kea(intent: Intent, script: str) -> str:
 
 SERVERS: dict[str, Callable[[Intent, str], str]] = {"dnsmasq": _dnsmasq, "kea": _kea}
 """By name of the DHCP server."""
+
+
+COMMAND = Command(network_boot, _add_arguments)

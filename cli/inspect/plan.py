@@ -8,7 +8,8 @@ from assets.render import render
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from boot_media.keyfiles import keyfiles_of
 from cli.inspect.render import own_configs
-from cli.shared.command_line import GOOD, stack_file
+from cli.shared.command import ArgumentParser, Command, add_stack_option
+from cli.shared.command_line import EXIT_OK, stack_file
 from cluster.known_options import SECRETS, holds_ciphertext
 from cluster.options import read_options
 from cluster.plan import ClusterPlan, Intent, judge, load_intent, plan_json
@@ -20,11 +21,21 @@ from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE")
+    add_stack_option(parser, ", and refuse what a preview refuses")
+
+
 def plan(options: argparse.Namespace) -> int:
-    """Print the plan as JSON."""
+    """Print the plan as JSON.
+
+    With --stack, print it only if the stack can be installed; else print all that a preview would refuse, in one run:
+    missing and wrong options, networkConfigs, and the payload's faults if it is there. Pulumi is not needed: an
+    encrypted option counts as present and right.
+    """
     planned = load_intent(options.file) if options.stack is None else complete_plan(options.file, options.stack)
     print(json.dumps(plan_json(planned), indent=2))
-    return GOOD
+    return EXIT_OK
 
 
 def complete_plan(file: Path, stack: str) -> Intent:
@@ -60,3 +71,6 @@ def _faults_of_files(intent: Intent, judged: Judgement, stack: str) -> list[Faul
         return []
     spec = ProvisionerPreflightSpec.of(plan, stack, rendered.paths)
     return payload_faults(spec, LocalProbe(print))
+
+
+COMMAND = Command(plan, _add_arguments)

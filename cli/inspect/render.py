@@ -15,7 +15,8 @@ from assets.render import BOOTSTRAP, Rendered
 from assets.render import render as render_files
 from base.errors import ConfigError, Fault
 from boot_media.keyfiles import keyfiles_of
-from cli.shared.command_line import GOOD, stack_file
+from cli.shared.command import ArgumentParser, Command, add_stack_option
+from cli.shared.command_line import EXIT_OK, stack_file
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import missing
@@ -26,8 +27,23 @@ from providers.rendered_asset.readers import ask_readers, lay_out, write_private
 SECRET = 0o600
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
+    what = "the folder of bootstrap.ign, master.ign and worker.ign"
+    parser.add_argument("--payload", type=Path, metavar="DIR", help=what)
+    parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new or empty directory")
+    add_stack_option(parser)
+    parser.add_argument("--check", action="store_true", help="first validate them with every reader on this machine")
+    parser.add_argument("--sample-addresses", action="store_true", help="make up missing addresses and images")
+
+
 def render(options: argparse.Namespace) -> int:
-    """Judge all inputs, then write the tree."""
+    """Write the files that the machines read; if any input is wrong, write nothing.
+
+    They are in the folders bootstrap/, control-plane/, compute/, and hosts/NAME/ for the files of one host. With
+    --payload, also write the machines' Ignition configs, which are secret: bootstrap.ign, and hosts/NAME/master.ign
+    or worker.ign.
+    """
     stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
     intent = complete_intent(options.file, stack, sample=options.sample_addresses)
     rendered = render_files(intent)
@@ -42,7 +58,7 @@ def render(options: argparse.Namespace) -> int:
     write_tree(options.out, rendered.folders, composed)
     files = sum(map(len, rendered.folders.values()))
     print(f"{options.out}: {files} files, {len(composed)} Ignition configs")
-    return GOOD
+    return EXIT_OK
 
 
 def complete_intent(file: Path, stack: Mapping[str, Any] | None, *, sample: bool = False) -> Intent:
@@ -133,3 +149,6 @@ def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
     if faults:
         raise ConfigError(*faults)
     return contents
+
+
+COMMAND = Command(render, _add_arguments)

@@ -10,7 +10,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from base.errors import ConfigError, Fault
-from cli.shared.command_line import GOOD
+from cli.shared.command import Command
+from cli.shared.command_line import EXIT_OK
 from providers.vip_handoff.checks import NO_ONE_MACHINE, NOBODY
 
 Handoff = Mapping[str, Any]
@@ -50,13 +51,13 @@ class Lane:
 
 
 def chart(_: argparse.Namespace) -> int:
-    """Draw the outputs on standard input, which are those of `pulumi stack output handoff --json`."""
+    """Draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`."""
     try:
         print(text(json.load(sys.stdin)))
     except (ValueError, TypeError, KeyError):
         fix = "pipe `pulumi stack output handoff --json` into this command"
         raise ConfigError(Fault("", "no outputs of a handoff on standard input", fix)) from None
-    return GOOD
+    return EXIT_OK
 
 
 def text(handoff: Handoff) -> str:
@@ -164,3 +165,6 @@ def _axis(end_s: float, scale: float, bottom: int) -> list[str]:
         lines.append(f'<line class="line" x1="{x}" x2="{x}" y1="{HEAD}" y2="{bottom}"/>')
         lines.append(f'<text class="soft at" x="{x}" y="{HEAD - 6}">{second} s</text>')
     return lines
+
+
+COMMAND = Command(chart)

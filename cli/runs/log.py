@@ -6,11 +6,23 @@ from pathlib import Path
 from base.errors import ConfigError, Fault, one_line
 from base.log_entries import Entry, entries_of
 from base.log_file import FOLDER, runs_of
-from cli.shared.command_line import GOOD
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK
+
+
+def add_run(parser: ArgumentParser) -> None:
+    """Add the arguments that name a run."""
+    parser.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
+    what = "another run: the name of its log, without .jsonl"
+    parser.add_argument("--run", dest="run_time", metavar="TIME", help=what)
 
 
 def log(options: argparse.Namespace) -> int:
-    """Print the newest log of a stack, or that of one run."""
+    """Print the log of the newest `up`, `refresh` or `destroy` of a stack.
+
+    A line has the seconds since its start, event, resource, machine, text. The file itself has the same as JSON, and
+    ends where the run was killed.
+    """
     path = chosen(options.stack, options.run_time)
     lines = [_printed(entry) for entry in entries_of(path)]
     widths = [max((len(cell) for cell in column), default=0) for column in list(zip(*lines, strict=True))[:-1]]
@@ -18,7 +30,7 @@ def log(options: argparse.Namespace) -> int:
     for first, *inner, text in lines:
         cells = [cell.ljust(width) for cell, width in zip(inner, widths[1:], strict=True)]
         print("  ".join([first.rjust(widths[0]), *cells, text]).rstrip())
-    return GOOD
+    return EXIT_OK
 
 
 def _printed(entry: Entry) -> list[str]:
@@ -41,3 +53,6 @@ def chosen(stack: str, run_time: str | None) -> Path:
         fix = f"name one of {', '.join(path.stem for path in runs)}"
         raise ConfigError(Fault("--run", f"there is no log of {run_time}", fix))
     return found[-1]
+
+
+COMMAND = Command(log, add_run)

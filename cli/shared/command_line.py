@@ -11,12 +11,12 @@ from base.errors import OkdBaremetalError
 PROGRAM = Path(__file__).resolve().parents[2]
 """The folder of this program."""
 
-GOOD = 0
-FAILED = 1
-REFUSED = 2
-NOT_INSTALLABLE = 3
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_INVALID = 2
+EXIT_NOT_INSTALLABLE = 3
 """An install-config is valid, but this release cannot install it."""
-BROKEN = 4
+EXIT_POLICY = 4
 """An update breaks a policy."""
 
 
@@ -24,27 +24,27 @@ def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
     """Run the command that the arguments name.
 
     Args:
-        parser: Sets `run` to the command's function.
+        parser: Sets `run` to the command's function; imports the command's module.
         arguments: The arguments; None takes those of the process.
 
     Returns:
         The exit code.
     """
-    options = parser.parse_args(arguments)
-    if "run" not in options:
-        parser.print_help()
-        return REFUSED
     try:
+        options = parser.parse_args(arguments)
+        if "run" not in options:
+            parser.print_help()
+            return EXIT_INVALID
         return int(options.run(options))
     except OkdBaremetalError as error:
         print(error, file=sys.stderr)
-        return REFUSED
+        return EXIT_INVALID
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         # Print neither the message nor a traceback: both may hold values of the input files.
         where = f"{Path(last.filename).name}:{last.lineno}"
         print(f"{parser.prog}: internal error: {type(error).__name__}: {where}", file=sys.stderr)
-        return FAILED
+        return EXIT_ERROR
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

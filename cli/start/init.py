@@ -8,7 +8,8 @@ from pathlib import Path
 from base.errors import ConfigError, Fault
 from cli.bmc import consents_of
 from cli.inspect.check import judge, verdict
-from cli.shared.command_line import GOOD, install_config, stack_file
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.start.discovered_options import found_options
 from cli.start.new_stack import Option, left_to_do, stack_text
 from cli.start.site_facts import LocalSite
@@ -28,8 +29,20 @@ the BMCs: okd-baremetal bmc check {file} --stack {stack}
 the files, before anything is touched: pulumi preview --diff --stack {stack}"""
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK", help="the name of the new stack")
+    parser.add_argument("--install-config", type=Path, metavar="FILE", required=True, help="is copied")
+    what = "read the BMCs, and consent to the machines behind them"
+    parser.add_argument("--consents", action="store_true", help=what)
+
+
 def init(options: argparse.Namespace) -> int:
-    """Write a stack's two files, and print what is left to do."""
+    """Write stacks/STACK/install-config.yaml and stacks/Pulumi.STACK.yaml.
+
+    The first is the file as it is; the second has all options that DNS, this machine's routes, libvirt and
+    openshift-install on PATH tell. Change nothing else, and overwrite no file. Print what is left to do, each with
+    its command.
+    """
     stack, source = options.stack, options.install_config
     if not NAME.fullmatch(stack) or not stack.strip("."):
         fix = "use letters, digits, hyphens, underscores and dots"
@@ -48,7 +61,7 @@ def init(options: argparse.Namespace) -> int:
     for line in (*_logins(intent), *left_to_do(found)):
         print(line)
     print(NEXT.format(file=install_config(stack), stack=stack))
-    return GOOD
+    return EXIT_OK
 
 
 def _consents(source: Path, intent: Intent) -> Mapping[str, str]:
@@ -86,3 +99,6 @@ def _write(files: Mapping[Path, tuple[int, str]]) -> None:
             fault = Fault(str(path), f"cannot be written ({error.strerror})", "make its folder writable")
             raise ConfigError(fault) from None
         print(f"{path}: {'unchanged' if path in there else 'written'}")
+
+
+COMMAND = Command(init, _add_arguments)

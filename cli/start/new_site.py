@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
-from cli.shared.command_line import GOOD, PROGRAM
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK, PROGRAM
 
 NAME = "okd-baremetal"
 LINKED = ("Pulumi.yaml", "__main__.py", ".venv")
@@ -17,8 +18,16 @@ NEXT = """{site}: written. Next:
   okd-baremetal init <stack> --install-config <file>"""
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("dir", type=Path, metavar="DIR", help="a new folder, or an empty repository")
+
+
 def new_site(options: argparse.Namespace) -> int:
-    """Write the repository, with this program at this commit."""
+    """Make a git repository for the clusters of a site, and commit nothing.
+
+    It has stacks/, this program as the submodule okd-baremetal/ at its present commit, links by which Pulumi finds
+    it, workflows for pull requests, and a README.
+    """
     site: Path = options.dir
     url = _url_of_program()
     _refuse_content(site)
@@ -34,7 +43,7 @@ def new_site(options: argparse.Namespace) -> int:
     _git(site, "submodule", "--quiet", "absorbgitdirs")
     _git(site, "add", "--all")
     print(NEXT.format(site=site))
-    return GOOD
+    return EXIT_OK
 
 
 def _url_of_program() -> str:
@@ -69,3 +78,6 @@ def _git(folder: Path, *words: str) -> str:
     if done.returncode:
         raise ConfigError(Fault(str(folder), f"git {words[0]} failed: {one_line(done.stderr.strip())}"))
     return done.stdout.strip()
+
+
+COMMAND = Command(new_site, _add_arguments)

@@ -12,7 +12,8 @@ from pathlib import Path
 from base.errors import ConfigError, Fault, one_line
 from base.masking import Secrets
 from base.yaml_text import parse_yaml
-from cli.shared.command_line import GOOD, install_config, stack_file
+from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.shared.stack_options import set_stack_option
 from cli.start.openshift_install import NAME, openshift_install
 from cli.start.payload_config import config_of_payload
@@ -33,8 +34,17 @@ for f in bootstrap master worker; do
 done"""
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_stack(parser)
+    parser.add_argument("--manifests", type=Path, metavar="DIR", help="add its *.yaml to the manifests")
+
+
 def payload(options: argparse.Namespace) -> int:
-    """Generate, keep and pin the payload."""
+    """Have openshift-install generate the payload of a stack, and pin it in stacks/Pulumi.STACK.yaml.
+
+    The payload is written into stacks/STACK/payload, which stays openshift-install's own directory. A payload that
+    the stack has pinned is never replaced.
+    """
     stack, folder = options.stack, payload_folder(options.stack)
     _refuse_to_replace(folder, read_stack_file(stack_file(stack)).get("payload"), stack_file(stack))
     text = config_of_payload(install_config(stack), stack)
@@ -57,7 +67,7 @@ def payload(options: argparse.Namespace) -> int:
     print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
     print(f"complete the installation within 24 hours: openshift-install wait-for bootstrap-complete --dir {folder}")
-    return GOOD
+    return EXIT_OK
 
 
 def _refuse_to_replace(folder: Path, pinned: object, file: Path) -> None:
@@ -120,3 +130,6 @@ def _secrets_of(config: str) -> Secrets:
     secrets = Secrets()
     secrets.learn_document(parse_yaml(config))
     return secrets
+
+
+COMMAND = Command(payload, _add_arguments)

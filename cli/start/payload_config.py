@@ -6,7 +6,8 @@ from pathlib import Path
 
 from base.errors import ConfigError, Fault
 from cli.inspect.check import judge
-from cli.shared.command_line import GOOD, stack_file
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK, stack_file
 from cli.shared.stack_options import stack_options
 from cluster.install_config import may_be_a_secret
 from cluster.install_config.read import mapping
@@ -17,14 +18,22 @@ from cluster.values.pull_secret import FORM, SET, wrong_in
 from payload.payload_config import payload_config as payload_text
 
 
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--stack", metavar="STACK", help="take the pull secret from the stack, if it has one")
+
+
 def payload_config(options: argparse.Namespace) -> int:
-    """Print the install-config of platform none. It holds a secret, so refuse to print to a terminal."""
+    """Print the install-config of platform none that the payload is generated from.
+
+    It holds the pull secret, so it is not printed to a terminal.
+    """
     if sys.stdout.isatty():
         what = "standard output is a terminal, but the output holds the pull secret"
         fix = f"run `okd-baremetal payload-config {options.file} > DIR/install-config.yaml`"
         raise ConfigError(Fault("", what, fix))
     print(config_of_payload(options.file, options.stack), end="")
-    return GOOD
+    return EXIT_OK
 
 
 def config_of_payload(file: Path, stack: str | None) -> str:
@@ -60,3 +69,6 @@ def _pull_secret(stack: str) -> str:
         fix = f"write {FORM}: `{SET}`"
         raise ConfigError(*(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in found))
     return secret
+
+
+COMMAND = Command(payload_config, _add_arguments)

@@ -20,7 +20,8 @@ from base.masking import MASK, mask_document, texts_in
 from base.yaml_text import parse_yaml, yaml_of
 from cli.bmc import tree_of
 from cli.inspect.render import complete_intent
-from cli.shared.command_line import GOOD, install_config, stack_file
+from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.shared.stack_options import pulumi, stack_options
 from cli.shared.version import version
 from cli.support.archive import Bundle
@@ -43,11 +44,17 @@ LIBRARIES = ("pulumi", "sushy", "pydantic")
 TOOL_S = 10
 
 
-def gather(options: argparse.Namespace) -> int:
-    """Write the archive.
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_stack(parser)
+    what = "the archive (default: gather-STACK-TIME.tar.gz)"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=what)
 
-    Raises:
-        ConfigError: The stack has no file, or the archive cannot be written.
+
+def gather(options: argparse.Namespace) -> int:
+    """Write one archive without secrets, for a report or a colleague. Change nothing.
+
+    It has logs, inputs, plan, rendered files, outputs, versions, a capture of each BMC, console and journals of the
+    bootstrap VM (by ssh, as user core). Its index.md says what is there, and why the rest is not.
     """
     read_options(stack_file(options.stack))
     now = datetime.now(UTC)
@@ -72,7 +79,7 @@ def gather(options: argparse.Namespace) -> int:
             bundle.collect(part.__name__, part)
         count = bundle.pack(out)
     print(f"{out}: {count} files. Read them before you send it.")
-    return GOOD
+    return EXIT_OK
 
 
 @dataclass(frozen=True)
@@ -200,3 +207,6 @@ def _said(*command: str) -> str:
     except subprocess.TimeoutExpired:
         return f"no answer in {TOOL_S} s"
     return next(iter((done.stdout or done.stderr).splitlines()), "prints nothing")
+
+
+COMMAND = Command(gather, _add_arguments)

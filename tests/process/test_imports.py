@@ -15,7 +15,8 @@ OF_THE_PROGRAM = {"assets.render", "cluster.install_config", "cluster.plan", "ji
 @pytest.mark.parametrize(
     ("modules", "spared"),
     [
-        pytest.param(["cli.__main__"], OF_WIRES | {"jinja2", "pulumi"}, id="check"),  # see requirements-check.in
+        # see requirements-check.in
+        pytest.param(["cli.__main__", "cli.inspect.check"], OF_WIRES | {"jinja2", "pulumi"}, id="check"),
         pytest.param(["boot_media.keyfiles", "components.cluster"], OF_WIRES, id="program"),
         pytest.param(["pulumi.dynamic", *PROVIDERS], OF_WIRES | OF_THE_PROGRAM, id="plugin"),
     ],

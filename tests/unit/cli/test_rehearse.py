@@ -6,7 +6,7 @@ import pytest
 
 from cli import rehearse
 from cli.__main__ import main
-from cli.shared.command_line import REFUSED
+from cli.shared.command_line import EXIT_INVALID
 
 
 @pytest.fixture
@@ -28,6 +28,6 @@ def test_it_makes_the_rehearsal_of_a_stack_of_the_current_folder(asked: Path) ->
 
 
 def test_an_unknown_stack_is_refused(asked: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rehearse", "other"]) == REFUSED
+    assert main(["rehearse", "other"]) == EXIT_INVALID
     assert "stacks/Pulumi.other.yaml: cannot be read: No such file" in capsys.readouterr().err
     assert not asked.exists()

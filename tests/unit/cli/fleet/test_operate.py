@@ -215,7 +215,7 @@ def test_a_cluster_that_stopped_shows_the_problem_and_the_command(
         "north-a: bootstrap: up: stopped",
         "  problem: okd-master-0: no disk",
         "  problem: okd-master-1: no disk",
-        "  mend it, then: okd-baremetal fleet retry north-a",
+        "  Fix it, then run: okd-baremetal fleet retry north-a",
     ]
 
 

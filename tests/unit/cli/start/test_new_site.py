@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.shared.command_line import REFUSED
+from cli.shared.command_line import EXIT_INVALID
 from cli.start import new_site
 from testing.checkout import ROOT
 from testing.command_line import run
@@ -58,7 +58,7 @@ def test_a_folder_with_content_is_refused_and_left_alone(program: Path, tmp_path
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "file").touch()
     done = run("new-site", tmp_path / "site")
-    assert done.returncode == REFUSED
+    assert done.returncode == EXIT_INVALID
     assert done.stderr == f"{tmp_path}/site: exists already. Fix: name a new folder, or an empty repository\n"
     assert [each.name for each in (tmp_path / "site").iterdir()] == ["file"]
 
@@ -66,7 +66,7 @@ def test_a_folder_with_content_is_refused_and_left_alone(program: Path, tmp_path
 def test_a_program_with_changes_is_refused(program: Path, tmp_path: Path) -> None:
     (program / "Pulumi.yaml").write_text("name: mine\n")
     done = run("new-site", tmp_path / "site")
-    assert done.returncode == REFUSED
+    assert done.returncode == EXIT_INVALID
     assert done.stderr.startswith(f"{program}: has changes that are not committed")
     assert not (tmp_path / "site").exists()
 
@@ -74,20 +74,20 @@ def test_a_program_with_changes_is_refused(program: Path, tmp_path: Path) -> Non
 def test_a_program_that_nobody_else_can_get_is_refused(program: Path, tmp_path: Path) -> None:
     git(program, "remote", "remove", "origin")
     done = run("new-site", tmp_path / "site")
-    assert done.returncode == REFUSED
+    assert done.returncode == EXIT_INVALID
     assert done.stderr.startswith(f"{program}: no remote `origin`, from which others could get the program. Fix: ")
 
 
 def test_a_program_that_is_no_clone_is_refused(program: Path, tmp_path: Path) -> None:
     subprocess.run(["mv", program / ".git", tmp_path / "gone"], check=True)
     done = run("new-site", tmp_path / "site")
-    assert done.returncode == REFUSED
+    assert done.returncode == EXIT_INVALID
     assert done.stderr.startswith(f"{program}: not a git clone, so no commit can be pinned. Fix: ")
 
 
 def test_gits_own_reason_is_passed_on(program: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = run("new-site", tmp_path / "file" / "site")
-    assert done.returncode == REFUSED
+    assert done.returncode == EXIT_INVALID
     reason = f"fatal: cannot mkdir {tmp_path}/file/site: File exists"
     assert done.stderr == f"{program}: git init failed: {reason}\n"

@@ -1,0 +1,27 @@
+"""`vrid`: print the VRRP router ids that follow from a cluster's name."""
+
+import argparse
+
+from base.errors import ConfigError
+from cli.shared.command import ArgumentParser, Command
+from cli.shared.command_line import EXIT_OK
+from cluster.install_config.rules.names import name_fault
+from cluster.values.vrrp import router_ids
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="NAME")
+
+
+def vrid(options: argparse.Namespace) -> int:
+    """Print the VRRP router ids of each cluster: NAME API INGRESS PROVISIONING."""
+    faults = {name: fault for name in options.names if (fault := name_fault(name))}
+    for name in options.names:
+        if name not in faults:
+            print(name, *router_ids(name))
+    if faults:
+        raise ConfigError(*faults.values())
+    return EXIT_OK
+
+
+COMMAND = Command(vrid, _add_arguments)
