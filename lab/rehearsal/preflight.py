@@ -24,7 +24,7 @@ from lab.shell import run
 from lab.site import libvirtd
 from payload.kubeconfig import kubeconfig_path
 from payload.reading import payload_folder
-from providers.provisioner_preflight.engine import judge
+from providers.provisioner_preflight.engine import check_provisioner
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
 from testing.checkout import ROOT
@@ -164,7 +164,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """The preflight's verdict on one case."""
+    """The preflight's result on one case."""
 
     name: str
     wanted: tuple[str, ...]
@@ -253,9 +253,9 @@ def _outcome(spec: ProvisionerPreflightSpec, case: Case) -> Outcome:
         for cause in case.causes:
             spec = spec.model_copy(update=dict(faults.enter_context(cause(spec))))
         began = time.monotonic()
-        verdict, _ = judge(spec, LocalProbe(lambda _: None, libvirt_s=case.libvirt_timeout_s))
+        result, _ = check_provisioner(spec, LocalProbe(lambda _: None, libvirt_s=case.libvirt_timeout_s))
         ms = (time.monotonic() - began) * 1000
-    return Outcome(case.name, case.faults, [str(fault) for fault in verdict.faults], verdict.lines(), ms)
+    return Outcome(case.name, case.faults, [str(fault) for fault in result.faults], result.lines(), ms)
 
 
 def main() -> None:

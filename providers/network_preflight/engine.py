@@ -1,7 +1,7 @@
-"""Judges the network before a VIP is claimed or moved: who answers it, who advertises its VRID, and what DNS says.
+"""Checks the network before a VIP is claimed or moved: who answers it, who advertises its VRID, and what DNS says.
 
-With a balancer of the site, whether its addresses answer, and what DNS says. If servers boot from the network, who
-answers DHCP there.
+Behind a balancer of the site, it checks whether the balancer's addresses answer, and what DNS says. If servers boot
+from the network, it checks who answers DHCP there.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,36 +13,36 @@ from cluster.options import Phase, Severity
 from cluster.values.balancer import Balancer
 from cluster.values.vrrp import free_router_ids
 from providers.network_preflight.model import NetworkPreflightSpec, NetworkProbe, VipClaim
-from providers.preflight import Caution, Note, Unseen, Verdict
+from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
 from wires.segment.macs import described
 from wires.segment.vrrp import Advert
 
 BELOW_APPS = "preflight.apps"
 """A name without a record of its own: only a wildcard record answers it."""
-NOBODYS_MAC = "02:6f:6b:64:00:00"
-"""MAC of no machine, locally administered: so our own dnsmasq, wherever it runs already, ignores it."""
+PROBE_MAC = "02:6f:6b:64:00:00"
+"""A locally administered MAC that no machine has, so the cluster's own dnsmasq, if it runs already, ignores it."""
 SUGGESTED = 3
 RECORD = {4: "A", 6: "AAAA"}
 API_PORTS, INGRESS_PORTS = (API_PORT, CONFIG_PORT), (443, 80)
 """Ports of the site's balancer (openshift-docs, modules/nw-osp-configuring-external-load-balancer.adoc)."""
 
 
-def judge(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Verdict:
-    """Probe and judge everything, even after a finding."""
+def check_network(spec: NetworkPreflightSpec, probe: NetworkProbe) -> PreflightResult:
+    """Check everything, even after a finding."""
     claims = (spec.api, spec.ingress)
     if spec.balancer is Balancer.SITE:
-        return Verdict((*_balancer(spec, probe), *_dhcp(spec, probe), *_names(spec, probe)))
-    notes = [note for claim in claims for vip in claim.vips for note in _vip(spec, claim, vip, probe)]
-    return Verdict((*notes, *_router_ids(spec, claims, probe), *_dhcp(spec, probe), *_names(spec, probe)))
+        return PreflightResult((*_balancer(spec, probe), *_dhcp(spec, probe), *_names(spec, probe)))
+    findings = [finding for claim in claims for vip in claim.vips for finding in _vip(spec, claim, vip, probe)]
+    return PreflightResult((*findings, *_router_ids(spec, claims, probe), *_dhcp(spec, probe), *_names(spec, probe)))
 
 
-def _balancer(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
+def _balancer(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
     """Yield a fault per port that no host accepts or refuses; no backend runs yet, so a refusal proves nothing."""
     for claim, ports in ((spec.api, API_PORTS), (spec.ingress, INGRESS_PORTS)):
         for vip in claim.vips:
             for port in ports:
                 if problem := probe.unanswered(vip, port):
-                    yield _note(
+                    yield _finding(
                         spec.severity.vip,
                         f"{claim.what} {vip}",
                         f"no host answers on TCP port {port} ({problem}), wanted the site's balancer",
@@ -50,50 +50,50 @@ def _balancer(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]
                     )
 
 
-def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkProbe) -> Iterator[Note]:
+def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkProbe) -> Iterator[Finding]:
     what = f"{claim.what} {vip}"
     try:
         strangers = _strangers(claim, probe.macs_of(vip), probe)
     except SegmentError as error:
-        yield Unseen(f"{what}: {error}")
+        yield NotProbed(f"{what}: {error}")
         return
     if strangers:
-        seen = " and ".join(map(described, sorted(strangers)))
-        yield _note(
+        machines = " and ".join(map(described, sorted(strangers)))
+        yield _finding(
             spec.severity.vip,
             what,
-            f"answered by {seen}, wanted nobody but {', '.join(claim.holders)}",
+            f"answered by {machines}, wanted nobody but {', '.join(claim.holders)}",
             "switch that machine off, or remove the address from it; the switch shows the port of its MAC",
         )
 
 
 def _strangers(claim: VipClaim, macs: frozenset[str], probe: NetworkProbe) -> frozenset[str]:
     """Return the MACs that belong to no machine that may hold the VIP."""
-    left = macs - frozenset(claim.macs)
+    strangers = macs - frozenset(claim.macs)
     families = {ip_address(vip).version for vip in claim.vips}
     for address in (address for addresses in claim.holders.values() for address in addresses):
-        if left and ip_address(address).version in families:
-            left -= probe.macs_of(address)
-    return left
+        if strangers and ip_address(address).version in families:
+            strangers -= probe.macs_of(address)
+    return strangers
 
 
-def _router_ids(spec: NetworkPreflightSpec, claims: Sequence[VipClaim], probe: NetworkProbe) -> Iterator[Note]:
+def _router_ids(spec: NetworkPreflightSpec, claims: Sequence[VipClaim], probe: NetworkProbe) -> Iterator[Finding]:
     try:
         adverts = probe.adverts([vip for claim in claims for vip in claim.vips])
         taken = {advert.router_id for advert in adverts} | {claim.router_id for claim in claims}
         for claim in claims:
             for advert in _foreign(claim, adverts, probe):
                 where = f"VRID {claim.router_id} of the {claim.what}"
-                yield _note(spec.severity.vrid, where, _clash(advert), _fix_of(spec, claim, taken))
+                yield _finding(spec.severity.vrid, where, _clash(advert), _fix_of(spec, claim, taken))
     except SegmentError as error:
-        yield Unseen(f"VRIDs {' and '.join(str(claim.router_id) for claim in claims)}: {error}")
+        yield NotProbed(f"VRIDs {' and '.join(str(claim.router_id) for claim in claims)}: {error}")
 
 
 def _foreign(claim: VipClaim, adverts: Collection[Advert], probe: NetworkProbe) -> list[Advert]:
     """Return other machines' adverts of the claim's VRID; in another family, the same VRID is another router."""
     families = {ip_address(vip).version for vip in claim.vips}
     own = {address for addresses in claim.holders.values() for address in addresses}
-    found = [
+    foreign = [
         advert
         for advert in adverts
         if advert.router_id == claim.router_id
@@ -101,8 +101,8 @@ def _foreign(claim: VipClaim, adverts: Collection[Advert], probe: NetworkProbe) 
         and advert.source not in own
     ]
     # Over IPv6 multicast, a machine advertises from its link-local address, which the plan does not know.
-    strangers = _strangers(claim, frozenset(advert.mac for advert in found), probe)
-    return [advert for advert in found if advert.mac in strangers]
+    strangers = _strangers(claim, frozenset(advert.mac for advert in foreign), probe)
+    return [advert for advert in foreign if advert.mac in strangers]
 
 
 def _clash(advert: Advert) -> str:
@@ -120,28 +120,28 @@ def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int])
     return f"`pulumi config set --path vrids.{claim.option} {first}` (nobody advertises {', '.join(more)} either)"
 
 
-def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
+def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
     if not (segment := spec.provisioning):
         return
     where, managed = f"DHCP on {segment.bridge}", segment.mode == "Managed"
-    mac = NOBODYS_MAC if managed else segment.macs[0]
+    mac = PROBE_MAC if managed else segment.macs[0]
     try:
         offers = probe.dhcp_offers(segment.bridge, mac)
     except SegmentError as error:
-        yield Unseen(f"{where}: {error}")
+        yield NotProbed(f"{where}: {error}")
         return
     if managed:
         for offer in sorted(offers):
             what = f"answered by {offer.server}, {described(offer.mac)}, wanted nobody but this cluster's own"
             fix = "switch that DHCP server off there, or write provisioningNetwork: Unmanaged"
-            yield _note(spec.severity.dhcp, where, what, fix)
+            yield _finding(spec.severity.dhcp, where, what, fix)
     elif not offers:
         what = f"nobody answers a PXE client of MAC {mac}, wanted the site's DHCP server"
         fix = "let it serve that MAC; `okd-baremetal network-boot` prints its configuration"
-        yield _note(spec.severity.dhcp, where, what, fix)
+        yield _finding(spec.severity.dhcp, where, what, fix)
 
 
-def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
+def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
     # Not api-int: the machines ask the API VIP for it first (assets/keyfiles.py), and nobody else uses it. But the
     # site's balancer answers no DNS, and a server's first boot needs api-int.
     internal = (("api-int", "api-int", spec.api),) if spec.balancer is Balancer.SITE else ()
@@ -150,19 +150,19 @@ def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Note]:
         for vip in claim.vips:
             version = ip_address(vip).version
             try:
-                found = probe.resolve(f"{name}.{spec.domain}", version)
-                answer = ", ".join(sorted(found)) or "nothing"
+                addresses = probe.resolve(f"{name}.{spec.domain}", version)
+                answer = ", ".join(sorted(addresses)) or "nothing"
             except OSError as error:
-                found, answer = frozenset[str](), str(error.strerror)
-            if found != {vip}:
-                yield _note(
+                addresses, answer = frozenset[str](), str(error.strerror)
+            if addresses != {vip}:
+                yield _finding(
                     spec.severity.dns,
                     f"{name}.{spec.domain}",
-                    f"the resolver of this machine answers {answer}, wanted {vip} alone",
+                    f"the resolver of this machine answers {answer}, wanted only {vip}",
                     f"add to the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
                 )
 
 
-def _note(severity: Severity, where: str, what: str, fix: str) -> Note:
+def _finding(severity: Severity, where: str, what: str, fix: str) -> Finding:
     fault = Fault(where, what, fix)
-    return fault if severity == "error" else Caution(fault)
+    return fault if severity == "error" else PreflightWarning(fault)

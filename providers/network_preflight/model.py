@@ -1,9 +1,9 @@
-"""Inputs of `NetworkPreflight`, and the protocol of its probes."""
+"""Inputs and outputs of `NetworkPreflight`, and the protocol of its probes."""
 
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
-from base.spec import Model, Spec
+from base.spec import Model, Outs, Spec
 from cluster.options import NetworkFindings, Phase
 from cluster.values.balancer import Balancer
 from wires.segment.dhcp import Offer
@@ -41,7 +41,7 @@ class VipClaim(Model):
             option=option,
             vips=tuple(map(str, vip.addresses)),
             router_id=vip.router_id,
-            holders={each.name: tuple(map(str, each.addresses)) for each in holders},
+            holders={machine.name: tuple(map(str, machine.addresses)) for machine in holders},
             macs=macs,
         )
 
@@ -71,7 +71,7 @@ class NetworkPreflightSpec(Spec):
     domain: str
     """Domain of the cluster."""
     balancer: Balancer = Balancer.OURS
-    """If it is the site's, the VIPs are its addresses; no machine holds them."""
+    """If it is the site's, the VIPs are its addresses, and no machine of the cluster holds them."""
     api: VipClaim
     ingress: VipClaim
     provisioning: ProvisioningSegment | None = None
@@ -90,6 +90,15 @@ class NetworkPreflightSpec(Spec):
             provisioning=ProvisioningSegment.of(plan),
             severity=plan.options.network_preflight,
         )
+
+
+class NetworkPreflightOuts(Outs):
+    """Findings of the preflight."""
+
+    warnings: list[str] = []
+    """Findings that did not stop `up`, one line each."""
+    unseen: list[str] = []
+    """Things that the preflight could not probe, and why."""
 
 
 class NetworkProbe(Protocol):

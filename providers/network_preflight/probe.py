@@ -32,7 +32,7 @@ class LocalNetworkProbe:
         return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
 
     def unanswered(self, address: str, port: int) -> str | None:
-        """See `NetworkProbe`."""
+        """See `NetworkProbe`. A reset proves a host too: a balancer without backends may send it."""
         try:
             socket.create_connection((address, port), CONNECT_S).close()
         except (ConnectionRefusedError, ConnectionResetError):
@@ -45,7 +45,7 @@ class LocalNetworkProbe:
         """See `NetworkProbe`."""
         interfaces = sorted({interface_to(address) for address in addresses})
         self.report(Progress("listening for VRRP", f"{', '.join(interfaces)}, {LISTEN_S * len(interfaces):g} s"))
-        return [advert for each in interfaces for advert in vrrp.adverts(each, wait_s=LISTEN_S)]
+        return [advert for interface in interfaces for advert in vrrp.adverts(interface, wait_s=LISTEN_S)]
 
     def dhcp_offers(self, interface: str, mac: str) -> Collection[Offer]:
         """See `NetworkProbe`."""
@@ -54,5 +54,5 @@ class LocalNetworkProbe:
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
         """See `NetworkProbe`; asks for one family: for both, only the first line of /etc/hosts would count."""
-        found = socket.getaddrinfo(name, None, FAMILY[version], socket.SOCK_STREAM)
-        return frozenset(str(each[4][0]) for each in found)
+        answers = socket.getaddrinfo(name, None, FAMILY[version], socket.SOCK_STREAM)
+        return frozenset(str(socket_address[0]) for *_, socket_address in answers)

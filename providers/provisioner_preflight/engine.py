@@ -1,4 +1,4 @@
-"""Judges the provisioner: reports at once everything on which `up` would fail later, each with its fix."""
+"""Checks the provisioner: reports at once everything on which `up` would fail later, with a fix for each fault."""
 
 import errno
 import shlex
@@ -15,7 +15,7 @@ from cluster.values.architecture import Architecture
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig, needed
 from payload.reading import payload_folder
-from providers.preflight import Caution, Note, Unseen, Verdict
+from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
 from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, ProvisionerProbe
 from wires.libvirt.hypervisor import HostFacts, Pool, Volume
 
@@ -28,23 +28,30 @@ OLDEST_LIBVIRT = (9, 0, 0)  # the oldest version that this program was tested wi
 EMULATION_COSTS = "a small system took 6 s to boot on two cores, 28 s beside five others; a real one was not tried"
 
 
-def judge(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> tuple[Verdict, HostFacts | None]:
-    """Probe and judge everything that the phase needs, even after a finding.
+def check_provisioner(
+    spec: ProvisionerPreflightSpec, probe: ProvisionerProbe
+) -> tuple[PreflightResult, HostFacts | None]:
+    """Check everything that the phase needs, even after a finding.
 
     Returns:
-        The verdict, and libvirt's report of its host; None if the phase needs no libvirt, or libvirt did not answer.
+        The result, and libvirt's report of its host; None if the phase needs no libvirt, or libvirt did not answer.
     """
-    facts, notes = None, list[Note]()
+    facts, findings = None, list[Finding]()
     if spec.phase is Phase.BOOTSTRAP:
         volumes = frozenset({spec.base_volume, *_own_volumes(spec)})
         try:
             facts = probe.hypervisor(spec.libvirt_uri, spec.pool, volumes)
-            notes += [*_host(spec, facts), *_storage(spec, probe, facts.pool)]
+            findings += [*_host(spec, facts), *_storage(spec, probe, facts.pool)]
         except HypervisorError as error:
-            notes += _no_libvirt(spec, error)
-        notes += [*_image(spec, probe), *_bridges(spec, probe)]
-    notes += [*_coreos_installer(probe), *_base_isos(spec, probe), *_media(spec, probe), *payload_faults(spec, probe)]
-    return Verdict(tuple(notes)), facts
+            findings += _no_libvirt(spec, error)
+        findings += [*_image(spec, probe), *_bridges(spec, probe)]
+    findings += [
+        *_coreos_installer(probe),
+        *_base_isos(spec, probe),
+        *_media(spec, probe),
+        *payload_faults(spec, probe),
+    ]
+    return PreflightResult(tuple(findings)), facts
 
 
 def dotted(version: tuple[int, int, int]) -> str:
@@ -52,7 +59,7 @@ def dotted(version: tuple[int, int, int]) -> str:
     return ".".join(map(str, version))
 
 
-def _no_libvirt(spec: ProvisionerPreflightSpec, error: HypervisorError) -> Iterator[Note]:
+def _no_libvirt(spec: ProvisionerPreflightSpec, error: HypervisorError) -> Iterator[Finding]:
     fix = f"`virsh -c {shlex.quote(spec.libvirt_uri)} version` shows why; else correct platform.baremetal.libvirtURI"
     if _is_local(spec):
         fix = (
@@ -61,17 +68,19 @@ def _no_libvirt(spec: ProvisionerPreflightSpec, error: HypervisorError) -> Itera
         )
     yield Fault(error.fault.where, error.fault.what, fix)
     things = "KVM" if spec.manage else f"KVM, pool {spec.pool}, base volume {spec.base_volume}"
-    yield Unseen(f"{things}: only libvirt can report them")
+    yield NotProbed(f"{things}: only libvirt can report them")
 
 
-def _host(spec: ProvisionerPreflightSpec, facts: HostFacts) -> Iterator[Note]:
+def _host(spec: ProvisionerPreflightSpec, facts: HostFacts) -> Iterator[Finding]:
     if facts.version < OLDEST_LIBVIRT:
-        seen, oldest = dotted(facts.version), dotted(OLDEST_LIBVIRT)
-        what = f"{seen} is older than {oldest}, the oldest that this program was tested with"
-        yield Caution(Fault("libvirt", what))
+        version, oldest = dotted(facts.version), dotted(OLDEST_LIBVIRT)
+        what = f"{version} is older than {oldest}, the oldest that this program was tested with"
+        yield PreflightWarning(Fault("libvirt", what))
     if spec.emulated:
         there = "though this host has KVM" if facts.kvm else "without KVM"
-        yield Caution(Fault("bootstrap.emulated", f"the VM runs in QEMU's emulation, {there}: {EMULATION_COSTS}"))
+        yield PreflightWarning(
+            Fault("bootstrap.emulated", f"the VM runs in QEMU's emulation, {there}: {EMULATION_COSTS}")
+        )
     elif not facts.kvm:
         yield Fault(
             "KVM",
@@ -81,7 +90,7 @@ def _host(spec: ProvisionerPreflightSpec, facts: HostFacts) -> Iterator[Note]:
         )
 
 
-def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool | None) -> Iterator[Note]:
+def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool | None) -> Iterator[Finding]:
     if pool is None and spec.manage:
         yield from _pool_to_come(spec, probe)
     elif pool is None:
@@ -100,13 +109,13 @@ def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool
             yield from _base_volume(spec, probe, pool)
         return
     if not spec.manage:
-        yield Unseen(f"base volume {spec.base_volume} and room: both are in pool {spec.pool}")
+        yield NotProbed(f"base volume {spec.base_volume} and room: both are in pool {spec.pool}")
 
 
-def _pool_to_come(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
-    """Judge the folder of a pool that the run creates: libvirt keeps the pool even if it cannot make the folder."""
+def _pool_to_come(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Finding]:
+    """Check the folder of a pool that the run creates: libvirt keeps the pool even if it cannot make the folder."""
     if not _is_local(spec):
-        yield Unseen(f"room for pool {spec.pool}: it will be {_on_host(spec).strip()}")
+        yield NotProbed(f"room for pool {spec.pool}: it will be {_on_host(spec).strip()}")
         return
     try:
         yield from _room(spec, probe.free(Path(spec.pool_path)), spec.pool_path)
@@ -115,7 +124,7 @@ def _pool_to_come(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> It
         yield Fault(f"provisioner.pool_path {spec.pool_path}", what, "remove it, or name another folder")
 
 
-def _room(spec: ProvisionerPreflightSpec, free: int, path: str) -> Iterator[Note]:
+def _room(spec: ProvisionerPreflightSpec, free: int, path: str) -> Iterator[Finding]:
     wanted = spec.disk_gib * GIB + IGNITION_ROOM
     if free < wanted:
         yield Fault(
@@ -126,7 +135,7 @@ def _room(spec: ProvisionerPreflightSpec, free: int, path: str) -> Iterator[Note
         )
 
 
-def _base_volume(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool) -> Iterator[Note]:
+def _base_volume(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool) -> Iterator[Finding]:
     where, volume = f"base volume {spec.base_volume} of pool {spec.pool}", pool.volumes.get(spec.base_volume)
     if volume is None:
         copy = f"`cp <qcow2> {shlex.quote(f'{pool.path}/{spec.base_volume}')}`{_on_host(spec)}"
@@ -135,15 +144,15 @@ def _base_volume(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: 
         return
     yield from _fits(spec, where, volume)
     if not _is_local(spec):
-        yield Unseen(f"{where}: its digest, and whether it can be read: it is {_on_host(spec).strip()}")
+        yield NotProbed(f"{where}: its digest, and whether it can be read: it is {_on_host(spec).strip()}")
     elif spec.base_sha256:
         yield from _digest(probe, where, Path(volume.path), spec.base_sha256, "bootstrap.base_sha256")
     else:
         yield from _readable(probe, where, Path(volume.path))
-        yield Unseen(f"{where}: its digest: bootstrap.base_sha256 is not set")
+        yield NotProbed(f"{where}: its digest: bootstrap.base_sha256 is not set")
 
 
-def _fits(spec: ProvisionerPreflightSpec, where: str, volume: Volume) -> Iterator[Note]:
+def _fits(spec: ProvisionerPreflightSpec, where: str, volume: Volume) -> Iterator[Finding]:
     if volume.format != "qcow2":
         yield Fault(
             where,
@@ -156,7 +165,7 @@ def _fits(spec: ProvisionerPreflightSpec, where: str, volume: Volume) -> Iterato
         yield Fault(where, what, f"`pulumi config set --path bootstrap.disk_gib {least}`")
 
 
-def _image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
+def _image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Finding]:
     if not spec.manage:
         return
     if spec.fetches_image:
@@ -166,42 +175,42 @@ def _image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
         yield from _digest(probe, where, path, spec.image_sha256, "provisioner.base_image.sha256")
 
 
-def _bridges(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
+def _bridges(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Finding]:
     for key, name in spec.bridges.items():
         if _is_local(spec):
             yield from _bridge(f"bridge {name}", key, name, probe.bridge(name))
         else:
-            yield Unseen(f"bridge {name} (platform.baremetal.{key}): it is {_on_host(spec).strip()}")
+            yield NotProbed(f"bridge {name} (platform.baremetal.{key}): it is {_on_host(spec).strip()}")
 
 
-def _bridge(where: str, key: str, name: str, seen: Bridge | None) -> Iterator[Note]:
+def _bridge(where: str, key: str, name: str, bridge: Bridge | None) -> Iterator[Finding]:
     named = f"platform.baremetal.{key}"
-    if seen is None:
+    if bridge is None:
         make = f"`nmcli connection add type bridge con-name {name} ifname {name}`, and a port for it as in {HOW_TO}"
         yield Fault(where, "missing", f"{make}; or correct {named}")
-    elif not seen.is_bridge:
+    elif not bridge.is_bridge:
         fix = f"`ip -br link show type bridge`, then correct {named}"
         yield Fault(where, "no bridge, but another interface", fix)
-    elif not seen.up:
+    elif not bridge.up:
         yield Fault(where, "down", f"`nmcli connection up {name}`, or `ip link set {name} up`")
-    elif not seen.linked:
+    elif not bridge.linked:
         fix = f"`ip link set <interface> master {name}` gives it one"
-        yield Caution(Fault(where, "none of its ports has a link", fix))
+        yield PreflightWarning(Fault(where, "none of its ports has a link", fix))
 
 
-def _coreos_installer(probe: ProvisionerProbe) -> Iterator[Note]:
-    found, where = probe.coreos_installer(), "coreos-installer"
-    if found is None:
+def _coreos_installer(probe: ProvisionerProbe) -> Iterator[Finding]:
+    tool, where = probe.coreos_installer(), "coreos-installer"
+    if tool is None:
         yield Fault(where, "neither on PATH nor built", "`tools/coreos-installer`, or install its package")
-    elif not found.version:
+    elif not tool.version:
         fix = "`tools/coreos-installer`, or reinstall its package"
-        yield Fault(where, f"{found.path} cannot be run", fix)
-    elif found.version != COREOS_INSTALLER_VERSION:
-        what = f"version {found.version} at {found.path}: this program was tested with {COREOS_INSTALLER_VERSION}"
-        yield Caution(Fault(where, what))
+        yield Fault(where, f"{tool.path} cannot be run", fix)
+    elif tool.version != COREOS_INSTALLER_VERSION:
+        what = f"version {tool.version} at {tool.path}: this program was tested with {COREOS_INSTALLER_VERSION}"
+        yield PreflightWarning(Fault(where, what))
 
 
-def _base_isos(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
+def _base_isos(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Finding]:
     for architecture, sha256, url in (
         (Architecture.AMD64, spec.base_iso_sha256, spec.base_iso_url),
         (Architecture.ARM64, spec.base_iso_arm64_sha256, spec.base_iso_arm64_url),
@@ -209,36 +218,36 @@ def _base_isos(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Itera
         if not sha256:
             continue
         path = probe.cached(sha256)
-        if notes := [*_cached(probe, sha256, ISO_URLS[architecture], url, "when a server is installed")]:
-            yield from notes
+        if findings := [*_cached(probe, sha256, ISO_URLS[architecture], url, "when a server is installed")]:
+            yield from findings
         elif fault := another_architecture(path, probe.architecture(path), architecture):
             yield fault
 
 
-def _cached(probe: ProvisionerProbe, sha256: str, option: str, url: str, when: str) -> Iterator[Note]:
-    """Judge an image of the cache, or its URL, which this run fetches at that time."""
+def _cached(probe: ProvisionerProbe, sha256: str, option: str, url: str, when: str) -> Iterator[Finding]:
+    """Check an image of the cache; `when` says when this run fetches a missing one from `url`."""
     where, path, (parent, _, _) = NAMES[option], probe.cached(sha256), option.rpartition(".")
     try:
-        seen = probe.sha256(path)
+        digest = probe.sha256(path)
     except FileNotFoundError:
         if url:
-            yield Unseen(f"{where}: not in the cache; {option} is fetched {when}")
+            yield NotProbed(f"{where}: not in the cache; {option} is fetched {when}")
         else:
             fix = f"`cp <live ISO> {path}`, or `pulumi config set --path {option} <its URL>`"
             yield Fault(where, f"{path} is missing", fix)
     except OSError as error:
         yield _unreadable(where, path, error)
     else:
-        if seen != sha256:
-            what = f"sha256 is {seen}, {parent}.sha256 wants the one in its name"
+        if digest != sha256:
+            what = f"sha256 is {digest}, {parent}.sha256 wants the one in its name"
             fix = f"`rm {path}`, then put the right one there, or set {option}"
             yield Fault(f"{where} {path}", what, fix)
 
 
-def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Note]:
+def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Finding]:
     address, port = spec.media_address, spec.media_port
     if not address:
-        yield Unseen("media.url: asked for each server's boot ISO when it is installed")
+        yield NotProbed("media.url: asked for each server's boot ISO when it is installed")
         return
     try:
         probe.listen(address, port)
@@ -246,7 +255,7 @@ def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
         if error.errno == errno.EADDRNOTAVAIL:
             fix = "`pulumi config set --path media.address <address>`, one of `ip -br address` that the BMCs reach"
             yield Fault(f"media.address {address}", "on no interface of this host", fix)
-            yield Unseen(f"media.port {port}: media.address is not of this host")
+            yield NotProbed(f"media.port {port}: media.address is not of this host")
         elif error.errno == errno.EADDRINUSE:
             fix = f"`ss -ltnp 'sport = :{port}'` shows by whom: end it, or set media.port to another one"
             yield Fault(f"media.port {port}", f"taken on {address}", fix)
@@ -273,26 +282,26 @@ def payload_faults(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> l
 
 def _kubeconfig(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, bootstrap: bytes | None) -> Iterator[Fault]:
     try:
-        found = probe.kubeconfig(spec.stack)
-        check_kubeconfig(spec.stack, bootstrap, spec.domain, found)
+        kubeconfig = probe.kubeconfig(spec.stack)
+        check_kubeconfig(spec.stack, bootstrap, spec.domain, kubeconfig)
         if spec.asks_okd:
-            needed(spec.stack, found, "wait: install")
+            needed(spec.stack, kubeconfig, "wait: install")
     except PayloadError as error:
         yield error.fault
 
 
-def _digest(probe: ProvisionerProbe, where: str, path: Path, wanted: str, option: str) -> Iterator[Note]:
+def _digest(probe: ProvisionerProbe, where: str, path: Path, wanted: str, option: str) -> Iterator[Finding]:
     try:
-        seen = probe.sha256(path)
+        digest = probe.sha256(path)
     except OSError as error:
         yield _unreadable(where, path, error)
         return
-    if seen != wanted:
-        fix = f"put the right one there, or `pulumi config set --path {option} {seen}`"
-        yield Fault(where, f"sha256 is {seen}, {option} wants {wanted}", fix)
+    if digest != wanted:
+        fix = f"put the right one there, or `pulumi config set --path {option} {digest}`"
+        yield Fault(where, f"sha256 is {digest}, {option} wants {wanted}", fix)
 
 
-def _readable(probe: ProvisionerProbe, where: str, path: Path) -> Iterator[Note]:
+def _readable(probe: ProvisionerProbe, where: str, path: Path) -> Iterator[Finding]:
     try:
         probe.read(path)
     except OSError as error:

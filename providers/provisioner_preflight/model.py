@@ -1,4 +1,4 @@
-"""Inputs of `ProvisionerPreflight`, and the protocol of its probes."""
+"""Inputs and outputs of `ProvisionerPreflight`, and the protocol of its probes."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from pydantic import Field
 
-from base.spec import Model, Spec
+from base.spec import Model, Outs, Spec
 from cluster.options import PayloadDigests, Phase
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
@@ -68,8 +68,8 @@ class ProvisionerPreflightSpec(Spec):
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
         """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
-        wanted = {each: iso for each, iso in options.media.base_isos.items() if each in plan.architectures.values()}
-        amd64, arm64 = wanted.get(Architecture.AMD64), wanted.get(Architecture.ARM64)
+        base_isos = {key: iso for key, iso in options.media.base_isos.items() if key in plan.architectures.values()}
+        amd64, arm64 = base_isos.get(Architecture.AMD64), base_isos.get(Architecture.ARM64)
         # The bootstrap VM has a card there only to serve the control plane's network boot.
         serves = plan.provisioning.bridge if plan.boot_clients(Role.CONTROL_PLANE) else None
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": serves}
@@ -100,6 +100,19 @@ class ProvisionerPreflightSpec(Spec):
             base_iso_arm64_url=arm64.url if arm64 else "",
             asks_okd=options.wait == "install",
         )
+
+
+class ProvisionerPreflightOuts(Outs):
+    """Findings of the preflight."""
+
+    libvirt_version: str | None = None
+    """None if the phase needs no libvirt."""
+    kvm: bool | None = None
+    """Whether the bootstrap VM's host has KVM; None if the phase needs no libvirt."""
+    warnings: list[str] = []
+    """Findings that did not stop `up`, one line each."""
+    unseen: list[str] = []
+    """Things that the preflight could not probe, and why."""
 
 
 class Bridge(Model):

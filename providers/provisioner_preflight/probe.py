@@ -75,12 +75,14 @@ class LocalProbe:
 
     def sha256(self, path: Path) -> str:
         """See `ProvisionerProbe`; cached by the file's inode, size and modification time."""
-        seen = path.stat()
-        remembered = cache_dir() / "digests" / f"{seen.st_dev}-{seen.st_ino}-{seen.st_size}-{seen.st_mtime_ns}"
+        status = path.stat()
+        remembered = (
+            cache_dir() / "digests" / f"{status.st_dev}-{status.st_ino}-{status.st_size}-{status.st_mtime_ns}"
+        )
         with path.open("rb") as file:
             with suppress(OSError):
                 return remembered.read_text()
-            self.report(Progress("computing a digest", f"{path}, {seen.st_size // 1024**2:,} MiB"))
+            self.report(Progress("computing a digest", f"{path}, {status.st_size // 1024**2:,} MiB"))
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         with suppress(OSError):  # a cache that cannot be written costs time, not the run
             remembered.parent.mkdir(parents=True, exist_ok=True)
@@ -100,10 +102,10 @@ class LocalProbe:
 
     def free(self, path: Path) -> int:
         """See `ProvisionerProbe`."""
-        there = next(each for each in (path, *path.parents) if each.exists())
-        if not there.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
-        return shutil.disk_usage(there).free
+        existing = next(folder for folder in (path, *path.parents) if folder.exists())
+        if not existing.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing))
+        return shutil.disk_usage(existing).free
 
     def coreos_installer(self) -> Tool | None:
         """See `ProvisionerProbe`."""

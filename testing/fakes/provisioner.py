@@ -11,8 +11,8 @@ from base.errors import HypervisorError, PayloadError
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig
-from providers.preflight import Verdict
-from providers.provisioner_preflight.engine import GIB, IGNITION_ROOM, judge
+from providers.preflight import PreflightResult
+from providers.provisioner_preflight.engine import GIB, IGNITION_ROOM, check_provisioner
 from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, Tool
 from testing import payloads
 from wires.libvirt.hypervisor import HostFacts, Pool, Volume
@@ -58,7 +58,7 @@ AT_WORK = Bridge(is_bridge=True, up=True, linked=True)
 
 
 @dataclass
-class World:
+class FakeProvisioner:
     """Implements `providers.provisioner_preflight.model.ProvisionerProbe`."""
 
     host: HostFacts | HypervisorError = HOST
@@ -134,9 +134,9 @@ def spec_with(**changes: Any) -> ProvisionerPreflightSpec:
     return ProvisionerPreflightSpec.model_validate({**PROPS, **changes})
 
 
-def seen(spec: dict[str, Any] | None = None, **world: Any) -> Verdict:
-    verdict, _ = judge(spec_with(**(spec or {})), World(**world))
-    return verdict
+def result_of(spec: dict[str, Any] | None = None, **world: Any) -> PreflightResult:
+    result, _ = check_provisioner(spec_with(**(spec or {})), FakeProvisioner(**world))
+    return result
 
 
 def with_pool(**changes: Any) -> HostFacts:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import HandoffUnsafeError
-from providers.network_preflight.engine import judge
+from providers.network_preflight.engine import check_network
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.network_preflight.probe import LocalNetworkProbe
 from testing.namespaces import in_own_network, needs_root
@@ -68,10 +68,10 @@ def test_the_vm_goes_when_the_balancer_has_left_it(
         preflight = NetworkPreflightSpec.of(scene.cluster.plan)
         probe = LocalNetworkProbe(lambda _: None)
         nobody = preflight.api.model_copy(update={"vips": ("10.20.0.101",)})
-        faults = judge(preflight.model_copy(update={"api": nobody}), probe).faults
+        faults = check_network(preflight.model_copy(update={"api": nobody}), probe).faults
         assert [fault.where for fault in faults] == ["API VIP 10.20.0.101"] * 2
         with scene.leading_to(*EVERYBODY):
-            assert judge(preflight, probe).faults == [], "a balancer without backends that run"
+            assert check_network(preflight, probe).faults == [], "a balancer without backends that run"
             scene.cluster.bootstrap.start_api(scene.cluster.certificate)
             assert handoff.prove_bootstrap() == "okd-bootstrap"
             scene.start_api(NODES)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from providers.network_preflight import probe
-from providers.network_preflight.engine import judge
+from providers.network_preflight.engine import check_network
 from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from providers.network_preflight.probe import LocalNetworkProbe
-from providers.preflight import Verdict
+from providers.preflight import PreflightResult
 from testing import clusters
 from testing.namespaces import in_own_network, ip, needs_root, neighbour
 from testing.scene.cluster import cluster_of
@@ -24,11 +24,11 @@ from wires.segment.dhcp import Offer
 pytestmark = needs_root
 
 
-def seen(name: str) -> Verdict:
-    """Return the verdict of `up`; other tests cover DNS."""
-    verdict = judge(NetworkPreflightSpec.of(clusters.plan(name)), LocalNetworkProbe(lambda _: None))
-    assert verdict.unseen == []
-    return verdict
+def result_of(name: str) -> PreflightResult:
+    """Return the preflight's result; other tests cover DNS."""
+    result = check_network(NetworkPreflightSpec.of(clusters.plan(name)), LocalNetworkProbe(lambda _: None))
+    assert result.not_probed == []
+    return result
 
 
 @pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast"])
@@ -41,7 +41,7 @@ def test_the_clusters_own_machines_are_no_fault(name: str, tmp_path: Path, certi
             cluster.until_held_by("okd-bootstrap")
             adverts = LocalNetworkProbe(lambda _: None).adverts([str(vip) for vip in cluster.vips])
             assert {advert.router_id for advert in adverts} == {cluster.plan.api.router_id}
-            assert seen(name).faults == []
+            assert result_of(name).faults == []
 
     in_own_network(scenario)
 
@@ -50,7 +50,7 @@ def test_the_clusters_own_machines_are_no_fault(name: str, tmp_path: Path, certi
 def test_a_foreign_machine_that_answers_the_vip_is_a_fault(name: str, vip: str) -> None:
     def scenario() -> None:
         with bridge(clusters.plan(name).machine_networks), neighbour(BRIDGE, "stranger", MAC, vip):
-            (fault,) = seen(name).faults
+            (fault,) = result_of(name).faults
         assert fault.where == f"API VIP {vip.partition('/')[0]}"
         assert fault.what.startswith(f"answered by {MAC} (locally administered), wanted nobody but okd-boot")
 
@@ -72,7 +72,7 @@ def test_a_foreign_cluster_with_the_same_vrid_is_a_fault(
             lines = list[str]()
 
             def found() -> bool:
-                lines[:] = map(str, seen(name).faults)
+                lines[:] = map(str, result_of(name).faults)
                 return bool(lines)
 
             until("a finding", found)
@@ -105,11 +105,11 @@ def on_the_provisioning_network(work: Callable[[], None]) -> None:
     in_own_network(inside)
 
 
-def dhcp_seen(mode: Mode) -> Verdict:
-    """Return the verdict on a provisioning network; this machine is on no other."""
+def dhcp_result(mode: Mode) -> PreflightResult:
+    """Return the preflight of a provisioning network; this machine is on no other."""
     segment = ProvisioningSegment(mode=mode, bridge=PXE, macs=(CLIENT,))
     spec = NetworkPreflightSpec.of(clusters.plan("rehearsal")).model_copy(update={"provisioning": segment})
-    return judge(spec, LocalNetworkProbe(lambda _: None))
+    return check_network(spec, LocalNetworkProbe(lambda _: None))
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault(tmp_path: Path) -> None:
     def scenario() -> None:
         with dhcp_server(PXE, tmp_path, *RANGE):
-            (fault,) = dhcp_seen("Managed").faults
+            (fault,) = dhcp_result("Managed").faults
         assert fault.where == "DHCP on provisioning"
         assert fault.what.startswith(f"answered by 172.22.0.9, {MAC} (locally administered), wanted nobody but")
         assert (tmp_path / "leases").read_text() == "", "no lease was taken"
@@ -134,8 +134,8 @@ def test_a_dhcp_server_on_this_machine_itself_is_seen(tmp_path: Path) -> None:
         ip(f"link set {PXE} address 02:00:00:00:00:01")
         ip(f"address add 172.22.0.1/24 dev {PXE}")
         with neighbour(PXE, "port", MAC), listening_dnsmasq((), PXE, tmp_path, *RANGE):
-            assert dhcp_seen("Unmanaged").faults == []
-            (fault,) = dhcp_seen("Managed").faults
+            assert dhcp_result("Unmanaged").faults == []
+            (fault,) = dhcp_result("Managed").faults
         assert fault.what.startswith("answered by 172.22.0.1, 02:00:00:00:00:01 (locally administered), wanted ")
 
     on_the_provisioning_network(scenario)
@@ -145,7 +145,7 @@ def test_a_dhcp_server_on_this_machine_itself_is_seen(tmp_path: Path) -> None:
 def test_a_server_that_knows_the_clusters_macs_alone_is_no_fault_on_a_managed_network(tmp_path: Path) -> None:
     def scenario() -> None:
         with dhcp_server(PXE, tmp_path, *KNOWN_ALONE) as log:
-            assert dhcp_seen("Managed").faults == []
+            assert dhcp_result("Managed").faults == []
             until("the question is ignored", lambda: "02:6f:6b:64:00:00 ignored" in log.read_text())
             wanted = Offer("172.22.0.9", MAC, "172.22.0.21", "undionly.kpxe")
             assert dhcp.offers(PXE, CLIENT, wait_s=5) == {wanted}
@@ -159,7 +159,7 @@ def test_a_dhcp_server_of_the_site_is_wanted_on_an_unmanaged_network(
 ) -> None:
     def scenario() -> None:
         with dhcp_server(PXE, tmp_path, *options):
-            assert dhcp_seen("Unmanaged").faults == []
+            assert dhcp_result("Unmanaged").faults == []
 
     on_the_provisioning_network(scenario)
 
@@ -169,7 +169,7 @@ def test_a_dhcp_server_that_does_not_serve_the_mac_is_a_fault_on_an_unmanaged_ne
     def scenario() -> None:
         others = [option.replace(CLIENT, OTHER) for option in KNOWN_ALONE]
         with dhcp_server(PXE, tmp_path, *others) as log:
-            (fault,) = dhcp_seen("Unmanaged").faults
+            (fault,) = dhcp_result("Unmanaged").faults
             until("the question is ignored", lambda: f"{CLIENT} ignored" in log.read_text())
         assert fault.what == f"nobody answers a PXE client of MAC {CLIENT}, wanted the site's DHCP server"
 
@@ -178,7 +178,7 @@ def test_a_dhcp_server_that_does_not_serve_the_mac_is_a_fault_on_an_unmanaged_ne
 
 @pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
 def test_a_provisioning_network_that_this_machine_is_not_on_is_not_probed(mode: Mode) -> None:
-    verdict = in_own_network(lambda: dhcp_seen(mode))
-    assert verdict.faults == []
-    (line,) = (line for line in verdict.unseen if line.startswith("DHCP on provisioning"))
+    result = in_own_network(lambda: dhcp_result(mode))
+    assert result.faults == []
+    (line,) = (line for line in result.not_probed if line.startswith("DHCP on provisioning"))
     assert line.startswith("DHCP on provisioning: provisioning: no DHCP here: [Errno 19] No such device. Fix: ")

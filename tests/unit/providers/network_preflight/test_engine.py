@@ -1,4 +1,4 @@
-"""The verdict on a segment: faults, warnings, and what could not be probed."""
+"""The preflight of a segment: faults, warnings, and what could not be probed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,9 +9,9 @@ import pytest
 
 from base.errors import PreflightError, SegmentError
 from cluster.options import NetworkFindings, Phase
-from providers.network_preflight.engine import judge
+from providers.network_preflight.engine import check_network
 from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
-from providers.preflight import Verdict
+from providers.preflight import PreflightResult
 from testing import clusters, plans
 from wires.segment.dhcp import Offer
 from wires.segment.macs import described
@@ -69,9 +69,9 @@ class FakeNetwork:
         return frozenset(address for address in found if ip_address(address).version == version)
 
 
-def seen(network: FakeNetwork, spec: NetworkPreflightSpec = SPEC, **severity: str) -> Verdict:
-    judged = spec.model_copy(update={"severity": NetworkFindings(**{**dict(spec.severity), **severity})})
-    return judge(judged, network)
+def result_of(network: FakeNetwork, spec: NetworkPreflightSpec = SPEC, **severity: str) -> PreflightResult:
+    changed = spec.model_copy(update={"severity": NetworkFindings(**{**dict(spec.severity), **severity})})
+    return check_network(changed, network)
 
 
 def advert(router_id: int = SPEC.api.router_id, source: str = "192.168.111.99", **changes: Any) -> Advert:
@@ -79,9 +79,9 @@ def advert(router_id: int = SPEC.api.router_id, source: str = "192.168.111.99", 
 
 
 def test_a_segment_without_other_machines_is_ready() -> None:
-    verdict = seen(FakeNetwork())
-    assert verdict.notes == ()
-    verdict.refuse()
+    result = result_of(FakeNetwork())
+    assert result.findings == ()
+    result.refuse()
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_segment_without_other_machines_is_ready() -> None:
     ],
 )
 def test_the_clusters_own_machines_may_hold_the_vips(macs: dict[str, set[str]]) -> None:
-    assert seen(FakeNetwork(macs)).notes == ()
+    assert result_of(FakeNetwork(macs)).findings == ()
 
 
 def test_a_vip_that_only_the_bootstrap_answers_is_probed_once() -> None:
     network = FakeNetwork({API: {BOOTSTRAP}})
-    seen(network)
+    result_of(network)
     assert network.asked == [API, APPS, API, APPS], (
         "each VIP is probed once, and VRRP received on the networks of both"
     )
@@ -131,7 +131,7 @@ def test_a_vip_that_only_the_bootstrap_answers_is_probed_once() -> None:
     ],
 )
 def test_a_vip_that_a_foreign_machine_answers_is_a_fault(macs: dict[str, set[str]], line: str) -> None:
-    (fault,) = seen(FakeNetwork(macs)).faults
+    (fault,) = result_of(FakeNetwork(macs)).faults
     assert line in str(fault)
     assert (
         ". Fix: switch that machine off, or remove the address from it; the switch shows the port of its MAC"
@@ -141,7 +141,7 @@ def test_a_vip_that_a_foreign_machine_answers_is_a_fault(macs: dict[str, set[str
 
 def test_a_vrid_of_another_cluster_is_a_fault_that_names_free_ones() -> None:
     network = FakeNetwork(advertised=[advert(), advert(1, "192.168.111.98"), advert(3, "192.168.111.98")])
-    (fault,) = seen(network).faults
+    (fault,) = result_of(network).faults
     assert str(fault) == (
         "VRID 67 of the API VIP: advertised by 192.168.111.99, 00:1b:21:00:00:99, for 192.168.111.77, "
         "with priority 70 by VRRP version 2. "
@@ -151,12 +151,14 @@ def test_a_vrid_of_another_cluster_is_a_fault_that_names_free_ones() -> None:
 
 def test_neither_of_its_own_router_ids_is_offered_in_place_of_the_other() -> None:
     low = SPEC.model_copy(update={"ingress": SPEC.ingress.model_copy(update={"router_id": 2})})
-    (fault,) = seen(FakeNetwork(advertised=[advert()]), low).faults
+    (fault,) = result_of(FakeNetwork(advertised=[advert()]), low).faults
     assert fault.fix == "`pulumi config set --path vrids.api 1` (nobody advertises 3, 4 either)"
 
 
 def test_a_cluster_in_production_keeps_its_vrid() -> None:
-    (fault,) = seen(FakeNetwork(advertised=[advert()]), SPEC.model_copy(update={"phase": Phase.PRODUCTION})).faults
+    (fault,) = result_of(
+        FakeNetwork(advertised=[advert()]), SPEC.model_copy(update={"phase": Phase.PRODUCTION})
+    ).faults
     assert fault.fix == "give the other cluster another VRID: the installed machines of this one keep theirs"
 
 
@@ -172,11 +174,11 @@ def test_a_cluster_in_production_keeps_its_vrid() -> None:
     ],
 )
 def test_adverts_that_do_not_clash(own: Advert) -> None:
-    assert seen(FakeNetwork(advertised=[own])).notes == ()
+    assert result_of(FakeNetwork(advertised=[own])).findings == ()
 
 
 def test_a_worker_with_the_vrid_of_the_api_vip_is_a_fault() -> None:
-    (fault,) = seen(FakeNetwork(advertised=[advert(source="192.168.111.25", mac=WORKER)])).faults
+    (fault,) = result_of(FakeNetwork(advertised=[advert(source="192.168.111.25", mac=WORKER)])).faults
     assert fault.where == "VRID 67 of the API VIP"
     assert fault.what.startswith("advertised by 192.168.111.25, ")
 
@@ -186,8 +188,8 @@ def test_over_ipv6_multicast_the_clusters_machines_are_recognized_by_their_macs(
     names = {name: {"fd2e::4" if "apps" in name else "fd2e::5"} for name in NAMES}
     own = advert(source="fe80::21", mac=MACS["fd2e::21"], version=3)
     other = advert(source="fe80::99", version=3)
-    assert seen(FakeNetwork(advertised=[own], names=names), spec).notes == ()
-    (fault,) = seen(FakeNetwork(advertised=[own, other], names=names), spec).faults
+    assert result_of(FakeNetwork(advertised=[own], names=names), spec).findings == ()
+    (fault,) = result_of(FakeNetwork(advertised=[own, other], names=names), spec).faults
     assert "advertised by fe80::99, " in fault.what
 
 
@@ -197,32 +199,32 @@ def test_over_ipv6_multicast_the_clusters_machines_are_recognized_by_their_macs(
         pytest.param(
             {"api": OSError(-2, "Name or service not known")},
             [
-                "api.okd.lab.test: the resolver of this machine answers Name or service not known, wanted "
-                "192.168.111.5 alone. Fix: add to the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
+                "api.okd.lab.test: the resolver of this machine answers Name or service not known, wanted only "
+                "192.168.111.5. Fix: add to the site's DNS: api.okd.lab.test. IN A 192.168.111.5"
             ],
             id="missing",
         ),
         pytest.param(
             {"preflight.apps": {"203.0.113.1", APPS}, "api": set()},
             [
-                "api.okd.lab.test: the resolver of this machine answers nothing, wanted 192.168.111.5 alone. "
+                "api.okd.lab.test: the resolver of this machine answers nothing, wanted only 192.168.111.5. "
                 "Fix: add to the site's DNS: api.okd.lab.test. IN A 192.168.111.5",
                 "preflight.apps.okd.lab.test: the resolver of this machine answers 192.168.111.4, 203.0.113.1, "
-                "wanted 192.168.111.4 alone. Fix: add to the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
+                "wanted only 192.168.111.4. Fix: add to the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
             ],
             id="none-and-one-too-many",
         ),
     ],
 )
 def test_missing_dns_records_are_reported_as_lines_to_add(names: dict[str, Any], lines: list[str]) -> None:
-    verdict = seen(FakeNetwork(names=names))
-    assert (verdict.warnings, verdict.faults) == (lines, [])
-    assert [str(fault) for fault in seen(FakeNetwork(names=names), dns="error").faults] == lines
+    result = result_of(FakeNetwork(names=names))
+    assert (result.warnings, result.faults) == (lines, [])
+    assert [str(fault) for fault in result_of(FakeNetwork(names=names), dns="error").faults] == lines
 
 
 def test_a_dual_stack_cluster_needs_both_records() -> None:
     spec = NetworkPreflightSpec.of(clusters.plan("dual-stack"))
-    warning, other = seen(FakeNetwork(), spec).warnings
+    warning, other = result_of(FakeNetwork(), spec).warnings
     assert warning.endswith(". Fix: add to the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
     assert other.endswith(". Fix: add to the site's DNS: *.apps.okd.lab.test. IN AAAA fd2e::4")
 
@@ -234,13 +236,13 @@ RIGHT = {name: {BALANCER} for name in ("api", "api-int", "preflight.apps")}
 
 def test_a_balancer_of_the_site_is_probed_over_tcp_and_dns_alone() -> None:
     network = FakeNetwork({BALANCER: {STRANGER}}, [advert()], RIGHT)
-    assert (seen(network, SITE).faults, seen(network, SITE).warnings) == ([], [])
+    assert (result_of(network, SITE).faults, result_of(network, SITE).warnings) == ([], [])
     assert network.asked == []
 
 
 @pytest.mark.parametrize(("vip", "port"), [("API", 6443), ("API", 22623), ("Ingress", 443), ("Ingress", 80)])
 def test_a_balancer_of_the_site_that_does_not_answer_is_a_fault(vip: str, port: int) -> None:
-    (fault,) = seen(FakeNetwork(names=RIGHT, silent=[(BALANCER, port)]), SITE).faults
+    (fault,) = result_of(FakeNetwork(names=RIGHT, silent=[(BALANCER, port)]), SITE).faults
     assert str(fault) == (
         f"{vip} VIP {BALANCER}: no host answers on TCP port {port} (timed out), wanted the site's balancer. "
         f"Fix: have the balancer listen on {port} there, and let this machine reach it"
@@ -248,9 +250,9 @@ def test_a_balancer_of_the_site_that_does_not_answer_is_a_fault(vip: str, port: 
 
 
 def test_a_balancer_of_the_site_needs_api_int_in_the_sites_dns() -> None:
-    (warning,) = seen(FakeNetwork(names={**RIGHT, "api-int": set()}), SITE).warnings
+    (warning,) = result_of(FakeNetwork(names={**RIGHT, "api-int": set()}), SITE).warnings
     assert warning == (
-        f"api-int.okd.lab.test: the resolver of this machine answers nothing, wanted {BALANCER} alone. "
+        f"api-int.okd.lab.test: the resolver of this machine answers nothing, wanted only {BALANCER}. "
         f"Fix: add to the site's DNS: api-int.okd.lab.test. IN A {BALANCER}"
     )
 
@@ -267,7 +269,7 @@ def booting(mode: Mode, base: NetworkPreflightSpec = SPEC) -> NetworkPreflightSp
 
 def test_without_servers_that_boot_from_the_network_nobody_is_asked_for_dhcp() -> None:
     network = FakeNetwork(offers=[OFFER])
-    assert seen(network).notes == ()
+    assert result_of(network).findings == ()
     assert not any("DHCP" in each for each in network.asked)
 
 
@@ -279,7 +281,7 @@ def test_dhcp_is_asked_for_as_a_machine_that_ours_do_not_answer_and_the_sites_do
     mode: Mode, offers: list[Offer], mac: str, phase: Phase
 ) -> None:
     network = FakeNetwork(offers=offers)
-    assert seen(network, booting(mode).model_copy(update={"phase": phase})).notes == ()
+    assert result_of(network, booting(mode).model_copy(update={"phase": phase})).findings == ()
     assert network.asked[-1] == f"DHCP on pxe0 as {mac}"
 
 
@@ -291,8 +293,8 @@ def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault() -> None:
         for server in ("172.22.0.8, 02:00:00:00:00:01 (locally administered)", "172.22.0.9, 00:1b:21:00:00:99")
     ]
     network = FakeNetwork(offers={OFFER, other})
-    assert [str(fault) for fault in seen(network, booting("Managed")).faults] == wanted
-    assert seen(network, booting("Managed"), dhcp="warn").warnings == wanted
+    assert [str(fault) for fault in result_of(network, booting("Managed")).faults] == wanted
+    assert result_of(network, booting("Managed"), dhcp="warn").warnings == wanted
 
 
 def test_no_dhcp_server_on_an_unmanaged_network_is_a_fault() -> None:
@@ -300,28 +302,28 @@ def test_no_dhcp_server_on_an_unmanaged_network_is_a_fault() -> None:
         f"DHCP on pxe0: nobody answers a PXE client of MAC {FIRST}, wanted the site's DHCP server. "
         "Fix: let it serve that MAC; `okd-baremetal network-boot` prints its configuration"
     )
-    assert [str(fault) for fault in seen(FakeNetwork(), booting("Unmanaged")).faults] == [line]
-    assert seen(FakeNetwork(), booting("Unmanaged"), dhcp="warn").warnings == [line]
+    assert [str(fault) for fault in result_of(FakeNetwork(), booting("Unmanaged")).faults] == [line]
+    assert result_of(FakeNetwork(), booting("Unmanaged"), dhcp="warn").warnings == [line]
 
 
 def test_dhcp_is_judged_with_a_balancer_of_the_site_too() -> None:
-    (fault,) = seen(FakeNetwork(names=RIGHT), booting("Unmanaged", SITE)).faults
+    (fault,) = result_of(FakeNetwork(names=RIGHT), booting("Unmanaged", SITE)).faults
     assert fault.where == "DHCP on pxe0"
 
 
 def test_each_fault_can_be_reduced_to_a_warning() -> None:
     network = FakeNetwork({API: {STRANGER}}, [advert()], {"api": set()})
-    assert len(seen(network).faults) == 2
-    verdict = seen(network, vip="warn", vrid="warn", dns="warn")
-    verdict.refuse()
-    assert len(verdict.warnings) == 3
+    assert len(result_of(network).faults) == 2
+    result = result_of(network, vip="warn", vrid="warn", dns="warn")
+    result.refuse()
+    assert len(result.warnings) == 3
 
 
 def test_what_cannot_be_probed_is_listed_and_is_no_fault() -> None:
     refusal = SegmentError("raw sockets are not permitted", where="baremetal", fix="run as root")
-    verdict = seen(FakeNetwork(refusal=refusal), booting("Unmanaged"))
-    assert verdict.faults == []
-    assert verdict.unseen == [
+    result = result_of(FakeNetwork(refusal=refusal), booting("Unmanaged"))
+    assert result.faults == []
+    assert result.not_probed == [
         "API VIP 192.168.111.5: baremetal: raw sockets are not permitted. Fix: run as root",
         "Ingress VIP 192.168.111.4: baremetal: raw sockets are not permitted. Fix: run as root",
         "VRIDs 67 and 162: baremetal: raw sockets are not permitted. Fix: run as root",
@@ -333,7 +335,7 @@ def test_a_refusal_says_that_nothing_was_started() -> None:
     with pytest.raises(
         PreflightError, match=r"^the network is not ready, 1 finding; nothing was started\n    API VIP"
     ):
-        seen(FakeNetwork({API: {STRANGER}})).refuse("the network", "nothing was started")
+        result_of(FakeNetwork({API: {STRANGER}})).refuse("the network", "nothing was started")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The provider of the network preflight, on a machine with its own bridge and no resolver."""
 
+import errno
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -96,6 +98,26 @@ def test_a_refresh_from_outside_the_segment_does_not_fail(
     found = in_own_network(lambda: NetworkPreflightProvider().read("network", state))
     assert (found.id, found.outs) == ("network", state)
     assert "okd-network: not probed: API VIP 192.168.111.5: 192.168.111.5: no interface" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), None),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), None),
+        (TimeoutError("timed out"), "timed out"),
+    ],
+    ids=["refused", "reset", "silent"],
+)
+def test_a_balancer_without_backends_may_refuse_or_reset(
+    monkeypatch: pytest.MonkeyPatch, error: OSError, problem: str | None
+) -> None:
+    def answer(address: tuple[str, int], timeout: float) -> None:
+        assert (address, timeout) == (("192.0.2.5", 6443), probe.CONNECT_S)
+        raise error
+
+    monkeypatch.setattr(socket, "create_connection", answer)
+    assert probe.LocalNetworkProbe(print).unanswered("192.0.2.5", 6443) == problem
 
 
 def test_a_lost_answer_makes_no_machine_foreign(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The verdict on the provisioner: each fault with its fix, all of them at once, and what could not be probed."""
+"""The preflight of the provisioner: each fault with its fix, all of them at once, and what could not be probed."""
 
 import errno
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 
 from base.errors import HypervisorError, PreflightError
 from boot_media.tools import COREOS_INSTALLER_VERSION
-from providers.provisioner_preflight.engine import GIB, judge
+from providers.provisioner_preflight.engine import GIB, check_provisioner
 from providers.provisioner_preflight.model import Bridge, Tool
 from testing.fakes.provisioner import (
     BASE,
@@ -21,9 +21,9 @@ from testing.fakes.provisioner import (
     POOL,
     SSH,
     VOLUME,
-    World,
+    FakeProvisioner,
     files,
-    seen,
+    result_of,
     spec_with,
     with_base,
     with_pool,
@@ -31,9 +31,9 @@ from testing.fakes.provisioner import (
 
 
 def test_a_good_provisioner_has_no_faults() -> None:
-    verdict, facts = judge(spec_with(), World())
-    assert (verdict.lines(), facts) == ([], HOST)
-    verdict.refuse()
+    result, facts = check_provisioner(spec_with(), FakeProvisioner())
+    assert (result.lines(), facts) == ([], HOST)
+    result.refuse()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_good_provisioner_has_no_faults() -> None:
 def test_each_finding_is_one_line_with_its_fix(
     spec: dict[str, Any], world: dict[str, Any], line: str, fix: str
 ) -> None:
-    (fault,) = seen(spec, **world).faults
+    (fault,) = result_of(spec, **world).faults
     assert str(fault).startswith(line), fault
     assert fix in fault.fix
     assert "\n" not in str(fault)
@@ -232,7 +232,7 @@ def test_each_finding_is_one_line_with_its_fix(
     ],
 )  # fmt: skip
 def test_what_cannot_be_probed_is_listed(spec: dict[str, Any], world: dict[str, Any], unseen: list[str]) -> None:
-    assert seen(spec, **world).unseen == unseen
+    assert result_of(spec, **world).not_probed == unseen
 
 
 @pytest.mark.parametrize(
@@ -262,9 +262,9 @@ def test_what_cannot_be_probed_is_listed(spec: dict[str, Any], world: dict[str, 
     ],
 )  # fmt: skip
 def test_a_tolerable_finding_is_a_warning(spec: dict[str, Any], world: dict[str, Any], warning: str) -> None:
-    verdict = seen(spec, **world)
-    verdict.refuse()
-    (line,) = verdict.warnings
+    result = result_of(spec, **world)
+    result.refuse()
+    (line,) = result.warnings
     assert line.startswith(warning)
 
 
@@ -278,7 +278,7 @@ def test_a_tolerable_finding_is_a_warning(spec: dict[str, Any], world: dict[str,
     ids=["smaller", "exactly-as-large", "larger"],
 )
 def test_a_base_volume_may_be_as_large_as_the_disk_and_no_larger(capacity: int, lines: list[str]) -> None:
-    found = seen(host=with_base(capacity=capacity)).lines()
+    found = result_of(host=with_base(capacity=capacity)).lines()
     assert len(found) == len(lines)
     assert all(each.startswith(line) for each, line in zip(found, lines, strict=True))
 
@@ -287,8 +287,8 @@ def test_space_that_the_vm_already_uses_counts_as_free() -> None:
     own = {name: replace(VOLUME, allocation=GIB) for name in ("okd-bootstrap.qcow2", "okd-bootstrap.ign")}
     other = {"other.qcow2": replace(VOLUME, allocation=50 * GIB)}
     little = with_pool(free=POOL.free - 2 * GIB, volumes={"base.qcow2": VOLUME, **own, **other})
-    assert seen(host=little).lines() == []
-    assert len(seen(host=with_pool(free=POOL.free - 2 * GIB - 1, volumes=little.pool.volumes)).faults) == 1  # type: ignore[union-attr]
+    assert result_of(host=little).lines() == []
+    assert len(result_of(host=with_pool(free=POOL.free - 2 * GIB - 1, volumes=little.pool.volumes)).faults) == 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -314,21 +314,21 @@ def test_space_that_the_vm_already_uses_counts_as_free() -> None:
     ],
 )
 def test_the_folder_of_a_managed_pool_must_have_room(world: dict[str, Any], lines: list[str]) -> None:
-    assert seen(MANAGED, host=replace(HOST, pool=None), **world).lines() == lines
+    assert result_of(MANAGED, host=replace(HOST, pool=None), **world).lines() == lines
 
 
 @pytest.mark.parametrize("spec", [{}, MANAGED], ids=["by-hand", "managed"])
 def test_libvirt_is_asked_for_the_pool(spec: dict[str, Any]) -> None:
-    world = World()
-    judge(spec_with(**spec), world)
+    world = FakeProvisioner()
+    check_provisioner(spec_with(**spec), world)
     ((_, pool, _),) = world.asked
     assert pool == "default"
 
 
 def test_a_managed_pool_that_exists_must_be_active_and_have_room() -> None:
     """It is there from the second `up` on. The base volume in it is the program's own, and not probed."""
-    assert seen(MANAGED, host=with_pool(volumes={}), room=0).lines() == []
-    (line,) = seen(MANAGED, host=with_pool(active=False)).lines()
+    assert result_of(MANAGED, host=with_pool(volumes={}), room=0).lines() == []
+    (line,) = result_of(MANAGED, host=with_pool(active=False)).lines()
     assert line == "pool default: not active. Fix: `virsh -c qemu:///system pool-start default`"
 
 
@@ -347,8 +347,8 @@ def test_only_a_managed_base_image_by_url_is_fetched(spec: dict[str, Any], fetch
 
 def test_an_image_of_the_cache_has_the_digest_of_its_name() -> None:
     by_url = MANAGED | {"image_source": "https://mirror/x", "image_sha256": "d3"}
-    assert seen(by_url).unseen == []
-    (line,) = seen(by_url | {"image_sha256": "e5"}, files=files() | {"/cache/e5": "e6"}).lines()
+    assert result_of(by_url).not_probed == []
+    (line,) = result_of(by_url | {"image_sha256": "e5"}, files=files() | {"/cache/e5": "e6"}).lines()
     assert line == (
         "base image /cache/e5: sha256 is e6, provisioner.base_image.sha256 wants the one in its name. Fix: "
         "`rm /cache/e5`, then put the right one there, or set provisioner.base_image.source"
@@ -356,14 +356,14 @@ def test_an_image_of_the_cache_has_the_digest_of_its_name() -> None:
 
 
 def test_production_does_not_need_what_only_the_vm_needs() -> None:
-    world = World(host=DOWN, bridges={}, files={ISO: "d3"})
-    verdict, facts = judge(spec_with(phase="production"), world)
-    assert (verdict.lines(), world.asked, facts) == ([], [], None)
+    world = FakeProvisioner(host=DOWN, bridges={}, files={ISO: "d3"})
+    result, facts = check_provisioner(spec_with(phase="production"), world)
+    assert (result.lines(), world.asked, facts) == ([], [], None)
 
 
 def test_production_needs_everything_that_the_rollout_needs() -> None:
-    verdict = seen({"phase": "production"}, files={}, tool=None, port=errno.EADDRINUSE)
-    assert [fault.where for fault in verdict.faults] == [
+    result = result_of({"phase": "production"}, files={}, tool=None, port=errno.EADDRINUSE)
+    assert [fault.where for fault in result.faults] == [
         "coreos-installer",
         "base ISO",
         "media.port 8080",
@@ -372,11 +372,11 @@ def test_production_needs_everything_that_the_rollout_needs() -> None:
 
 def test_all_findings_are_one_error_with_a_line_each() -> None:
     host = replace(with_pool(free=0, volumes={"base.qcow2": VOLUME}), kvm=False, version=(8, 0, 0))
-    verdict = seen(
+    result = result_of(
         host=host, bridges={}, files=files(base="ff", iso=errno.ENOENT), tool=None, port=errno.EADDRNOTAVAIL
     )
     with pytest.raises(PreflightError) as caught:
-        verdict.refuse()
+        result.refuse()
     head, *lines = str(caught.value).split("\n    ")
     assert head == "this host is not ready, 7 findings; nothing was touched"
     starts = [

@@ -1,4 +1,4 @@
-"""The verdict on the payload, before any machine gets it."""
+"""The preflight of the payload, before any machine gets it."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,14 +10,14 @@ from base.errors import PayloadError
 from payload.kubeconfig import INSIDE, Kubeconfig
 from testing import payloads
 from testing.certificates import authority
-from testing.fakes.provisioner import seen
+from testing.fakes.provisioner import result_of
 from testing.kubeconfigs import kubeconfig
 
 
 def test_the_remaining_files_are_judged_if_one_is_missing() -> None:
     contents = payloads.payload()
     del contents["master"]
-    missing, useless = seen(contents=contents, time=payloads.NOW + timedelta(days=1)).faults
+    missing, useless = result_of(contents=contents, time=payloads.NOW + timedelta(days=1)).faults
     assert str(missing) == f"master: sha256 is another one, wanted {'f1' * 32}. Fix: put it there"
     assert useless.where == "stacks/prod/payload/bootstrap.ign"
     assert useless.what.startswith("useless since 2026-11-21 14:03 UTC")
@@ -25,7 +25,7 @@ def test_the_remaining_files_are_judged_if_one_is_missing() -> None:
 
 
 def test_a_payload_of_another_cluster_is_a_finding_for_each_file() -> None:
-    found = seen({"domain": "other.example.com"}).faults
+    found = result_of({"domain": "other.example.com"}).faults
     assert [each.where for each in found] == [
         f"stacks/prod/payload/{name}.ign" for name in ("bootstrap", "master", "worker")
     ]
@@ -34,8 +34,8 @@ def test_a_payload_of_another_cluster_is_a_finding_for_each_file() -> None:
 def test_production_reads_only_the_pointers() -> None:
     pointers = payloads.payload(lambda files: files.pop("bootstrap"))
     later = payloads.NOW + timedelta(days=300)
-    assert seen({"phase": "production"}, contents=pointers, time=later).lines() == []
-    assert len(seen({"phase": "production"}, contents={}).faults) == 2
+    assert result_of({"phase": "production"}, contents=pointers, time=later).lines() == []
+    assert len(result_of({"phase": "production"}, contents={}).faults) == 2
 
 
 class TestKubeconfig:
@@ -49,15 +49,15 @@ class TestKubeconfig:
         return payloads.payload(lambda files: payloads.put(files, INSIDE, own))
 
     def test_a_kubeconfig_of_the_same_run_is_good(self) -> None:
-        assert seen(contents=self.contents(), beside=self.good()).lines() == []
+        assert result_of(contents=self.contents(), beside=self.good()).lines() == []
 
     def test_a_kubeconfig_may_hold_further_cas(self) -> None:
         several = replace(self.good(), ca_pem=authority("other-ca").pem + authority("test-ca").pem)
-        assert seen(contents=self.contents(), beside=several).lines() == []
+        assert result_of(contents=self.contents(), beside=several).lines() == []
 
     @pytest.mark.parametrize("phase", ["bootstrap", "production"])
     def test_a_payload_without_cas_of_its_own_needs_no_kubeconfig(self, phase: str) -> None:
-        assert seen({"phase": phase}).lines() == []
+        assert result_of({"phase": phase}).lines() == []
 
     @pytest.mark.parametrize(
         ("beside", "what"),
@@ -73,35 +73,37 @@ class TestKubeconfig:
     )
     def test_a_wrong_or_missing_kubeconfig_is_a_fault(self, beside: str | None, what: str) -> None:
         found = None if beside is None else self.good(host=beside)
-        (fault,) = seen(contents=self.contents(), beside=found).faults
+        (fault,) = result_of(contents=self.contents(), beside=found).faults
         assert fault.where == "stacks/prod/payload/auth/kubeconfig"
         assert fault.what.startswith(what)
         assert fault.fix == "put auth/kubeconfig of the same run of openshift-install there"
 
     def test_a_kubeconfig_of_an_earlier_run_is_a_fault(self) -> None:
-        (fault,) = seen(contents=self.contents(), beside=self.good(ca="other-ca")).faults
+        (fault,) = result_of(contents=self.contents(), beside=self.good(ca="other-ca")).faults
         assert "of another run than bootstrap.ign: they have no CA in common" in fault.what
 
     def test_in_production_the_kubeconfig_is_not_compared_with_the_bootstrap(self) -> None:
         contents = self.contents()
         del contents["bootstrap"]
-        assert seen({"phase": "production"}, contents=contents, beside=self.good(ca="other-ca")).lines() == []
-        assert seen({"phase": "production"}, contents=contents).lines() == []
+        assert result_of({"phase": "production"}, contents=contents, beside=self.good(ca="other-ca")).lines() == []
+        assert result_of({"phase": "production"}, contents=contents).lines() == []
 
     @pytest.mark.parametrize("phase", ["bootstrap", "production"])
     def test_whoever_waits_for_okd_needs_a_kubeconfig(self, phase: str) -> None:
-        (fault,) = seen({"phase": phase, "asks_okd": True}).faults
+        (fault,) = result_of({"phase": phase, "asks_okd": True}).faults
         assert fault.where == "stacks/prod/payload/auth/kubeconfig"
         assert fault.what == "missing, but `wait: install` asks OKD with it"
-        assert seen({"phase": phase, "asks_okd": True}, beside=self.good()).lines() == []
+        assert result_of({"phase": phase, "asks_okd": True}, beside=self.good()).lines() == []
 
     def test_an_unusable_kubeconfig_is_a_fault(self) -> None:
-        (fault,) = seen(beside=PayloadError("broken", where="auth/kubeconfig", fix="put another one there")).faults
+        (fault,) = result_of(
+            beside=PayloadError("broken", where="auth/kubeconfig", fix="put another one there")
+        ).faults
         assert str(fault) == "auth/kubeconfig: broken. Fix: put another one there"
 
     @pytest.mark.parametrize("inside", ["", "a: b: c", "clusters: []", "hunter2"])
     def test_a_bootstrap_with_a_broken_kubeconfig_is_a_fault_that_shows_none_of_it(self, inside: str) -> None:
-        (fault,) = seen(contents=self.contents(inside), beside=self.good()).faults
+        (fault,) = result_of(contents=self.contents(inside), beside=self.good()).faults
         assert str(fault) == (
             "bootstrap.ign: /opt/openshift/auth/kubeconfig in it is not a kubeconfig. "
             "Fix: take the file that openshift-install wrote"
@@ -109,5 +111,5 @@ class TestKubeconfig:
 
     def test_a_broken_payload_is_one_fault(self) -> None:
         contents = self.contents() | {"bootstrap": b"{"}
-        (fault,) = seen(contents=contents, beside=self.good()).faults
+        (fault,) = result_of(contents=contents, beside=self.good()).faults
         assert (fault.where, fault.what[:22]) == ("stacks/prod/payload/bootstrap.ign", "not an Ignition config")
