@@ -27,9 +27,9 @@ def architecture_of(iso: IO[bytes]) -> Architecture | None:
     return _MACHINES.get(int.from_bytes(start[pe + 4 : pe + 6], "little"))
 
 
-def another_architecture(path: Path, seen: Architecture | None, wanted: Architecture) -> Fault | None:
+def another_architecture(path: Path, actual: Architecture | None, wanted: Architecture) -> Fault | None:
     """Return the fault of a live ISO at `path` whose kernel is of another architecture than the servers."""
-    if seen in (None, wanted):
+    if actual in (None, wanted):
         return None
-    what = f"its kernel is of {seen}, and {wanted.option} is booted by servers of {wanted}"
+    what = f"its kernel is of {actual}, and {wanted.option} is booted by servers of {wanted}"
     return Fault(str(path), what, f"name CoreOS' live ISO of {wanted} there")

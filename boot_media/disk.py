@@ -10,7 +10,7 @@ rules, with the sources in which they were read, 2026-08:
 - Candidates are disks, RAID and multipath devices, in the order of their device numbers; no RAM disks, floppies,
   empty drives or paths of a multipath device (ironic-python-agent, hardware.py: list_all_block_devices; util-linux,
   lsblk.c, for the order).
-- It looks ten times, three seconds apart (ironic-python-agent, config.py: disk_wait_attempts, disk_wait_delay).
+- It lists them ten times, three seconds apart (ironic-python-agent, config.py: disk_wait_attempts, disk_wait_delay).
 - Without hints it takes /dev/sda (baremetal-operator, apis/metal3.io/v1alpha1/profile/profile.go); where metal3 has
   no default, the smallest of at least 4 GiB, then the first by name (ironic-python-agent, utils.py:
   guess_root_disk). Here: /dev/sda if it has 4 GiB, else the latter.
@@ -26,21 +26,21 @@ Hints = Mapping[str, str]
 """The `rootDeviceHints` that are given, as text, by their names in the install-config."""
 
 CHOSEN, REFUSED = "chosen", "refused"
-"""The first word of the verdict that the script sends."""
-LONGEST_VERDICT = 16_000
-"""Bytes of a verdict; the script cuts the rest."""
+"""The first word of the report that the script sends."""
+LONGEST_REPORT = 16_000
+"""Bytes of a report; the script cuts the rest."""
 NO_HINT = "no hint (/dev/sda, else the smallest disk of at least 4 GiB)"
 SCRIPT = Path(__file__).with_name("disk.sh").read_text()
 
 
-def disk_script(hints: Hints, verdict_url: str) -> str:
+def disk_script(hints: Hints, report_url: str) -> str:
     """Return the script for a host.
 
     Args:
         hints: Its hints.
-        verdict_url: URL to which the script sends its verdict; if empty, it is on the console alone.
+        report_url: URL to which the script sends its report; if empty, only the console shows it.
     """
     shebang, _, body = SCRIPT.partition("\n")
     words = ", ".join(f"{name}: {value}" for name, value in hints.items()) or NO_HINT
     pairs = " ".join(f"[{name}]={quote(value)}" for name, value in hints.items())
-    return f"{shebang}\ndeclare -A wanted=({pairs})\nhints={quote(words)}\nurl={quote(verdict_url)}\n{body}"
+    return f"{shebang}\ndeclare -A wanted=({pairs})\nhints={quote(words)}\nurl={quote(report_url)}\n{body}"

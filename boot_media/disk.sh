@@ -3,7 +3,7 @@
 # device from the file that this writes. If no disk fits, say the hints and every candidate, and exit 1: the unit of
 # coreos-installer requires this one, so it does not run then, and nothing is wiped.
 # boot_media/disk.py names the sources of the rules, and puts in front of this text: `wanted`, the hints by name;
-# `hints`, the same in words; `url`, to which the verdict goes, or nothing. Needs bash, coreutils, lsblk, udevadm, curl.
+# `hints`, the same in words; `url`, to which the report goes, or nothing. Needs bash, coreutils, lsblk, udevadm, curl.
 # shellcheck disable=SC2154  # those three
 set -euo pipefail
 export LC_ALL=C # sizes and names are compared as bytes
@@ -107,16 +107,16 @@ describe() {
 # Take the disk. USAGE: choose
 choose() { device=${is[deviceName]} chosen=$text; }
 
-# Set `seen` to a line per candidate, `device` and `chosen` to the one to install to, if any. USAGE: look
-look() {
+# Set `candidates` to a line per candidate; `device` and `chosen` to the one to install to, if any. USAGE: find_disk
+find_disk() {
     local rows line text rank best=none
-    seen='' device='' chosen=''
+    candidates='' device='' chosen=''
     rows=$(lsblk --all --bytes --pairs --output "$FIELDS" | sort --field-separator='"' --key=2,2V --unique)
     while IFS= read -r line; do
         read_row "$line"
         is_candidate || continue
         describe
-        seen+=${seen:+$';\n'}$text
+        candidates+=${candidates:+$';\n'}$text
         if ((${#wanted[@]})); then
             [[ $device ]] || ! has_all || choose
         elif ((row[SIZE] >= 4 * GIB)); then
@@ -127,8 +127,8 @@ look() {
     done <<<"$rows"
 }
 
-# Send the verdict to the provisioner: for some minutes, since the network may come up late. USAGE: tell VERDICT
-tell() {
+# Send the report to the provisioner: for some minutes, since the network may come up late. USAGE: send REPORT
+send() {
     [[ $url ]] || return 0
     for _ in {1..60}; do
         ! curl --silent --fail --noproxy '*' --max-time 10 --output /dev/null --data-binary "${1:0:16000}" "$url" || return 0
@@ -137,17 +137,17 @@ tell() {
 }
 
 udevadm settle || true
-for attempt in {1..10}; do # a controller may show its disks late: ironic looks for as long
-    look
+for attempt in {1..10}; do # a controller may show its disks late: ironic waits for them as long
+    find_disk
     [[ ! $device ]] || break
     ((attempt == 10)) || sleep 3
 done
 if [[ ! $device ]]; then
-    verdict="no disk fits $hints. Disks seen:"$'\n'"${seen:-none}"
-    echo "okd-baremetal: refused: $verdict"
-    tell "refused $verdict"
+    reason="no disk fits $hints. Disks found:"$'\n'"${candidates:-none}"
+    echo "okd-baremetal: refused: $reason"
+    send "refused $reason"
     exit 1
 fi
 echo "dest-device: $device" >/etc/coreos/installer.d/9000-disk.yaml
 echo "okd-baremetal: chosen by $hints: $chosen"
-tell "chosen $chosen" & # the installation does not wait for it
+send "chosen $chosen" & # the installation does not wait for it

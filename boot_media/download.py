@@ -39,11 +39,11 @@ def ensure_base(option: str, sha256: str, url: str, report: Report) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
         try:
-            seen = _download(option, url, part, report)
-            if seen != sha256:
+            actual = _download(option, url, part, report)
+            if actual != sha256:
                 pin = f"{option.rpartition('.')[0]}.sha256"
                 fix = f"set {pin} to it if {url} has the right image; else correct {option}"
-                raise BootMediaError(f"sha256 is {seen}, the stack wants {sha256}", where=url, fix=fix)
+                raise BootMediaError(f"sha256 is {actual}, the stack wants {sha256}", where=url, fix=fix)
             Path(part.name).chmod(0o644)
             Path(part.name).replace(path)
         finally:

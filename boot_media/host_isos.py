@@ -1,4 +1,4 @@
-"""Makes the boot ISOs of a role's hosts, each when its host needs it."""
+"""Makes the boot ISO of each host of a role when the host needs it."""
 
 import hashlib
 import os
@@ -27,10 +27,10 @@ class Recipe:
     """The contents of the boot ISOs of a role.
 
     Args:
-        ours: This program's part of each host's Ignition config, by host; secret.
+        own_ignition: This program's part of each host's Ignition config, by host; secret.
         keyfiles: Text by file name, by host, for hosts with a `networkConfig`; secret.
         hints: The `rootDeviceHints` by host.
-        ipxe_macs: MAC of the card, by host, of those that boot iPXE.
+        ipxe_macs: By host that boots iPXE: the MAC of the card that it boots from.
         on_provisioning: The hosts that boot from the provisioning network, by iPXE or by UEFI HTTP.
         boot_server: URL at which these reach the server of their files.
     """
@@ -41,7 +41,7 @@ class Recipe:
     architecture: Architecture
     base_sha256: str
     base_url: str
-    ours: Mapping[str, str] = field(repr=False)
+    own_ignition: Mapping[str, str] = field(repr=False)
     keyfiles: Mapping[str, Mapping[str, str]] = field(repr=False)
     hints: Mapping[str, Hints]
     ipxe_macs: Mapping[str, str] = field(default_factory=dict)
@@ -69,28 +69,28 @@ class ImageServer(Protocol):
         """Return who has read how much of the ISO at `url`; empty if nobody has, or if unknown."""
         ...
 
-    def open_box(self, secret: str) -> str:
-        """Take one text from whoever knows the secret; return the URL to send it to, or nothing if that is none."""
+    def report_url(self, secret: str) -> str:
+        """Receive reports at a URL that cannot be guessed without the secret. Return it; empty if unsupported."""
         ...
 
-    def text_in(self, box: str) -> str:
-        """Return the text that was last sent to the URL of a box, as one line; empty if none was."""
+    def received_report(self, url: str) -> str:
+        """Return the last report that was sent to the URL, as one line; empty if none was."""
         ...
 
     def withdraw(self, host: str, iso: Iso) -> None:
-        """Have the ISO served for `host` no more."""
+        """Stop serving the ISO for `host`."""
         ...
 
-    def admit(self, mac: str, script: str) -> None:
+    def enable_boot(self, mac: str, script: str) -> None:
         """Serve a host's iPXE script, by the MAC of the card that it boots from."""
         ...
 
-    def dismiss(self, mac: str) -> None:
-        """Serve a host's iPXE script no more."""
+    def disable_boot(self, mac: str) -> None:
+        """Stop serving a host's iPXE script."""
         ...
 
     def fetched(self, paths: Sequence[str]) -> list[str]:
-        """Return those of the paths of which bytes were sent."""
+        """Return the paths of which bytes were sent."""
         ...
 
 
@@ -100,17 +100,17 @@ HOSTS_PER_MAKER, MAKERS = 100, 4
 
 @dataclass
 class IsoMedia:
-    """Makes boot ISOs and has them served; implements `ways.NetworkMedia`."""
+    """Makes boot ISOs and has them served; implements `boot_procedures.NetworkMedia`."""
 
     server: ImageServer
     recipe: Recipe
     report: Report
     _makers: list[IsoMaker] = field(default_factory=list)
     _orders: dict[str, Future[str]] = field(default_factory=dict)
-    _boxes: dict[str, str] = field(default_factory=dict)
-    """URL of each host's box for its verdict."""
+    _report_urls: dict[str, str] = field(default_factory=dict)
+    """By host: the URL to which it sends its disk report."""
     _made: dict[str, Iso] = field(default_factory=dict)
-    _own: threading.local = field(default_factory=threading.local)
+    _of_thread: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
         # The tool takes 60 ms per host. It has its own threads, so that calls to BMCs do not queue behind it.
@@ -139,15 +139,15 @@ class IsoMedia:
 
     def _make(self, host: str) -> str:
         recipe = self.recipe
-        ignition = compose(recipe.payload, recipe.ours[host])
-        # The ISO has the URL in it, so that cannot have the ISO's digest in it.
-        box = self.server.open_box(hashlib.sha256(f"{host} ".encode() + ignition).hexdigest())
-        self._boxes[host] = self._as_reached_by(host, box)
+        ignition = compose(recipe.payload, recipe.own_ignition[host])
+        # The URL is in the ISO, so it cannot contain the ISO's digest.
+        report_url = self.server.report_url(hashlib.sha256(f"{host} ".encode() + ignition).hexdigest())
+        self._report_urls[host] = self._as_reached_by(host, report_url)
         made = self._maker().make(
             ignition=ignition,
             keyfiles=recipe.keyfiles.get(host, {}),
             hints=recipe.hints[host],
-            verdict_url=self._boxes[host],
+            report_url=self._report_urls[host],
             over_network=host in recipe.ipxe_macs,
         )
         self._made[host] = made
@@ -173,38 +173,38 @@ class IsoMedia:
         start, end = made.live.spans[ROOTFS] if made.live else (0, made.size)
         return end - start
 
-    def admit(self, host: str) -> None:
-        """Have the host find its installer from now on: by iPXE, or at the URL of `publish`."""
+    def enable_boot(self, host: str) -> None:
+        """Serve the host its installer from now on: by iPXE, or at the URL of `publish`."""
         made = self._made[host]
         if made.live is None:
             self.server.publish(host, made)
         else:
-            self.server.admit(self.recipe.ipxe_macs[host], host_script(self._files(host), made.live.arguments))
+            self.server.enable_boot(self.recipe.ipxe_macs[host], host_script(self._files(host), made.live.arguments))
 
-    def dismiss(self, host: str) -> None:
-        """Have the host find no installer from now on, and so go on to its disk."""
+    def disable_boot(self, host: str) -> None:
+        """Serve the host no installer from now on, so that it goes on to its disk."""
         if mac := self.recipe.ipxe_macs.get(host):
-            self.server.dismiss(mac)
+            self.server.disable_boot(mac)
         elif host in self._made:
             self.server.withdraw(host, self._made[host])
 
-    def asked(self, host: str) -> str:
+    def fetched_files(self, host: str) -> str:
         """Return which files the host has fetched over the network; empty if none."""
         script = script_name(self.recipe.ipxe_macs[host])
         files = [f"{self._made[host].folder(host)}/{name}" for name in FILES]
-        return ", ".join(each.rpartition("/")[2] for each in self.server.fetched([script, *files]))
+        return ", ".join(path.rpartition("/")[2] for path in self.server.fetched([script, *files]))
 
     def _maker(self) -> IsoMaker:
         """Return the maker of this thread."""
         recipe = self.recipe
-        if not hasattr(self._own, "maker"):
+        if not hasattr(self._of_thread, "maker"):
             tool = find_coreos_installer()
             with self._first:  # the first thread downloads the base ISO, the others find it in the cache
                 option = ISO_URLS[recipe.architecture]
                 base = ensure_base(option, recipe.base_sha256, recipe.base_url, self.report)
-            self._own.maker = IsoMaker(base, recipe.base_sha256, tool, recipe.architecture)
-            self._makers.append(self._own.maker)
-        maker: IsoMaker = self._own.maker
+            self._of_thread.maker = IsoMaker(base, recipe.base_sha256, tool, recipe.architecture)
+            self._makers.append(self._of_thread.maker)
+        maker: IsoMaker = self._of_thread.maker
         return maker
 
     def sent(self, url: str) -> int | None:
@@ -219,6 +219,6 @@ class IsoMedia:
         """Return the SHA-256 of the ISO that was published for `host`."""
         return self._made[host].sha256
 
-    def verdict(self, host: str) -> str:
-        """Return what the live system of `host` says of its disk; empty if nothing yet."""
-        return self.server.text_in(self._boxes[host])
+    def disk_report(self, host: str) -> str:
+        """Return the report of the live system of `host` on its disk; empty if none yet."""
+        return self.server.received_report(self._report_urls[host])

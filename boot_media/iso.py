@@ -1,4 +1,4 @@
-"""A host's boot ISO: the base ISO with one host's Ignition in it, kept as the few bytes that differ from the base.
+"""A host's boot ISO: the base ISO with one host's Ignition in it, stored as the few bytes that differ from the base.
 
 `coreos-installer iso customize` makes it. The tool writes only into an embed area of 256 KiB that the base ISO keeps
 free, so a server can send the base plus patches, and stores nothing per host.
@@ -53,8 +53,8 @@ class Iso:
     live: LiveFiles | None = None
     """What of it the network serves. None: it was not made for that, or has no live system."""
 
-    def place(self, host: str) -> str:
-        """Return the path of the host's ISO below a server's folder. It cannot be guessed without the ISO itself."""
+    def url_path(self, host: str) -> str:
+        """Return the path of the host's ISO in the URL of a server. It cannot be guessed without the ISO itself."""
         return f"{self.folder(host)}.iso"
 
     def folder(self, host: str) -> str:
@@ -78,7 +78,7 @@ class Iso:
 
 
 def names_boot_iso(text: str, host: str) -> bool:
-    """Whether `text` names a boot ISO of the host, whatever its digest. A BMC may write more around its place."""
+    """Whether `text` names a boot ISO of the host, whatever its digest. A BMC may write more around its path."""
     return re.search(rf"(?<![0-9a-f])[0-9a-f]{{64}}/{re.escape(host)}\.iso(?!\w)", text) is not None
 
 
@@ -139,7 +139,7 @@ class IsoMaker:
         ignition: bytes,
         keyfiles: Mapping[str, str],
         hints: Hints,
-        verdict_url: str,
+        report_url: str,
         over_network: bool = False,
     ) -> Iso:
         """Return a host's boot ISO: it chooses the disk, installs to it with `ignition`, then powers the host off.
@@ -149,14 +149,14 @@ class IsoMaker:
             keyfiles: NetworkManager's, text by file name, for the live and the installed system. Secrets, on disk
                 only while the tool runs, because it takes their names from files.
             hints: What the disk to wipe must have.
-            verdict_url: URL to which the host sends the disk that it chose, or why it refuses; empty for none.
+            report_url: URL to which the host sends the disk that it chose, or why it chose none; empty for none.
             over_network: Whether the host boots the files inside the ISO from the network.
 
         Raises:
             BootMediaError: The tool fails.
         """
         with self._lock:
-            patches = self._patches(ignition, keyfiles, disk_script(hints, verdict_url))
+            patches = self._patches(ignition, keyfiles, disk_script(hints, report_url))
             live = self._live if over_network else None
         digest = hashlib.sha256(self._sha256.encode())
         for offset, content in patches:
@@ -185,7 +185,7 @@ class IsoMaker:
 
     @cached_property
     def _live(self) -> LiveFiles | None:
-        """What of each ISO the network serves. For a virtual CD, an ISO whose arguments cannot be read is as good."""
+        """What of each ISO the network serves. A virtual CD does not need what cannot be read here."""
         embed_area = self._offset, self._offset + len(self._free)
         return live_files(self._work, embed_area, self._run("iso", "kargs", "show").decode())
 
@@ -203,8 +203,8 @@ class IsoMaker:
         """Verify that the copy equals the base again, and that the base has the wanted digest."""
         if _sha256(path_of(self._work)) == self._sha256:
             return
-        if (seen := _sha256(self._base)) != self._sha256:
-            what = f"sha256 is {seen}, the stack wants {self._sha256} ({self._option}.sha256)"
+        if (actual := _sha256(self._base)) != self._sha256:
+            what = f"sha256 is {actual}, the stack wants {self._sha256} ({self._option}.sha256)"
             raise BootMediaError(what, where=str(self._base), fix="remove the file")
         what = f"wrote outside the embed area of {self._base}"
         raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)
@@ -212,15 +212,15 @@ class IsoMaker:
     def _run(self, *words: str | Path, open_files: Sequence[IO[bytes]] = ()) -> bytes:
         """Run the tool on the copy, and return its standard output."""
         command = [self._tool, *words, path_of(self._work)]
-        kept = [file.fileno() for file in (self._work, *open_files)]
-        with in_memory() as output, in_memory() as complaint:
+        inherited = [file.fileno() for file in (self._work, *open_files)]
+        with in_memory() as output, in_memory() as errors:
             try:
-                code = subprocess.call(command, stdout=output, stderr=complaint, pass_fds=kept)  # noqa: S603
+                code = subprocess.call(command, stdout=output, stderr=errors, pass_fds=inherited)  # noqa: S603
             except OSError as error:
                 what = f"cannot be run ({error.strerror})"
                 raise BootMediaError(what, where=str(self._tool), fix="run tools/coreos-installer") from None
             if code:
-                text = " ".join(os.pread(complaint.fileno(), CHUNK, 0).decode(errors="replace").split())
+                text = " ".join(os.pread(errors.fileno(), CHUNK, 0).decode(errors="replace").split())
                 what = f"refused by coreos-installer: {text[:400]}"
                 raise BootMediaError(what, where=str(self._base), fix="use a CoreOS live ISO as the base")
             return os.pread(output.fileno(), CHUNK, 0)

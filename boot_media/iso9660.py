@@ -34,7 +34,7 @@ def _read(iso: IO[bytes], span: Span) -> bytes:
 
 def _entries(directory: bytes) -> dict[str, Span]:
     """Return where each entry of a directory is, by its name in upper case, without version."""
-    found, at = {}, 0
+    spans, at = {}, 0
     while at < len(directory):
         length = directory[at]
         if not length:  # no record crosses the end of a sector
@@ -42,9 +42,9 @@ def _entries(directory: bytes) -> dict[str, Span]:
             continue
         record = directory[at : at + length]
         name = record[33 : 33 + record[32]].decode("ascii", "replace")
-        found[name.partition(";")[0].rstrip(".").upper()] = _span(record)
+        spans[name.partition(";")[0].rstrip(".").upper()] = _span(record)
         at += length
-    return found
+    return spans
 
 
 def _span(record: bytes) -> Span:

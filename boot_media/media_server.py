@@ -1,10 +1,10 @@
 """HTTP server for boot ISOs: serves base plus patches, supports Range, counts the bytes sent to each reader.
 
-Of each ISO it also serves the files that a network boot needs. The iPXE script of a host, which names them, is there
-only while the host is admitted: at all other times iPXE finds none, and the host boots from its disk.
+It also serves the files inside each ISO that a network boot needs. The iPXE script of a host, which names them, is
+served only while the boot of the host is enabled. At other times iPXE finds none, and the host boots from its disk.
 
-It also has a box per host, which takes the verdict of its live system. Anybody could write there who has the ISO, so
-each keeps one text, and no more than its length.
+It receives a report from the live system of each host. Anybody who has the ISO could send one, so the server stores
+only the last report of a host, up to a maximum length.
 
 Each reader has a thread. Even for 1000 readers, the threads cost little beside sending the ISOs.
 """
@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 
 from assets.contract import BOOT_SCRIPT
 from base.errors import ProvisioningError
-from boot_media.disk import LONGEST_VERDICT
+from boot_media.disk import LONGEST_REPORT
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
 from boot_media.netboot import BOOT_SCRIPT_TEXT, script_name
@@ -88,9 +88,9 @@ class Published:
         """Its bytes."""
         return self.span[1] - self.span[0]
 
-    def pieces(self, asked: Span) -> Iterator[Span | bytes]:
+    def pieces(self, span: Span) -> Iterator[Span | bytes]:
         """Yield the pieces of a span of it, see `pieces`."""
-        return pieces(self.iso, (self.span[0] + asked[0], self.span[0] + asked[1]))
+        return pieces(self.iso, (self.span[0] + span[0], self.span[0] + span[1]))
 
 
 class MediaServer:
@@ -108,7 +108,7 @@ class MediaServer:
         self._published: dict[str, Published] = {}
         self._scripts = {f"/{BOOT_SCRIPT}": BOOT_SCRIPT_TEXT}
         self._sent = defaultdict[str, Counter[str]](Counter)
-        self._boxes: dict[str, str] = {}
+        self._reports: dict[str, str] = {}
         self._lock = threading.Lock()
         self._server: _HttpServer | None = None
 
@@ -124,7 +124,7 @@ class MediaServer:
         Raises:
             ProvisioningError: The server cannot listen on the address or port.
         """
-        path = f"/{iso.place(host)}"
+        path = f"/{iso.url_path(host)}"
         spans = iso.live.spans if iso.live else {}
         with self._lock:
             self._published[path] = Published(iso, (0, iso.size))
@@ -132,17 +132,17 @@ class MediaServer:
             return self._url(path)
 
     def withdraw(self, host: str, iso: Iso) -> None:
-        """Serve `iso` for `host` no more: firmware that would fetch it again goes on to its disk."""
+        """Stop serving `iso` for `host`: firmware that would fetch it again goes on to its disk."""
         with self._lock:
-            self._published.pop(f"/{iso.place(host)}", None)
+            self._published.pop(f"/{iso.url_path(host)}", None)
 
-    def admit(self, mac: str, script: str) -> None:
+    def enable_boot(self, mac: str, script: str) -> None:
         """Serve a host's iPXE script, by the MAC of the card that it boots from."""
         with self._lock:
             self._scripts[f"/{script_name(mac)}"] = script
 
-    def dismiss(self, mac: str) -> None:
-        """Serve a host's iPXE script no more: it boots from its disk."""
+    def disable_boot(self, mac: str) -> None:
+        """Stop serving a host's iPXE script: it boots from its disk."""
         with self._lock:
             self._scripts.pop(f"/{script_name(mac)}", None)
 
@@ -152,29 +152,29 @@ class MediaServer:
             text = self._scripts.get(path)
         return None if text is None else text.encode()
 
-    def open_box(self, secret: str) -> str:
-        """Take one text from whoever knows the secret, and return the URL to send it to.
+    def report_url(self, secret: str) -> str:
+        """Receive reports at a URL that cannot be guessed without the secret, and return it.
 
         Raises:
             ProvisioningError: The server cannot listen on the address or port.
         """
         path = f"/{secret}"
         with self._lock:
-            self._boxes[path] = ""
+            self._reports[path] = ""
             return self._url(path)
 
-    def text_in(self, box: str) -> str:
-        """Return the text that was last sent to the URL of a box, as one line; empty if none was."""
+    def received_report(self, url: str) -> str:
+        """Return the last report that was sent to the URL, as one line; empty if none was."""
         with self._lock:
-            return self._boxes[_path(box)]
+            return self._reports[_path(url)]
 
-    def put(self, path: str, content: bytes) -> bool:
-        """Put a text into the box at `path`, in place of an earlier one; return whether there is such a box."""
-        text = "".join(each if each.isprintable() else " " for each in content.decode("ascii", "backslashreplace"))
+    def store_report(self, path: str, content: bytes) -> bool:
+        """Store a report in place of an earlier one. Return whether reports are received at `path`."""
+        text = "".join(char if char.isprintable() else " " for char in content.decode("ascii", "backslashreplace"))
         with self._lock:
-            if path not in self._boxes:
+            if path not in self._reports:
                 return False
-            self._boxes[path] = " ".join(text.split())
+            self._reports[path] = " ".join(text.split())
             return True
 
     def sent(self, url: str) -> int:
@@ -183,7 +183,7 @@ class MediaServer:
             return self._sent[_path(url)].total()
 
     def fetched(self, paths: Sequence[str]) -> list[str]:
-        """Return those of the paths, without a slash before them, of which bytes were sent."""
+        """Return the paths, without a slash before them, of which bytes were sent."""
         with self._lock:
             return [path for path in paths if f"/{path}" in self._sent]
 
@@ -266,14 +266,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def do_POST(self) -> None:
-        """Take the text of a box."""
+        """Receive a report."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LONGEST_VERDICT:
+        if not length.isdecimal() or int(length) > LONGEST_REPORT:
             self.close_connection = True  # its body is still to come
             self._answer_empty(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
-        taken = self.server.media.put(self.path, self.rfile.read(int(length)))
-        self._answer_empty(HTTPStatus.OK if taken else HTTPStatus.NOT_FOUND)
+        is_stored = self.server.media.store_report(self.path, self.rfile.read(int(length)))
+        self._answer_empty(HTTPStatus.OK if is_stored else HTTPStatus.NOT_FOUND)
 
     def log_message(self, *args: Any) -> None:
         """Log nothing: standard error is the operator's screen, and the path is as good as a password."""
@@ -282,28 +282,28 @@ class _Handler(BaseHTTPRequestHandler):
         if (script := self.server.media.script(self.path)) is not None:
             self._answer_script(script, with_body=with_body)
             return
-        found = self.server.media.find(self.path)
-        if found is None:
+        published = self.server.media.find(self.path)
+        if published is None:
             self._answer_empty(HTTPStatus.NOT_FOUND)
             return
-        etag = f'"{found.iso.sha256}"'
-        asked = self.headers.get("Range") if self.headers.get("If-Range", etag) == etag else None
-        span = span_of(asked, found.size)
+        etag = f'"{published.iso.sha256}"'
+        requested = self.headers.get("Range") if self.headers.get("If-Range", etag) == etag else None
+        span = span_of(requested, published.size)
         if span is None:
-            self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{found.size}")
+            self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{published.size}")
             return
-        partial = _range(asked) is not None
+        partial = _range(requested) is not None
         self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
         if partial:
-            self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{found.size}")
+            self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{published.size}")
         self.send_header("Content-Type", "application/octet-stream")
         self.send_header("Content-Length", str(span[1] - span[0]))
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("ETag", etag)
         self.end_headers()
         if with_body:
-            with found.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
-                for piece in found.pieces(span):
+            with published.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
+                for piece in published.pieces(span):
                     self._send(base, piece)
 
     def _send(self, base: IO[bytes], piece: Span | bytes) -> None:

@@ -25,7 +25,7 @@ FILES = {
 BOOT_SCRIPT_TEXT = "#!ipxe\nchain --replace hosts/${netX/mac:hexhyp}.ipxe || exit\n"
 TRIES, PAUSE_S = 60, 5
 """How often iPXE asks again for a file, and how long it waits before: the VIP that it asks may just move."""
-_ISO_ALONE = re.compile(r"coreos\.liveiso=\S*\s*")
+_ISO_ARGUMENT = re.compile(r"coreos\.liveiso=\S*\s*")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LiveFiles:
     spans: Mapping[str, Span]
     """Where each file is in the ISO."""
     arguments: str
-    """The kernel arguments of its boot menu, without the one that has the live system look for a CD."""
+    """The kernel arguments of its boot menu, without the one by which the live system reads a CD."""
 
 
 def live_files(iso: IO[bytes], embed_area: Span, arguments: str) -> LiveFiles | None:
@@ -49,7 +49,7 @@ def live_files(iso: IO[bytes], embed_area: Span, arguments: str) -> LiveFiles | 
     spans = {name: span for name, path in FILES.items() if (span := span_of_file(iso, path))}
     if spans.keys() != FILES.keys():
         return None
-    return LiveFiles({**spans, EMBED_AREA: embed_area}, _ISO_ALONE.sub("", arguments).strip())
+    return LiveFiles({**spans, EMBED_AREA: embed_area}, _ISO_ARGUMENT.sub("", arguments).strip())
 
 
 def script_name(mac: str) -> str:

@@ -37,8 +37,8 @@ def find_nmstatectl() -> Path:
 def _find(name: str, version: str) -> Path:
     """Return a tool from PATH, else the one that `tools/<name>` built."""
     built = cache_dir() / f"{name}-{version}" / "bin" / name
-    if found := shutil.which(name):
-        return Path(found)
+    if on_path := shutil.which(name):
+        return Path(on_path)
     if os.access(built, os.X_OK):
         return built
     raise BootMediaError(

@@ -27,7 +27,7 @@ class WebServer:
         Raises:
             ProvisioningError: It has none or another one; the message has the command that makes it.
         """
-        url = f"{self.url}/{iso.place(host)}"
+        url = f"{self.url}/{iso.url_path(host)}"
         try:
             status, length = _head(url)
         except OSError as error:
@@ -50,24 +50,24 @@ class WebServer:
         """Return an empty line: the readers of this server are unknown."""
         return ""
 
-    def open_box(self, secret: str) -> str:
-        """Return nothing: this server takes no text."""
+    def report_url(self, secret: str) -> str:
+        """Return an empty URL: this server receives no reports."""
         return ""
 
-    def text_in(self, box: str) -> str:
-        """Return nothing, for the same reason."""
+    def received_report(self, url: str) -> str:
+        """Return an empty report, see `report_url`."""
         return ""
 
     def withdraw(self, host: str, iso: Iso) -> None:
-        """Do nothing, see `admit`."""
+        """Do nothing, see `enable_boot`."""
 
-    def admit(self, mac: str, script: str) -> None:
+    def enable_boot(self, mac: str, script: str) -> None:
         """Refuse: what is on this server does not change with the state of an installation."""
         what = f"a web server, and the host with card {mac} boots from the network"
         raise ProvisioningError(what, where="media.url", fix="name media.address instead")
 
-    def dismiss(self, mac: str) -> None:
-        """Do nothing: no host was admitted."""
+    def disable_boot(self, mac: str) -> None:
+        """Do nothing: `enable_boot` refuses every host."""
 
     def fetched(self, paths: Sequence[str]) -> list[str]:
         """Return none: the readers of this server are unknown."""

@@ -19,7 +19,7 @@ from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
 from cluster.plan.model import PlannedHost
-from providers.bmc_host.checks import Check, Row, consented
+from providers.bmc_host.checks import BmcReport, Check, consented
 from providers.bmc_host.engine import BmcHostEngine
 from providers.pulumi.workers import WORKERS
 from wires.redfish.capture.tree import BmcCapture
@@ -51,7 +51,7 @@ DETAILS = {
     "SUBJECT": lambda row: row.subject,
 }
 """Apart from the other columns, so that these fit a screen."""
-Columns = dict[str, Callable[[Row], str]]
+Columns = dict[str, Callable[[BmcReport], str]]
 
 
 def _add_cluster(parser: ArgumentParser) -> None:
@@ -77,10 +77,10 @@ def check(options: argparse.Namespace) -> int:
     """
     plan = _plan(options)
 
-    def row_of(host: PlannedHost) -> Row:
+    def row_of(host: PlannedHost) -> BmcReport:
         with _probe(plan, host) as (bmc, engine):
             # A spare needs no consent.
-            return Check(bmc, engine, options.stack is not None and isinstance(host, Server)).row()
+            return Check(bmc, engine, options.stack is not None and isinstance(host, Server)).report()
 
     rows = _asked(_chosen(plan.hosts, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
     if options.json:
@@ -211,7 +211,7 @@ def _asked(hosts: Sequence[H], ask: Callable[[H], T], verdict: Callable[[T], str
     return [future.result() for future in asked]
 
 
-def _print_for_people(rows: list[Row]) -> None:
+def _print_for_people(rows: list[BmcReport]) -> None:
     _print_table(rows, COLUMNS)
     print()
     _print_table(rows, DETAILS)
@@ -221,7 +221,7 @@ def _print_for_people(rows: list[Row]) -> None:
             print(one_line(line))
 
 
-def _print_table(rows: list[Row], columns: Columns) -> None:
+def _print_table(rows: list[BmcReport], columns: Columns) -> None:
     cells = [list(columns), *([one_line(cell(row)) or "-" for cell in columns.values()] for row in rows)]
     print("\n".join(table(cells)))
 

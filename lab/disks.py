@@ -49,7 +49,7 @@ class Disk:
 
     @property
     def sign(self) -> str:
-        """What the server's verdict on its disks says of this one alone."""
+        """How the server's disk report describes this disk."""
         if self.bus == "virtio":
             return f"deviceName: /dev/vd{ascii_lowercase[self.target]},"
         return f"hctl: 0:0:{self.target}:{self.lun}"

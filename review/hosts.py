@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cluster.values.role import Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
-from providers.host_provisioning.records import named_anew, still_installed
+from providers.host_provisioning.records import InstallationPlan
 from review.preview import SECRET, Change, Preview
 from review.text import code, joined
 
@@ -18,40 +18,34 @@ class Rollout:
     """The servers of one role."""
 
     spec: HostProvisioningSpec
-    kept: tuple[str, ...]
-    """Installed, and left alone."""
-    anew: Mapping[str, str]
-    """Installed, and to be wiped because a new line of `reinstall` names them: by host, that line."""
-    pending: tuple[str, ...]
-    """Without a record."""
-    changes: bool
+    plan: InstallationPlan
+    changes_iso: bool
     """Whether something changes that goes into the boot ISO."""
 
 
 def wipes(preview: Preview) -> dict[str, str]:
     """Return the servers that may be wiped, each with the option whose line allows it: `consent` or `reinstall`."""
-    found = dict[str, str]()
-    for each in _rollouts(preview):
-        found |= dict.fromkeys([*each.pending, *_replaced(preview, each)], "consent") | dict.fromkeys(
-            each.anew, "reinstall"
-        )
-    return dict(sorted(found.items()))
+    options = dict[str, str]()
+    for rollout in _rollouts(preview):
+        consented = [*rollout.plan.without_record, *_replaced(preview, rollout)]
+        options |= dict.fromkeys(consented, "consent") | dict.fromkeys(rollout.plan.reinstall, "reinstall")
+    return dict(sorted(options.items()))
 
 
 def wiped(preview: Preview) -> Iterator[str]:
     """Yield a sentence for the servers of each role, by the reason for which they are installed."""
     created = _made(preview)
-    for each in _rollouts(preview):
-        role = ROLES[each.spec.role]
-        disks = {host: f"{_disk(each.spec, host)} of {host}" for host in each.spec.hosts}
-        consents = {host: _consent(preview, created, host) for host in each.spec.hosts}
-        certain = [host for host in each.pending if host in created and not created[host].running]
-        others = [host for host in each.pending if host not in certain]
-        if each.anew:
+    for rollout in _rollouts(preview):
+        spec, plan, role = rollout.spec, rollout.plan, ROLES[rollout.spec.role]
+        disks = {host: f"{_disk(spec, host)} of {host}" for host in spec.hosts}
+        consents = {host: _consent(preview, created, host) for host in spec.hosts}
+        certain = [host for host in plan.without_record if host in created and not created[host].running]
+        others = [host for host in plan.without_record if host not in certain]
+        if plan.reinstall:
             what = joined(
-                [f"{disks[host]} (`reinstall` names {code(who)})" for host, who in sorted(each.anew.items())]
+                [f"{disks[host]} (`reinstall` names {code(who)})" for host, who in sorted(plan.reinstall.items())]
             )
-            yield f"Wipes {what}, and installs {_them([*each.anew])} again ({role})."
+            yield f"Wipes {what}, and installs {_them([*plan.reinstall])} again ({role})."
         if certain:
             what = joined([f"{disks[host]}{consents[host]}" for host in certain])
             yield f"Wipes {what}, and installs {_them(certain)} ({role})."
@@ -59,7 +53,7 @@ def wiped(preview: Preview) -> Iterator[str]:
             what = joined([f"{disks[host]}{consents[host]}" for host in others])
             runs = "a server that runs from its disk already is only recorded"
             yield f"Wipes {what}, and installs {_them(others)} ({role}); {runs}."
-        if replaced := _replaced(preview, each):
+        if replaced := _replaced(preview, rollout):
             what = joined([f"{disks[host]}{consents[host]}" for host in replaced])
             yield f"Wipes {what}, where the BMC shows another machine than is recorded, and installs that ({role})."
 
@@ -106,7 +100,8 @@ def compared(preview: Preview) -> list[str]:
 
 def untouched(preview: Preview) -> list[str]:
     """Return the installed servers that a change does not reach, because nothing is written to them any more."""
-    return sorted(host for each in _rollouts(preview) if each.changes for host in each.kept)
+    untouched_hosts = (rollout.plan.untouched for rollout in _rollouts(preview) if rollout.changes_iso)
+    return sorted(host for hosts in untouched_hosts for host in hosts)
 
 
 def _rollouts(preview: Preview) -> Iterator[Rollout]:
@@ -117,15 +112,8 @@ def _rollouts(preview: Preview) -> Iterator[Rollout]:
 
 def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
     old, new = change.old, change.spec
-    installed = still_installed(change.recorded(HostProvisioningOuts).installed, new)
-    anew = {host: who for host, who in named_anew(old, new).items() if host in installed}
-    return Rollout(
-        spec=new,
-        kept=tuple(host for host in installed if host not in anew),
-        anew=anew,
-        pending=tuple(host for host in new.hosts if host not in installed),
-        changes=old is not None and old.into_iso != new.into_iso,
-    )
+    plan = InstallationPlan.of(old, change.recorded(HostProvisioningOuts), new)
+    return Rollout(new, plan, changes_iso=old is not None and old.into_iso != new.into_iso)
 
 
 def _exchanged(preview: Preview) -> list[str]:
@@ -136,7 +124,7 @@ def _exchanged(preview: Preview) -> list[str]:
 
 def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
     """Return the installed servers that may turn out to be other machines."""
-    return sorted({*_exchanged(preview)} & {*rollout.kept})
+    return sorted({*_exchanged(preview)} & {*rollout.plan.untouched})
 
 
 def _disk(spec: HostProvisioningSpec, host: str) -> str:

@@ -4,21 +4,22 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from boot_media.disk import Hints, disk_script
 
 SETTINGS = "/etc/coreos/installer.d"
-URL = "http://192.0.2.1:8080/box"
+URL = "http://192.0.2.1:8080/report"
 FIELDS = "MAJ:MIN,KNAME,TYPE,SIZE,ROTA,MODEL,VENDOR,SERIAL,WWN,HCTL"
 PROGRAMS = {
     "lsblk": f"""[[ "$*" == "--all --bytes --pairs --output {FIELDS}" ]] || exit 1
-        echo >>looks; number=$(wc -l <looks)
+        echo >>lists; number=$(wc -l <lists)
         [[ ! -e lsblk.$number ]] || mv lsblk.$number lsblk.out; cat lsblk.out""",
     "udevadm": """case "$1 $2" in settle*) exit 1 ;; "info --query=property") cat "udev/${3#--name=/dev/}" ;; esac""",
     "readlink": """[[ "$1 $2" == "-e --" ]] && cat "links/${3//\\//!}" 2>/dev/null""",
-    "curl": """[[ $* == *" http://192.0.2.1:8080/box" ]] || exit 3
+    "curl": """[[ $* == *" --max-time 10 "* && $* == *" http://192.0.2.1:8080/report" ]] || exit 3
         while [[ $1 != --data-binary ]]; do shift; done
-        echo >>calls; number=$(wc -l <calls); ((number > $(<deaf))) && printf %s "$2" >told""",
+        echo >>calls; number=$(wc -l <calls); ((number > $(<deaf))) && printf %s "$2" >report""",
     "sleep": "echo $1 >>slept",
 }
 
@@ -62,7 +63,7 @@ class Run:
     console: str
     settings: str
     """What coreos-installer reads; empty if nothing."""
-    told: str
+    report: str
     """What reached the provisioner; empty if nothing."""
     calls: int
     """Attempts to reach it."""
@@ -70,7 +71,7 @@ class Run:
     """The pauses, in seconds."""
 
 
-def run_script(
+def write_script(
     folder: Path,
     devices: Sequence[Device],
     hints: Hints,
@@ -79,19 +80,19 @@ def run_script(
     links: Mapping[str, str] | None = None,
     late: Mapping[int, Sequence[Device]] | None = None,
     deaf: int = 0,
-    looks: int = 10,
-) -> Run:
-    """Run the script once.
+    attempts: int = 10,
+) -> None:
+    """Write the script and what it runs and reads.
 
     Args:
         folder: An empty one.
         devices: What lsblk lists, in its order.
         hints: Those of the host.
-        url: The box for the verdict. Another one than the default is sent to by the real curl.
+        url: The URL for the report. To any other than the default, the real curl sends it.
         links: Device node by link.
-        late: What lsblk lists instead, from that look on.
+        late: What lsblk lists instead, from that attempt on.
         deaf: Number of attempts that do not reach the provisioner.
-        looks: Looks before the script refuses.
+        attempts: How often the script lists the disks before it refuses.
     """
     for name in ("bin", "udev", "links", "installer.d"):
         (folder / name).mkdir()
@@ -102,9 +103,9 @@ def run_script(
         (folder / "bin" / name).chmod(0o755)
     (folder / "deaf").write_text(f"{deaf}\n")
     (folder / "lsblk.out").write_text("".join(device.line for device in devices))
-    for look, found in (late or {}).items():
-        (folder / f"lsblk.{look}").write_text("".join(device.line for device in found))
-    for device in [*devices, *(each for found in (late or {}).values() for each in found)]:
+    for attempt, listed in (late or {}).items():
+        (folder / f"lsblk.{attempt}").write_text("".join(device.line for device in listed))
+    for device in [*devices, *(device for listed in (late or {}).values() for device in listed)]:
         properties = "".join(f"{key}={value}\n" for key, value in device.udev.items())
         (folder / "udev" / device.kname).write_text(f"DEVNAME={device.path}\n{properties}SUBSYSTEM=block\n")
         (folder / "links" / device.path.replace("/", "!")).write_text(device.path)
@@ -113,20 +114,33 @@ def run_script(
     script = disk_script(hints, url)
     for wanted in (SETTINGS, "{1..10}"):
         assert script.count(wanted) == 1
-    script = script.replace(SETTINGS, str(folder / "installer.d")).replace("{1..10}", f"{{1..{looks}}}")
+    script = script.replace(SETTINGS, str(folder / "installer.d")).replace("{1..10}", f"{{1..{attempts}}}")
     (folder / "disk.sh").write_text(script)
-    environment = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin"}
-    done = subprocess.run(  # returns once what the script left in the background has ended, too
-        ["bash", "disk.sh"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+
+
+def run_script(folder: Path, devices: Sequence[Device], hints: Hints, **options: Any) -> Run:
+    """Run the script to its end, also what it leaves in the background; the arguments are those of `write_script`."""
+    write_script(folder, devices, hints, **options)
+    done = subprocess.run(
+        ["bash", "disk.sh"], cwd=folder, env=environment(folder), capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
     settings = {path.name: path.read_text() for path in (folder / "installer.d").iterdir()}
     assert settings.keys() <= {"9000-disk.yaml"}
     lines = {name: _read(folder / name).splitlines() for name in ("calls", "slept")}
-    told = _read(folder / "told")
     return Run(
-        done.returncode, done.stdout, "".join(settings.values()), told, len(lines["calls"]), (*lines["slept"],)
+        done.returncode,
+        done.stdout,
+        "".join(settings.values()),
+        _read(folder / "report"),
+        len(lines["calls"]),
+        (*lines["slept"],),
     )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment in which the script finds the programs of `folder`."""
+    return {"PATH": f"{folder / 'bin'}:/usr/bin:/bin"}
 
 
 def _read(path: Path) -> str:
@@ -134,4 +148,4 @@ def _read(path: Path) -> str:
 
 
 def _quoted(value: str) -> str:
-    return "".join(f"\\x{ord(each):02x}" if each in '"\\`$' or not each.isprintable() else each for each in value)
+    return "".join(f"\\x{ord(char):02x}" if char in '"\\`$' or not char.isprintable() else char for char in value)

@@ -12,8 +12,8 @@ from boot_media.media_server import MediaServer
 from cluster.values.bmc_url import UEFI_HTTP
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
-from providers.host_provisioning.installation.boot_procedures import BootWay, HttpBoot, VirtualCd
-from providers.host_provisioning.installation.engine import Installation, Target, World
+from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, VirtualCd
+from providers.host_provisioning.installation.engine import Adapters, Installation, Target
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
 from testing.progress import into
@@ -59,19 +59,19 @@ class ServedMedia:
     def digest(self, host: str) -> str:
         return self.iso.sha256
 
-    def verdict(self, host: str) -> str:
+    def disk_report(self, host: str) -> str:
         return ""
 
     def size(self, host: str) -> int:
         return self.iso.size
 
-    def admit(self, host: str) -> None:
+    def enable_boot(self, host: str) -> None:
         self.publish(host)
 
-    def dismiss(self, host: str) -> None:
+    def disable_boot(self, host: str) -> None:
         self.server.withdraw(host, self.iso)
 
-    def asked(self, host: str) -> str:
+    def fetched_files(self, host: str) -> str:
         return ""
 
 
@@ -123,18 +123,18 @@ class ServerUnderTest:
         """Return the installation that `HostProvisioning` runs."""
         api = Endpoint(6443, "/readyz", "api.okd.lab.test", self.fleet.ca)
         bmc = self.bmc()
-        world = World(
+        adapters = Adapters(
             bmc,
             self.clock,
             self.media,
-            self._way(bmc),
+            self._boot_procedure(bmc),
             lambda target: api.problem(target.address),
             into(self.lines),
             nullcontext(),
         )
-        return Installation(Target(NAME, self.uuid, self.fleet.node(0)), world, HOST_S)
+        return Installation(Target(NAME, self.uuid, self.fleet.node(0)), adapters, HOST_S)
 
-    def _way(self, bmc: SushyBmc) -> BootWay:
+    def _boot_procedure(self, bmc: SushyBmc) -> BootProcedure:
         if self.kind == UEFI_HTTP:
             return HttpBoot(bmc, self.media, NAME, self.clock)
         return VirtualCd(bmc, self.media)

@@ -94,7 +94,7 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
                 ignition=compose(payload[server.role.pool], own_config(rendered.of(server))),
                 keyfiles=keyfiles_in(rendered.servers[server.name]),
                 hints=server.root_device_hints.given,
-                verdict_url="",
+                report_url="",
             )
             yield _written(iso, out, server)
 
@@ -107,7 +107,7 @@ def _maker(architecture: Architecture, media: MediaOption) -> IsoMaker:
 
 
 def _written(iso: Iso, out: Path, server: Server) -> Path:
-    target = out / iso.place(server.name)
+    target = out / iso.url_path(server.name)
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         target.parent.mkdir(mode=0o700, exist_ok=True)

@@ -87,7 +87,7 @@ class Faults:
             path.write_text(right)
             self._failed(outcome, f"{host['name']}: ")
             for words in (
-                "no disk fits serialNumber: NOT-THERE. Disks seen: deviceName: /dev/sda,",
+                "no disk fits serialNumber: NOT-THERE. Disks found: deviceName: /dev/sda,",
                 "; deviceName: /dev/vda,",
                 f"1 of {len(self.proofs.plan.control_plane)} control-plane hosts were not installed",
             ):

@@ -12,7 +12,7 @@ from wires.redfish.identity import usable
 
 
 @dataclass
-class Row:
+class BmcReport:
     """What one BMC shows. A field is empty if it is not known."""
 
     host: str
@@ -58,68 +58,75 @@ class Check:
     engine: BmcHostEngine
     has_stack: bool
 
-    def row(self) -> Row:
-        """Read the BMC, and return its row."""
-        row, masked = self._unmasked(), self.bmc.masked
-        texts: dict[str, Any] = {name: masked(value) for name, value in vars(row).items() if isinstance(value, str)}
-        return replace(row, **texts, stops=[masked(stop) for stop in row.stops])
+    def report(self) -> BmcReport:
+        """Read the BMC, and return what it shows."""
+        report, masked = self._unmasked(), self.bmc.masked
+        texts: dict[str, Any] = {
+            name: masked(value) for name, value in vars(report).items() if isinstance(value, str)
+        }
+        return replace(report, **texts, stops=[masked(stop) for stop in report.stops])
 
-    def _unmasked(self) -> Row:
+    def _unmasked(self) -> BmcReport:
         """Read the BMC. After a refused login nothing more is read, since accounts lock."""
-        row, bmc = Row(self.engine.host, self.bmc.url), self.bmc
+        report, bmc = BmcReport(self.engine.host, self.bmc.url), self.bmc
         try:
             if certificate := bmc.certificate():
-                row.subject, row.sha256 = certificate.subject, certificate.sha256
-            row.reachable = True
-            self._identify(row)
+                report.subject, report.sha256 = certificate.subject, certificate.sha256
+            report.reachable = True
+            self._identify(report)
         except BmcError as error:
-            row.login = "refused" if isinstance(error, BmcAuthError) else row.login
-            self._stop(row, error)
-            return row
-        row.power = self._read(row, lambda: bmc.power().value)
-        row.quirks = self._read(row, bmc.kind)
-        row.boot_targets = self._read(row, bmc.boot_targets)
-        row.mode = self._read(row, bmc.override_mode)
-        row.virtual_cd = self._read(row, bmc.virtual_cd)
-        row.firmware = self._read(None, bmc.bmc_version)
-        row.licence = self._read(None, bmc.licence)
-        # Last, because a BMC that answers 404 to it would be read anew.
-        row.secure_boot = self._read(None, self._secure_boot)
+            report.login = "refused" if isinstance(error, BmcAuthError) else report.login
+            self._stop(report, error)
+            return report
+        report.power = self._read(report, lambda: bmc.power().value)
+        report.quirks = self._read(report, bmc.kind)
+        report.boot_targets = self._read(report, bmc.boot_targets)
+        report.mode = self._read(report, bmc.override_mode)
+        report.virtual_cd = self._read(report, bmc.virtual_cd)
+        report.firmware = self._read(None, bmc.bmc_version)
+        report.licence = self._read(None, bmc.licence)
+        # Last, because a BMC that answers 404 to it would be read again.
+        report.secure_boot = self._read(None, self._secure_boot)
         try:
             judge(bmc)
         except BmcError as error:
-            self._stop(row, error)
-        return row
+            self._stop(report, error)
+        return report
 
     def _secure_boot(self) -> str:
-        seen = self.bmc.secure_boot()
-        return seen.word if seen else ""
+        secure_boot = self.bmc.secure_boot()
+        return secure_boot.word if secure_boot else ""
 
-    def _identify(self, row: Row) -> None:
-        seen = self.bmc.identity()
-        row.login, row.uuid, row.serial, row.bios = "accepted", seen.uuid, seen.serial, seen.bios_version
-        row.path = self.bmc.path()
-        row.system = f"{seen.manufacturer} {seen.model}".strip()
+    def _identify(self, report: BmcReport) -> None:
+        machine = self.bmc.identity()
+        report.login, report.uuid, report.serial, report.bios = (
+            "accepted",
+            machine.uuid,
+            machine.serial,
+            machine.bios_version,
+        )
+        report.path = self.bmc.path()
+        report.system = f"{machine.manufacturer} {machine.model}".strip()
         try:
-            self._judge(seen)
+            self._compare_with_consent(machine)
         except BmcError as error:
-            self._stop(row, error)
+            self._stop(report, error)
 
-    def _judge(self, seen: Identity) -> None:
-        if self.has_stack or not usable(seen):
-            self.engine.compare_with_consent(seen)
+    def _compare_with_consent(self, machine: Identity) -> None:
+        if self.has_stack or not usable(machine):
+            self.engine.compare_with_consent(machine)
 
-    def _read(self, row: Row | None, read: Callable[[], str]) -> str:
-        """Read one thing. Without a row, `up` goes on if it cannot be read."""
+    def _read(self, report: BmcReport | None, read: Callable[[], str]) -> str:
+        """Read one thing. Without a report, `up` goes on if it cannot be read."""
         try:
             return read()
         except BmcError as error:
-            if row:
-                self._stop(row, error)
+            if report:
+                self._stop(report, error)
             return ""
 
-    def _stop(self, row: Row, error: BmcError) -> None:
-        row.stops += [str(fault) for fault in error.faults]
+    def _stop(self, report: BmcReport, error: BmcError) -> None:
+        report.stops += [str(fault) for fault in error.faults]
 
 
 def consented(engine: BmcHostEngine) -> str:
@@ -128,7 +135,7 @@ def consented(engine: BmcHostEngine) -> str:
     Raises:
         BmcError: The present consent names another machine, or the machine has no unique name.
     """
-    seen = engine.bmc.identity()
-    if engine.consent or not usable(seen):
-        engine.compare_with_consent(seen)
-    return engine.consent or usable(seen)
+    machine = engine.bmc.identity()
+    if engine.consent or not usable(machine):
+        engine.compare_with_consent(machine)
+    return engine.consent or usable(machine)

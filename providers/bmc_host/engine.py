@@ -40,10 +40,10 @@ class BmcHostEngine:
         Raises:
             BmcIdentityError: The BMC is that of another machine; the message has the command that consents to it.
         """
-        seen = self._seen()
-        self._compare_with_record(seen)
-        self.compare_with_consent(seen)
-        return seen
+        machine = self._machine()
+        self._compare_with_record(machine)
+        self.compare_with_consent(machine)
+        return machine
 
     def bmc_version(self) -> str:
         """Return the firmware version of the BMC, informational only; empty if unreported or forbidden."""
@@ -54,9 +54,9 @@ class BmcHostEngine:
             return ""
 
     def is_replaced(self) -> bool:
-        """Whether the BMC is that of a machine which the consent names and which is not the recorded one."""
-        seen = self._seen()
-        return self.recorded is not None and not same(self.recorded, seen) and seen.answers_to(self.consent)
+        """Whether the machine behind the BMC is not the recorded one, and the consent names it."""
+        machine = self._machine()
+        return self.recorded is not None and not same(self.recorded, machine) and machine.answers_to(self.consent)
 
     def take_over(self) -> tuple[Identity, AsFound]:
         """Identify the host, record it as found, and leave it Off without media.
@@ -64,7 +64,7 @@ class BmcHostEngine:
         Only for a host without a record: one that runs is switched off without asking its operating system.
         """
         identity = self.identify()
-        found = self.judged(self._find())
+        found = self.with_secure_boot(self._as_found())
         self.report(Progress("identified", named(identity)))
         run_steps(self._off(self._steps()), self.clock)
         self.report(Progress("off, without media"))
@@ -74,9 +74,9 @@ class BmcHostEngine:
         """Identify the host and record it as found, changing nothing: it runs a cluster whose state was lost."""
         identity = self.identify()
         self.report(Progress("identified", f"{named(identity)}; left as it is"))
-        return identity, self.judged(self._find())
+        return identity, self.with_secure_boot(self._as_found())
 
-    def judged(self, found: AsFound) -> AsFound:
+    def with_secure_boot(self, found: AsFound) -> AsFound:
         """Return `found` with Secure Boot as it is now, if the host wants that and it has not been recorded yet.
 
         Raises:
@@ -89,19 +89,19 @@ class BmcHostEngine:
 
     def observe(self) -> tuple[Identity, AsFound]:
         """Identify a spare and record it as found, changing nothing. It needs a name to consent to, not a consent."""
-        seen = self._seen()
-        if not usable(seen):
-            self.compare_with_consent(seen)
-        self.report(Progress("a spare, left as it is", named(seen)))
-        return seen, self._find()
+        machine = self._machine()
+        if not usable(machine):
+            self.compare_with_consent(machine)
+        self.report(Progress("a spare, left as it is", named(machine)))
+        return machine, self._as_found()
 
-    def look(self, found: AsFound) -> tuple[str, str]:
+    def drift(self, found: AsFound) -> tuple[str, str]:
         """Compare the host with `found`, for a refresh.
 
         Returns:
             A line on power, media and boot override; and a line on what someone else has changed, or an empty one.
         """
-        now, power = self._find(), self.bmc.power()
+        now, power = self._as_found(), self.bmc.power()
         media, boot = now.media or "empty", _words(now.override)
         left = {"Disabled", _words(found.override), *(f"{HDD} {enabled}" for enabled in (ONCE, "Continuous"))}
         changed = [f"virtual CD {media}, left empty"] if now.media else []
@@ -110,7 +110,7 @@ class BmcHostEngine:
         return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
 
     def release(self, found: AsFound) -> None:
-        """Leave the host Off, without media, and all else as found. Media that were found stay out."""
+        """Leave the host Off, without media, and everything else as found. Media that were found stay out."""
         self.identify()
         steps = self._steps()
         run_steps(self._off(steps), self.clock)
@@ -125,7 +125,7 @@ class BmcHostEngine:
         yield from steps.power(Power.OFF)
         yield from steps.no_media()
 
-    def _find(self) -> AsFound:
+    def _as_found(self) -> AsFound:
         def read() -> AsFound:
             return AsFound(override=self.bmc.boot_override(), media=shown(self.bmc.media() or ""))
 
@@ -134,34 +134,34 @@ class BmcHostEngine:
     def _steps(self) -> Steps:
         return Steps(self.bmc, self.clock, self.clock.now() + self.deadline_s)
 
-    def _seen(self) -> Identity:
+    def _machine(self) -> Identity:
         return run_steps(self._steps().value("an answer of the BMC", self.bmc.identity), self.clock)
 
-    def _compare_with_record(self, seen: Identity) -> None:
-        """Keep the record with its machine: a changed BMC address may lead to another one."""
-        if self.recorded is None or same(self.recorded, seen):
+    def _compare_with_record(self, machine: Identity) -> None:
+        """Compare a machine with the record: a changed BMC address may lead to another one."""
+        if self.recorded is None or same(self.recorded, machine):
             return
-        what = f"the record is of {named(self.recorded)}; the BMC is that of {named(seen)}"
-        fix = f"correct its address; or, if that machine replaces it, {self._naming(seen)}"
+        what = f"the record is of {named(self.recorded)}; the BMC is that of {named(machine)}"
+        fix = f"correct its address; or, if that machine replaces it, {self._naming(machine)}"
         raise self._another(what, fix)
 
-    def compare_with_consent(self, seen: Identity) -> None:
+    def compare_with_consent(self, machine: Identity) -> None:
         """Compare a machine with the consent.
 
         Raises:
             BmcIdentityError: The consent names another machine, or none; the message has the command that consents.
         """
-        if not seen.answers_to(self.consent):
-            what = f"consent names {self.consent or 'no machine'}, the BMC is that of {named(seen)}"
-            fix = f"if that machine's disk may be wiped, {self._naming(seen)}{_zeros(self.consent)}"
+        if not machine.answers_to(self.consent):
+            what = f"consent names {self.consent or 'no machine'}, the BMC is that of {named(machine)}"
+            fix = f"if that machine's disk may be wiped, {self._naming(machine)}{_zeros(self.consent)}"
             raise self._another(what, fix)
         if is_shared(self.consent):
-            what = f"consent names {self.consent}, which many machines share; this one is {named(seen)}"
-            raise self._another(what, f"if its disk may be wiped, {self._naming(seen)}")
+            what = f"consent names {self.consent}, which many machines share; this one is {named(machine)}"
+            raise self._another(what, f"if its disk may be wiped, {self._naming(machine)}")
 
-    def _naming(self, seen: Identity) -> str:
-        if value := usable(seen):
-            kind = "UUID" if value == seen.uuid else "serial"
+    def _naming(self, machine: Identity) -> str:
+        if value := usable(machine):
+            kind = "UUID" if value == machine.uuid else "serial"
             return f"name its {kind}: {consent_command(self.host, value)}"
         return "set a serial number in its firmware first: neither its serial nor its UUID is unique"
 

@@ -28,7 +28,7 @@ class BmcHostSpec(Spec):
     running: bool = False
     """If true, create records the server and leaves it running: it belongs to a cluster whose state was lost."""
     spare: bool = False
-    """If true, the host is identified only: it is recorded anew each time, and nothing on it is ever changed."""
+    """If true, each update and refresh only records the host again; nothing on it is ever changed."""
 
     @classmethod
     def of(cls, plan: "ClusterPlan", host: "PlannedHost") -> Self:

@@ -22,7 +22,7 @@ READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the
 class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
     """Create takes a server over, update compares it with the record, read probes it, delete leaves it off.
 
-    Of a spare, each of them but delete records what its BMC shows now. Delete does not even ask it.
+    For a spare, each of them but delete records what its BMC shows now. Delete does not ask its BMC.
     """
 
     def _faults(self, old: BmcHostSpec | None, new: BmcHostSpec) -> Iterator[Fault]:
@@ -54,7 +54,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             else:
                 identity, found = engine.identify(), outs.found
                 if new.bmc.boot_mode != old.bmc.boot_mode:
-                    found = engine.judged(found)
+                    found = engine.with_secure_boot(found)
             return _outs(engine, identity, found)
 
     def _read(self, spec: BmcHostSpec, outs: BmcHostOuts) -> BmcHostOuts | None:
@@ -65,7 +65,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = engine.observe() if spec.spare else (engine.identify(), found)
                 now = _outs(engine, identity, found)
                 # Power and media change during an installation: show them, but keep them out of the state.
-                line, changed = engine.look(found)
+                line, changed = engine.drift(found)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept the recorded values: {error}")
             return outs

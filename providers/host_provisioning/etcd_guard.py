@@ -1,7 +1,7 @@
 """Asks a cluster in production whether a server of its control plane may be wiped.
 
-That is so after an administrator has taken the server out, as OKD's documentation says for a failed one: removed its
-member of etcd, then deleted its node. Once the server has joined again, the etcd operator makes it a member again.
+It may be wiped once an administrator has taken the server out, as OKD's documentation says for a failed one: removed
+its member of etcd, then deleted its node. Once the server has joined again, the etcd operator readmits it to etcd.
 """
 
 from collections.abc import Collection
@@ -35,10 +35,10 @@ class EtcdQuorum:
     """Address of the API."""
 
     def refuse_member(self, host: str, addresses: Collection[str]) -> None:
-        """Return if a server is no part of the cluster any more, and all members of etcd answer.
+        """Return if a server is no longer part of the cluster, and all members of etcd answer.
 
         Raises:
-            ProvisioningError: It is, or they do not, or the API does not say. Nothing was touched.
+            ProvisioningError: It still is, a member does not answer, or the API does not say. Nothing was touched.
         """
         try:
             problem = self._node(host) or self._members(host, addresses) or self._quorum()
@@ -48,19 +48,21 @@ class EtcdQuorum:
             raise ProvisioningError(f"not wiped: {problem}", where=f"reinstall.{host}", fix=FIX)
 
     def _node(self, host: str) -> str | None:
-        found = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
-        return f"node {host} exists" if found else None
+        node = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
+        return f"node {host} exists" if node else None
 
     def _members(self, host: str, addresses: Collection[str]) -> str | None:
-        found = self.api.get(self.vip, MEMBERS, ConfigMap)
-        if not found or not found.data:
+        members = self.api.get(self.vip, MEMBERS, ConfigMap)
+        if not members or not members.data:
             return "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd"
-        listed = sorted({*found.data.values()} & {*addresses})
+        listed = sorted({*members.data.values()} & {*addresses})
         return f"{host} is a member of etcd ({', '.join(listed)})" if listed else None
 
     def _quorum(self) -> str | None:
-        found = self.api.get(self.vip, ETCD, Reporting)
-        seen = found.status.condition(DEGRADED) if found else None
-        if seen is None:
+        etcd = self.api.get(self.vip, ETCD, Reporting)
+        degraded = etcd.status.condition(DEGRADED) if etcd else None
+        if degraded is None:
             return f"etcd's condition {DEGRADED} is missing"
-        return None if seen.status == "False" else f"a member of etcd does not answer: {seen.message or seen.status}"
+        if degraded.status == "False":
+            return None
+        return f"a member of etcd does not answer: {degraded.message or degraded.status}"

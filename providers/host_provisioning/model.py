@@ -1,5 +1,6 @@
 """Inputs and outputs of `HostProvisioning`."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, SecretStr
@@ -24,7 +25,7 @@ INTO_ISO = Mark("an input that goes into the boot ISOs, or whose digest stands f
 
 
 def _as_hints(value: Any) -> Any:
-    """Read the state of a release that knew no hint but `deviceName`."""
+    """Read the state of a release whose only hint was `deviceName`."""
     return {"deviceName": value} if isinstance(value, str) else value
 
 
@@ -68,7 +69,7 @@ class HostProvisioningSpec(Spec):
     architecture: Architecture = Architecture.AMD64
     hosts: dict[str, HostSpec]
     identities: dict[str, MachineId] = {}
-    """By host; the identity of a host that is missing here is not compared."""
+    """By host; a host without one is installed without a check of its identity."""
     passwords: dict[str, SecretStr]
     """Passwords of the BMCs, by host."""
     ca: str = ""
@@ -96,7 +97,7 @@ class HostProvisioningSpec(Spec):
     reinstall: dict[str, str] = {}
     """Serial or UUID by host. A line that is new since the last successful `up` reinstalls its host."""
     out_of_etcd: tuple[str, ...] = ()
-    """Hosts in `reinstall` whose disk may have a copy of etcd: the cluster must not count on them any more."""
+    """Hosts in `reinstall` whose disk may have a copy of etcd: etcd must no longer have them as members."""
     unicast: bool = False
     """If true, each host has a fixed list of its VRRP peers, so no host can be added once some are installed."""
     stack: str
@@ -161,9 +162,9 @@ class HostProvisioningSpec(Spec):
     def into_iso(self) -> list[Any]:
         """The values of the inputs with the mark `INTO_ISO`, and of such fields of each host."""
         of_hosts = {
-            name: [getattr(host, each) for each in marked(HostSpec, INTO_ISO)] for name, host in self.hosts.items()
+            name: [getattr(host, field) for field in marked(HostSpec, INTO_ISO)] for name, host in self.hosts.items()
         }
-        return [of_hosts, *(getattr(self, name) for name in marked(HostProvisioningSpec, INTO_ISO))]
+        return [of_hosts, *(getattr(self, field) for field in marked(HostProvisioningSpec, INTO_ISO))]
 
     def identity_of(self, name: str) -> MachineId:
         """Return the machine behind a host's BMC."""
@@ -212,3 +213,12 @@ class HostProvisioningOuts(Outs):
     """Number of requests sent to the BMC."""
     approved: dict[str, list[Approval]] = {}
     """Certificate requests that were approved while the host was installed."""
+
+    def of_hosts(self, hosts: Collection[str]) -> Self:
+        """Return the outputs of some hosts."""
+        return type(self)(
+            **{
+                name: {host: value for host, value in getattr(self, name).items() if host in hosts}
+                for name in type(self).model_fields
+            }
+        )

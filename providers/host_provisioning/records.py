@@ -1,31 +1,117 @@
-"""Decides from inputs and records which hosts an update installs, leaves alone or refuses."""
+"""Decides from inputs and records which hosts an update installs, leaves untouched or refuses."""
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import Self
 
 from base.errors import Fault, ProvisioningError
 from cluster.values.role import Role
-from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
+from providers.host_provisioning.model import (
+    Approval,
+    HostProvisioningOuts,
+    HostProvisioningSpec,
+    InstallationRecord,
+)
 from wires.redfish.identity import is_shared, named
+
+
+@dataclass(frozen=True)
+class InstalledHost:
+    """What an update records of a host that it has installed."""
+
+    record: InstallationRecord
+    disk: str
+    """The disk that the host chose; empty if it could not send it."""
+    steps: dict[str, float]
+    """Seconds spent in each step."""
+    requests: int
+    """Number of requests sent to the BMC."""
+
+
+@dataclass(frozen=True)
+class InstallationPlan:
+    """Which hosts of a role an update installs, and which outputs it carries forward."""
+
+    hosts: tuple[str, ...]
+    """All hosts of the role."""
+    carried: HostProvisioningOuts
+    """The earlier outputs of the hosts that are installed: those that are still wanted and still the same machine."""
+    reinstall: Mapping[str, str]
+    """The installed hosts to wipe, with the UUID or serial of each."""
+
+    @classmethod
+    def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:
+        """Decide what an update from `old`, with outputs `outs`, does; without `old`, what the first `up` does."""
+        installed = {
+            host
+            for host, record in outs.installed.items()
+            if host in new.hosts and new.identity_of(host).own in ("", record.uuid)
+        }
+        reinstall = {host: who for host, who in newly_listed(old, new).items() if host in installed}
+        return cls(tuple(new.hosts), outs.of_hosts(installed), reinstall)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The hosts to install."""
+        return tuple(host for host in self.hosts if host in self.reinstall or host not in self.carried.installed)
+
+    @property
+    def without_record(self) -> tuple[str, ...]:
+        """The hosts to install for the first time, or as another machine than the recorded one."""
+        return tuple(host for host in self.pending if host not in self.reinstall)
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """The installed hosts that the update does not touch."""
+        return tuple(host for host in self.carried.installed if host not in self.reinstall)
+
+    def outputs(
+        self, installed: Mapping[str, InstalledHost], approved: Mapping[str, list[Approval]]
+    ) -> HostProvisioningOuts:
+        """Return the outputs of an update that has installed these hosts and approved these requests."""
+        before = self.carried
+        disks = {**before.disks, **{name: host.disk for name, host in installed.items()}}
+        return HostProvisioningOuts(
+            installed={**before.installed, **{name: host.record for name, host in installed.items()}},
+            disks={name: disk for name, disk in disks.items() if disk},
+            steps={**before.steps, **{name: host.steps for name, host in installed.items()}},
+            requests={**before.requests, **{name: host.requests for name, host in installed.items()}},
+            approved={**before.approved, **approved},
+        )
 
 
 def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
     """Yield the faults of the inputs."""
-    for key in ("passwords", "ours", "ignition_sha256"):
-        if missing := sorted(new.hosts.keys() - getattr(new, key).keys()):
+    yield from _incomplete(new)
+    if old and old.hosts:
+        yield from _unknown_to_installed_hosts(old, new)
+    yield from _wrong_reinstalls(old, new)
+
+
+def _incomplete(new: HostProvisioningSpec) -> Iterator[Fault]:
+    for key, values in (("passwords", new.passwords), ("ours", new.ours), ("ignition_sha256", new.ignition_sha256)):
+        if missing := sorted(new.hosts.keys() - values.keys()):
             yield Fault(key, f"missing for {', '.join(missing)}", "give one for each host")
-    if old and old.hosts and new.unicast:
+
+
+def _unknown_to_installed_hosts(old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
+    """Yield a fault for each added host that the installed ones would have to know beforehand."""
+    if new.unicast:
         for name in sorted(new.hosts.keys() - old.hosts.keys()):
             what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP"
             yield Fault("hosts", what, "remove it, or lower the replicas to make it a spare")
-    if old and old.hosts and new.role is Role.COMPUTE and new.is_proxied:
+    if new.role is Role.COMPUTE and new.is_proxied:
         for name in sorted(new.boot_macs.keys() - old.hosts.keys()):
             what = f"{name}: the control plane is installed, and its DHCP does not know the MAC {new.boot_macs[name]}"
             yield Fault("hosts", what, "give the host a `…-virtualmedia` address, or make it a spare")
-    anew = named_anew(old, new)
-    if len(wiped := sorted(anew.keys() & {*new.out_of_etcd})) > 1:
+
+
+def _wrong_reinstalls(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
+    reinstall = newly_listed(old, new)
+    if len(wiped := sorted(reinstall.keys() & {*new.out_of_etcd})) > 1:
         fix = "reinstall one server of the control plane at a time"
         yield Fault("reinstall", f"{' and '.join(wiped)} hold copies of etcd", fix)
-    for name, who in anew.items():
+    for name, who in reinstall.items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):
             what = f"reinstall.{name} names {who}, the host is {named(identity)}"
@@ -33,43 +119,33 @@ def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Itera
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
-    """Yield a line on the hosts whose disks an update wipes, and one on those that it leaves alone."""
-    anew = sorted(outs.installed.keys() & named_anew(old, new).keys())
-    kept = sorted(outs.installed.keys() - anew)
-    if anew:
-        yield f"reinstalled, disk wiped, as `reinstall` requests: {', '.join(anew)}"
-    if kept and old.into_iso != new.into_iso:
-        yield f"installed already, and not touched by this change: {', '.join(kept)}"
+    """Yield a line on the hosts whose disks an update wipes, and one on those that a changed ISO does not reach."""
+    plan = InstallationPlan.of(old, outs, new)
+    if plan.reinstall:
+        yield f"reinstalled, disk wiped, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
+    if plan.untouched and old.into_iso != new.into_iso:
+        yield f"installed already, and not touched by this change: {', '.join(sorted(plan.untouched))}"
 
 
-def named_anew(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> dict[str, str]:
+def newly_listed(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> dict[str, str]:
     """Return the lines of `reinstall` that are new since the last successful `up`; only these have an effect."""
     before = old.reinstall if old else {}
-    return {name: who for name, who in new.reinstall.items() if before.get(name) != who}
+    return {host: who for host, who in new.reinstall.items() if before.get(host) != who}
 
 
-def still_installed(
-    recorded: Mapping[str, InstallationRecord], spec: HostProvisioningSpec
-) -> dict[str, InstallationRecord]:
-    """Return the valid records: those of hosts that are still wanted and still the same machine."""
-    return {
-        name: record
-        for name, record in recorded.items()
-        if name in spec.hosts and spec.identity_of(name).own in ("", record.uuid)
-    }
-
-
-def summary(spec: HostProvisioningSpec, failed: Mapping[str, Exception], done: Set[str]) -> ProvisioningError:
+def not_installed(
+    spec: HostProvisioningSpec, failed: Mapping[str, Exception], reinstalled: Set[str]
+) -> ProvisioningError:
     """Return the error of an update in which hosts failed.
 
-    A failed update leaves no record, so the next would repeat every reinstallation. The message therefore names the
-    hosts in `done`, which are reinstalled already.
+    A failed update leaves no record, so the next one would repeat every reinstallation. The message therefore names
+    the hosts that are reinstalled already.
     """
     lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
     count = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts"
     what = f"{count} were not installed:{lines}\nAll others run"
     fix = "run `pulumi up` again, which retries those hosts"
-    if done:
-        names = ", ".join(sorted(done))
+    if reinstalled:
+        names = ", ".join(sorted(reinstalled))
         fix += f". Before that, remove from `reinstall` the hosts that are reinstalled already: {names}"
     return ProvisioningError(what, fix=fix)

@@ -13,12 +13,12 @@ class FakeMedia:
     read: dict[str, int] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
 
-    says: str = ""
-    """The verdict of the host's live system."""
-    fetches: str = ""
+    report: str = ""
+    """The disk report of the host's live system."""
+    fetched: str = ""
     """What a host has fetched over the network."""
-    admitted: set[str] = field(default_factory=set)
-    """Hosts that iPXE starts the installer on."""
+    enabled: set[str] = field(default_factory=set)
+    """Hosts that are served their installer."""
     makes: int = 1
     """Number of calls that answer that the ISO is not made yet."""
 
@@ -41,24 +41,24 @@ class FakeMedia:
     def digest(self, host: str) -> str:
         return self.revision
 
-    def verdict(self, host: str) -> str:
-        return self.says
+    def disk_report(self, host: str) -> str:
+        return self.report
 
-    def admit(self, host: str) -> None:
-        self.admitted.add(host)
+    def enable_boot(self, host: str) -> None:
+        self.enabled.add(host)
 
-    def dismiss(self, host: str) -> None:
-        self.admitted.discard(host)
+    def disable_boot(self, host: str) -> None:
+        self.enabled.discard(host)
 
     def size(self, host: str) -> int:
         return 1
 
-    def asked(self, host: str) -> str:
-        return self.fetches
+    def fetched_files(self, host: str) -> str:
+        return self.fetched
 
     def boot(self, host: str) -> str | None:
         """Serve iPXE on a host; return the URL of the live system that it then boots, or None: it boots its disk."""
-        if host not in self.admitted:
+        if host not in self.enabled:
             return None
         self.fetch(self.url(host))
         return self.url(host)

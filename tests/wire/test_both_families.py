@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from providers.host_provisioning.composition import _missing_kubelet
 from providers.host_provisioning.installation.engine import Target
-from providers.host_provisioning.provider import _kubelet_missing
 from providers.pulumi.dynamic import Provider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
@@ -76,7 +76,7 @@ def test_a_compute_server_is_up_once_kubelet_listens(family: Family) -> None:
     """The first node only answers ARP or neighbour discovery, as an initramfs does; nobody is at the last address."""
 
     def up(last: int) -> bool:
-        return _kubelet_missing(Target("node", "", family.at(last))) is None
+        return _missing_kubelet(Target("node", "", family.at(last))) is None
 
     def both_answer() -> tuple[frozenset[str], list[bool]]:
         return macs_at(family.at(21)), [up(last) for last in (21, 22, 23)]

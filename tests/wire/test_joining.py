@@ -97,7 +97,7 @@ class Waiting:
 
     def missing(self) -> str | None:
         """Look at the API now."""
-        self.joining._looks_again = 0
+        self.joining._next_poll_at = 0
         return self.joining.missing(HOST, OWN)
 
 
@@ -113,7 +113,7 @@ def waiting(site: Site) -> Waiting:
         kubelet=lambda _: None,
         log=log.append,
         warn=warnings.append,
-        today=lambda: "now",
+        now=lambda: "now",
     )
     return Waiting(site, joining, log, warnings)
 
@@ -141,7 +141,13 @@ def test_a_server_joins_by_its_two_requests(waiting: Waiting) -> None:
 @pytest.mark.parametrize(
     ("request_", "groups", "joined", "why"),
     [
-        pytest.param(client_request("worker-9"), ACCOUNTS, False, "it is for node worker-9", id="not-planned"),
+        pytest.param(
+            client_request("worker-9"),
+            ACCOUNTS,
+            False,
+            "for node worker-9, which is not being installed",
+            id="not-planned",
+        ),
         pytest.param(client_request(HOST), ACCOUNTS, True, "node worker-0 has joined already", id="joined"),
         pytest.param(client_request(HOST, username="mallory"), ACCOUNTS, False, "requestor: mallory", id="requestor"),
         pytest.param(client_request(HOST), (*ACCOUNTS, "system:masters"), False, "groups: ", id="groups"),

@@ -16,7 +16,7 @@ class BootMedia(Protocol):
     """Makes and serves boot ISOs."""
 
     def publish(self, host: str) -> str | None:
-        """Have the host's ISO made and served; return the URL that tells how far it is read, or None meanwhile."""
+        """Have the host's ISO made and served; return the URL for `sent` and `progress`, or None until it is made."""
         ...
 
     def sent(self, url: str) -> int | None:
@@ -31,8 +31,8 @@ class BootMedia(Protocol):
         """Return the SHA-256 of the ISO that was published for `host`."""
         ...
 
-    def verdict(self, host: str) -> str:
-        """Return what the live system of `host` says of its disk, see `boot_media.disk`; empty if nothing yet."""
+    def disk_report(self, host: str) -> str:
+        """Return the report of the live system of `host` on its disk, see `boot_media.disk`; empty if none yet."""
         ...
 
 
@@ -43,25 +43,25 @@ class NetworkMedia(BootMedia, Protocol):
         """Return the bytes of what is at the URL of `publish`: the host's live system, or its ISO."""
         ...
 
-    def admit(self, host: str) -> None:
-        """Have the host find its installer from now on."""
+    def enable_boot(self, host: str) -> None:
+        """Serve the host its installer from now on."""
         ...
 
-    def dismiss(self, host: str) -> None:
-        """Have the host find no installer from now on, and so go on to its disk."""
+    def disable_boot(self, host: str) -> None:
+        """Serve the host no installer from now on, so that it goes on to its disk."""
         ...
 
-    def asked(self, host: str) -> str:
+    def fetched_files(self, host: str) -> str:
         """Return which files the host has fetched over the network; empty if none."""
         ...
 
 
-class BootWay(Protocol):
-    """One of the ways. The URL is that of `BootMedia.publish`."""
+class BootProcedure(Protocol):
+    """How a server boots its ISO once, and its disk after that. The URL is that of `BootMedia.publish`."""
 
-    doing: ClassVar[str]
+    step: ClassVar[str]
     """Name of the step in which the server is installed."""
-    leaves_a_sign: ClassVar[bool]
+    shows_on_bmc: ClassVar[bool]
     """Whether the BMC of a server shows that it is being installed, also to another run."""
 
     def prepare(self, steps: Steps, url: str) -> Waits:
@@ -69,23 +69,23 @@ class BootWay(Protocol):
         ...
 
     def arm(self, steps: Steps, url: str) -> Waits:
-        """Have the next boot of the server be that of the ISO."""
+        """Have the server boot the ISO next."""
         ...
 
     def disarm(self, steps: Steps) -> Waits:
-        """Have no later boot of the server be that of the ISO."""
+        """Have the server never boot the ISO again."""
         ...
 
     def withdraw(self) -> None:
-        """Offer the ISO no longer, as far as that needs no BMC: the installation has ended, or has failed."""
+        """Stop serving the ISO where that needs no BMC: the installation has ended, or has failed."""
         ...
 
     def is_unread(self, url: str) -> bool:
-        """Return whether nothing of the ISO was fetched, as far as is known: then nothing was installed."""
+        """Return whether it is known that nothing of the ISO was fetched, and thus nothing installed."""
         ...
 
     def is_stuck(self, url: str) -> bool:
-        """Return whether a server that is on cannot come any further, and has to boot the ISO anew."""
+        """Return whether a server that is on cannot continue, and has to boot the ISO again."""
         ...
 
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
@@ -99,8 +99,8 @@ class VirtualCd:
 
     bmc: BmcClient
     media: BootMedia
-    doing: ClassVar[str] = "installing from ISO"
-    leaves_a_sign: ClassVar[bool] = True
+    step: ClassVar[str] = "installing from ISO"
+    shows_on_bmc: ClassVar[bool] = True
 
     def prepare(self, steps: Steps, url: str) -> Waits:
         """Insert the ISO in place of whatever is in the drive."""
@@ -121,7 +121,7 @@ class VirtualCd:
         """Do nothing: an ISO that stays in the drive tells the next run that the host is being installed."""
 
     def is_unread(self, url: str) -> bool:
-        """See `BootWay`. A web server of the site does not tell."""
+        """See `BootProcedure`. It is unknown for a web server of the site."""
         return self.media.sent(url) == 0
 
     def is_stuck(self, url: str) -> bool:
@@ -129,7 +129,7 @@ class VirtualCd:
         return False
 
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        """See `BootWay`."""
+        """See `BootProcedure`."""
         what = f"the BMC never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
         fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
         return ProvisioningError(what, where=self.bmc.url, fix=fix)
@@ -151,7 +151,7 @@ class VirtualCd:
     def _refused(self, url: str, error: BmcError) -> ProvisioningError:
         what = f"the BMC refuses the boot ISO from {_server(url)}: {error.fault.what}"
         fix = (
-            "do what the BMC says: some take an ISO over https alone (media.url) or from port 80 alone (media.port); "
+            "do what the BMC says: some take an ISO only over https (media.url) or only from port 80 (media.port); "
             "if it cannot reach the ISO, look for a firewall or a route"
         )
         return ProvisioningError(what, where=self.bmc.url, fix=error.fault.fix or fix)
@@ -165,12 +165,13 @@ class _Fetching:
     media: NetworkMedia
     host: str
     clock: Clock
-    _before: int = field(default=0, init=False)
+    _sent_before: int = field(default=0, init=False)
     """Bytes of what is at the URL that were sent before the last boot."""
-    _got: int = field(default=0, init=False)
-    _got_at: float = field(default=0.0, init=False)
-    """Bytes that were sent since then, and when the last of them was."""
-    leaves_a_sign: ClassVar[bool] = False
+    _fetched: int = field(default=0, init=False)
+    """Bytes that were sent since the last boot."""
+    _fetched_at: float = field(default=0.0, init=False)
+    """When `_fetched` last changed."""
+    shows_on_bmc: ClassVar[bool] = False
 
     def prepare(self, steps: Steps, url: str) -> Waits:
         """Do nothing: the server's own firmware will ask."""
@@ -178,22 +179,22 @@ class _Fetching:
 
     def withdraw(self) -> None:
         """Let the server go on to its disk."""
-        self.media.dismiss(self.host)
+        self.media.disable_boot(self.host)
 
     def is_unread(self, url: str) -> bool:
-        """See `BootWay`. A live system that an earlier run served still sends its verdict."""
-        return not self.media.sent(url) and not self.media.verdict(self.host)
+        """See `BootProcedure`. A live system that an earlier run served still sends its disk report."""
+        return not self.media.sent(url) and not self.media.disk_report(self.host)
 
     def is_stuck(self, url: str) -> bool:
-        """See `BootWay`. What breaks off is not asked for again: a live system stays in an emergency shell."""
-        now, got = self.clock.now(), (self.media.sent(url) or 0) - self._before
-        if got != self._got:
-            self._got, self._got_at = got, now
-        return 0 < got < self.media.size(self.host) and now - self._got_at >= BROKEN_OFF_S
+        """See `BootProcedure`. Nothing repeats a fetch that broke off: the live system is in an emergency shell."""
+        now, fetched = self.clock.now(), (self.media.sent(url) or 0) - self._sent_before
+        if fetched != self._fetched:
+            self._fetched, self._fetched_at = fetched, now
+        return 0 < fetched < self.media.size(self.host) and now - self._fetched_at >= BROKEN_OFF_S
 
-    def _admit(self, url: str) -> None:
-        self._before = self.media.sent(url) or 0
-        self.media.admit(self.host)
+    def _enable_boot(self, url: str) -> None:
+        self._sent_before = self.media.sent(url) or 0
+        self.media.enable_boot(self.host)
 
 
 @dataclass
@@ -202,28 +203,28 @@ class NetworkBoot(_Fetching):
 
     mac: str
     """MAC of the card that the server boots from."""
-    doing: ClassVar[str] = "installing over the network"
+    step: ClassVar[str] = "installing over the network"
 
     def arm(self, steps: Steps, url: str) -> Waits:
         """Override the boot, and let iPXE start the installer."""
         yield from steps.override(PXE)
-        self._admit(url)
+        self._enable_boot(url)
 
     def disarm(self, steps: Steps) -> Waits:
-        """See `withdraw`: so a BMC that repeats a boot meant once does not install twice."""
+        """Withdraw, so that a BMC that repeats a boot meant once does not install twice."""
         self.withdraw()
         yield from ()
 
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        """See `BootWay`."""
-        seen = self.media.asked(self.host)
-        got = f"it fetched {seen}, but not its live system" if seen else "it never asked for its boot script"
+        """See `BootProcedure`."""
+        files = self.media.fetched_files(self.host)
+        what = f"it fetched {files}, but not its live system" if files else "it never asked for its boot script"
         fix = (
             f"look at the server's console: it has to boot from its card {self.mac}, on the provisioning network, "
             "where DHCP, TFTP and this program's server (media.address, media.port) have to answer it"
         )
         return ProvisioningError(
-            f"{got}, {within_s:,.0f} s after it was switched on: {why}", where=self.bmc.url, fix=fix
+            f"{what}, {within_s:,.0f} s after it was switched on: {why}", where=self.bmc.url, fix=fix
         )
 
 
@@ -231,20 +232,20 @@ class NetworkBoot(_Fetching):
 class HttpBoot(_Fetching):
     """The server's own UEFI fetches the ISO, keeps it in memory, and boots it there."""
 
-    doing: ClassVar[str] = "installing by UEFI HTTP"
+    step: ClassVar[str] = "installing by UEFI HTTP"
 
     def arm(self, steps: Steps, url: str) -> Waits:
         """Override the boot, and serve the ISO."""
         yield from steps.override(HTTP, uri=url)
-        self._admit(url)
+        self._enable_boot(url)
 
     def disarm(self, steps: Steps) -> Waits:
-        """See `withdraw`; and have the BMC forget the URL, which is as good as a password."""
+        """Withdraw, and have the BMC forget the URL, which is as good as a password."""
         self.withdraw()
         yield from steps.override(HDD)
 
     def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        """See `BootWay`."""
+        """See `BootProcedure`."""
         what = f"its firmware never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
         fix = (
             "look at the server's console: its firmware has to get an address, and a route to that server, by DHCP, "

@@ -1,4 +1,4 @@
-"""How long installations took in the earlier runs of a stack, as their logs tell."""
+"""How long installations took in the earlier runs of a stack, read from their logs."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -14,15 +14,15 @@ def latest_s(stack: str, names: Collection[str]) -> dict[str, float]:
     A server without one has the longest of the others: servers of one stack are mostly alike. Empty if no run of the
     stack has installed any.
     """
-    found: dict[str, float] = {}
+    durations: dict[str, float] = {}
     for path in reversed(runs_of(stack)):
-        found = dict(_installed(path)) | found
-        if found.keys() >= set(names):
+        durations = dict(_installed(path)) | durations
+        if durations.keys() >= set(names):
             break
-    if not found:
+    if not durations:
         return {}
-    longest = max(found.values())
-    return {name: found.get(name, longest) for name in names}
+    longest = max(durations.values())
+    return {name: durations.get(name, longest) for name in names}
 
 
 def _installed(path: Path) -> Iterator[tuple[str, float]]:

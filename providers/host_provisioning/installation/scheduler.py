@@ -12,17 +12,16 @@ from base.errors import EngineGoneError, OkdBaremetalError
 from providers.host_provisioning.installation.engine import Installation
 from wires.redfish.steps import Waits, jittered
 
-THREADS = (
-    256  # a call holds a thread until its BMC answers; 200 kept 1000 BMCs of 50 to 300 ms busy (measured 2026-11)
-)
-LOOKS_PER_S = 300.0  # one request takes 2 ms of CPU, and one process has one core
+# A call holds a thread until its BMC answers; 200 kept 1000 BMCs of 50 to 300 ms busy (measured 2026-11).
+THREADS = 256
+MAX_POLLS_PER_S = 300.0  # one request takes 2 ms of CPU, and one process has one core
 WATCH_S = 0.5
 
 Pause = Callable[[float], Awaitable[None]]
 
 
-def roll_out(
-    hosts: Mapping[str, Installation], *, clock: Clock, pause: Pause = asyncio.sleep
+def install_all(
+    installations: Mapping[str, Installation], *, clock: Clock, pause: Pause = asyncio.sleep
 ) -> dict[str, OkdBaremetalError]:
     """Drive every installation to its end; one that fails does not stop the others.
 
@@ -32,14 +31,14 @@ def roll_out(
     Raises:
         EngineGoneError: The Pulumi engine is gone; every host stops after its current request.
     """
-    ways = {name: installation.run() for name, installation in hosts.items()}
+    runs = {host: installation.run() for host, installation in installations.items()}
     allow_open_files()
     try:
-        with ThreadPoolExecutor(max(1, min(THREADS, len(ways)))) as pool:
-            return asyncio.run(_all(ways, pool, clock, pause))
+        with ThreadPoolExecutor(max(1, min(THREADS, len(runs)))) as pool:
+            return asyncio.run(_run_all(runs, pool, clock, pause))
     finally:
-        for way in ways.values():
-            way.close()
+        for run in runs.values():
+            run.close()
 
 
 def allow_open_files() -> None:
@@ -48,36 +47,41 @@ def allow_open_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-async def _all(
-    ways: Mapping[str, Waits], pool: ThreadPoolExecutor, clock: Clock, pause: Pause
+async def _run_all(
+    runs: Mapping[str, Waits], pool: ThreadPoolExecutor, clock: Clock, pause: Pause
 ) -> dict[str, OkdBaremetalError]:
     watch = asyncio.create_task(_watch(clock))
-    work = asyncio.create_task(_each(ways, pool, pause))
+    work = asyncio.create_task(_run_hosts(runs, pool, pause))
     await asyncio.wait({watch, work}, return_when=asyncio.FIRST_COMPLETED)
     if watch.done():
         watch.result()
-    # What of the two is still under way ends with this loop.
+    # Whichever of the two still runs ends with this loop.
     return work.result()
 
 
-async def _each(ways: Mapping[str, Waits], pool: ThreadPoolExecutor, pause: Pause) -> dict[str, OkdBaremetalError]:
-    least_s = len(ways) / LOOKS_PER_S
+async def _run_hosts(
+    runs: Mapping[str, Waits], pool: ThreadPoolExecutor, pause: Pause
+) -> dict[str, OkdBaremetalError]:
+    shortest_s = len(runs) / MAX_POLLS_PER_S
 
     async def paced(seconds: float) -> None:
-        await pause(max(seconds, jittered(least_s)))
+        await pause(max(seconds, jittered(shortest_s)))
 
-    ends = await asyncio.gather(*(_one(name, way, pool, paced) for name, way in ways.items()))
-    return {name: error for name, error in zip(ways, ends, strict=True) if error is not None}
+    errors = await asyncio.gather(*(_run_host(host, run, pool, paced) for host, run in runs.items()))
+    return {host: error for host, error in zip(runs, errors, strict=True) if error is not None}
 
 
-async def _one(name: str, way: Waits, pool: ThreadPoolExecutor, pause: Pause) -> OkdBaremetalError | None:
+async def _run_host(host: str, run: Waits, pool: ThreadPoolExecutor, pause: Pause) -> OkdBaremetalError | None:
     loop, context = asyncio.get_running_loop(), copy_context()
-    context.run(log.about, name)
+    context.run(log.about, host)
 
     def step() -> float | None:
-        return context.run(next, way, None)
+        return context.run(next, run, None)
 
     try:
+        # Each step runs on any thread of the pool, so a generator may continue on another thread than the one on
+        # which it yielded. A `threading.Lock` or a `time_limit`, which belongs to its thread, must therefore not be
+        # held over a yield. A test (test_yields.py) checks that. `lock.held` belongs to the process.
         while (seconds := await loop.run_in_executor(pool, step)) is not None:
             await pause(seconds)
     except EngineGoneError:

@@ -1,7 +1,7 @@
 """The rules by which a certificate request of a kubelet is approved.
 
 A server asks twice: for the client certificate that makes it a node, and, as that node, for its serving certificate.
-What a request may contain is written down whole, and compared: whatever else it contains, it is not approved.
+The rules list everything that a request may contain; one that contains anything else is not approved.
 """
 
 import base64
@@ -28,12 +28,12 @@ GROUPS = {
     SERVING: {NODES, ANYBODY},
 }
 USAGES = {CLIENT: {"digital signature", "client auth"}, SERVING: {"digital signature", "server auth"}}
-OF_RSA = "key encipherment"
+RSA_USAGE = "key encipherment"
 """The usage that a kubelet adds if its key is an RSA key."""
-Facts = Mapping[str, tuple[Collection[object], Collection[object]]]
-"""What a request shows, and what is wanted, by the words for it."""
+Comparisons = Mapping[str, tuple[Collection[object], Collection[object]]]
+"""By the name of each part of a request: what it contains, and what is wanted."""
 APPROVED_HERE = "ApprovedByOkdBaremetal"
-"""Reason of our approvals. An `up` that was interrupted finds its own by it."""
+"""Reason of this program's approvals, by which the next `up` finds those of one that was interrupted."""
 
 
 class Condition(Model):
@@ -50,7 +50,7 @@ class _Metadata(Model):
     version: str = Field("", alias="resourceVersion")
 
 
-class _Wanted(Model):
+class _RequestSpec(Model):
     request: str
     signer: str = Field(alias="signerName")
     username: str = ""
@@ -66,7 +66,7 @@ class Request(Model):
     """A CertificateSigningRequest. The API itself has filled in who sent it: `username` and `groups`."""
 
     metadata: _Metadata
-    spec: _Wanted
+    spec: _RequestSpec
     status: _Status = _Status()
 
     @property
@@ -76,8 +76,8 @@ class Request(Model):
 
     @property
     def approved_here(self) -> Condition | None:
-        """Our own approval, if it has one."""
-        return next((each for each in self.status.conditions if each.reason == APPROVED_HERE), None)
+        """This program's approval, if it has one."""
+        return next((condition for condition in self.status.conditions if condition.reason == APPROVED_HERE), None)
 
 
 class UnreadableError(Exception):
@@ -99,9 +99,9 @@ class Content:
 
     @property
     def host(self) -> str:
-        """The node that it is for, as its common name says; empty if it says none."""
-        found = [value for name, value in self.subject if name == "CN" and value.startswith(NODE)]
-        return found[0].removeprefix(NODE) if len(found) == 1 else ""
+        """The node that its common name names; empty if it names none."""
+        names = [value for name, value in self.subject if name == "CN" and value.startswith(NODE)]
+        return names[0].removeprefix(NODE) if len(names) == 1 else ""
 
 
 def content_of(request: Request) -> Content:
@@ -130,21 +130,23 @@ def content_of(request: Request) -> Content:
 def _content(csr: "x509.CertificateSigningRequest") -> Content:
     from cryptography import x509  # noqa: PLC0415
 
-    alternative = [each.value for each in csr.extensions if isinstance(each.value, x509.SubjectAlternativeName)]
+    alternative = [
+        extension.value for extension in csr.extensions if isinstance(extension.value, x509.SubjectAlternativeName)
+    ]
     return Content(
-        subject=tuple(sorted((each.rfc4514_attribute_name, str(each.value)) for each in csr.subject)),
-        attributes=tuple(each.oid.dotted_string for each in csr.attributes),
-        extensions=tuple(each.oid.dotted_string for each in csr.extensions),
+        subject=tuple(sorted((part.rfc4514_attribute_name, str(part.value)) for part in csr.subject)),
+        attributes=tuple(attribute.oid.dotted_string for attribute in csr.attributes),
+        extensions=tuple(extension.oid.dotted_string for extension in csr.extensions),
         names=tuple(
-            each.value if isinstance(each, x509.DNSName | x509.IPAddress) else f"{type(each).__name__} {each.value}"
+            name.value if isinstance(name, x509.DNSName | x509.IPAddress) else f"{type(name).__name__} {name.value}"
             for names in alternative
-            for each in names
+            for name in names
         ),
     )
 
 
 def refusal(request: Request, content: Content, host: str, addresses: Collection[str], *, joined: bool) -> str | None:
-    """Return why the request is not approved. None: it is the request of this host that the cluster waits for.
+    """Return why the request is not approved. None: it is exactly the request that this host has to send.
 
     Args:
         request: A request for one of the two kinds of certificates.
@@ -158,37 +160,37 @@ def refusal(request: Request, content: Content, host: str, addresses: Collection
         return f"node {host} has joined already; delete that node first, if the server was installed again"
     if signer == SERVING and not joined:
         return f"there is no node {host} yet"
-    wanted: Facts = {
+    wanted: Comparisons = {
         "requestor": ((request.spec.username,), (BOOTSTRAPPER if signer == CLIENT else NODE + host,)),
         "groups": ({*request.spec.groups}, GROUPS[signer]),
-        "usages": ({*request.spec.usages} - {OF_RSA}, USAGES[signer]),
+        "usages": ({*request.spec.usages} - {RSA_USAGE}, USAGES[signer]),
         "subject": (content.subject, (("CN", NODE + host), ("O", NODES))),
         **(_no_names(content) if signer == CLIENT else _own_names(content, host, addresses)),
     }
-    differing = ((what, seen, right) for what, (seen, right) in wanted.items() if seen != right)
-    return next((f"{what}: {_shown(seen)}, wanted {_shown(right)}" for what, seen, right in differing), None)
+    differing = ((what, actual, right) for what, (actual, right) in wanted.items() if actual != right)
+    return next((f"{what}: {_shown(actual)}, wanted {_shown(right)}" for what, actual, right in differing), None)
 
 
-def _no_names(content: Content) -> Facts:
+def _no_names(content: Content) -> Comparisons:
     return {"attributes": (content.attributes, ())}
 
 
-def _own_names(content: Content, host: str, addresses: Collection[str]) -> Facts:
+def _own_names(content: Content, host: str, addresses: Collection[str]) -> Comparisons:
     """Compare the alternative names: the host's name, and at least one address, all of them the host's own.
 
     Go reads every attribute with extensions, this library only the first, so there must be no second one.
     """
-    named = tuple(each for each in content.names if isinstance(each, str))
-    numbers = {str(each) for each in content.names if not isinstance(each, str)}
+    names = tuple(name for name in content.names if isinstance(name, str))
+    listed = {str(name) for name in content.names if not isinstance(name, str)}
     own = {*addresses}
     return {
         "attributes": (content.attributes, ("1.2.840.113549.1.9.14",)),
         "extensions": (content.extensions, ("2.5.29.17",)),
-        "names": (named, (host,)),
-        "addresses": (numbers, numbers & own or own),
+        "names": (names, (host,)),
+        "addresses": (listed, listed & own or own),
     }
 
 
 def _shown(value: Collection[object]) -> str:
-    parts = ["=".join(each) if isinstance(each, tuple) else str(each) for each in value]
+    parts = ["=".join(part) if isinstance(part, tuple) else str(part) for part in value]
     return one_line(" and ".join(sorted(parts))) or "none"

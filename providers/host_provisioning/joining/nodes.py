@@ -1,7 +1,7 @@
 """Makes nodes of installed servers: approves their certificate requests, and waits until their nodes are ready.
 
 On platform none nobody else approves them: the bootstrap approves every request, but only until its work is complete.
-It asks the API while a server is waited for, and at no other time, and remembers nothing that the API does not know.
+The API is polled only while a server is awaited, and has everything that the next run needs to know.
 """
 
 import threading
@@ -29,8 +29,8 @@ from wires.api.resources import KubernetesWriter, Metadata, Status
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 APPROVAL = REQUESTS + "/{}/approval"
 NODE_LIST = "/api/v1/nodes"
-LOOK_S = 2.0
-"""Seconds for which all servers share one look at the API."""
+POLL_S = 2.0
+"""Seconds for which all servers share one poll of the API."""
 
 
 class _Requests(Model):
@@ -46,7 +46,7 @@ class _Node(Model):
         """Why it is not ready. None: it is."""
         ready = self.status.condition("Ready")
         if ready is None:
-            return "says nothing of itself yet"
+            return "has not reported its status yet"
         return None if ready.status == "True" else f"is not ready: {ready.message or ready.status}"
 
 
@@ -56,7 +56,7 @@ class _Nodes(Model):
 
 @dataclass
 class Joining:
-    """The hosts of one role on their way into the cluster. Threads share it."""
+    """The hosts of one role that join the cluster. Threads share it."""
 
     api: KubernetesWriter
     vip: str
@@ -70,44 +70,44 @@ class Joining:
     """Returns why the kubelet at an address shows no serving certificate; None if it does."""
     log: Say
     warn: Say
-    today: Callable[[], str]
+    now: Callable[[], str]
     """Returns the time, in UTC."""
     approved: dict[str, list[Approval]] = field(default_factory=dict)
     """Our approvals so far, by host."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _waiting: set[str] = field(default_factory=set)
+    _awaited: set[str] = field(default_factory=set)
     _refused: dict[str, str] = field(default_factory=dict)
-    """By request."""
+    """Why each request was refused at the last poll."""
     _nodes: dict[str, _Node] = field(default_factory=dict)
     _unreachable: str | None = None
-    _looks_again: float = 0.0
+    _next_poll_at: float = 0.0
 
-    def admit(self, host: str) -> None:
+    def approve_requests(self, host: str) -> None:
         """Approve what a host that runs from its disk requests, if it requests anything now."""
         with self._lock:
-            self._waiting.add(host)
-            if self.clock.now() >= self._looks_again:
-                self._look()
-                self._looks_again = self.clock.now() + LOOK_S
+            self._awaited.add(host)
+            if self.clock.now() >= self._next_poll_at:
+                self._poll()
+                self._next_poll_at = self.clock.now() + POLL_S
 
     def missing(self, host: str, address: str) -> str | None:
-        """Admit a host, and return what it lacks. None: its node is ready, and its kubelet serves."""
-        self.admit(host)
+        """Approve a host's requests, and return what it lacks. None: its node is ready, and its kubelet serves."""
+        self.approve_requests(host)
         if self._unreachable:
             return self._unreachable
         node = self._nodes.get(host)
         problem = f"node {host} {node.problem}" if node and node.problem else None
         if node is None:
             problem = f"there is no node {host} yet"
-        elif not problem and (seen := self.kubelet(address)):
-            problem = f"the kubelet of {host} has no serving certificate ({seen})"
+        elif not problem and (unserved := self.kubelet(address)):
+            problem = f"the kubelet of {host} has no serving certificate ({unserved})"
         if problem is None:
             with self._lock:
-                self._waiting.discard(host)
+                self._awaited.discard(host)
         return problem
 
-    def _look(self) -> None:
-        """Read requests before nodes: a request that was sent before its node joined is not one of a joined node."""
+    def _poll(self) -> None:
+        # Requests before nodes: a request that was sent before its node joined is not one of a joined node.
         try:
             requests = self.api.get(self.vip, REQUESTS, _Requests) or _Requests()
             nodes = self.api.get(self.vip, NODE_LIST, _Nodes) or _Nodes()
@@ -118,9 +118,9 @@ class Joining:
         self._nodes = {node.metadata.name: node for node in nodes.items}
         for request in requests.items:
             if request.spec.signer in (CLIENT, SERVING):
-                self._judge(request)
+                self._handle(request)
 
-    def _judge(self, request: Request) -> None:
+    def _handle(self, request: Request) -> None:
         try:
             content = content_of(request)
         except UnreadableError as error:
@@ -133,20 +133,19 @@ class Joining:
             self._decide(request, content)
 
     def _concerns(self, request: Request, content: Content) -> bool:
-        """Whether a request is, or claims to be, that of a host that is waited for, or could be meant to be.
+        """Whether a request comes from an awaited host, is for one, or is for a node that no host is named like.
 
-        Nodes renew their certificates all the time, and others see to that. A host that is not waited for yet waits.
+        Nodes renew their certificates all the time, which others approve. A host that is not awaited yet waits.
         """
         sender = request.spec.username
-        if {content.host, sender.removeprefix(NODE)} & self._waiting:
+        if {content.host, sender.removeprefix(NODE)} & self._awaited:
             return True
         return sender == BOOTSTRAPPER and content.host not in self.hosts
 
     def _decide(self, request: Request, content: Content) -> None:
         host = content.host
-        if host not in self._waiting:
-            whom = f"node {host}" if host else "no node"
-            self._refuse(request, f"it is for {whom}, and no such host is waited for")
+        if host not in self._awaited:
+            self._refuse(request, f"for node {host}, which is not being installed" if host else "for no node")
             return
         why = refusal(request, content, host, self.hosts[host], joined=host in self._nodes)
         if why:
@@ -155,7 +154,7 @@ class Joining:
             self._approve(request, host)
 
     def _approve(self, request: Request, host: str) -> None:
-        """Approve exactly the request that was judged: the API refuses the change if it is another one by now."""
+        """Approve exactly the request that was checked: the API refuses the change if it is another one by now."""
         name, read = request.metadata.name, {"uid": request.metadata.uid, "resourceVersion": request.metadata.version}
         approval = {
             "type": "Approved",
@@ -168,19 +167,19 @@ class Joining:
         except OSError as error:
             self._refuse(request, f"the API refuses its approval: {error}")
             return
-        self._record(host, Approval(request=name, signer=request.spec.signer, at=self.today()))
+        self._record(host, Approval(request=name, signer=request.spec.signer, at=self.now()))
         self.log(f"{host}: approved {name} ({request.spec.signer})")
 
     def _recall(self, request: Request, content: Content) -> None:
-        """Take up an approval of an `up` that was interrupted."""
-        if (found := request.approved_here) and content.host in self._waiting:
+        """Record an approval of an `up` that was interrupted."""
+        if (condition := request.approved_here) and content.host in self._awaited:
             name = request.metadata.name
-            self._record(content.host, Approval(request=name, signer=request.spec.signer, at=found.at))
+            self._record(content.host, Approval(request=name, signer=request.spec.signer, at=condition.at))
 
     def _record(self, host: str, approval: Approval) -> None:
-        known = self.approved.setdefault(host, [])
-        if approval.request not in (each.request for each in known):
-            known.append(approval)
+        approvals = self.approved.setdefault(host, [])
+        if approval.request not in (earlier.request for earlier in approvals):
+            approvals.append(approval)
 
     def _refuse(self, request: Request, why: str) -> None:
         name = request.metadata.name

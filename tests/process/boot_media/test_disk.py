@@ -1,5 +1,6 @@
 """The choice of the disk: the script itself, on servers of many kinds, and against ironic's rules."""
 
+import os
 import re
 import subprocess
 import tempfile
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boot_media.disk import LONGEST_VERDICT, Hints, disk_script
-from testing.live_disks import Device, run_script
+from boot_media.disk import LONGEST_REPORT, Hints, disk_script
+from testing.live_disks import Device, environment, run_script, write_script
 from tests.process.boot_media.disk_oracle import GIB, chosen
 
 SATA = Device(
@@ -150,7 +151,7 @@ LINKS_TO_PERC = dict.fromkeys(
     ],
 )
 def test_the_disk_that_fits_all_hints_is_chosen(hints: Hints, disk: str | None, tmp_path: Path) -> None:
-    run = run_script(tmp_path, SERVER, hints, links=LINKS_TO_PERC, looks=1)
+    run = run_script(tmp_path, SERVER, hints, links=LINKS_TO_PERC, attempts=1)
     assert run.settings == (f"dest-device: /dev/{disk}\n" if disk else "")
     assert run.code == (0 if disk else 1)
     assert chosen(SERVER, hints, LINKS_TO_PERC) == (f"/dev/{disk}" if disk else None), "the oracle agrees"
@@ -169,19 +170,19 @@ def test_the_disk_that_fits_all_hints_is_chosen(hints: Hints, disk: str | None, 
     ],
 )
 def test_the_disk_without_hints(devices: tuple[Device, ...], disk: str | None, tmp_path: Path) -> None:
-    run = run_script(tmp_path, devices, {}, looks=1)
+    run = run_script(tmp_path, devices, {}, attempts=1)
     assert run.settings == (f"dest-device: /dev/{disk}\n" if disk else "")
     assert chosen(devices, {}, {}) == (f"/dev/{disk}" if disk else None), "the oracle agrees"
 
 
-def test_the_chosen_disk_is_said_and_told(tmp_path: Path) -> None:
+def test_the_chosen_disk_is_on_the_console_and_in_the_report(tmp_path: Path) -> None:
     run = run_script(tmp_path, SERVER, {"wwn": " 0x5002538E00000001", "model": "Samsung"})
     seen = (
         "deviceName: /dev/sda, minSizeGigabytes: 447, rotational: false, model: SAMSUNG MZ7LH480, vendor: ATA, "
         "serialNumber: S45PNA0M501234 or SAMSUNG_MZ7LH480_S45PNA0M501234, wwn: 0x5002538e00000001, hctl: 0:0:0:0"
     )
     assert run.console == f"okd-baremetal: chosen by wwn:  0x5002538E00000001, model: Samsung: {seen}\n"
-    assert run.told == f"chosen {seen}"
+    assert run.report == f"chosen {seen}"
     assert (run.code, run.slept) == (0, ())
 
 
@@ -192,15 +193,15 @@ def test_a_refusal_names_the_hints_and_every_candidate(tmp_path: Path) -> None:
         "hctl: 6:0:0:0;\n"
         "deviceName: /dev/vda, minSizeGigabytes: 10, rotational: true, vendor: 0x1af4"
     )
-    text = f"no disk fits vendor: it's $HOME, rotational: false. Disks seen:\n{seen}"
+    text = f"no disk fits vendor: it's $HOME, rotational: false. Disks found:\n{seen}"
     assert run.console == f"okd-baremetal: refused: {text}\n"
-    assert run.told == f"refused {text}"
+    assert run.report == f"refused {text}"
     assert (run.code, run.settings) == (1, "")
 
 
 def test_a_server_without_a_disk_is_refused(tmp_path: Path) -> None:
     run = run_script(tmp_path, (), {"hctl": "0:0:0:0"})
-    assert run.told == "refused no disk fits hctl: 0:0:0:0. Disks seen:\nnone"
+    assert run.report == "refused no disk fits hctl: 0:0:0:0. Disks found:\nnone"
     assert run.code == 1
 
 
@@ -221,8 +222,20 @@ def test_a_provisioner_that_answers_late_or_never_changes_nothing(hints: Hints, 
         (tmp_path / name).mkdir()
         runs[name] = run_script(tmp_path / name, (SATA,), hints, deaf=deaf)
     assert [run.calls for run in runs.values()] == [1, 60, 60]
-    assert [bool(run.told) for run in runs.values()] == [True, True, False]
+    assert [bool(run.report) for run in runs.values()] == [True, True, False]
     assert len({(run.code, run.settings, run.console) for run in runs.values()}) == 1
+
+
+def test_the_installation_does_not_wait_for_the_provisioner(tmp_path: Path) -> None:
+    write_script(tmp_path, (SATA,), {"deviceName": "/dev/sda"})
+    (tmp_path / "deaf").unlink()
+    os.mkfifo(tmp_path / "deaf")  # curl reads it, and hangs until this test has written to it
+    script = subprocess.Popen(["bash", "disk.sh"], cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.DEVNULL)
+    try:
+        assert script.wait(timeout=30) == 0
+    finally:
+        (tmp_path / "deaf").write_text("0\n")
+        script.wait()
 
 
 def test_without_a_provisioner_nothing_is_sent(tmp_path: Path) -> None:
@@ -230,10 +243,10 @@ def test_without_a_provisioner_nothing_is_sent(tmp_path: Path) -> None:
     assert (run.code, run.calls) == (1, 0)
 
 
-def test_a_long_verdict_is_cut_to_what_the_provisioner_takes(tmp_path: Path) -> None:
+def test_a_long_report_is_cut_to_what_the_provisioner_takes(tmp_path: Path) -> None:
     devices = [replace(SATA, number=(8, 16 * index), kname=f"sd{index}") for index in range(90)]
-    run = run_script(tmp_path, devices, {"hctl": "9:9:9:9"}, looks=1)
-    assert len(run.told) == LONGEST_VERDICT < len(run.console)
+    run = run_script(tmp_path, devices, {"hctl": "9:9:9:9"}, attempts=1)
+    assert len(run.report) == LONGEST_REPORT < len(run.console)
 
 
 @pytest.mark.parametrize("program", ["lsblk", "sort"])
@@ -260,7 +273,7 @@ def test_the_programs_of_this_machine_are_understood(tmp_path: Path) -> None:
         check=True,
     ).stdout
     disks = set(re.findall(r"^(?!z?ram|fd)(\S+) +disk +[1-9]", listed, re.M))
-    assert "no disk fits serialNumber: no such disk. Disks seen:\n" in run.stdout
+    assert "no disk fits serialNumber: no such disk. Disks found:\n" in run.stdout
     assert disks <= set(re.findall(r"deviceName: /dev/([^,]+)", run.stdout))
     assert run.returncode == 1
 
@@ -350,7 +363,7 @@ def test_no_disk_is_chosen_that_ironic_would_not_take(server: tuple[list[Device]
     devices, hints = server
     wanted = chosen(devices, hints, LINKS)
     with tempfile.TemporaryDirectory() as folder:
-        run = run_script(Path(folder), devices, hints, links=LINKS, looks=1)
+        run = run_script(Path(folder), devices, hints, links=LINKS, attempts=1)
     assert run.settings == (f"dest-device: {wanted}\n" if wanted else "")
     assert run.code == (0 if wanted else 1)
-    assert run.told.startswith(f"chosen deviceName: {wanted}, " if wanted else "refused no disk fits ")
+    assert run.report.startswith(f"chosen deviceName: {wanted}, " if wanted else "refused no disk fits ")

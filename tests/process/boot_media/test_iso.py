@@ -56,7 +56,7 @@ def made(
     hints: Hints = DISK,
     url: str = URL,
 ) -> Iso:
-    return maker.make(ignition=ignition, keyfiles=keyfiles or {}, hints=hints, verdict_url=url)
+    return maker.make(ignition=ignition, keyfiles=keyfiles or {}, hints=hints, report_url=url)
 
 
 def whole(iso: Iso) -> bytes:
@@ -286,7 +286,7 @@ class TestAnotherTool:
             with IsoMaker(base, digest(base), tool) as maker:
                 isos.append(made(maker))
         assert isos[0].patches == isos[1].patches
-        assert isos[0].place("okd-master-0") != isos[1].place("okd-master-0")
+        assert isos[0].url_path("okd-master-0") != isos[1].url_path("okd-master-0")
 
     def test_the_tool_gets_secrets_in_files_that_only_their_owner_can_read(self, base: Path, tmp_path: Path) -> None:
         seen = tmp_path / "modes"

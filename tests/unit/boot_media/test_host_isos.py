@@ -51,7 +51,7 @@ def recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recipe:
         architecture=Architecture.AMD64,
         base_sha256=base_sha256,
         base_url="",
-        ours=dict.fromkeys(HOSTS, "{}"),
+        own_ignition=dict.fromkeys(HOSTS, "{}"),
         keyfiles={"w0": {"eth0.nmconnection": KEYFILE}, "w1": {"eth1.nmconnection": KEYFILE}},
         hints={host: {"deviceName": "/dev/vda"} for host in HOSTS},
     )
@@ -64,19 +64,19 @@ def published(media: IsoMedia, host: str) -> str:
     return url
 
 
-class WithoutBoxes(MediaServer):
-    """Serves ISOs as a site's own web server does, which takes nothing from the hosts."""
+class WithoutReports(MediaServer):
+    """Serves ISOs as a site's own web server does, which receives nothing from the hosts."""
 
-    def open_box(self, secret: str) -> str:
+    def report_url(self, secret: str) -> str:
         return ""
 
 
-def test_a_web_server_has_the_iso_that_a_server_without_boxes_would_serve(recipe: Recipe) -> None:
-    with WithoutBoxes("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+def test_a_web_server_has_the_iso_that_a_server_without_reports_serves(recipe: Recipe) -> None:
+    with WithoutReports("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
         urls = {host: published(media, host) for host in HOSTS}
         with IsoMedia(WebServer(f"http://127.0.0.1:{server.port}", "test"), recipe, print) as elsewhere:
             assert {host: published(elsewhere, host) for host in HOSTS} == urls
-            assert {elsewhere.verdict(host) for host in HOSTS} == {""}
+            assert {elsewhere.disk_report(host) for host in HOSTS} == {""}
         assert [elsewhere.sent(url) for url in urls.values()] == [None] * len(HOSTS)
 
 
@@ -93,8 +93,8 @@ def script_in(iso: Path) -> str:
     return (gzip.decompress(content) if contents.get("compression") == "gzip" else content).decode()
 
 
-def test_each_host_has_its_own_hints_and_its_own_box_for_its_verdict(recipe: Recipe, tmp_path: Path) -> None:
-    boxes = {}
+def test_each_host_has_its_own_hints_and_its_own_report_url(recipe: Recipe, tmp_path: Path) -> None:
+    urls = {}
     recipe = replace(recipe, hints={host: {"serialNumber": f"its {host}"} for host in HOSTS})
     with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
         for host in HOSTS:
@@ -103,30 +103,28 @@ def test_each_host_has_its_own_hints_and_its_own_box_for_its_verdict(recipe: Rec
                 iso.write_bytes(answer.read())
             script = script_in(iso)
             assert f"declare -A wanted=([serialNumber]='its {host}')\n" in script
-            boxes[host] = re.search(SCRIPT, script)[1]  # type: ignore[index]
-        assert len(set(boxes.values())) == len(HOSTS)
-        assert {media.verdict(host) for host in HOSTS} == {""}
-        urllib.request.urlopen(boxes["w1"], b"chosen deviceName: /dev/sda").close()  # noqa: S310
-        assert [media.verdict(host) for host in HOSTS] == ["", "chosen deviceName: /dev/sda", ""]
+            urls[host] = re.search(SCRIPT, script)[1]  # type: ignore[index]
+        assert len(set(urls.values())) == len(HOSTS)
+        assert {media.disk_report(host) for host in HOSTS} == {""}
+        urllib.request.urlopen(urls["w1"], b"chosen deviceName: /dev/sda").close()  # noqa: S310
+        assert [media.disk_report(host) for host in HOSTS] == ["", "chosen deviceName: /dev/sda", ""]
 
 
-def test_the_iso_of_a_host_that_fetches_it_is_there_only_until_it_is_dismissed(recipe: Recipe) -> None:
+def test_the_iso_of_a_host_is_served_until_its_boot_is_disabled(recipe: Recipe) -> None:
     with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
-        media.dismiss("w0")
+        media.disable_boot("w0")
         url = published(media, "w0")
         path = f"/{url.split('/', 3)[3]}"
         iso = server.find(path)
         assert iso is not None
         assert media.size("w0") == iso.size
-        media.dismiss("w0")
+        media.disable_boot("w0")
         assert server.find(path) is None
-        media.admit("w0")
+        media.enable_boot("w0")
         assert server.find(path) == iso
 
 
-def test_a_host_on_a_provisioning_network_reaches_its_iso_and_its_box_by_the_boot_server(
-    recipe: Recipe, tmp_path: Path
-) -> None:
+def test_a_host_on_a_provisioning_network_reaches_all_by_the_boot_server(recipe: Recipe, tmp_path: Path) -> None:
     recipe = replace(recipe, on_provisioning={"w0"}, boot_server="http://172.22.0.2:6180")
     with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
         url, other = published(media, "w0"), published(media, "w1")
@@ -138,19 +136,19 @@ def test_a_host_on_a_provisioning_network_reaches_its_iso_and_its_box_by_the_boo
         assert other.startswith(f"http://127.0.0.1:{server.port}/")
 
 
-def test_a_box_cannot_be_guessed_without_the_host_s_config(recipe: Recipe) -> None:
-    found = set()
-    for ours in ("{}", '{"ignition":{"version":"3.2.0"},"storage":{}}'):
-        changed = replace(recipe, ours=dict.fromkeys(HOSTS, ours))
+def test_a_report_url_cannot_be_guessed_without_the_host_s_config(recipe: Recipe) -> None:
+    paths = set()
+    for own_ignition in ("{}", '{"ignition":{"version":"3.2.0"},"storage":{}}'):
+        changed = replace(recipe, own_ignition=dict.fromkeys(HOSTS, own_ignition))
         with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, changed, print) as media:
             published(media, "w0")
-            found.add(media._boxes["w0"].rpartition("/")[2])
-    assert len(found) == 2
+            paths.add(media._report_urls["w0"].rpartition("/")[2])
+    assert len(paths) == 2
 
 
 def test_several_makers_make_the_same_isos_as_one(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
     def made() -> dict[str, str]:
-        with WithoutBoxes("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        with WithoutReports("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
             return {host: published(media, host).partition(str(server.port))[2] for host in HOSTS}
 
     by_one = made()

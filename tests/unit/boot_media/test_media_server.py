@@ -233,32 +233,32 @@ def post(url: str, body: bytes, **headers: str) -> int:
     return status
 
 
-def test_a_box_keeps_the_last_text_as_one_printable_line(server: MediaServer) -> None:
-    box, other = server.open_box("cd" * 32), server.open_box("ef" * 32)
-    assert server.text_in(box) == ""
-    assert post(box, b"refused earlier") == 200
-    assert post(box, b" chosen\n/dev/sda\x1b[31m \xc3\xa4\0\r\n") == 200
-    assert server.text_in(box) == r"chosen /dev/sda [31m \xc3\xa4"
-    assert server.text_in(other) == ""
+def test_the_last_report_of_a_host_is_one_printable_line(server: MediaServer) -> None:
+    report_url, other = server.report_url("cd" * 32), server.report_url("ef" * 32)
+    assert server.received_report(report_url) == ""
+    assert post(report_url, b"refused earlier") == 200
+    assert post(report_url, b" chosen\n/dev/sda\x1b[31m \xc3\xa4\0\r\n") == 200
+    assert server.received_report(report_url) == r"chosen /dev/sda [31m \xc3\xa4"
+    assert server.received_report(other) == ""
 
 
-def test_only_a_box_takes_a_text_and_only_a_short_one(server: MediaServer, iso: Iso) -> None:
-    box, url = server.open_box("cd" * 32), server.publish("h0", iso)
-    assert post(box, b"x" * 16_000) == 200
-    assert post(box, b"y" * 16_001) == 413
-    assert server.text_in(box) == "x" * 16_000
+def test_only_a_short_report_is_received_and_only_at_its_url(server: MediaServer, iso: Iso) -> None:
+    report_url, url = server.report_url("cd" * 32), server.publish("h0", iso)
+    assert post(report_url, b"x" * 16_000) == 200
+    assert post(report_url, b"y" * 16_001) == 413
+    assert server.received_report(report_url) == "x" * 16_000
     assert post(url, b"chosen") == 404
-    assert post(box.replace("cd", "ce"), b"chosen") == 404
-    assert ask(box)[0].status == 404, "nobody reads it"
+    assert post(report_url.replace("cd", "ce"), b"chosen") == 404
+    assert ask(report_url)[0].status == 404, "nobody reads it"
 
 
 @pytest.mark.parametrize("length", ["", "-1", "x", "1e3", str(10**30)])
-def test_a_text_without_its_length_is_refused(server: MediaServer, length: str) -> None:
-    assert post(server.open_box("cd" * 32), b"", **{"Content-Length": length}) == 413
+def test_a_report_without_its_length_is_refused(server: MediaServer, length: str) -> None:
+    assert post(server.report_url("cd" * 32), b"", **{"Content-Length": length}) == 413
 
 
-def test_the_script_of_a_boot_iso_finds_its_box(server: MediaServer, tmp_path: Path) -> None:
-    box = server.open_box("cd" * 32)
+def test_the_script_of_a_boot_iso_sends_its_report(server: MediaServer, tmp_path: Path) -> None:
+    report_url = server.report_url("cd" * 32)
     disk = Device((8, 0), "sda", 2**40, hctl="0:0:0:0")
     for number, (hints, text) in enumerate(
         (
@@ -268,15 +268,15 @@ def test_the_script_of_a_boot_iso_finds_its_box(server: MediaServer, tmp_path: P
             ),
             (
                 {"hctl": "0:0:0:1"},
-                "refused no disk fits hctl: 0:0:0:1. Disks seen: "
+                "refused no disk fits hctl: 0:0:0:1. Disks found: "
                 "deviceName: /dev/sda, minSizeGigabytes: 1024, rotational: false, hctl: 0:0:0:0",
             ),
         )
     ):
         folder = tmp_path / str(number)
         folder.mkdir()
-        run_script(folder, (disk,), hints, url=box)
-        assert server.text_in(box) == text
+        run_script(folder, (disk,), hints, url=report_url)
+        assert server.received_report(report_url) == text
 
 
 def test_an_ipv6_address_is_in_brackets_in_the_url(iso: Iso, content: bytes) -> None:
@@ -334,14 +334,14 @@ def test_a_range_of_a_file_is_one_of_the_file(server: MediaServer, iso: Iso, con
     assert (answer.status, body, answer.getheader("Content-Range")) == (206, content[205:210], "bytes 5-9/8999800")
 
 
-def test_the_script_of_a_host_is_there_only_while_it_is_admitted(server: MediaServer, iso: Iso) -> None:
+def test_the_script_of_a_host_is_served_only_while_its_boot_is_enabled(server: MediaServer, iso: Iso) -> None:
     server.publish("host", iso)
     url = f"http://127.0.0.1:{server.port}/hosts/52-54-00-00-00-01.ipxe"
     seen = [status_and_body(url)]
-    server.admit("52:54:00:00:00:01", "#!ipxe\nboot\n")
+    server.enable_boot("52:54:00:00:00:01", "#!ipxe\nboot\n")
     seen.append(status_and_body(url))
-    server.dismiss("52:54:00:00:00:01")
-    server.dismiss("52:54:00:00:00:01")
+    server.disable_boot("52:54:00:00:00:01")
+    server.disable_boot("52:54:00:00:00:01")
     seen.append(status_and_body(url))
     assert seen == [(404, b""), (200, b"#!ipxe\nboot\n"), (404, b"")]
     assert status_and_body(f"http://127.0.0.1:{server.port}/boot.ipxe") == (200, BOOT_SCRIPT_TEXT.encode())

@@ -19,7 +19,7 @@ def made(folder: Path, content: bytes, *, over_network: bool = True) -> Iso:
     base.write_bytes(content)
     with IsoMaker(base, hashlib.sha256(content).hexdigest(), find_coreos_installer()) as maker:
         ignition = b'{"ignition":{"version":"3.2.0"}}'
-        return maker.make(ignition=ignition, keyfiles={}, hints={}, verdict_url="", over_network=over_network)
+        return maker.make(ignition=ignition, keyfiles={}, hints={}, report_url="", over_network=over_network)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from providers.bmc_host.checks import Check, Row
+from providers.bmc_host.checks import BmcReport, Check
 from testing import plans
 from testing.command_line import run
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
@@ -154,13 +154,13 @@ def test_one_host_that_would_stop_up_makes_the_exit_code_2_and_the_others_are_sh
 
 
 def test_all_hosts_are_read_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    together, row = threading.Barrier(3), Check.row
+    together, report = threading.Barrier(3), Check.report
 
-    def waiting(self: Check) -> Row:
+    def waiting(self: Check) -> BmcReport:
         together.wait(30)
-        return row(self)
+        return report(self)
 
-    monkeypatch.setattr(Check, "row", waiting)
+    monkeypatch.setattr(Check, "report", waiting)
     assert site.check().returncode == 0
 
 

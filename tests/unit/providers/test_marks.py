@@ -23,7 +23,7 @@ from cluster.plan import Role
 from providers.bootstrap_vm import provider as vm_provider
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.provider import BootstrapVmProvider
-from providers.host_provisioning import provider as host_provider
+from providers.host_provisioning import composition
 from providers.host_provisioning.model import INTO_ISO, HostProvisioningSpec, HostSpec
 from providers.pulumi.dynamic import BaremetalResource, Provider, inputs_of
 from testing import clusters
@@ -135,13 +135,13 @@ def unserved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isos, "read_payload", lambda stack, name, sha256: sha256.encode())
     nobody = SimpleNamespace(shutdown=lambda: None, server_close=lambda: None)
     monkeypatch.setattr(MediaServer, "_listen", lambda _: nobody)
-    monkeypatch.setattr(WebServer, "publish", lambda self, host, iso: f"{self.url}/{iso.place(host)}")
+    monkeypatch.setattr(WebServer, "publish", lambda self, host, iso: f"{self.url}/{iso.url_path(host)}")
 
 
 def made(spec: HostProvisioningSpec) -> dict[str, str]:
     """Return the digest of each host's ISO; empty if its inputs are incomplete."""
     digests = dict.fromkeys(spec.hosts, "")
-    with host_provider._image_server(spec) as server, IsoMedia(server, host_provider._recipe(spec), print) as media:
+    with composition.image_server_of(spec) as server, IsoMedia(server, composition.recipe_of(spec), print) as media:
         for host in spec.hosts.keys() & spec.ours.keys():
             media._make(host)
             digests[host] = media.digest(host)

@@ -148,8 +148,8 @@ class Proof:
     def __post_init__(self) -> None:
         self.given, self._began = self.bmc.wanted_mode != SECURE_BOOT, self.clock.now()
 
-    def look(self, *, last: bool) -> None:
-        """Read it, until it is given. A BMC that does not report the present boot cannot give more than its setting.
+    def check(self, *, last: bool) -> None:
+        """Read Secure Boot until the proof is given. A BMC that does not report the present boot proves its setting.
 
         Args:
             last: Whether the boot is over.

@@ -67,7 +67,7 @@ class Uploaded(WebServer):
         super().__init__("http://192.0.2.7/isos", "prod")
 
     def publish(self, host: str, iso: Iso) -> str:
-        return f"{self.url}/{iso.place(host)}"
+        return f"{self.url}/{iso.url_path(host)}"
 
 
 def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
@@ -80,7 +80,7 @@ def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
         architecture=plan.architectures[server.role],
         base_sha256=project.base_sha256,
         base_url="",
-        ours={server.name: own_config([*render_role(plan, server.role), *own])},
+        own_ignition={server.name: own_config([*render_role(plan, server.role), *own])},
         keyfiles={server.name: keyfiles_in(own)},
         hints={server.name: server.root_device_hints.given},
     )

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from base.errors import BmcError
-from providers.bmc_host.checks import Check, Row, consented
+from providers.bmc_host.checks import BmcReport, Check, consented
 from providers.bmc_host.engine import BmcHostEngine
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, uuid_of
@@ -38,13 +38,13 @@ def engine_of(
     bmc.close()
 
 
-def row_of(fleet: Fleet, consent: str | None = None, password: str = "", boot_mode: str = "UEFI") -> Row:
+def row_of(fleet: Fleet, consent: str | None = None, password: str = "", boot_mode: str = "UEFI") -> BmcReport:
     with engine_of(fleet, consent or "", password, boot_mode) as (bmc, engine):
-        return Check(bmc, engine, consent is not None).row()
+        return Check(bmc, engine, consent is not None).report()
 
 
 def test_a_row_has_all_that_a_bmc_shows(fleet: Fleet) -> None:
-    assert row_of(fleet, UUID) == Row(
+    assert row_of(fleet, UUID) == BmcReport(
         host="h0",
         bmc=f"{fleet.base(0)}/redfish/v1/Systems/1",
         path="/redfish/v1/Systems/1",
@@ -87,7 +87,7 @@ def test_ten_drives_at_system_and_manager_take_at_most_20_requests() -> None:
         address = f"redfish-virtualmedia+{fleet.base(0)}"
         access = BmcAccess(address=address, username=fleet.options.username, session=True, boot_mode="UEFISecureBoot")
         bmc = BmcProbe(access, SecretStr(fleet.options.password))
-        row = Check(bmc, BmcHostEngine(bmc, FakeClock(), print, "h0", "", 0), has_stack=False).row()
+        row = Check(bmc, BmcHostEngine(bmc, FakeClock(), print, "h0", "", 0), has_stack=False).report()
         bmc.close()
         assert (row.path, row.virtual_cd) == (f"{root}/Systems/1", f"{root}/Systems/1/VirtualMedia/EXT1")
         assert (row.stops, row.secure_boot) == ([], "off")

@@ -115,7 +115,7 @@ def test_a_refresh_reports_changed_media_and_boot_override(
 ) -> None:
     fake = bmc(Power.ON, image)
     fake.override = override
-    line, seen = engine(fake).look(AsFound(override=BootOverride("Pxe", "Continuous", "UEFI")))
+    line, seen = engine(fake).drift(AsFound(override=BootOverride("Pxe", "Continuous", "UEFI")))
     assert line == f"power On; virtual CD {image or 'empty'}; boot override {override.target} {override.enabled}"
     assert seen == changed
     assert fake.writes == []
@@ -123,7 +123,7 @@ def test_a_refresh_reports_changed_media_and_boot_override(
 
 def test_the_secret_path_of_a_boot_iso_is_in_no_line_and_no_record() -> None:
     fake = FakeBmc(FakeClock()).run_from_media(f"http://192.0.2.1/{'ab' * 32}/m0.iso")
-    lines = engine(fake).look(AsFound())
+    lines = engine(fake).drift(AsFound())
     assert "virtual CD http://192.0.2.1/…/m0.iso" in lines[0]
     assert ("ab" * 32 in "".join(lines), engine(fake).take_over()[1].media) == (False, "http://192.0.2.1/…/m0.iso")
 

@@ -16,7 +16,7 @@ from boot_media.host_isos import IsoMedia, Recipe
 from boot_media.media_server import MediaServer
 from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
-from providers.host_provisioning import provider as provisioning
+from providers.host_provisioning import provision
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
 from providers.host_provisioning.provider import HostProvisioningProvider
@@ -34,27 +34,27 @@ from wires.redfish.sushy_bmc import SushyBmc
 
 @dataclass
 class Rollouts:
-    """Replaces the rollout: records the hosts to install, and fails the chosen ones."""
+    """Replaces `install_all`: records the hosts to install, and fails the chosen ones."""
 
     targets: list[Target] = field(default_factory=list)
-    ways: dict[str, Installation] = field(default_factory=dict)
+    installations: dict[str, Installation] = field(default_factory=dict)
     failing: tuple[str, ...] = ()
     then: Callable[[], object] = bool
     """What happens meanwhile."""
 
-    def __call__(self, ways: Mapping[str, Installation], **_: Any) -> dict[str, Exception]:
-        self.targets += [way.host for way in ways.values()]
-        self.ways.update(ways)
-        for way in ways.values():
-            way.iso_sha256, way.seconds = "cd", {"media": 2.5}
+    def __call__(self, installations: Mapping[str, Installation], **_: Any) -> dict[str, Exception]:
+        self.targets += [installation.host for installation in installations.values()]
+        self.installations.update(installations)
+        for installation in installations.values():
+            installation.iso_sha256, installation.seconds = "cd", {"media": 2.5}
         self.then()
-        return {name: ProvisioningError("no luck") for name in self.failing if name in ways}
+        return {name: ProvisioningError("no luck") for name in self.failing if name in installations}
 
 
 @pytest.fixture
 def rollouts(monkeypatch: pytest.MonkeyPatch) -> Rollouts:
     made = Rollouts()
-    monkeypatch.setattr(provisioning, "roll_out", made)
+    monkeypatch.setattr(provision, "install_all", made)
     return made
 
 
@@ -215,15 +215,15 @@ class TestCreate:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         HostProvisioningProvider().create(ROLE)
-        assert [way.expected_s for way in rollouts.ways.values()] == [None, None]
+        assert [installation.expected_s for installation in rollouts.installations.values()] == [None, None]
         (tmp_path / "log" / "test").mkdir(parents=True)
         (tmp_path / "log" / "test" / "1.jsonl").write_text(line(900, "installed", "w0", Event.END))
         HostProvisioningProvider().create(ROLE)
-        assert [way.expected_s for way in rollouts.ways.values()] == [900, 900]
+        assert [installation.expected_s for installation in rollouts.installations.values()] == [900, 900]
 
     def test_the_disk_that_a_host_chose_is_an_output_and_kept(self, rollouts: Rollouts) -> None:
         disks = {"w0": "deviceName: /dev/sda"}
-        rollouts.then = lambda: setattr(rollouts.ways["w0"], "disk", disks["w0"])
+        rollouts.then = lambda: setattr(rollouts.installations["w0"], "disk", disks["w0"])
         outs = HostProvisioningProvider().create(ROLE).outs or {}
         assert outs["disks"] == disks
         assert updated(outs)["disks"] == disks
@@ -250,7 +250,7 @@ class TestCreate:
             role = {**ROLE, **of_hosts("w0"), "role": "control-plane", "stack": "prod", "payload_sha256": digest}
             HostProvisioningProvider().create(role)
             fleet.change(running=serves)
-            missing = rollouts.ways["w0"].world.missing(Target("w0", "w0", fleet.node(0)))
+            missing = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", fleet.node(0)))
             assert missing is None if serves else str(missing).startswith("its API is not ready (")
 
     def test_compute_is_asked_for_its_node_through_the_vip_if_a_kubeconfig_is_there(
@@ -259,10 +259,10 @@ class TestCreate:
         """Nobody listens at either address; the API's answers are judged elsewhere."""
         role = {**ROLE, "stack": "prod", "api_vip": "127.0.0.1"}
         HostProvisioningProvider().create(role)
-        without = rollouts.ways["w0"].world.missing(Target("w0", "w0", "127.0.0.1"))
+        without = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", "127.0.0.1"))
         write_kubeconfig(payload)
         HostProvisioningProvider().create(role)
-        beside = rollouts.ways["w0"].world.missing(Target("w0", "w0", "127.0.0.1"))
+        beside = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", "127.0.0.1"))
         assert str(without).startswith("its kubelet does not listen (ConnectionRefusedError")
         assert str(beside).startswith("the API cannot be asked through 127.0.0.1: ")
 
@@ -288,7 +288,7 @@ class TestCreate:
         digest = hashlib.sha256(master.encode()).hexdigest()
         cluster = FakeCluster([client_request("w0")])
         monkeypatch.setattr(KubeApi, "by", lambda *_: cluster)
-        rollouts.then = lambda: rollouts.ways["w0"].world.missing(Target("w0", "w0", "127.0.0.1"))
+        rollouts.then = lambda: rollouts.installations["w0"].adapters.missing(Target("w0", "w0", "127.0.0.1"))
         outs = HostProvisioningProvider().create({**ROLE, "stack": "prod", "payload_sha256": digest, **inputs}).outs
         assert outs
         assert cluster.approved == approved
@@ -314,8 +314,8 @@ class TestCreate:
         own = {"ours": {"w0": "first", "w1": "second"}, "keyfiles": {"w1": {"eth0.nmconnection": "its network"}}}
         hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": {"rotational": "false"}}}
         HostProvisioningProvider().create({**ROLE, **inputs, **own, "hosts": hosts})
-        for way in rollouts.ways.values():
-            media = way.world.media
+        for installation in rollouts.installations.values():
+            media = installation.adapters.media
             assert isinstance(media, IsoMedia)
             assert isinstance(media.server, server)
             assert media.recipe == Recipe(
@@ -325,13 +325,13 @@ class TestCreate:
                 architecture=Architecture.ARM64,
                 base_sha256="cd",
                 base_url="https://mirror/live.iso",
-                ours={"w0": "first", "w1": "second"},
+                own_ignition={"w0": "first", "w1": "second"},
                 keyfiles={"w1": {"eth0.nmconnection": "its network"}},
                 hints={"w0": {"deviceName": "/dev/sda"}, "w1": {"rotational": "false"}},
             )
-            assert way.deadline_s == 7200
+            assert installation.deadline_s == 7200
 
-    def test_each_host_boots_in_the_way_of_its_bmc_s_address(self, rollouts: Rollouts) -> None:
+    def test_each_host_boots_by_the_method_of_its_bmc_s_address(self, rollouts: Rollouts) -> None:
         hosts = {name: host(name) for name in ("w0", "w1", "w2", "w3")}
         for name, kind in (("w0", "-virtualmedia"), ("w1", "-uefihttp"), ("w2", ""), ("w3", "")):
             hosts[name]["bmc"] = {**hosts[name]["bmc"], "address": f"redfish{kind}://192.0.2.7"}
@@ -339,9 +339,10 @@ class TestCreate:
         macs = {"w2": "52:54:00:00:00:02", "w3": "52:54:00:00:00:03"}
         inputs = {"hosts": hosts, "boot_macs": macs, "boot_server": "http://192.0.2.1"}
         HostProvisioningProvider().create({**ROLE, **inputs, "passwords": dict.fromkeys(hosts, "x")})
-        found = {name: type(way.world.way) for name, way in rollouts.ways.items()}
-        assert found == {"w0": VirtualCd, "w1": HttpBoot, "w2": NetworkBoot, "w3": HttpBoot}
-        media = rollouts.ways["w3"].world.media
+        installations = rollouts.installations
+        procedures = {name: type(installations[name].adapters.boot_procedure) for name in hosts}
+        assert procedures == {"w0": VirtualCd, "w1": HttpBoot, "w2": NetworkBoot, "w3": HttpBoot}
+        media = rollouts.installations["w3"].adapters.media
         assert isinstance(media, IsoMedia)
         assert (media.recipe.ipxe_macs, media.recipe.on_provisioning) == ({"w2": macs["w2"]}, macs.keys())
 
@@ -364,7 +365,7 @@ class TestUpdate:
         assert list(outs["installed"]) == ["w0", "w1", "w2"]
 
     @pytest.mark.parametrize(
-        ("before", "reinstall", "anew"),
+        ("before", "listed", "reinstalled"),
         [
             pytest.param({}, {"w0": "SN-w0"}, {"w0": "SN-w0"}, id="new"),
             pytest.param({"w0": "w0"}, {"w0": "SN-w0"}, {"w0": "SN-w0"}, id="another-value"),
@@ -373,21 +374,21 @@ class TestUpdate:
         ],
     )
     def test_each_line_of_reinstall_takes_effect_once(
-        self, rollouts: Rollouts, before: dict[str, str], reinstall: dict[str, str], anew: dict[str, str]
+        self, rollouts: Rollouts, before: dict[str, str], listed: dict[str, str], reinstalled: dict[str, str]
     ) -> None:
-        outs = updated({**INSTALLED, "reinstall": before}, reinstall=reinstall)
-        assert {target.name: target.uuid for target in rollouts.targets if target.anew} == anew
-        assert len(rollouts.targets) == len(anew)
+        outs = updated({**INSTALLED, "reinstall": before}, reinstall=listed)
+        assert {target.name: target.uuid for target in rollouts.targets if target.reinstall} == reinstalled
+        assert len(rollouts.targets) == len(reinstalled)
         assert {name: each["iso_sha256"] for name, each in outs["installed"].items()} == {
-            "w0": "cd" if anew else "ab",
+            "w0": "cd" if reinstalled else "ab",
             "w1": "ab",
         }
-        assert outs["requests"] == {"w0": 0 if anew else 9}
+        assert outs["requests"] == {"w0": 0 if reinstalled else 9}
 
     def test_reinstall_does_not_apply_to_a_host_without_a_record(self, rollouts: Rollouts) -> None:
         HostProvisioningProvider().create({**ROLE, "reinstall": {"w0": "w0"}})
         updated({**INSTALLED, "installed": {"w1": record("w1")}}, reinstall={"w0": "w0"})
-        assert [(target.name, target.anew) for target in rollouts.targets] == [
+        assert [(target.name, target.reinstall) for target in rollouts.targets] == [
             ("w0", False),
             ("w1", False),
             ("w0", False),

@@ -1,4 +1,4 @@
-"""Which hosts an update installs, leaves alone or refuses, by the records alone."""
+"""Which hosts an update installs, leaves untouched or refuses, decided from inputs and records."""
 
 from collections.abc import Set
 from typing import Any
@@ -8,9 +8,10 @@ import pytest
 
 from base.errors import BmcTimeoutError, ProvisioningError
 from providers.host_provisioning import records
-from providers.host_provisioning.model import InstallationRecord
+from providers.host_provisioning.model import Approval, InstallationRecord
 from providers.host_provisioning.provider import HostProvisioningProvider
-from tests.unit.providers.host_provisioning.specs import BOARD, ROLE, host, of_hosts, outs, record, spec
+from providers.host_provisioning.records import InstallationPlan, InstalledHost
+from tests.unit.providers.host_provisioning.specs import AT, BOARD, ROLE, host, of_hosts, outs, record, spec
 
 UNKNOWN = pulumi.output.UNKNOWN
 
@@ -33,18 +34,63 @@ def failures(news: dict[str, Any], olds: dict[str, Any] | None = None) -> list[t
     ],
 )
 def test_a_record_is_valid_only_for_its_machine(identity: dict[str, str] | None, kept: bool) -> None:
-    wanted = spec(identities={} if identity is None else {"w0": identity})
-    before = {"w0": InstallationRecord(**record("w0"))}
-    assert records.still_installed(before, wanted) == (before if kept else {})
+    wanted = spec(**{**of_hosts("w0"), "identities": {} if identity is None else {"w0": identity}})
+    plan = InstallationPlan.of(spec(), outs(installed={"w0": record("w0")}), wanted)
+    assert (plan.untouched, plan.pending) == ((("w0",), ()) if kept else ((), ("w0",)))
 
 
-def test_the_record_of_a_removed_host_is_dropped() -> None:
-    before = {"w9": InstallationRecord(**record("w9"))}
-    assert records.still_installed(before, spec()) == {}
+def test_a_plan_carries_the_outputs_of_the_hosts_that_are_still_installed() -> None:
+    approved = {name: [{"request": f"csr-{name}", "signer": "s", "at": AT}] for name in ("w0", "w9")}
+    by_host = {"disks": "/dev/sda", "steps": {"media": 1.0}, "requests": 9}
+    before = outs(
+        installed={name: record(name) for name in ("w0", "w9")},
+        approved=approved,
+        **{key: {"w0": value, "w9": value} for key, value in by_host.items()},
+    )
+    plan = InstallationPlan.of(spec(), before, spec())
+    assert plan.carried == outs(
+        installed={"w0": record("w0")},
+        approved={"w0": approved["w0"]},
+        **{key: {"w0": value} for key, value in by_host.items()},
+    )
+    assert (plan.pending, plan.without_record, plan.untouched) == (("w1",), ("w1",), ("w0",))
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "anew"),
+    ("listed", "reinstall", "pending"),
+    [
+        pytest.param({"w0": "SN-w0"}, {"w0": "SN-w0"}, ("w0", "w2"), id="installed"),
+        pytest.param({"w2": "SN-w2"}, {}, ("w2",), id="without-a-record"),
+        pytest.param({"w1": "SN-w1"}, {}, ("w2",), id="of-an-earlier-up"),
+    ],
+)
+def test_a_plan_wipes_only_installed_hosts_that_are_newly_listed(
+    listed: dict[str, str], reinstall: dict[str, str], pending: tuple[str, ...]
+) -> None:
+    plan = InstallationPlan.of(
+        spec(reinstall={"w1": "SN-w1"}), outs(), spec(**of_hosts("w0", "w1", "w2"), reinstall=listed)
+    )
+    assert (plan.reinstall, plan.pending, plan.without_record) == (reinstall, pending, ("w2",))
+    assert plan.untouched == tuple(host for host in ("w0", "w1") if host not in reinstall)
+
+
+def test_the_outputs_of_a_reinstalled_host_replace_those_before() -> None:
+    before = outs(approved={"w0": [{"request": "csr-0", "signer": "s", "at": AT}]})
+    plan = InstallationPlan.of(spec(), before, spec(reinstall={"w0": "w0"}))
+    new = InstalledHost(InstallationRecord(**record("w0", "ee")), disk="", steps={"media": 2.0}, requests=3)
+    approvals = [Approval(request="csr-1", signer="s", at=AT)]
+    assert plan.outputs({"w0": new}, {"w0": approvals}) == outs(
+        installed={"w0": record("w0", "ee"), "w1": record("w1")},
+        disks={},
+        steps={"w0": {"media": 2.0}},
+        requests={"w0": 3},
+        approved={"w0": approvals},
+    )
+    assert plan.outputs({"w0": new}, {}).approved == before.approved, "an old approval stays without a new one"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "listed"),
     [
         pytest.param(None, {"w0": "SN-w0"}, {"w0": "SN-w0"}, id="no-state"),
         pytest.param({}, {"w0": "SN-w0"}, {"w0": "SN-w0"}, id="new"),
@@ -54,10 +100,10 @@ def test_the_record_of_a_removed_host_is_dropped() -> None:
     ],
 )
 def test_each_line_of_reinstall_takes_effect_once(
-    before: dict[str, str] | None, now: dict[str, str], anew: dict[str, str]
+    before: dict[str, str] | None, now: dict[str, str], listed: dict[str, str]
 ) -> None:
     old = None if before is None else spec(reinstall=before)
-    assert records.named_anew(old, spec(reinstall=now)) == anew
+    assert records.newly_listed(old, spec(reinstall=now)) == listed
 
 
 @pytest.mark.parametrize("key", ["passwords", "ours", "ignition_sha256"])
@@ -140,7 +186,7 @@ def test_a_preview_names_the_hosts_that_are_wiped_and_those_left_alone(
 
 def test_the_error_of_an_update_has_a_line_for_each_host_that_failed() -> None:
     late = BmcTimeoutError("power On was not reached in time", where="https://bmc", fix="look at the console")
-    error = records.summary(spec(), {"w1": late, "w0": ProvisioningError("no luck")}, set())
+    error = records.not_installed(spec(), {"w1": late, "w0": ProvisioningError("no luck")}, set())
     assert type(error) is ProvisioningError
     assert str(error).splitlines() == [
         "2 of 2 compute hosts were not installed:",
@@ -151,7 +197,7 @@ def test_the_error_of_an_update_has_a_line_for_each_host_that_failed() -> None:
 
 
 def test_the_error_of_a_partial_reinstall_names_the_lines_to_remove() -> None:
-    error = records.summary(spec(), {"w1": ProvisioningError("no luck")}, {"w2", "w0"})
+    error = records.not_installed(spec(), {"w1": ProvisioningError("no luck")}, {"w2", "w0"})
     assert str(error).endswith(
         "Fix: run `pulumi up` again, which retries those hosts."
         " Before that, remove from `reinstall` the hosts that are reinstalled already: w0, w2"

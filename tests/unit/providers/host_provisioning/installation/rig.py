@@ -3,8 +3,8 @@
 from contextlib import nullcontext
 
 from base.progress import Progress, Report
-from providers.host_provisioning.installation.boot_procedures import BootWay, VirtualCd
-from providers.host_provisioning.installation.engine import Installation, Target, World
+from providers.host_provisioning.installation.boot_procedures import BootProcedure, VirtualCd
+from providers.host_provisioning.installation.engine import Adapters, Installation, Target
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
@@ -13,7 +13,7 @@ from wires.redfish.steps import run_steps
 
 NAME = "okd-master-0"
 INSERTED = [f"insert {NAME}.iso", "override Cd Once"]
-ANEW = ["eject", f"insert {NAME}.iso"]
+INSERTED_AGAIN = ["eject", f"insert {NAME}.iso"]
 FROM_DISK = ["eject", "override Hdd Once", "On"]
 DEADLINE_S = 3600
 
@@ -28,7 +28,7 @@ class Rig:
         self.bmc.read_by_bmc = self.media.fetch
         self.reports: list[Progress] = []
         self.report: Report = self.reports.append
-        self.way: BootWay | None = None
+        self.boot_procedure: BootProcedure | None = None
         """None: a virtual CD."""
 
     @property
@@ -36,10 +36,10 @@ class Rig:
         """What the operator read."""
         return [str(progress) for progress in self.reports]
 
-    def installation(self, uuid: str = UUID, *, anew: bool = False) -> Installation:
-        way = self.way or VirtualCd(self.bmc, self.media)
-        world = World(self.bmc, self.clock, self.media, way, self.bmc.missing, self.report, nullcontext())
-        return Installation(Target(NAME, uuid, "192.0.2.21", anew), world, DEADLINE_S)
+    def installation(self, uuid: str = UUID, *, reinstall: bool = False) -> Installation:
+        procedure = self.boot_procedure or VirtualCd(self.bmc, self.media)
+        adapters = Adapters(self.bmc, self.clock, self.media, procedure, self.bmc.missing, self.report, nullcontext())
+        return Installation(Target(NAME, uuid, "192.0.2.21", reinstall), adapters, DEADLINE_S)
 
     def run(self) -> Installation:
         installation = self.installation()

@@ -20,10 +20,10 @@ from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
 from tests.unit.providers.host_provisioning.installation.rig import (
-    ANEW,
     DEADLINE_S,
     FROM_DISK,
     INSERTED,
+    INSERTED_AGAIN,
     NAME,
     Rig,
     off_with,
@@ -42,8 +42,8 @@ OURS, OLDER = FakeMedia().url(NAME), FakeMedia().url(NAME, "cd" * 32)
         pytest.param(off_with(OURS), ["eject", *INSERTED, "On", *FROM_DISK], id="off-this-iso"),
         pytest.param(off_with(OLDER), ["eject", *INSERTED, "On", *FROM_DISK], id="off-older-iso"),
         pytest.param(off_with("nfs://x/rescue.iso"), ["eject", *INSERTED, "On", *FROM_DISK], id="off-foreign-iso"),
-        pytest.param(running(OURS), ["Off", *ANEW, "On", *FROM_DISK], id="on-this-iso"),
-        pytest.param(running(OLDER), ["Off", *ANEW, "On", *FROM_DISK], id="on-older-iso"),
+        pytest.param(running(OURS), ["Off", *INSERTED_AGAIN, "On", *FROM_DISK], id="on-this-iso"),
+        pytest.param(running(OLDER), ["Off", *INSERTED_AGAIN, "On", *FROM_DISK], id="on-older-iso"),
         pytest.param(running(None), [], id="on-empty"),
     ],
 )
@@ -58,7 +58,7 @@ def test_evidence_decides_what_is_written(rig: Rig, writes: list[str]) -> None:
 
 def test_a_running_host_is_reinstalled_on_request() -> None:
     rig = running(None)
-    run_steps(rig.installation(anew=True).run(), rig.clock)
+    run_steps(rig.installation(reinstall=True).run(), rig.clock)
     assert rig.bmc.writes == ["Off", *INSERTED, "On", *FROM_DISK]
     assert rig.is_installed()
 
@@ -186,7 +186,7 @@ def test_the_server_is_locked_from_the_first_request_until_it_runs() -> None:
     unlocked = list[str]()
     rig.bmc.fault = lambda request: None if held == [True] else unlocked.append(request)
     installation = rig.installation()
-    installation.world = replace(installation.world, guard=guard())
+    installation.adapters = replace(installation.adapters, guard=guard())
     run_steps(installation.run(), rig.clock)
     assert (unlocked, held) == ([], [True, False])
 
@@ -248,9 +248,9 @@ def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network
 @pytest.mark.parametrize(
     ("error", "fix", "after_s"),
     [
-        (BmcRefusedError("HTTP 400 (no)"), r"https alone \(media\.url\)", 0),
+        (BmcRefusedError("HTTP 400 (no)"), r"only over https \(media\.url\)", 0),
         (BmcRefusedError("HTTP 403 (no)", fix="add the licence"), "add the licence$", 0),
-        (BmcTransientError("HTTP 500 (no)", undone=True, refused=True), r"https alone \(media\.url\)", 300),
+        (BmcTransientError("HTTP 500 (no)", undone=True, refused=True), r"only over https \(media\.url\)", 300),
     ],
     ids=["for-good", "with-its-own-fix", "again-and-again"],
 )
@@ -345,7 +345,9 @@ def test_the_time_left_is_judged_by_an_earlier_installation() -> None:
         200,
         201,
     }
-    assert re.fullmatch(r"\d+ s spent, longer than the 200 s of the time before, at most 3,\d{3} s left", beats[-1])
+    assert re.fullmatch(
+        r"\d+ s spent, longer than the 200 s of the last installation, at most 3,\d{3} s left", beats[-1]
+    )
 
 
 def test_a_time_that_is_no_longer_allowed_is_not_expected() -> None:
@@ -372,7 +374,7 @@ def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:
 
 
 CHOSEN = "chosen deviceName: /dev/sda, model: X"
-REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks seen: deviceName: /dev/sda, hctl: 0:0:0:0"
+REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks found: deviceName: /dev/sda, hctl: 0:0:0:0"
 
 
 @pytest.mark.parametrize(
@@ -385,7 +387,7 @@ REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks seen: deviceName: /dev/sda,
 )
 def test_the_disk_that_the_live_system_chose_is_kept(says: str, disk: str) -> None:
     rig = Rig()
-    rig.media.says = says
+    rig.media.report = says
     assert rig.run().disk == disk
     assert rig.is_installed()
 
@@ -395,14 +397,14 @@ def test_a_live_system_that_finds_no_disk_is_stopped_at_once_and_its_words_are_t
 
     def refuse(write: str) -> None:
         if write == "On":
-            rig.bmc.install_s, rig.media.says = DEADLINE_S, REFUSED
+            rig.bmc.install_s, rig.media.report = DEADLINE_S, REFUSED
 
     rig.bmc.lost, before = refuse, rig.clock.now()
     with pytest.raises(ProvisioningError) as caught:
         rig.run()
     assert str(caught.value) == (
         "https://bmc/redfish/v1/Systems/1: nothing was wiped: no disk fits hctl: 0:0:0:1. "
-        "Disks seen: deviceName: /dev/sda, hctl: 0:0:0:0. "
+        "Disks found: deviceName: /dev/sda, hctl: 0:0:0:0. "
         "Fix: correct the host's rootDeviceHints, or its disks, then run `pulumi up` again"
     )
     assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
@@ -414,7 +416,7 @@ def test_a_refusing_system_that_somebody_switched_off_is_not_taken_for_an_instal
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rig = Rig()
-    monkeypatch.setattr(rig.media, "verdict", lambda _: REFUSED if rig.bmc.installs else "")
+    monkeypatch.setattr(rig.media, "disk_report", lambda _: REFUSED if rig.bmc.installs else "")
     with pytest.raises(ProvisioningError, match="nothing was wiped"):
         rig.run()
     assert "override Hdd Once" not in rig.bmc.writes

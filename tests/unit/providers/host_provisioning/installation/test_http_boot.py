@@ -12,7 +12,7 @@ INSTALLED = ["override UefiHttp Once", "On", "override Hdd Once", "On"]
 
 def rig_by_http() -> Rig:
     rig = Rig()
-    rig.way = HttpBoot(rig.bmc, rig.media, NAME, rig.clock)
+    rig.boot_procedure = HttpBoot(rig.bmc, rig.media, NAME, rig.clock)
     rig.bmc.boot_over_network = lambda: rig.media.boot(NAME) if rig.bmc.uri == rig.media.url(NAME) else None
     return rig
 
@@ -27,7 +27,7 @@ def test_the_host_boots_its_iso_once_then_from_its_disk() -> None:
 
 def test_its_iso_is_served_and_known_to_the_bmc_only_while_it_is_installed() -> None:
     rig, seen = rig_by_http(), []
-    rig.bmc.lost = lambda write: seen.append((write, NAME in rig.media.admitted, bool(rig.bmc.uri)))
+    rig.bmc.lost = lambda write: seen.append((write, NAME in rig.media.enabled, bool(rig.bmc.uri)))
     rig.run()
     assert seen == [
         ("override UefiHttp Once", False, True),
@@ -51,16 +51,16 @@ def test_firmware_that_fetches_nothing_is_an_error_that_keeps_the_path_to_itself
     with pytest.raises(ProvisioningError, match=r"never fetched the boot ISO from http://media .*by DHCP") as caught:
         rig.run()
     assert DIGEST not in str(caught.value)
-    assert (rig.bmc.installs, rig.media.admitted) == (0, set())
+    assert (rig.bmc.installs, rig.media.enabled) == (0, set())
 
 
 def test_a_host_without_a_fitting_disk_boots_no_installer_again() -> None:
     rig = rig_by_http()
-    rig.media.says = "refused no disk has it"
+    rig.media.report = "refused no disk has it"
     with pytest.raises(ProvisioningError, match="nothing was wiped: no disk has it"):
         rig.run()
     assert rig.bmc.writes == ["override UefiHttp Once", "On", "Off", "override Hdd Once"]
-    assert (rig.bmc.uri, rig.media.admitted) == ("", set())
+    assert (rig.bmc.uri, rig.media.enabled) == ("", set())
 
 
 def test_an_iso_that_breaks_off_is_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:

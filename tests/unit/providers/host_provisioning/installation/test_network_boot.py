@@ -14,7 +14,7 @@ MAC = "52:54:00:11:10:01"
 
 def rig_over_network() -> Rig:
     rig = Rig()
-    rig.way = NetworkBoot(rig.bmc, rig.media, NAME, rig.clock, MAC)
+    rig.boot_procedure = NetworkBoot(rig.bmc, rig.media, NAME, rig.clock, MAC)
     rig.bmc.boot_over_network = lambda: rig.media.boot(NAME)
     return rig
 
@@ -28,10 +28,10 @@ def test_the_host_boots_once_from_the_network_then_from_its_disk() -> None:
 
 
 def test_ipxe_starts_the_installer_only_while_the_host_is_installed() -> None:
-    rig, admitted = rig_over_network(), []
-    rig.bmc.lost = lambda write: admitted.append((write, NAME in rig.media.admitted))
+    rig, enabled = rig_over_network(), []
+    rig.bmc.lost = lambda write: enabled.append((write, NAME in rig.media.enabled))
     rig.run()
-    assert admitted == [("override Pxe Once", False), ("On", True), ("override Hdd Once", False), ("On", False)]
+    assert enabled == [("override Pxe Once", False), ("On", True), ("override Hdd Once", False), ("On", False)]
 
 
 def test_a_host_that_boots_from_the_network_again_boots_its_disk() -> None:
@@ -66,13 +66,13 @@ def test_ipxe_installs_no_host_whose_installation_has_failed() -> None:
     rig.bmc.boot_over_network = lambda: None
     with pytest.raises(ProvisioningError):
         rig.run()
-    assert rig.media.admitted == set()
+    assert rig.media.enabled == set()
 
 
 def test_the_error_says_how_far_the_host_came() -> None:
     rig = rig_over_network()
     rig.bmc.boot_over_network = lambda: None
-    rig.media.fetches = "boot.ipxe, vmlinuz"
+    rig.media.fetched = "boot.ipxe, vmlinuz"
     with pytest.raises(ProvisioningError, match=r"it fetched boot\.ipxe, vmlinuz, but not its live system"):
         rig.run()
 
@@ -81,22 +81,22 @@ def test_a_host_that_runs_from_its_disk_is_adopted_and_only_read() -> None:
     rig = rig_over_network()
     rig.bmc.run_from_disk()
     installation = rig.run()
-    assert (installation.iso_sha256, rig.bmc.writes, rig.media.admitted) == ("", [], set())
+    assert (installation.iso_sha256, rig.bmc.writes, rig.media.enabled) == ("", [], set())
 
 
 @pytest.mark.parametrize("sign", ["reads", "says"])
 def test_a_live_system_that_an_ended_run_started_is_awaited(sign: str) -> None:
     rig = rig_over_network()
-    rig.media.admit(NAME)
+    rig.media.enable_boot(NAME)
     rig.bmc.set_override("Pxe", "Once")
     rig.bmc.request_power(Power.ON)
     rig.clock.sleep(10)
     assert rig.bmc.power() is Power.ON
-    rig.media.dismiss(NAME)
+    rig.media.disable_boot(NAME)
     rig.bmc.writes.clear()
     assert (rig.bmc.power(), rig.bmc.booted_from) == (Power.ON, rig.media.url(NAME))
     if sign == "says":
-        rig.media.read, rig.media.says = {}, "chosen /dev/vda"
+        rig.media.read, rig.media.report = {}, "chosen /dev/vda"
     installation = rig.run()
     assert rig.bmc.writes == ["override Hdd Once", "On"]
     assert (installation.iso_sha256, rig.bmc.installs) == (DIGEST, 1)

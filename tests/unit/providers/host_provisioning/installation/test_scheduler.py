@@ -9,8 +9,8 @@ import pytest
 
 from base.errors import BmcTransientError, EngineGoneError
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
-from providers.host_provisioning.installation.engine import Installation, Target, World
-from providers.host_provisioning.installation.scheduler import roll_out
+from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.scheduler import install_all
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
@@ -19,11 +19,11 @@ from testing.fakes.media import FakeMedia
 def fleet(count: int, clock: FakeClock) -> tuple[dict[str, FakeBmc], dict[str, Installation]]:
     media = FakeMedia()
     bmcs = {f"host-{index}": FakeBmc(clock, read_by_bmc=media.fetch) for index in range(count)}
-    ways = {}
+    installations = {}
     for name, bmc in bmcs.items():
-        world = World(bmc, clock, media, VirtualCd(bmc, media), bmc.missing, lambda _: None, nullcontext())
-        ways[name] = Installation(Target(name, "", "192.0.2.1"), world, 100_000)
-    return bmcs, ways
+        adapters = Adapters(bmc, clock, media, VirtualCd(bmc, media), bmc.missing, lambda _: None, nullcontext())
+        installations[name] = Installation(Target(name, "", "192.0.2.1"), adapters, 100_000)
+    return bmcs, installations
 
 
 def passing(clock: FakeClock) -> Callable[[float], Awaitable[None]]:
@@ -35,14 +35,14 @@ def passing(clock: FakeClock) -> Callable[[float], Awaitable[None]]:
 
 def test_one_failing_host_does_not_stop_the_others() -> None:
     clock = FakeClock()
-    bmcs, ways = fleet(40, clock)
-    ways["host-7"].deadline_s = 50
+    bmcs, installations = fleet(40, clock)
+    installations["host-7"].deadline_s = 50
 
     def dead(_: str) -> None:
         raise BmcTransientError("no connection within 5 s")
 
     bmcs["host-7"].fault = dead
-    failed = roll_out(ways, clock=clock, pause=passing(clock))
+    failed = install_all(installations, clock=clock, pause=passing(clock))
     assert list(failed) == ["host-7"]
     assert "no connection within 5 s" in str(failed["host-7"])
     assert all(bmc.installs == 1 and bmc.is_up() for name, bmc in bmcs.items() if name != "host-7")
@@ -50,7 +50,7 @@ def test_one_failing_host_does_not_stop_the_others() -> None:
 
 def test_work_stops_when_the_engine_is_gone() -> None:
     clock = FakeClock()
-    bmcs, ways = fleet(3, clock)
+    bmcs, installations = fleet(3, clock)
 
     class GoneClock(FakeClock):
         def sleep(self, seconds: float) -> None:
@@ -60,31 +60,31 @@ def test_work_stops_when_the_engine_is_gone() -> None:
         await asyncio.Event().wait()
 
     with pytest.raises(EngineGoneError):
-        roll_out(ways, clock=GoneClock(), pause=never)
+        install_all(installations, clock=GoneClock(), pause=never)
     assert all(bmc.closed for bmc in bmcs.values() if bmc.requests)
 
 
 def test_a_host_that_notices_that_the_engine_is_gone_ends_all_and_has_not_failed() -> None:
     clock = FakeClock()
-    bmcs, ways = fleet(3, clock)
+    bmcs, installations = fleet(3, clock)
 
     def gone(_: str) -> None:
         raise EngineGoneError("the Pulumi engine is gone")
 
     bmcs["host-1"].fault = gone
     with pytest.raises(EngineGoneError):
-        roll_out(ways, clock=clock, pause=passing(clock))
+        install_all(installations, clock=clock, pause=passing(clock))
 
 
 def test_a_fleet_may_open_as_many_files_as_the_machine_allows() -> None:
     """1024 by custom: enough for 200 hosts."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     clock, limits = FakeClock(), set[tuple[int, int]]()
-    bmcs, ways = fleet(1, clock)
+    bmcs, installations = fleet(1, clock)
     bmcs["host-0"].fault = lambda _: limits.add(resource.getrlimit(resource.RLIMIT_NOFILE))
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1] - 1, before[1]))
     try:
-        roll_out(ways, clock=clock, pause=passing(clock))
+        install_all(installations, clock=clock, pause=passing(clock))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert limits == {(before[1], before[1])}

@@ -46,7 +46,7 @@ class Rig:
             kubelet=self.kubelets.get,
             log=self.log.append,
             warn=self.warnings.append,
-            today=lambda: AT,
+            now=lambda: AT,
         )
 
     def missing(self, host: str = "w0", address: str = W0) -> str | None:
@@ -151,7 +151,7 @@ def of_w0(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("request_", "why"),
     [
-        pytest.param(client_request("w9"), "it is for node w9, and no such host is waited for", id="not-in-the-plan"),
+        pytest.param(client_request("w9"), "for node w9, which is not being installed", id="not-in-the-plan"),
         pytest.param(of_w0(content=b"hello"), "not a certificate request in PEM (ValueError)", id="malformed"),
         pytest.param(of_w0(username="mallory"), f"requestor: mallory, wanted {BOOTSTRAPPER}", id="another-requestor"),
         pytest.param(of_w0(groups=[]), "groups: none, wanted ", id="no-groups"),
@@ -166,7 +166,7 @@ def of_w0(**changes: Any) -> dict[str, Any]:
         ),
         pytest.param(
             serving_request("w0", content=serving_pem("w1", W1)),
-            "it is for node w1, and no such host is waited for",
+            "for node w1, which is not being installed",
             id="serving-of-another-node",
         ),
     ],
@@ -214,7 +214,7 @@ def test_a_host_that_has_joined_is_no_longer_waited_for() -> None:
     assert (made.cluster.changes, made.warnings) == ([], [])
 
 
-def test_hosts_share_one_look_at_the_api() -> None:
+def test_hosts_share_one_poll_of_the_api() -> None:
     made = rig(nodes=(node("w0"),))
     assert [made.joining.missing("w0", W0), made.joining.missing("w1", W1)] == [None, "there is no node w1 yet"]
     assert made.cluster.reads == [REQUESTS, NODES]
@@ -258,7 +258,7 @@ def test_a_request_that_is_exchanged_after_it_was_read_is_not_approved(
     assert made.records == {}
 
 
-def test_admitting_a_host_approves_and_asks_no_kubelet() -> None:
+def test_approving_the_requests_of_a_host_asks_no_kubelet() -> None:
     made = rig(CLIENT_W0, kubelets={W0: "down"})
-    made.joining.admit("w0")
+    made.joining.approve_requests("w0")
     assert made.cluster.approved == ["csr-client"]

@@ -183,31 +183,31 @@ def test_what_waits_for_the_next_power_on_is_told_and_no_error() -> None:
 def test_a_boot_is_proven_by_what_the_bmc_says_of_it(seen: SecureBoot | None, given: bool) -> None:
     fake = bmc(secure=seen)
     proof = Proof(fake, fake.clock)
-    proof.look(last=False)
+    proof.check(last=False)
     assert proof.given is given
     if not given:
         with pytest.raises(BmcRefusedError, match="it did not boot with Secure Boot"):
-            proof.look(last=True)
+            proof.check(last=True)
 
 
 def test_a_boot_that_is_not_proven_in_time_is_an_error() -> None:
     fake = bmc(secure=SecureBoot(enabled=True, current="Disabled", keys="UserMode"))
     proof = Proof(fake, fake.clock)
     fake.clock.sleep(899)
-    proof.look(last=False)
+    proof.check(last=False)
     fake.clock.sleep(1)
     with pytest.raises(
         BmcRefusedError, match=r"Enable reads on, SecureBootCurrentBoot Disabled, SecureBootMode UserMode, 900 s"
     ):
-        proof.look(last=False)
+        proof.check(last=False)
 
 
 def test_a_proven_boot_is_not_read_again() -> None:
     fake = bmc(secure=SecureBoot(enabled=True, current="Enabled"))
     proof = Proof(fake, fake.clock)
-    proof.look(last=False)
+    proof.check(last=False)
     before = fake.requests
-    proof.look(last=True)
+    proof.check(last=True)
     assert fake.requests == before
 
 

@@ -1,0 +1,165 @@
+"""Composes what the installations of a role use, from its inputs: BMCs, boot media, the cluster's API, progress."""
+
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from functools import partial
+
+from assets.contract import API_PORT
+from base import lock
+from base.clock import SYSTEM_CLOCK
+from boot_media.host_isos import ImageServer, IsoMedia, Recipe
+from boot_media.media_server import MediaServer
+from boot_media.web_server import WebServer
+from cluster.values.boot_method import BootMethod
+from cluster.values.role import Role
+from payload.kubeconfig import Kubeconfig, api_ca
+from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, NetworkBoot, VirtualCd
+from providers.host_provisioning.installation.durations import latest_s
+from providers.host_provisioning.installation.engine import HEARTBEAT_S, Adapters, Installation, Missing, Target
+from providers.host_provisioning.joining.nodes import Joining
+from providers.host_provisioning.model import HostProvisioningSpec
+from providers.host_provisioning.records import InstallationPlan
+from providers.pulumi import plugin
+from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
+from wires.api.kubernetes import KubeApi
+from wires.redfish.bmc import BmcClient
+
+KUBELET_PORT = 10250
+
+
+def now() -> str:
+    """Return the time, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def bmc_of(spec: HostProvisioningSpec, name: str) -> BmcClient:
+    """Return a client of a host's BMC; the caller closes it."""
+    from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC)
+
+    bmc = spec.hosts[name].bmc
+    return SushyBmc(bmc.model_copy(update={"ca": bmc.ca or spec.ca}), spec.passwords[name])
+
+
+def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
+    """Return the server of the boot ISOs: the site's own, or one in this process that ends with the context."""
+    if spec.media_url:
+        return nullcontext(WebServer(spec.media_url, spec.stack))
+    return MediaServer(spec.media_address, spec.media_port)
+
+
+def recipe_of(spec: HostProvisioningSpec) -> Recipe:
+    """Return the contents of the hosts' boot ISOs."""
+    return Recipe(
+        stack=spec.stack,
+        payload_name=spec.role.pool,
+        payload_sha256=spec.payload_sha256,
+        architecture=spec.architecture,
+        base_sha256=spec.base_iso_sha256,
+        base_url=spec.base_iso_url,
+        own_ignition={name: text.get_secret_value() for name, text in spec.ours.items()},
+        keyfiles={
+            name: {file: text.get_secret_value() for file, text in files.items()}
+            for name, files in spec.keyfiles.items()
+        },
+        hints={name: host.root_device for name, host in spec.hosts.items()},
+        ipxe_macs={
+            name: mac for name, mac in spec.boot_macs.items() if spec.hosts[name].bmc.boot_method is BootMethod.IPXE
+        },
+        on_provisioning=spec.boot_macs.keys(),
+        boot_server=spec.boot_server,
+    )
+
+
+def joining_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> Joining:
+    """Return what makes nodes of the hosts."""
+    return Joining(
+        api=KubeApi.by(kubeconfig, spec.api_name),
+        vip=spec.api_vip,
+        hosts={name: host.addresses for name, host in spec.hosts.items()},
+        approves=spec.approve_certificates,
+        clock=SYSTEM_CLOCK,
+        kubelet=partial(handshake_problem, port=KUBELET_PORT),
+        log=plugin.notes(spec.urn),
+        warn=plugin.warnings(spec.urn),
+        now=now,
+    )
+
+
+def missing_of(
+    spec: HostProvisioningSpec, recipe: Recipe, kubeconfig: Kubeconfig | None, joining: Joining | None
+) -> Missing:
+    """Return what reads whether an installed host is up.
+
+    A control-plane host is up when its API is ready; it has joined before that. Compute is up when its node is ready.
+    Only the kubeconfig lets the API be asked for nodes: without one, a kubelet that listens has to do.
+    """
+    if spec.role is Role.CONTROL_PLANE:
+        api = Endpoint(API_PORT, "/readyz", spec.api_name, api_ca(recipe.payload, kubeconfig))
+        return partial(_missing_api, api, joining)
+    return _missing_kubelet if joining is None else lambda target: joining.missing(target.name, target.address)
+
+
+def _missing_api(api: Endpoint, joining: Joining | None, target: Target) -> str | None:
+    if joining:
+        joining.approve_requests(target.name)
+    problem = api.problem(target.address)
+    return f"its API is not ready ({problem})" if problem else None
+
+
+def _missing_kubelet(target: Target) -> str | None:
+    """Return why the host has not become a node; a host with a record is never touched again.
+
+    ARP or a ping would not tell: an initramfs that fetches its config in vain answers them too. kubelet starts only
+    after the first boot has pivoted to the cluster's image and rebooted, and needs none of our files. It listens
+    before anybody has approved its certificates.
+    """
+    problem = connect_problem(target.address, KUBELET_PORT, timeout_s=PROBE_S)
+    return f"its kubelet does not listen ({problem})" if problem else None
+
+
+def installations_of(
+    spec: HostProvisioningSpec, plan: InstallationPlan, media: IsoMedia, missing: Missing
+) -> dict[str, Installation]:
+    """Return the installation of each pending host."""
+    expected_s = latest_s(spec.stack, plan.pending)
+    # Above 100 hosts, each reports less often, so that the total stays the same.
+    heartbeat_s = max(HEARTBEAT_S, len(spec.hosts) / 10)
+    return {
+        name: Installation(
+            _target(spec, plan, name),
+            _adapters(spec, name, media, missing),
+            spec.deadline_s,
+            heartbeat_s,
+            expected_s.get(name),
+        )
+        for name in plan.pending
+    }
+
+
+def _target(spec: HostProvisioningSpec, plan: InstallationPlan, name: str) -> Target:
+    # A host that runs is wiped only if it is the machine that `reinstall` names.
+    uuid = plan.reinstall.get(name, spec.identity_of(name).own)
+    return Target(name, uuid, spec.hosts[name].address, reinstall=name in plan.reinstall)
+
+
+def _adapters(spec: HostProvisioningSpec, name: str, media: IsoMedia, missing: Missing) -> Adapters:
+    bmc = bmc_of(spec, name)
+    return Adapters(
+        bmc=bmc,
+        clock=SYSTEM_CLOCK,
+        media=media,
+        boot_procedure=_boot_procedure(spec, name, bmc, media),
+        missing=missing,
+        report=plugin.rows(spec.urn, spec.rows, name),
+        guard=lock.held(bmc.url),
+    )
+
+
+def _boot_procedure(spec: HostProvisioningSpec, name: str, bmc: BmcClient, media: IsoMedia) -> BootProcedure:
+    match spec.hosts[name].bmc.boot_method:
+        case BootMethod.VIRTUAL_CD:
+            return VirtualCd(bmc, media)
+        case BootMethod.IPXE:
+            return NetworkBoot(bmc, media, name, SYSTEM_CLOCK, spec.boot_macs[name])
+        case BootMethod.UEFI_HTTP:
+            return HttpBoot(bmc, media, name, SYSTEM_CLOCK)
