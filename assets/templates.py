@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 
 def templates_in(folder: Path) -> Environment:
-    """Return an environment that loads templates by their paths below a folder."""
+    """Return an environment that loads templates by their paths below a folder; it escapes values in HTML and SVG."""
     return Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701  (configuration files, not HTML)
+        autoescape=select_autoescape(("html.j2", "svg.j2")),
     )

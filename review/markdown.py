@@ -67,8 +67,8 @@ def _fitting(parts: Sequence[str], room: int) -> tuple[list[str], int]:
 
 def _policy(policy: Judged) -> str:
     if not policy.breaches:
-        return f"- kept: {policy.name}\n"
-    return f"- **broken: {policy.name}**. {policy.what}\n" + "".join(f"  - {breach}\n" for breach in policy.breaches)
+        return f"- passed: {policy.name}\n"
+    return f"- **failed: {policy.name}**. {policy.what}\n" + "".join(f"  - {breach}\n" for breach in policy.breaches)
 
 
 def _row(row: Row) -> str:

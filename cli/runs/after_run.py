@@ -17,7 +17,7 @@ from base.errors import ConfigError
 from base.log_entries import Action, Event, entries_of
 from base.log_file import begun_at
 from cli.runs import report
-from cli.runs.timeline import rows_of
+from cli.runs.timeline import timelines_of
 from cli.shared.command_line import stack_file
 from cli.shared.stack_options import pulumi, stack_options
 from cluster.known_options import NOTIFY_URL
@@ -95,10 +95,10 @@ def _changes(log: Path) -> bool:
 
 
 def _notice(stack: str, log: Path, phase: Phase) -> Notice:
-    rows = rows_of(entries_of(log))
+    timelines = timelines_of(entries_of(log))
     command, result = _end(stack, log)
-    end_s = max((span.end_s for row in rows for span in row.spans), default=0.0)
-    failed = [row.name for row in rows if row.errors]
+    end_s = max((span.end_s for timeline in timelines for span in timeline.spans), default=0.0)
+    failed = [timeline.name for timeline in timelines if timeline.errors]
     return Notice(stack, command, result, round(end_s), failed, _next(command, result, stack, phase))
 
 

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
+from assets.templates import templates_in
 from base.errors import ConfigError, Fault
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK
@@ -25,14 +26,7 @@ HEAD, LANE, BAR, FOOT = 62, 24, 12, 28
 """In pixels. Widths: plot, totals, one letter of a name. Heights: headline and axis, lane, a lane's bar, gap line."""
 TICKS = 8
 STEPS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800)
-STYLE = """
-text{font:13px system-ui,sans-serif;fill:#1f2328}.head{font-weight:600}.name{text-anchor:end}.at{text-anchor:middle}
-.back{fill:#fff}.soft{fill:#59636e}.line{stroke:#d1d9e0}.state{fill:#818b98}.holder{fill:#0969da}
-.gone,.gap{fill:#cf222e}.mark{opacity:.5}
-@media (prefers-color-scheme:dark){
-text{fill:#f0f6fc}.back{fill:#0d1117}.soft{fill:#9198a1}.line{stroke:#3d444d}.state{fill:#656c76}.holder{fill:#4493f8}
-.gone,.gap{fill:#f85149}}
-"""
+TEMPLATES = templates_in(Path(__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -62,10 +56,10 @@ def chart(_: argparse.Namespace) -> int:
 
 def text(handoff: Handoff) -> str:
     """Return the chart in a dozen lines for a terminal."""
-    shown, end_s = _lanes(handoff), _end_s(handoff)
-    width = max(len(lane.name) for lane in shown)
+    lanes, end_s = _lanes(handoff), _end_s(handoff)
+    width = max(len(lane.name) for lane in lanes)
     lines = [_headline(handoff)]
-    for lane in shown:
+    for lane in lanes:
         drawn = _drawn(lane, STATE if lane.kind == "state" else HOLDER, end_s)
         lines.append(f"{lane.name:{width}} │{drawn}│ {lane.total}")
     if handoff["gap_at_s"] is not None:
@@ -76,23 +70,23 @@ def text(handoff: Handoff) -> str:
 
 def svg(handoff: Handoff) -> str:
     """Return the chart as an SVG picture, for light and dark mode."""
-    shown, scale = _lanes(handoff), PLOT / _end_s(handoff)
-    left, bottom = 24 + LETTER * max(len(lane.name) for lane in shown), HEAD + LANE * len(shown)
-    width, height = left + PLOT + RIGHT, bottom + FOOT
-    headline = escape(_headline(handoff))
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-left} 0 {width} {height}" width="{width}" role="img">',
-        f"<title>{headline}</title>",
-        f"<style>{STYLE}</style>",
-        f'<rect class="back" x="{-left}" width="{width}" height="{height}"/>',
-        f'<text class="head" x="{12 - left}" y="24">{headline}</text>',
-        *_axis(_end_s(handoff), scale, bottom),
-    ]
-    for number, lane in enumerate(shown):
-        parts += _drawn_lane(lane, scale, HEAD + LANE * number)
-    if handoff["gap_at_s"] is not None:
-        parts += _drawn_gap(handoff["gap_at_s"], handoff["gap_ms"], scale, bottom)
-    return "\n".join([*parts, "</svg>", ""])
+    lanes, end_s = _lanes(handoff), _end_s(handoff)
+    left, bottom = 24 + LETTER * max(len(lane.name) for lane in lanes), HEAD + LANE * len(lanes)
+    step_s = next((step for step in STEPS_S if end_s / step <= TICKS), STEPS_S[-1])
+    return TEMPLATES.get_template("chart.svg.j2").render(
+        headline=_headline(handoff),
+        left=left,
+        width=left + PLOT + RIGHT,
+        height=bottom + FOOT,
+        top=HEAD,
+        bottom=bottom,
+        bar=BAR,
+        scale=PLOT / end_s,
+        ticks=range(0, int(end_s) + 1, step_s),
+        lanes=[(HEAD + LANE * number + LANE / 2, lane) for number, lane in enumerate(lanes)],
+        gap_at_s=handoff["gap_at_s"],
+        gap_ms=handoff["gap_ms"],
+    )
 
 
 def _headline(handoff: Handoff) -> str:
@@ -133,38 +127,6 @@ def _drawn(lane: Lane, mark: str, end_s: float) -> str:
         last = max(first + 1, round(end / end_s * COLUMNS))
         columns[first:last] = mark * (last - first)
     return "".join(columns)
-
-
-def _drawn_lane(lane: Lane, scale: float, y: int) -> list[str]:
-    middle = y + LANE / 2
-    bars = [
-        f'<rect class="{lane.kind}" x="{begin * scale:.1f}" y="{middle - BAR / 2:g}"'
-        f' width="{max(2, (end - begin) * scale):.1f}" height="{BAR}" rx="2"/>'
-        for begin, end in lane.spans
-    ]
-    return [
-        f'<text class="name" x="-12" y="{middle + 4:g}">{escape(lane.name)}</text>',
-        *bars,
-        f'<text class="name soft" x="{PLOT + RIGHT - 12}" y="{middle + 4:g}">{lane.total}</text>',
-    ]
-
-
-def _drawn_gap(at_s: float, gap_ms: float, scale: float, bottom: int) -> list[str]:
-    x, width, height = at_s * scale, max(1.5, gap_ms / 1000 * scale), bottom - HEAD + 4
-    return [
-        f'<rect class="gap mark" x="{x:.1f}" y="{HEAD}" width="{width:.1f}" height="{height}"/>',
-        f'<text class="gap at" x="{x + width / 2:.1f}" y="{bottom + 18}">longest gap {gap_ms} ms</text>',
-    ]
-
-
-def _axis(end_s: float, scale: float, bottom: int) -> list[str]:
-    step_s = next((step for step in STEPS_S if end_s / step <= TICKS), STEPS_S[-1])
-    lines = []
-    for second in range(0, int(end_s) + 1, step_s):
-        x = f"{second * scale:.1f}"
-        lines.append(f'<line class="line" x1="{x}" x2="{x}" y1="{HEAD}" y2="{bottom}"/>')
-        lines.append(f'<text class="soft at" x="{x}" y="{HEAD - 6}">{second} s</text>')
-    return lines
 
 
 COMMAND = Command(chart)

@@ -25,8 +25,8 @@ class Span:
 
 
 @dataclass
-class Row:
-    """A machine, or a resource that is about none."""
+class Timeline:
+    """What one machine did, or one resource that is about no machine."""
 
     name: str
     spans: list[Span] = field(default_factory=list)
@@ -35,29 +35,29 @@ class Row:
     @property
     def seconds(self) -> dict[str, float]:
         """The seconds of each step, in their order."""
-        found: dict[str, float] = {}
+        sums: dict[str, float] = {}
         for span in self.spans:
-            found[span.step] = found.get(span.step, 0.0) + span.seconds
-        return found
+            sums[span.step] = sums.get(span.step, 0.0) + span.seconds
+        return sums
 
 
-def rows_of(entries: Iterable[Entry]) -> list[Row]:
-    """Return the rows of a log, in the order of their first lines. A torn line counts for nothing."""
-    rows: dict[str, Row] = {}
+def timelines_of(entries: Iterable[Entry]) -> list[Timeline]:
+    """Return the timelines of a log, in the order of their first lines. A torn line counts for nothing."""
+    timelines: dict[str, Timeline] = {}
     open_: dict[str, tuple[str, float]] = {}
     end_s = 0.0
     for entry in entries:
         name = entry.machine or entry.resource.rpartition("::")[2]
         if entry.at_s is None or entry.event not in OPENING + CLOSING or not name:
             continue
-        end_s, row = entry.at_s, rows.setdefault(name, Row(name))
+        end_s, timeline = entry.at_s, timelines.setdefault(name, Timeline(name))
         step = entry.step if entry.event in OPENING else ""
         if name in open_ and open_[name][0] != step:
-            row.spans.append(Span(*open_.pop(name), end_s))
+            timeline.spans.append(Span(*open_.pop(name), end_s))
         if entry.event == Event.ERROR:
-            row.errors.append(entry.text)
+            timeline.errors.append(entry.text)
         elif step and name not in open_:
             open_[name] = (step, end_s)
     for name, (step, begin_s) in open_.items():  # a run that was killed
-        rows[name].spans.append(Span(step, begin_s, end_s))
-    return list(rows.values())
+        timelines[name].spans.append(Span(step, begin_s, end_s))
+    return list(timelines.values())

@@ -8,7 +8,7 @@ import pytest
 
 from base.log_entries import entries_of
 from cli.runs import chart, report
-from cli.runs.timeline import rows_of
+from cli.runs.timeline import timelines_of
 from lab.rehearsal.report import Report
 from review.html import html
 from testing.browser import screenshot, seen
@@ -26,11 +26,11 @@ WINDOWS = {"desk": (DESK_PX, False), "night": (DESK_PX, True), "phone": (PHONE_P
 
 
 def of_a_run(_: Path) -> str:
-    return report.html("prod", rows_of(entries_of(RUN)), {}, chart.svg(MOVED))
+    return report.html("prod", timelines_of(entries_of(RUN)), {}, chart.svg(MOVED))
 
 
 def of_a_failed_run(_: Path) -> str:
-    rows = rows_of(entries_of(RUN))
+    rows = timelines_of(entries_of(RUN))
     rows[0].errors.append(f"BmcRefusedError: {200 * 'long '}<no>")
     return report.html("prod", rows, {(rows[0].name, next(iter(rows[0].seconds))): 3}, chart.svg(BROKEN))
 

@@ -136,8 +136,8 @@ def test_policies_stand_after_the_verdict_and_are_never_left_out() -> None:
     kept, broken = Judged("backend", "What.", ()), Judged("consent", "Why `x`.", ("consent.m0: old <b>",) * 300)
     page = page_of(read_preview(preview(INSTALLS), ""), "prod", (kept, broken))
     written = markdown(page)
-    assert "\n### Policies\n\n- kept: backend\n- **broken: consent**. Why `x`.\n  - consent.m0: old" in written
+    assert "\n### Policies\n\n- passed: backend\n- **failed: consent**. Why `x`.\n  - consent.m0: old" in written
     assert written.count("  - consent.m0") == 300
     assert len(written.encode()) <= LIMIT
-    assert "<li>kept: backend</li>" in html(page)
+    assert "<li>passed: backend</li>" in html(page)
     assert html(page).count("<li>consent.m0: old &lt;b&gt;</li>") == 300

@@ -16,7 +16,7 @@ from base.log_entries import Action, entries_of
 from base.log_file import runs_of
 from base.progress import Progress
 from cli.runs.after_run import _changes as has_changed
-from cli.runs.timeline import Row, rows_of
+from cli.runs.timeline import Timeline, timelines_of
 from providers.host_provisioning.installation.durations import latest_s
 from providers.pulumi import plugin
 from tests.unit.providers.host_provisioning.installation.rig import Rig
@@ -28,7 +28,7 @@ URN = "urn:pulumi:prod::okd::Cluster$pulumi-python:dynamic/baremetal:HostProvisi
 class Reading(NamedTuple):
     """What the readers of a log make of it."""
 
-    rows: list[Row]
+    rows: list[Timeline]
     has_changed: bool
     expected_s: dict[str, float]
 
@@ -60,7 +60,7 @@ def reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Action
         log.close()
         logging.setLogRecordFactory(made)
         (path,) = runs_of("prod")
-        found = Reading(rows_of(entries_of(path)), has_changed(path), latest_s("prod", ["m0"]))
+        found = Reading(timelines_of(entries_of(path)), has_changed(path), latest_s("prod", ["m0"]))
         path.unlink()
         return found
 

@@ -59,7 +59,7 @@ def cells(page: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)][1:]
 
 
-def test_the_newest_run_is_drawn_beside_the_seconds_of_the_time_before(project: Path) -> None:
+def test_the_newest_run_is_drawn_beside_the_run_before(project: Path) -> None:
     done = run("report", "prod", folder=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"report/prod.html: log/prod/{SECOND}.jsonl\n"

@@ -4,7 +4,7 @@ import logging
 from datetime import UTC, datetime
 
 from base.log_entries import Event, JsonLine, entries_in
-from cli.runs.timeline import Row, Span, rows_of
+from cli.runs.timeline import Span, Timeline, timelines_of
 
 START_S = datetime(2026, 11, 23, 6, tzinfo=UTC).timestamp()
 
@@ -43,7 +43,7 @@ def test_the_lines_of_progress_of_a_step_are_one_span() -> None:
         Span("installing from ISO", 3, 20),
         Span("booting from disk", 20, 50),
     ]
-    assert rows_of(entries_in(lines)) == [Row("m0", spans)]
+    assert timelines_of(entries_in(lines)) == [Timeline("m0", spans)]
 
 
 def test_nothing_is_drawn_between_two_works_on_a_machine() -> None:
@@ -53,7 +53,7 @@ def test_nothing_is_drawn_between_two_works_on_a_machine() -> None:
         line(60, "media", "m0", resource="HostProvisioning::okd-control-plane"),
         line(61, "adopted", "m0", Event.END, resource="HostProvisioning::okd-control-plane"),
     ]
-    assert rows_of(entries_in(lines)) == [Row("m0", [Span("create", 0, 2), Span("media", 60, 61)])]
+    assert timelines_of(entries_in(lines)) == [Timeline("m0", [Span("create", 0, 2), Span("media", 60, 61)])]
 
 
 def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -> None:
@@ -64,30 +64,36 @@ def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -
         line(4, "create", event=Event.END, resource="VipHandoff::okd-api"),
         line(5, "installed", "m0", Event.END),
     ]
-    assert rows_of(entries_in(lines)) == [
-        Row("okd-api", [Span("create", 0, 2), Span("prove", 2, 4)]),
-        Row("m0", [Span("media", 1, 5)]),
+    assert timelines_of(entries_in(lines)) == [
+        Timeline("okd-api", [Span("create", 0, 2), Span("prove", 2, 4)]),
+        Timeline("m0", [Span("media", 1, 5)]),
     ]
 
 
 def test_an_error_ends_its_step_and_belongs_to_its_row() -> None:
     lines = [line(0, "media", "m0"), line(7, "BmcRefusedError: no", "m0", Event.ERROR), line(8, "media", "m1")]
-    found = rows_of(entries_in([*lines, line(9, "installed", "m1", Event.END)]))
-    assert found == [Row("m0", [Span("media", 0, 7)], ["BmcRefusedError: no"]), Row("m1", [Span("media", 8, 9)])]
+    found = timelines_of(entries_in([*lines, line(9, "installed", "m1", Event.END)]))
+    assert found == [
+        Timeline("m0", [Span("media", 0, 7)], ["BmcRefusedError: no"]),
+        Timeline("m1", [Span("media", 8, 9)]),
+    ]
 
 
 def test_a_run_that_was_killed_ends_with_its_last_line() -> None:
     lines = [line(0, "media", "m0"), line(4, "media", "m1"), '{"time": "2026-1']
-    assert rows_of(entries_in(lines)) == [Row("m0", [Span("media", 0, 4)]), Row("m1", [Span("media", 4, 4)])]
+    assert timelines_of(entries_in(lines)) == [
+        Timeline("m0", [Span("media", 0, 4)]),
+        Timeline("m1", [Span("media", 4, 4)]),
+    ]
 
 
 def test_requests_and_probes_are_no_steps() -> None:
     request = logging.makeLogRecord(
         {"name": "wires.redfish.client.connector", "msg": "GET /redfish/v1", "machine": "m0"}
     )
-    assert rows_of(entries_in([JsonLine().format(request)])) == []
+    assert timelines_of(entries_in([JsonLine().format(request)])) == []
 
 
 def test_a_step_that_comes_twice_has_the_sum_of_its_seconds() -> None:
-    row = Row("m0", [Span("media", 0, 2), Span("starting the installer", 2, 3), Span("media", 3, 7)])
+    row = Timeline("m0", [Span("media", 0, 2), Span("starting the installer", 2, 3), Span("media", 3, 7)])
     assert row.seconds == {"media": 6, "starting the installer": 1}
