@@ -37,13 +37,13 @@ def _down(_: argparse.Namespace) -> int:
 
 
 def _status(_: argparse.Namespace) -> int:
-    seen = site.status()
-    print(f"{'namespace':16} {'there' if seen.namespace else 'missing'}")
-    for name, pid in seen.daemons.items():
+    status = site.status()
+    print(f"{'namespace':16} {'exists' if status.namespace else 'missing'}")
+    for name, pid in status.daemons.items():
         print(f"{name:16} {f'runs, pid {pid}' if pid else 'does not run'}")
-    for name, power in sorted(seen.power.items()):
+    for name, power in sorted(status.power.items()):
         print(f"{name:16} {power}")
-    return 0 if seen.is_up else 1
+    return 0 if status.is_up else 1
 
 
 def _exec(options: argparse.Namespace) -> int:
@@ -87,8 +87,8 @@ def _parser() -> argparse.ArgumentParser:
         "soak_s (default: %(default)s)",
     )
     payload.set_defaults(run=_payload)
-    for each in (up, payload):
-        each.add_argument("--stack", default=STACK, metavar="STACK", help="the stack (default: %(default)s)")
+    for command in (up, payload):
+        command.add_argument("--stack", default=STACK, metavar="STACK", help="the stack (default: %(default)s)")
     return parser
 
 

@@ -18,7 +18,7 @@ from testing.checkout import ROOT
 GUEST_PROGRAMS = ("coredns", "etcd", "ignition")
 """Programs in the guest's /usr/bin besides those of Debian's packages and coreos-installer."""
 KUBERNETES = "kubernetes"
-"""The one that only guests of a payload with a real Kubernetes have."""
+"""The program that only guests of a payload with a real Kubernetes have."""
 
 _INSTALLER_SCRIPT = ROOT / "tools" / "coreos-installer"
 _IGNITION = "github.com/coreos/ignition/v2"
@@ -93,7 +93,7 @@ def ensure_binary(name: str, report: Callable[[str], None] = lambda _: None) -> 
 
 
 def _link(target: Path, link: Path) -> None:
-    """Name today's build plainly as well: `okd-baremetal render --check` and the tests look for that."""
+    """Link the current build under its plain name, which `okd-baremetal render --check` and the tests use."""
     if link.is_symlink() and link.readlink() == Path(target.name):
         return
     with scratch(beside=link) as work:
@@ -110,7 +110,7 @@ def _build(program: _GoProgram, target: Path) -> None:
 
 
 def _coreos_installer() -> Path:
-    """Ask the script of the toolchain, whose progress goes to this process's stderr."""
+    """Run the toolchain's script, whose progress goes to this process's stderr."""
     done = subprocess.run([str(_INSTALLER_SCRIPT)], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise LabError(f"{_INSTALLER_SCRIPT} ended with status {done.returncode}; the lines above say why")
@@ -120,12 +120,12 @@ def _coreos_installer() -> Path:
 def coreos_installer_source(installer: Path) -> Path:
     """Return the unpacked crate of `installer`, whose `systemd/` and `scripts/` belong into the live system."""
     version = run(installer, "--version").split()[-1]
-    kept = cache_dir() / "lab" / f"coreos-installer-{version}-source"
-    if not kept.is_dir():
-        with locked(kept.parent), scratch(beside=kept) as work:
-            if not kept.is_dir():
-                _fetch_crate("coreos-installer", version, work).rename(kept)
-    return kept
+    source = cache_dir() / "lab" / f"coreos-installer-{version}-source"
+    if not source.is_dir():
+        with locked(source.parent), scratch(beside=source) as work:
+            if not source.is_dir():
+                _fetch_crate("coreos-installer", version, work).rename(source)
+    return source
 
 
 def _fetch_crate(name: str, version: str, work: Path) -> Path:

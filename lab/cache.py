@@ -1,4 +1,4 @@
-"""A cache of slow builds. The name of each contains a hash of its inputs, so a file that exists is up to date."""
+"""A cache of slow builds. A build's name contains a hash of its inputs, so a file that exists is up to date."""
 
 import contextlib
 import fcntl
@@ -31,8 +31,8 @@ def _pieces(part: str | bytes | Path) -> Iterator[bytes]:
 
 def files_below(path: Path) -> list[Path]:
     """Return the files below `path`, or `path` itself when it is a file, in a stable order and without caches."""
-    found = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [file for file in found if file.is_file() and "__pycache__" not in file.parts]
+    paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return [file for file in paths if file.is_file() and "__pycache__" not in file.parts]
 
 
 def words_of(file: Path) -> list[str]:

@@ -1,7 +1,7 @@
-"""The disks of a twin's server: the one that its `rootDeviceHints` choose, among others that they do not.
+"""The disks of a twin's server: the one that its `rootDeviceHints` choose, and others.
 
-QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rate and a place, as real ones do. Which
-of them becomes /dev/sda is chance, as with real ones: Linux probes them at the same time.
+QEMU's SCSI disks have a vendor, a model, a serial number, a WWN, a rotation rate and a SCSI address, as real ones
+do. Which of them becomes /dev/sda is chance, as with real ones: Linux probes them at the same time.
 """
 
 import re
@@ -20,12 +20,12 @@ _FORMS: dict[str, tuple[str, str | None]] = {
     "hctl": ("0:0:[1-5]:[0-7]", "0:0:1:0"),
     "wwn": ("(0x)?[0-9a-f]{16}", None),
 }
-"""By hint: the form that QEMU's disks can have, and what a disk has instead of any other."""
+"""By hint: a pattern of the values that QEMU's disks can have, and the value in place of any other."""
 _GIB = 4
-"""Size of a disk: without hints, the program takes none that is smaller."""
+"""Size of a disk: without hints, the program requires at least this."""
 _SMALLER_GIB = 2
 _LONGEST = {"vendor": 8, "model": 16}
-"""Characters of these two in SCSI's INQUIRY."""
+"""The most characters of these two in SCSI's INQUIRY."""
 _SHARED = ("vendor", "model", "rotational", "minSizeGigabytes")
 """The hints that several disks of a server may fit; each other names one disk."""
 _NOT_EMULATED = ("wwnWithExtension", "wwnVendorExtension")
@@ -33,7 +33,7 @@ _NOT_EMULATED = ("wwnWithExtension", "wwnVendorExtension")
 
 @dataclass(frozen=True)
 class Disk:
-    """One disk. Its name in the guest follows from its place, not from the domain's XML."""
+    """One disk. Its name in the guest follows from its bus and target, not from the domain's XML."""
 
     wanted: bool
     """Whether the hints choose it."""
@@ -48,8 +48,8 @@ class Disk:
     rotational: bool = False
 
     @property
-    def sign(self) -> str:
-        """How the server's disk report describes this disk."""
+    def label(self) -> str:
+        """Words that identify only this disk in the list of a server's disks."""
         if self.bus == "virtio":
             return f"deviceName: /dev/vd{ascii_lowercase[self.target]},"
         return f"hctl: 0:0:{self.target}:{self.lun}"
@@ -58,40 +58,41 @@ class Disk:
 _BESIDE_VIRTIO = Disk(
     wanted=False, bus="scsi", target=0, vendor="LAB", model="NOT-WANTED", serial="OTHER-0", wwn="5000c50000000000"
 )
-"""The virtual CD drive is one of SCSI if a disk is (sushy-tools 2.2.0), else of SATA, which the guest cannot read."""
+"""Makes the virtual CD drive one of SCSI (sushy-tools 2.2.0), since the guest cannot read one of SATA."""
 
 
 def emulated(hints: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the hints that a twin's server can have in place of a file's, and what differs, a sentence each."""
-    found, differences = dict(hints), []
-    for name, given in hints.items():
-        value = _emulated(name, given)
-        if value != given:
-            differences.append(f"{name} {given}: {'not emulated' if value is None else f'the twin has {value}'}")
-            found.pop(name)
-            found |= {name: value} if value is not None else {}
-    return found, differences
+    """Return the hints that a twin's server can have in place of a file's, and a sentence for each difference."""
+    possible, differences = dict(hints), []
+    for name, real in hints.items():
+        value = _emulated(name, real)
+        if value != real:
+            differences.append(f"{name} {real}: {'not emulated' if value is None else f'the twin has {value}'}")
+            possible.pop(name)
+            possible |= {name: value} if value is not None else {}
+    return possible, differences
 
 
-def _emulated(name: str, given: Any) -> Any:
-    """Return the value of a hint that a twin's disk can have in place of this one; None: it can have none."""
+def _emulated(name: str, real: Any) -> Any:
+    """Return the value of a hint that a twin's disk can have in place of the real one. None: it can have none."""
     if name in _NOT_EMULATED:
         return None
     if name in _LONGEST:
-        return given[: _LONGEST[name]].strip()
-    fits, instead = _FORMS.get(name, (".*", None))
-    if name == "deviceName" and re.match("/dev/(disk/by-path/|sd[b-z])", given):
-        fits, instead = re.escape(_FIRST_BY_PATH), _FIRST_BY_PATH
-    return given if re.fullmatch(fits, str(given), re.I) else instead
+        return real[: _LONGEST[name]].strip()
+    pattern, instead = _FORMS.get(name, (".*", None))
+    if name == "deviceName" and re.match("/dev/(disk/by-path/|sd[b-z])", real):
+        pattern, instead = re.escape(_FIRST_BY_PATH), _FIRST_BY_PATH
+    return real if re.fullmatch(pattern, str(real), re.I) else instead
 
 
 def disks_of(hints: Hints) -> tuple[Disk, ...]:
-    """Return the disks of a server with these hints, which `emulated` has returned, in the order of their places."""
+    """Return the disks of a server with these hints, which `emulated` has returned, in the order of their targets."""
     device = hints.get("deviceName", "")
     if letter := re.fullmatch("/dev/vd([a-f])", device):
-        place = ascii_lowercase.index(letter[1])
-        return (*(Disk(number == place, "virtio", number) for number in range(place + 1)), _BESIDE_VIRTIO)
-    target, lun = _place(hints, device)
+        wanted_target = ascii_lowercase.index(letter[1])
+        disks = (Disk(target == wanted_target, "virtio", target) for target in range(wanted_target + 1))
+        return (*disks, _BESIDE_VIRTIO)
+    target, lun = _scsi_address(hints, device)
     wanted = Disk(
         wanted=True,
         bus="scsi",
@@ -104,19 +105,19 @@ def disks_of(hints: Hints) -> tuple[Disk, ...]:
         wwn=hints.get("wwn", "5000c500000000ff").removeprefix("0x"),
         rotational=hints.get("rotational") == "true",
     )
-    by = _distinguishing(hints)
-    places = [each for each in range(max(target + 1, len(hints)) + 1) if each != target] if by else []
-    others = [_other(wanted, by[number % len(by)], each) for number, each in enumerate(places)]
+    differing = _distinguishing(hints)
+    targets = [free for free in range(max(target + 1, len(hints)) + 1) if free != target] if differing else []
+    others = [_other(wanted, differing[number % len(differing)], free) for number, free in enumerate(targets)]
     return tuple(sorted([wanted, *others], key=lambda disk: disk.target))
 
 
 def _distinguishing(hints: Hints) -> Sequence[str]:
-    """Return the hints by which another disk is the wrong one; none if no other disk would surely be."""
+    """Return the hints in which other disks can differ; none if another disk could be chosen all the same."""
     if hints.get("deviceName") == "/dev/sda":
         return ()
     if not hints:
-        return ("minSizeGigabytes",)  # the program takes no small one
-    shared = [each for each in _SHARED if each in hints]
+        return ("minSizeGigabytes",)  # without hints, the program takes no small disk
+    shared = [hint for hint in _SHARED if hint in hints]
     return shared if hints.keys() == {*shared} else _SHARED
 
 
@@ -125,7 +126,7 @@ def wanted_of(hints: Hints) -> Disk:
     return next(disk for disk in disks_of(hints) if disk.wanted)
 
 
-def _place(hints: Hints, device: str) -> tuple[int, int]:
+def _scsi_address(hints: Hints, device: str) -> tuple[int, int]:
     """Return target and LUN of the wanted disk."""
     if hctl := hints.get("hctl"):
         _, _, target, lun = map(int, hctl.split(":"))
@@ -136,7 +137,7 @@ def _place(hints: Hints, device: str) -> tuple[int, int]:
 
 
 def _other(wanted: Disk, hint: str, target: int) -> Disk:
-    """Return a disk that differs from the wanted one in what one hint is about, and in its number, name and place."""
+    """Return a disk that differs from the wanted one in one hint, and in serial number, WWN and target."""
     same = replace(
         wanted, wanted=False, target=target, lun=0, serial=f"OTHER-{target}", wwn=f"5000c5000000000{target}"
     )

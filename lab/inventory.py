@@ -22,10 +22,10 @@ from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
 
 STACKS = Path("stacks")
-"""Of the current directory, as Pulumi reads them."""
+"""Relative to the current directory, as for Pulumi."""
 
 STACK = "rehearsal"
-"""The stack that is rehearsed if none is named."""
+"""The stack that is rehearsed by default."""
 SERVER_MIB = 1100
 """Memory of a server: coreos-installer packs a keyfile with xz -9, which needs 674 MiB."""
 BOOTSTRAP_MIB = 400
@@ -34,7 +34,7 @@ BOOTSTRAP_MIB = 400
 
 @dataclass(frozen=True)
 class Bmc:
-    """Where a server's BMC listens, and what it calls its system."""
+    """The address of a server's BMC, and the id of its system there."""
 
     name: str
     """The host in its URL: a name or an address."""
@@ -42,7 +42,7 @@ class Bmc:
     port: int
     tls: bool
     system: str | None
-    """Id of the system in its URL. None: the URL has none, so the BMC has one system alone."""
+    """Id of the system in its URL. None: the URL has none, so the BMC has only one system."""
 
     @property
     def pattern(self) -> str:
@@ -56,7 +56,7 @@ class Site:
 
     twin: Twin
     plan: Intent
-    """The twin's; complete: every machine has an address."""
+    """The twin's intent, in which every machine has an address."""
     uuids: Mapping[str, str]
     """UUID of the libvirt domain by host, spares too; also the host's system id at the emulator."""
     bmcs: Mapping[str, Bmc]
@@ -87,7 +87,7 @@ class Site:
 
     @property
     def unserved(self) -> frozenset[str]:
-        """The machines that DHCP must not serve. Firmware that boots by HTTP from here knows no static address."""
+        """The machines without DHCP. Firmware that boots by HTTP from here needs it: it has no static address."""
         http = (server for server in self.plan.servers if server.boot_method is BootMethod.UEFI_HTTP)
         return self.statics - {server.name for server in http if not server.boots_from_network}
 
@@ -95,10 +95,10 @@ class Site:
     def services(self) -> tuple[Address, ...]:
         """Gateways, DNS and time servers that the install-config names: the provisioner has these addresses too."""
         named = {address for server in self.plan.servers for address in _services(server.network_config or {})}
-        named |= {address for each in self.plan.ntp_servers if (address := parse_address(each))}
+        named |= {address for server in self.plan.ntp_servers if (address := parse_address(server))}
         if static := self.plan.bootstrap.static:
             named |= {static.gateway, static.dns}
-        return tuple(sorted(named - {each.ip for each in self.provisioners}, key=str))
+        return tuple(sorted(named - {own.ip for own in self.provisioners}, key=str))
 
 
 def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
@@ -120,10 +120,10 @@ def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
 
 
 def fitting(site: Site, free_mib: int) -> Site:
-    """Return the site if its machines have room in so much memory, else with as much compute as has.
+    """Return the site if its machines fit into `free_mib`, else the site with as much compute as fits.
 
     Raises:
-        LabError: The control plane has no room, or no server of compute beside it.
+        LabError: The control plane, with one server of compute if there is any, does not fit.
     """
     control_plane, compute = len(site.plan.control_plane), len(site.plan.compute)
     room = free_mib - BOOTSTRAP_MIB
@@ -170,15 +170,15 @@ def _refuse(faults: Iterator[Fault]) -> None:
     Raises:
         ConfigError: There is at least one fault.
     """
-    if found := list(faults):
-        raise ConfigError(*found)
+    if listed := list(faults):
+        raise ConfigError(*listed)
 
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
     for server in plan.servers:
-        if found := not_emulated(server.network_config):
-            what = f"{', '.join(found)}: the lab's servers have Ethernet interfaces, with bonds and VLANs on them"
+        if settings := not_emulated(server.network_config):
+            what = f"{', '.join(settings)}: the lab's servers have Ethernet interfaces, with bonds and VLANs on them"
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
     if (bridge := provisioning_bridge(plan)) == plan.bootstrap.bridge:
         what = f"{bridge} is externalBridge too: the lab has a bridge for each of the two networks"
@@ -186,17 +186,17 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
 
 
 def _bmcs(plan: Intent) -> dict[str, Bmc]:
-    """Return where each host's BMC listens; a host name gets an address of the lab."""
+    """Return the BMC of each host; one with a host name gets an address of the lab."""
     free: Iterator[Address] = BMC_NETWORKS[family_of_named_bmcs(plan)].hosts()
     named: dict[str, Address] = {}
-    found = {}
+    bmcs = {}
     for host in plan.hosts:
         url = host.bmc.url
         if (address := parse_address(url.host)) is None:
             address = named[url.host] = named.get(url.host) or next(free)
         system = (url.system_id or "").rsplit("/", 1)[-1] or None
-        found[host.name] = Bmc(url.host, address, url.port, url.transport == "https", system)
-    return found
+        bmcs[host.name] = Bmc(url.host, address, url.port, url.transport == "https", system)
+    return bmcs
 
 
 def _provisioners(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
@@ -207,13 +207,13 @@ def _provisioners(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
 
     def on(network: Network) -> Interface:
         """Return the address of `media.address` if it is on this network, else the network's first free one."""
-        own = media if media in network else next(each for each in network.hosts() if each not in taken)
+        own = media if media in network else next(address for address in network.hosts() if address not in taken)
         return ip_interface(f"{own}/{network.prefixlen}")
 
-    homes = dict[int, Network]()
+    by_family = dict[int, Network]()
     for network in (*plan.api.networks, *plan.machine_networks):
-        homes.setdefault(network.version, network)
-    return tuple(map(on, homes.values()))
+        by_family.setdefault(network.version, network)
+    return tuple(map(on, by_family.values()))
 
 
 def _on_provisioning(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
@@ -222,14 +222,14 @@ def _on_provisioning(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
     if provisioning_bridge(plan) is None or network is None:
         return ()
     own = [media] if media in network else [network[1]] if plan.provisioning.mode == UNMANAGED else []
-    return tuple(ip_interface(f"{each}/{network.prefixlen}") for each in own)
+    return tuple(ip_interface(f"{address}/{network.prefixlen}") for address in own)
 
 
 def _services(network_config: Mapping[str, Any]) -> Iterator[Address]:
     """Yield the gateways and DNS servers of a host's nmstate config."""
     routes = network_config.get("routes") or {}
     resolver = network_config.get("dns-resolver") or {}
-    hops = [each.get("next-hop-address") for each in routes.get("config") or ()]
+    hops = [route.get("next-hop-address") for route in routes.get("config") or ()]
     for text in (*hops, *((resolver.get("config") or {}).get("server") or ())):
         if (address := parse_address(str(text))) is not None:
             yield address

@@ -38,28 +38,28 @@ def provisioning_bridge(plan: Intent) -> str | None:
 
 
 def nics_of(host: PlannedHost, plan: Intent) -> tuple[Nic, ...]:
-    """Return the cards of a host, that with its boot MAC first: of all cards, the emulator boots from the first.
+    """Return the cards of a host. The one with its boot MAC is first, since the emulator boots only from the first.
 
-    A card has the MAC that the config has for it, else one that follows from its name. A host on a provisioning
+    A card has the MAC from the config, else one that follows from its name. A host on a provisioning
     network has a card on the machine network, too, whether or not the config names one.
     """
-    given, boot, apart = _cards(host.network_config), _boot_card(host, plan), provisioning_bridge(plan)
-    macs = {name: mac or _made_up(host, name) for name, mac in given.items()} | {boot: host.boot_mac}
-    if apart and len(macs) == 1:
-        name = _unnamed(macs)
-        macs[name] = _made_up(host, name)
-    home = plan.bootstrap.bridge if vlan_of(host, plan) is None else TRUNK
-    cards = (Nic(mac, name, apart if apart and name == boot else home) for name, mac in macs.items())
+    named, boot, provisioning = _cards(host.network_config), _boot_card(host, plan), provisioning_bridge(plan)
+    macs = {name: mac or _derived_mac(host, name) for name, mac in named.items()} | {boot: host.boot_mac}
+    if provisioning and len(macs) == 1:
+        name = _unused_name(macs)
+        macs[name] = _derived_mac(host, name)
+    others = plan.bootstrap.bridge if vlan_of(host, plan) is None else TRUNK
+    cards = (Nic(mac, name, provisioning if provisioning and name == boot else others) for name, mac in macs.items())
     return tuple(sorted(cards, key=lambda card: card.name != boot))
 
 
 def machine_mac(host: PlannedHost, plan: Intent) -> str:
-    """Return the MAC that a host has on the machine network: that of the first card below what has its address."""
+    """Return a host's MAC on the machine network: that of the first card below the interface with its address."""
     if provisioning_bridge(plan) is None:
         return host.boot_mac
     _, *cards = nics_of(host, plan)
     macs = {card.name: card.mac for card in cards}
-    below = {each.get("name"): _below(each) for each in _interfaces(host.network_config)}
+    below = {interface.get("name"): _below(interface) for interface in _interfaces(host.network_config)}
     name = next(_addressed(host, plan), {}).get("name", cards[0].name)
     while name not in macs:
         name = next(iter(below.get(name, ())), cards[0].name)
@@ -73,57 +73,57 @@ def vlan_of(host: PlannedHost, plan: Intent) -> int | None:
 
 
 def not_emulated(network_config: Mapping[str, Any] | None) -> list[str]:
-    """Return what of a `networkConfig` a twin's server cannot have."""
+    """Return the settings of a `networkConfig` that a twin's server cannot have."""
     interfaces = _interfaces(network_config)
-    vlans = {each.get("name") for each in interfaces if each.get("type") == "vlan"}
-    found = []
-    for each in interfaces:
-        vlan, mode = each.get("vlan") or {}, (each.get("link-aggregation") or {}).get("mode")
-        if each.get("type") not in _EMULATED:
-            found.append(str(each.get("type")))
+    vlans = {interface.get("name") for interface in interfaces if interface.get("type") == "vlan"}
+    settings = []
+    for interface in interfaces:
+        vlan, mode = interface.get("vlan") or {}, (interface.get("link-aggregation") or {}).get("mode")
+        if interface.get("type") not in _EMULATED:
+            settings.append(str(interface.get("type")))
         if str(mode) in _BROADCAST:
-            found.append(f"bond of mode {mode}")
+            settings.append(f"bond of mode {mode}")
         if vlan.get("protocol", "802.1q") != "802.1q":
-            found.append(f"vlan of protocol {vlan['protocol']}")
+            settings.append(f"vlan of protocol {vlan['protocol']}")
         if vlan.get("base-iface") in vlans:
-            found.append(f"vlan on the VLAN {vlan['base-iface']}")
-    return found
+            settings.append(f"vlan on the VLAN {vlan['base-iface']}")
+    return settings
 
 
 def _boot_card(host: PlannedHost, plan: Intent) -> str:
-    """Return the name of the card with the boot MAC: that which the config has for it, if any.
+    """Return the name of the card with the boot MAC: the one that the config gives this MAC, if any.
 
-    Else it is the first card for which the config has no MAC. On a provisioning network it is one that the config
-    does not name, unless `provisioningNetworkInterface` is its name: what the config names is on the machine network.
+    Else it is the first card for which the config has no MAC. On a provisioning network it is
+    `provisioningNetworkInterface`, or a card without a name in the config: the named ones are on the machine network.
     """
-    given = _cards(host.network_config)
-    named = [name for name, mac in given.items() if mac == host.boot_mac]
+    cards = _cards(host.network_config)
+    named = [name for name, mac in cards.items() if mac == host.boot_mac]
     if provisioning_bridge(plan) is None:
-        named += [name for name, mac in given.items() if mac is None]
+        named += [name for name, mac in cards.items() if mac is None]
     elif plan.provisioning.interface:
         named.append(plan.provisioning.interface)
-    return next(iter(named), _unnamed(given))
+    return next(iter(named), _unused_name(cards))
 
 
-def _unnamed(given: Container[str]) -> str:
-    return next(name for number in count() if (name := f"eth{number}") not in given)
+def _unused_name(names: Container[str]) -> str:
+    return next(name for number in count() if (name := f"eth{number}") not in names)
 
 
 def _cards(network_config: Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Return the names of the Ethernet interfaces, in the order of the file, with the MAC that it has for each.
+    """Return the names of the Ethernet interfaces, in the order of the file, each with its MAC there, if any.
 
-    An interface that only a bond or a VLAN names is one as well, as it is to nmstate.
+    Like nmstate, it counts an interface that only a bond or a VLAN names.
     """
     interfaces = _interfaces(network_config)
-    own = {each.get("name"): each.get("type") for each in interfaces}
-    found: dict[str, str | None] = {}
-    for each in interfaces:
-        for name in _below(each):
-            if own.get(name, "ethernet") == "ethernet":
-                found.setdefault(name, None)
-        if each.get("type") == "ethernet":
-            found[str(each.get("name"))] = parse_mac(str(each.get("mac-address", "")))
-    return found
+    types = {interface.get("name"): interface.get("type") for interface in interfaces}
+    cards: dict[str, str | None] = {}
+    for interface in interfaces:
+        for name in _below(interface):
+            if types.get(name, "ethernet") == "ethernet":
+                cards.setdefault(name, None)
+        if interface.get("type") == "ethernet":
+            cards[str(interface.get("name"))] = parse_mac(str(interface.get("mac-address", "")))
+    return cards
 
 
 def _below(interface: Mapping[str, Any]) -> list[str]:
@@ -133,25 +133,25 @@ def _below(interface: Mapping[str, Any]) -> list[str]:
 
 
 def _addressed(host: PlannedHost, plan: Intent) -> Iterator[Mapping[str, Any]]:
-    """Yield the interfaces that a host's address may be on: where it is set, else those that ask DHCP for it.
+    """Yield the interfaces that may have a host's address: those that set it, then those that get it by DHCP.
 
-    A VLAN has the MAC of what it is on, so the reservation is that of either: what has no tag comes first.
+    A VLAN has the MAC of the interface below it, so a reservation fits both: untagged interfaces come first.
     """
     elsewhere = _boot_card(host, plan) if provisioning_bridge(plan) else None
-    interfaces = [each for each in _interfaces(host.network_config) if each.get("name") != elsewhere]
+    interfaces = [card for card in _interfaces(host.network_config) if card.get("name") != elsewhere]
     own = {*host.addresses}
-    yield from (each for each in interfaces if own & {*static_addresses({"interfaces": [each]}, host.boot_mac)})
-    yield from sorted(filter(_asks, interfaces), key=lambda each: each.get("type") == "vlan")
+    yield from (card for card in interfaces if own & {*static_addresses({"interfaces": [card]}, host.boot_mac)})
+    yield from sorted(filter(_is_automatic, interfaces), key=lambda interface: interface.get("type") == "vlan")
 
 
-def _asks(interface: Mapping[str, Any]) -> bool:
-    """Whether an interface asks DHCP or a router for addresses."""
+def _is_automatic(interface: Mapping[str, Any]) -> bool:
+    """Whether an interface gets addresses from DHCP or a router."""
     settings = [interface.get(family) or {} for family in ("ipv4", "ipv6")]
-    return any(each.get("enabled") and (each.get("dhcp") or each.get("autoconf")) for each in settings)
+    return any(family.get("enabled") and (family.get("dhcp") or family.get("autoconf")) for family in settings)
 
 
-def _made_up(host: PlannedHost, name: str) -> str:
-    """Return a MAC with the prefix of QEMU's network cards."""
+def _derived_mac(host: PlannedHost, name: str) -> str:
+    """Return a MAC that follows from the card's name, with the prefix of QEMU's network cards."""
     return f"52:54:00:{hashlib.sha256(f'{host.boot_mac} {name}'.encode()).digest()[:3].hex(':')}"
 
 

@@ -9,7 +9,7 @@ _TAIL_LINES = 20
 
 
 class LabError(Exception):
-    """The lab could not build or start a part; the message names the command and what it printed."""
+    """The lab could not build or start a part; the message has the command and the end of its output."""
 
 
 def run(*command: str | Path, cwd: Path | None = None, stdin: str = "", env: Mapping[str, str] | None = None) -> str:

@@ -1,8 +1,8 @@
 """A stack's twin: the same cluster, on machines of this lab.
 
-What names and places things stays as the stack's two files have it: names, roles, addresses, VIPs, MACs, the BMCs'
-addresses. What opens or belongs to the real site is replaced: logins, pull secret, trusted CAs, images, libvirt.
-So no secret of the real stack is needed, and none is read: encrypted options may stay encrypted.
+Names, roles, addresses, VIPs, MACs and the BMCs' addresses stay as in the stack's two files. Logins, pull secret,
+trusted CAs, images and libvirt are replaced, since they belong to the real site or give access to it. So a twin needs
+and reads no secret of the real stack: encrypted options may stay encrypted.
 """
 
 import copy
@@ -31,12 +31,12 @@ BMC_NETWORKS: dict[int, Network] = {
     IPV4: ip_network("172.22.1.0/24"),
     IPV6: ip_network("fd00:172:22:1::/64"),
 }
-"""By family: here are the BMCs that the install-config names by host name."""
+"""By family: the network of the BMCs that the install-config names by host name."""
 _MEDIA_ADDRESSES = {IPV4: "172.22.0.1", IPV6: "fd00:172:22::1"}
 """By family of the BMCs: the provisioner's address on their network, if the stack names none."""
 _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}})
 _NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
-# Of a real site alone: each would keep the program from the lab's machines, or weaken what the twin proves.
+# Only for a real site: each would keep the program from the lab's machines, or weaken what the twin proves.
 _DROPPED = (
     "pull_secret",
     "notify_url",
@@ -73,7 +73,7 @@ class Twin:
     install_config: Mapping[str, Any] = field(repr=False)
     options: Mapping[str, Any] = field(repr=False)
     differences: tuple[str, ...]
-    """What the twin cannot stand in for, or has made up; a sentence each."""
+    """A sentence for each thing that the twin cannot stand in for, or whose value is a sample."""
 
     def write(self, stacks: Path) -> None:
         """Write the files in place of the stack's own, below `stacks`."""
@@ -83,7 +83,7 @@ class Twin:
         (stacks / f"Pulumi.{self.stack}.yaml").write_text(_yaml({"config": config}))
 
     def with_compute(self, count: int) -> "Twin":
-        """Return the twin with so many servers of compute; those that it has more are spares."""
+        """Return the twin with `count` servers of compute; the rest of them are spares."""
         pool, *_ = self.install_config.get("compute") or [{"name": "worker"}]
         config = {**self.install_config, "compute": [{**pool, "replicas": count}]}
         what = f"compute.replicas: the twin has {count}, this machine has memory for no more"
@@ -103,16 +103,16 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     path = stacks / stack / "install-config.yaml"
     options = read_stack_file(stacks / f"Pulumi.{stack}.yaml")
     own = {host.name for host in load_intent(path, {}).hosts if host.addresses}
-    intent, made = with_samples(load_intent(path, options))
+    intent, samples = with_samples(load_intent(path, options))
     config: dict[str, Any] = yaml.safe_load(read_text(path))
     adapted = _options(intent, options, own)
-    made_up = {each.where: value for each, value in made.items() if each.version}
+    made_up = {option.where: value for option, value in samples.items() if option.version}
     consents = options.get("consent", {})
     made_up |= {f"consent.{name}": value for name, value in adapted["consent"].items() if not consents.get(name)}
-    differences = [f"{option} is missing: the twin has {value}" for option, value in made_up.items()]
+    differences = [f"{name} is missing: the twin has {value}" for name, value in made_up.items()]
     if "url" in options.get("media", {}):
         differences.append("media.url: the twin's provisioner serves the boot ISOs")
-    return Twin(stack, config, adapted, (*differences, *_adapted(config)))
+    return Twin(stack, config, adapted, (*differences, *_adapt(config)))
 
 
 def uuid_of(name: str, domain: str, consent: object) -> str:
@@ -124,8 +124,8 @@ def uuid_of(name: str, domain: str, consent: object) -> str:
 
 
 def family_of_named_bmcs(intent: Intent) -> int:
-    """Return the family of the BMCs that the file names by host name: IPv4, unless the machines have none of it."""
-    return IPV4 if any(each.version == IPV4 for each in intent.machine_networks) else IPV6
+    """Return the family of the BMCs that the file names by host name: IPv4, unless no machine has such an address."""
+    return IPV4 if any(network.version == IPV4 for network in intent.machine_networks) else IPV6
 
 
 def _family_of_bmcs(intent: Intent) -> int:
@@ -158,30 +158,30 @@ def _options(intent: Intent, real: Mapping[str, Any], own: Container[str]) -> di
     return {**options, "images": {"release": _NO_RELEASE}, "destroyable": True}
 
 
-def _adapted(config: dict[str, Any]) -> list[str]:
+def _adapt(config: dict[str, Any]) -> list[str]:
     """Change an install-config into its twin's, in place; return the differences."""
     bare: dict[str, Any] = config["platform"]["baremetal"]
-    found = []
+    differences = []
     if config.pop("proxy", None):
-        found.append("proxy: ignored, the twin's machines reach all that they need")
+        differences.append("proxy: ignored, the twin's machines reach all that they need")
     for pool in (config.get("controlPlane", {}), *config.get("compute", ())):
         if pool.pop("architecture", "amd64") != "amd64":
-            found.append(f"{pool.get('name')}.architecture: the twin's machines are amd64")
+            differences.append(f"{pool.get('name')}.architecture: the twin's machines are amd64")
     config["pullSecret"] = _PULL_SECRET
     config.pop("additionalTrustBundle", None)
     bare["libvirtURI"] = LIBVIRT_URI
     bare.pop("bmcVerifyCA", None)
     for host in bare["hosts"]:
-        found += _adapted_host(host)
-    return found
+        differences += _adapt_host(host)
+    return differences
 
 
-def _adapted_host(host: dict[str, Any]) -> list[str]:
+def _adapt_host(host: dict[str, Any]) -> list[str]:
     host["bmc"] = {"address": host["bmc"]["address"], "username": USERNAME, "password": PASSWORD}
     hints, replaced = emulated(host.pop("rootDeviceHints", None) or {})
     if hints:
         host["rootDeviceHints"] = hints
-    return [f"{host['name']}: rootDeviceHints.{each}" for each in replaced]
+    return [f"{host['name']}: rootDeviceHints.{difference}" for difference in replaced]
 
 
 def _yaml(document: Mapping[str, Any]) -> str:

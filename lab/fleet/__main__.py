@@ -1,4 +1,4 @@
-"""`python -m lab.fleet`: take four clusters of two sites to production, with one worker killed on the way."""
+"""`python -m lab.fleet`: take four clusters of two sites to production, and kill one worker meanwhile."""
 
 import signal
 import subprocess
@@ -24,7 +24,7 @@ PACE = Pace(by_requests=False, power=(1, 2), install=(4, 8), boot=(2, 4), latenc
 def main() -> int:
     """Run the rehearsal, and return 0, or 1 if a step or a proof fails."""
     began = time.monotonic()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is left must end first
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the processes below must end first
     with tempfile.TemporaryDirectory(prefix="okd-fleet-") as folder, ExitStack() as stack:
         try:
             servers = stack.enter_context(servers_of(sum(map(len, CLUSTERS.values())), PACE))
@@ -58,7 +58,7 @@ class _Rehearsal:
         self._sites.wait(lambda: self._servers.total().installs > 0, "the canary's first server is installed")
         north.kill()
         say("north: its worker was killed in the middle of an `up`")
-        self._sites.wait(lambda: self._sites.attempt(canary) > 1, "the server finds that out, after 30 s of silence")
+        self._sites.wait(lambda: self._sites.attempt(canary) > 1, "the server notices, after 30 s of silence")
         self._wanted[canary] = self._sites.wanted(canary)
         say("north: another worker starts")
         self._start("north")
@@ -88,7 +88,7 @@ class _Rehearsal:
     def _prove(self) -> None:
         for cluster, wanted in self._wanted.items():
             if (got := self._sites.got(cluster)) != wanted:
-                raise LateError(f"{cluster}: its servers got {got}, and {wanted} is wanted")
+                raise LateError(f"{cluster}: its servers got {got}, wanted {wanted}")
         total = self._servers.total()
         hosts, resets = self._servers.options.hosts, total.resets.total()
         say(f"{hosts} servers, {total.installs} installations, {resets} resets: exactly those that the rules want")

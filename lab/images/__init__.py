@@ -20,8 +20,8 @@ from lab.images.parts import Parts
 from lab.images.root import CHRONYD, build_squashfs
 from lab.shell import run
 
-_BASE_VOLUME_SIZE = "2G"  # virtual; etcd alone preallocates 64 MB at a time
-_KEPT_BUILDS = 2  # disks of a running rehearsal may still be overlays of the previous one
+_BASE_VOLUME_SIZE = "2G"  # virtual; etcd by itself preallocates 64 MB at a time
+_MAX_BUILDS = 2  # disks of a running rehearsal may still be overlays of the previous one
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,16 @@ def _build(parts: Parts, target: Path, report: Callable[[str], None]) -> None:
         report(f"images: building the disk and the live ISO, {time.monotonic() - start:.0f} s spent")
         done = work / "done"
         done.mkdir()
-        built = [pool.submit(_build_iso, disk_parts, work, done), pool.submit(_build_volume, disk_parts, work, done)]
-        for one in built:
-            one.result()
+        futures = [
+            pool.submit(_build_iso, disk_parts, work, done),
+            pool.submit(_build_volume, disk_parts, work, done),
+        ]
+        for future in futures:
+            future.result()
         for name in (RELEASE, CHRONYD):
             (work / name).rename(done / name)
         done.rename(target)
-    prune(target.parent.glob("images-*"), keep=_KEPT_BUILDS)
+    prune(target.parent.glob("images-*"), keep=_MAX_BUILDS)
     report(f"images: built in {time.monotonic() - start:.0f} s")
 
 

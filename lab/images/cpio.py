@@ -1,4 +1,4 @@
-"""Write cpio archives of format newc, the kernel's own, and say where in them each file is."""
+"""Write cpio archives of the kernel's format, newc, and return the offset of each file in them."""
 
 from typing import BinaryIO
 
@@ -9,18 +9,18 @@ _BLOCK = 512  # cpio's own; what follows an archive may need the alignment
 
 
 class Archive:
-    """An archive that is being written, at the place of `file` and to its end."""
+    """An archive that is being written, from the position of `file` to its end."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._pad(_WORD)
 
     def add_folder(self, name: str) -> None:
-        """Append a folder. The kernel makes no file in a folder that is not there."""
+        """Append a folder. The kernel makes a file only in a folder that exists."""
         self._add(name, b"", _FOLDER, _WORD)
 
     def add(self, name: str, content: bytes, alignment: int = _WORD) -> int:
-        """Append a file, and return the place of its content in the whole file: a multiple of `alignment`."""
+        """Append a file, and return the offset of its content in the whole file: a multiple of `alignment`."""
         return self._add(name, content, _FILE, alignment)
 
     def end(self) -> None:
@@ -29,11 +29,11 @@ class Archive:
         self._pad(_BLOCK)
 
     def _add(self, name: str, content: bytes, mode: int, alignment: int) -> int:
-        at = self._file.tell()
-        name_end = at + _HEADER_BYTES + len(name.encode()) + 1
+        begin = self._file.tell()
+        name_end = begin + _HEADER_BYTES + len(name.encode()) + 1
         # Further zero bytes may follow the one that ends a name: they move the content.
         start = name_end + -name_end % alignment
-        name_bytes = start - at - _HEADER_BYTES
+        name_bytes = start - begin - _HEADER_BYTES
         # Inode, mode, user, group, links, time, size, four device numbers, size of the name, checksum.
         fields = (0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, name_bytes, 0)
         self._file.write(b"070701" + b"".join(b"%08X" % field for field in fields))

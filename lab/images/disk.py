@@ -1,4 +1,4 @@
-"""Build the disk of an installed guest, without mounting: loaders, boot partition, squashfs, room for the overlay.
+"""Build the disk of an installed guest, without mounting: loaders, boot partition, squashfs, space for the overlay.
 
 coreos-installer requires a GPT, and one filesystem labelled `boot` with `ignition.firstboot` and loader entries.
 """

@@ -14,7 +14,7 @@ _LOADERS = {
 
 
 def build_esp(work: Path) -> Path:
-    """Write `work`/efiboot.img. Its loaders are where firmware looks on a medium that it does not know."""
+    """Write `work`/efiboot.img. Its loaders are at the path that firmware tries on an unknown medium."""
     tree, image = work / "esp", work / "efiboot.img"
     shutil.copytree(GUEST / "esp", tree)
     (tree / "EFI" / "BOOT").mkdir()

@@ -12,7 +12,7 @@ from testing.live_iso import write_areas
 
 _ISOLINUX_FILES = (Path("/usr/lib/ISOLINUX/isolinux.bin"), Path("/usr/lib/syslinux/modules/bios/ldlinux.c32"))
 _MENUS = {"isolinux/isolinux.cfg": "isolinux.cfg", "EFI/debian/grub.cfg": "grub.cfg"}
-"""The boot menu of BIOS, and that of UEFI where Debian's signed GRUB looks for it, by its place in the ISO."""
+"""The boot menu of BIOS, and that of UEFI where Debian's signed GRUB reads it, by its path in the ISO."""
 _CATALOG = "isolinux/boot.cat"
 _BIOS_BOOT = ("-b", "isolinux/isolinux.bin", "-c", _CATALOG, "-boot-load-size", "4", "-boot-info-table")
 _BOOT_OPTIONS = (*_BIOS_BOOT, "-no-emul-boot", "-eltorito-alt-boot", "-e", ESP, "-no-emul-boot")
@@ -25,24 +25,24 @@ def build_iso(live: Live, work: Path) -> Path:
     (tree / "images" / "pxeboot").mkdir(parents=True)
     for file, name in ((live.initrd, "initrd.img"), (live.rootfs, "rootfs.img")):
         os.link(file, tree / "images" / "pxeboot" / name)
-    for name in live.places:
+    for name in live.shared:
         (tree / name).write_bytes(bytes(ISO_SECTOR))
     _write_boot_files(tree)
     run("genisoimage", "-quiet", "-V", "okd-lab-live", "-rational-rock", *_BOOT_OPTIONS, "-o", iso, tree)
-    _share(iso, live.places)
+    _share_with_rootfs(iso, live.shared)
     shutil.rmtree(tree)
     return iso
 
 
-def _share(iso: Path, places: Mapping[str, tuple[int, int]]) -> None:
-    """Make files of the ISO, written as one sector of zeros, parts of its rootfs.img, so that it holds them once.
+def _share_with_rootfs(iso: Path, ranges: Mapping[str, tuple[int, int]]) -> None:
+    """Make files of the ISO, written as one sector of zeros, parts of its rootfs.img, so that it has them once.
 
-    ISO 9660 and its boot catalog (El Torito) name no more of a file than its first sector and its size.
+    This works since ISO 9660 and its boot catalog (El Torito) record only a file's first sector and its size.
     """
     with iso.open("r+b") as file:
         head = bytearray(file.read(_HEAD_BYTES))
         rootfs = _first_sector(head, _extent(head, "images/pxeboot/rootfs.img"))
-        for name, (offset, size) in places.items():
+        for name, (offset, size) in ranges.items():
             extent = _extent(head, name)
             old, new = _first_sector(head, extent), rootfs + offset // ISO_SECTOR
             head[extent : extent + 16] = _both_endian(new) + _both_endian(size)
@@ -55,7 +55,7 @@ def _share(iso: Path, places: Mapping[str, tuple[int, int]]) -> None:
 
 
 def _extent(head: bytearray, name: str) -> int:
-    """Return the place of a file's first sector and size, which its directory record has 31 bytes before its name."""
+    """Return the offset of a file's first sector and size: in its directory record, 31 bytes before its name."""
     file = name.rpartition("/")[2].upper()
     return head.index(f"{file if '.' in file else file + '.'};1".encode()) - 31
 
@@ -69,7 +69,7 @@ def _both_endian(value: int) -> bytes:
 
 
 def _boot_entry(sector: int, size: int) -> bytes:
-    """Return what the boot catalog has of an image: size, in sectors of 512 bytes, and first sector."""
+    """Return an image's entry in the boot catalog: size, in sectors of 512 bytes, and first sector."""
     return (size // 512).to_bytes(2, "little") + sector.to_bytes(4, "little")
 
 
@@ -78,5 +78,5 @@ def _write_boot_files(tree: Path) -> None:
     isolinux.mkdir()
     for file in _ISOLINUX_FILES:
         shutil.copy(file, isolinux)
-    menus = {place: (GUEST / "iso" / name).read_text() for place, name in _MENUS.items()}
+    menus = {path: (GUEST / "iso" / name).read_text() for path, name in _MENUS.items()}
     write_areas(tree, menus, (GUEST / "iso" / "kargs.txt").read_text().strip())

@@ -1,7 +1,7 @@
 """The live system as CoreOS has it: an initrd, and a rootfs.img that it takes from a CD or fetches.
 
-rootfs.img is a cpio archive: first the root, which is mounted by its place in the archive; last the osmet file of the
-disk to install, whose large parts are the other members.
+rootfs.img is a cpio archive: first the root, which is mounted by its offset in the archive; last the osmet file of
+the disk to install, whose large parts are the other members.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from lab.images.osmet import write_osmet
 
 ISO_SECTOR = 2048
 VMLINUZ, ESP = "images/pxeboot/vmlinuz", "images/efiboot.img"
-"""Members that are files of the ISO too, by their path in both."""
+"""Paths of the members that are files of the ISO too, under the same path."""
 _STAMP = b"okd-lab\n"
 
 
@@ -25,7 +25,7 @@ class Live:
 
     initrd: Path
     rootfs: Path
-    places: dict[str, tuple[int, int]]
+    shared: dict[str, tuple[int, int]]
     """Offset in `rootfs` and size of VMLINUZ and ESP; the offset is that of a sector."""
 
 
@@ -34,10 +34,10 @@ def build_live(parts: DiskParts, disk: Path, work: Path) -> Live:
     rootfs, osmet = work / "rootfs.img", work / "lab.osmet"
     with rootfs.open("wb") as file:
         archive = Archive(file)
-        # At 124, as in CoreOS, where init looks for it.
+        # At offset 124, where init mounts it, as in CoreOS.
         objects = {parts.squashfs: archive.add("root.squashfs", parts.squashfs.read_bytes())}
-        shared = {VMLINUZ: parts.kernel.image, ESP: parts.esp}
-        for name, path in shared.items():
+        members = {VMLINUZ: parts.kernel.image, ESP: parts.esp}
+        for name, path in members.items():
             objects[path] = archive.add(name, path.read_bytes(), ISO_SECTOR)
         # The ISO has it twice (2.5 MB): its own initrd goes on with the digest of this archive.
         objects[parts.initrd] = archive.add("lab/initrd.img", parts.initrd.read_bytes())
@@ -45,19 +45,19 @@ def build_live(parts: DiskParts, disk: Path, work: Path) -> Live:
         write_osmet(disk, partition_ranges(disk, ("EFI-SYSTEM", "boot", "usr")), objects, osmet)
         archive.add("lab.osmet", osmet.read_bytes())
         archive.end()
-    places = {name: (objects[path], path.stat().st_size) for name, path in shared.items()}
-    return Live(_live_initrd(parts.initrd, rootfs, work / "live-initrd.img"), rootfs, places)
+    shared = {name: (objects[path], path.stat().st_size) for name, path in members.items()}
+    return Live(_live_initrd(parts.initrd, rootfs, work / "live-initrd.img"), rootfs, shared)
 
 
 def _live_initrd(initrd: Path, rootfs: Path, target: Path) -> Path:
-    """Append what CoreOS has in this initrd too: by which digest it knows the root that it fetches."""
+    """Append the digest by which the initrd verifies the root that it fetches, as CoreOS has it."""
     with rootfs.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     shutil.copy(initrd, target)
     with target.open("ab") as file:
         archive = Archive(file)
         archive.add_folder("etc")
-        # CoreOS lists digests of pieces there, to check each before it is unpacked.
+        # CoreOS lists digests of pieces there, to verify each one before it is unpacked.
         archive.add("etc/coreos-live-want-rootfs", f"{digest}\n".encode())
         archive.end()
     return target

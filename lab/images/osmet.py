@@ -13,7 +13,7 @@ from pathlib import Path
 _MAGIC = b"OSMET\0\0\0"
 _VERSION = 1
 _SECTOR_SIZE = 512
-# The SHA-256 by which a mapping names its object; rootfs.img, the only one, cannot hold its own true one.
+# The SHA-256 by which a mapping names its object; rootfs.img, the only one, cannot contain its own digest.
 _ROOTFS = bytes(32)
 # bincode's "varint": a value below 251 is one byte; a larger one is a marker and a little-endian integer.
 _VARINT_WIDTHS = ((1 << 16, b"\xfb", 2), (1 << 32, b"\xfc", 4), (1 << 64, b"\xfd", 8))
@@ -25,8 +25,8 @@ class _Mapping:
 
     offset: int
     size: int
-    place: int
-    """Its offset in rootfs.img."""
+    rootfs_offset: int
+    """The offset of that content in rootfs.img."""
 
 
 def write_osmet(disk: Path, ranges: list[tuple[int, int]], objects: Mapping[Path, int], target: Path) -> None:
@@ -40,11 +40,11 @@ def write_osmet(disk: Path, ranges: list[tuple[int, int]], objects: Mapping[Path
     """
     image = disk.read_bytes()
     mappings: list[list[_Mapping]] = [[] for _ in ranges]
-    for path, place in objects.items():
+    for path, rootfs_offset in objects.items():
         content = path.read_bytes()
         for (start, end), inside in zip(ranges, mappings, strict=True):
             if (at := image.find(content, start, end)) >= 0:
-                inside.append(_Mapping(at - start, len(content), place))
+                inside.append(_Mapping(at - start, len(content), rootfs_offset))
                 break
     for inside in mappings:
         inside.sort(key=lambda mapping: mapping.offset)
@@ -61,7 +61,7 @@ def _recipe(image: bytes, ranges: list[tuple[int, int]], mappings: list[list[_Ma
     for (start, end), inside in zip(ranges, mappings, strict=True):
         recipe += _varint(start) + _varint(end) + _varint(len(inside))
         for mapping in inside:
-            recipe += _varint(mapping.place) + _varint(mapping.offset) + _varint(mapping.size) + _ROOTFS
+            recipe += _varint(mapping.rootfs_offset) + _varint(mapping.offset) + _varint(mapping.size) + _ROOTFS
     return recipe + hashlib.sha256(image).digest() + _varint(len(image))
 
 

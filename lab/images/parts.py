@@ -1,4 +1,4 @@
-"""The inputs of an image build, and their places on this machine."""
+"""The inputs of an image build, and their paths on this machine."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -34,8 +34,8 @@ class Kernel:
         Raises:
             LabError: No such kernel is installed.
         """
-        found = [path for path in Path("/boot").glob("vmlinuz-*-cloud-amd64") if path.is_file()]
-        releases = [path.name.removeprefix("vmlinuz-") for path in found]
+        images = [path for path in Path("/boot").glob("vmlinuz-*-cloud-amd64") if path.is_file()]
+        releases = [path.name.removeprefix("vmlinuz-") for path in images]
         usable = [release for release in releases if (Path("/lib/modules") / release / "modules.dep").exists()]
         if not usable:
             raise LabError("no kernel /boot/vmlinuz-*-cloud-amd64 with modules. Fix: install linux-image-cloud-amd64")
@@ -75,5 +75,5 @@ class Parts:
 
 def _stamp(program: Path) -> str:
     """Identify a built program by size and time, without reading its 20 to 40 MB: a build replaces the file."""
-    seen = program.stat()
-    return f"{program.name} {seen.st_size} {seen.st_mtime_ns}"
+    status = program.stat()
+    return f"{program.name} {status.st_size} {status.st_mtime_ns}"

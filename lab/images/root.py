@@ -10,7 +10,7 @@ from lab.images.parts import GUEST, Parts
 from lab.shell import run
 
 CHRONYD = "chronyd"
-"""The guests' chronyd, which is the site's too: its package, installed, would replace this machine's time service."""
+"""The chronyd of guests and site. Its package, installed here, would replace this machine's time service."""
 _SUITE = "bookworm"
 _IPXE = Path("/usr/lib/ipxe")
 _IPXE_FILES = ("undionly.kpxe", "snponly.efi")  # for BIOS and UEFI; the release's image `ironic` has both there
@@ -41,7 +41,7 @@ def debian_tar() -> Path:
 
 
 def build_squashfs(parts: Parts, work: Path) -> Path:
-    """Build `work`/root.squashfs of packages, guest's files, programs and release; leave its chronyd beside it."""
+    """Build `work`/root.squashfs of packages, guest's files, programs and release, and `work`/chronyd."""
     root, image = work / "root", work / "root.squashfs"
     root.mkdir()
     run("tar", "--extract", "--file", debian_tar(), "--directory", root)
@@ -72,10 +72,10 @@ def _remove(path: Path) -> None:
 def _copy_tree(source: Path, target: Path) -> None:
     """Copy files; make those that start with `#!` executable, whatever their mode in the checkout."""
     for file in sorted(path for path in source.rglob("*") if path.is_file()):
-        place = target / file.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(file.read_bytes())
-        place.chmod(0o755 if file.read_bytes().startswith(b"#!") else 0o644)
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+        copy.chmod(0o755 if file.read_bytes().startswith(b"#!") else 0o644)
 
 
 def _add_programs(parts: Parts, root: Path) -> None:

@@ -24,7 +24,7 @@ from lab.inventory import Site
 from lab.payload import ignition
 from lab.payload.ignition import script, text, unit
 from lab.payload.kubernetes import kubernetes
-from lab.payload.profile import Profile, Share, stand_in
+from lab.payload.profile import MachineParts, Profile, stand_in
 from lab.shell import LabError
 from lab.twin import REGISTRY
 from testing.certificates import Authority, Pair
@@ -34,7 +34,7 @@ DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s; then the V
 
 _CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
-_PLACE = "@PACKED@"
+_PLACEHOLDER = "@PACKED@"
 _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 _CLUSTER_CONFIG = "/opt/openshift/manifests/cluster-config.yaml"
 _ROOT_CA = "/opt/openshift/tls/root-ca.crt"
@@ -93,16 +93,16 @@ def write_payload(payload: Payload, out: Path) -> None:
 
 
 def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
-    """Return a payload whose API is a stand-in, with a new CA, whose key is not kept."""
-    return _made(site, stand_in(retire_after_s, leaves=site.has_balancer))
+    """Return a payload whose API is a stand-in, with a new CA, whose key is discarded."""
+    return _build(site, stand_in(retire_after_s, ends_by_itself=site.has_balancer))
 
 
 def make_kubernetes_payload(site: Site) -> Payload:
     """Return a payload whose API is a real Kubernetes, with new CAs."""
-    return _made(site, kubernetes(site))
+    return _build(site, kubernetes(site))
 
 
-def _made(site: Site, profile: Profile) -> Payload:
+def _build(site: Site, profile: Profile) -> Payload:
     plan, authority = site.plan, Authority.create("root-ca")
     machines = [plan.bootstrap, *plan.control_plane]
     names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
@@ -112,27 +112,27 @@ def _made(site: Site, profile: Profile) -> Payload:
     common = [*_tls(authority.pem, server), *_scripts(plan, profile)]
     routing = _router(profile, router)
     worker = _worker(site, profile, routing)
-    kept = ignition.frame(_PACKED_PATH, _PLACE)
+    frame = ignition.frame(_PACKED_PATH, _PLACEHOLDER)
     if not plan.compute:  # then the control plane has Ingress
         profile = replace(profile, control_plane=profile.control_plane + routing)
-    master = _master(site, profile, common, kept, worker)
+    master = _master(site, profile, common, frame, worker)
     packed = pack(master.encode())
     url = f"https://api-int.{plan.domain}:22623/config"
     return Payload(
-        bootstrap=_bootstrap(site, profile, [*common, ignition.file(_ROOT_CA, authority.pem)], kept, packed),
+        bootstrap=_bootstrap(site, profile, [*common, ignition.file(_ROOT_CA, authority.pem)], frame, packed),
         master=pointer(f"{url}/master", authority.pem),
         worker=pointer(f"{url}/worker", authority.pem),
-        role_master=kept.replace(_PLACE, base64.b64encode(packed).decode()),
+        role_master=frame.replace(_PLACEHOLDER, base64.b64encode(packed).decode()),
         role_worker=worker,
         kubeconfig=profile.kubeconfig,
     )
 
 
-def _bootstrap(site: Site, profile: Profile, common: list[File], kept: str, packed: bytes) -> str:
+def _bootstrap(site: Site, profile: Profile, common: list[File], frame: str, packed: bytes) -> str:
     files = (
         *common,
         _config_server(serves_worker=False),
-        ignition.file("/etc/lab/config/master.frame", kept),
+        ignition.file("/etc/lab/config/master.frame", frame),
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_MANIFEST, text("infrastructure.yml.j2", plan=site.plan), 0o644),
         ignition.file(_CLUSTER_CONFIG, _cluster_config(site.config), 0o644),
@@ -145,13 +145,13 @@ def _bootstrap(site: Site, profile: Profile, common: list[File], kept: str, pack
     return Config(files, units, _users(site)).to_json()
 
 
-def _master(site: Site, profile: Profile, common: list[File], kept: str, worker: str) -> str:
+def _master(site: Site, profile: Profile, common: list[File], frame: str, worker: str) -> str:
     """Return the control plane's config without its own packed copy, which the config server adds."""
     files = (
         *common,
         *profile.control_plane.files,
         _config_server(serves_worker=True),
-        ignition.file("/etc/lab/config/master.frame", kept),
+        ignition.file("/etc/lab/config/master.frame", frame),
         ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
     )
     names = ("lab-config-server.service", *_NODE)
@@ -159,37 +159,37 @@ def _master(site: Site, profile: Profile, common: list[File], kept: str, worker:
     return Config((*files, *_node_files(site, "master")), units, _users(site)).to_json()
 
 
-def _worker(site: Site, profile: Profile, routing: Share) -> str:
-    share = routing + profile.compute
-    units = (*map(unit, _NODE), *share.units)
-    return Config((*share.files, *_node_files(site, "worker")), units, _users(site)).to_json()
+def _worker(site: Site, profile: Profile, routing: MachineParts) -> str:
+    parts = routing + profile.compute
+    units = (*map(unit, _NODE), *parts.units)
+    return Config((*parts.files, *_node_files(site, "worker")), units, _users(site)).to_json()
 
 
-def _router(profile: Profile, certificate: Pair) -> Share:
+def _router(profile: Profile, certificate: Pair) -> MachineParts:
     files = (
         ignition.file("/etc/lab/router.pem", _pem(certificate)),
         ignition.file("/etc/lab/router.cfg", text("router.cfg.j2", profile=profile), 0o644),
     )
-    return Share(files, (unit("lab-router.service"),))
+    return MachineParts(files, (unit("lab-router.service"),))
 
 
 def _cluster_config(config: InstallConfig) -> str:
-    """Return the ConfigMap that tells the cluster of what it was made: the install-config, without secrets."""
-    kept = {"base_domain", "metadata", "control_plane", "compute", "networking", "fips"}
-    text = yaml.safe_dump(config.model_dump(mode="json", by_alias=True, include=kept))
+    """Return the ConfigMap with the cluster's install-config, without secrets."""
+    fields = {"base_domain", "metadata", "control_plane", "compute", "networking", "fips"}
+    text = yaml.safe_dump(config.model_dump(mode="json", by_alias=True, include=fields))
     metadata = {"name": "cluster-config-v1", "namespace": "kube-system"}
-    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"install-config": text}}
-    return yaml.safe_dump(made)
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"install-config": text}}
+    return yaml.safe_dump(config_map)
 
 
 def _encapsulated(name: str) -> File:
-    """What rhcos-fips reads in the initramfs: on a bootstrap it stays, on a node the first boot renames it."""
+    """Return the file that rhcos-fips reads in the initramfs. On a node, the first boot renames it."""
     spec = {"config": {"ignition": {"version": "3.1.0"}}, "kernelArguments": [], "fips": False}
     return ignition.file(_ENCAPSULATED, json.dumps({"metadata": {"name": name}, "spec": spec}))
 
 
 def _node_image() -> tuple[File, ...]:
-    """The bootstrap's way to multi-user.target since 4.19: storage files and a generator, not units of the config."""
+    """Return the files by which a bootstrap reaches multi-user.target since 4.19, without units of the config."""
     generator = "/etc/systemd/system-generators/node-image-generator"
     return (
         _pull(),
@@ -199,7 +199,7 @@ def _node_image() -> tuple[File, ...]:
 
 
 def _node_files(site: Site, role: str) -> tuple[File, ...]:
-    """What the units of `_NODE` read."""
+    """Return the files that the units of `_NODE` read."""
     return _encapsulated(f"rendered-{role}"), _pull(), _pull_secret(site, bootstrap=False)
 
 
@@ -212,7 +212,7 @@ def _pull_secret(site: Site, *, bootstrap: bool) -> File:
 
 
 def _users(site: Site) -> tuple[User, ...]:
-    """Return CoreOS's own user. Like openshift-install, it gets all keys of the install-config as one text."""
+    """Return CoreOS's own user. Its keys are one text, as openshift-install writes them."""
     return (User("core", (site.config.ssh_key,)),) if site.config.ssh_key else ()
 
 
@@ -232,11 +232,11 @@ def _pem(pair: Pair) -> SecretStr:
 
 def _scripts(plan: Intent, profile: Profile) -> list[File]:
     family = plan.api.address.version
-    own_networks = [each for each in plan.machine_networks if each.version == family]
+    own_networks = [network for network in plan.machine_networks if network.version == family]
     values = {
         "DOMAIN": plan.domain,
         "FAMILY": family,
-        "MACHINE_NETWORKS": f'"{" ".join(str(each) for each in own_networks)}"',
+        "MACHINE_NETWORKS": f'"{" ".join(str(network) for network in own_networks)}"',
         "ETCD_PORT": profile.etcd_port,
         "BOOTSTRAP_NAME": plan.bootstrap.name,
         "BOOTSTRAP_ADDRESS": plan.bootstrap.address,

@@ -13,18 +13,18 @@ def file(path: str, content: Content, mode: int = 0o600) -> File:
     return File(path, Resource.inline(content), mode, user="root")
 
 
-def frame(path: str, place: str) -> str:
+def frame(path: str, placeholder: str) -> str:
     """Return a config that merges a packed config and stores it as `path`.
 
-    The text has `place` in both places where base64 of the gzipped config belongs.
+    The text has `placeholder` twice, where base64 of the gzipped config belongs.
     """
-    packed = f"data:;base64,{place}"
-    kept = File(path, Resource(packed, secret=True), user="root")
-    return Config((kept,), merge=(Resource(packed, "gzip"),)).to_json()
+    packed = f"data:;base64,{placeholder}"
+    stored = File(path, Resource(packed, secret=True), user="root")
+    return Config((stored,), merge=(Resource(packed, "gzip"),)).to_json()
 
 
 def script(name: str, mode: int = 0o755) -> File:
-    """Return a script of `files/` in its place on a machine."""
+    """Return a script of `files/` at its path on a machine."""
     return file(f"/usr/local/bin/{name}", text(name), mode)
 
 

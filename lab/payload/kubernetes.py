@@ -1,4 +1,4 @@
-"""What a payload has in place of its stand-ins when its API is a real Kubernetes, with real kubelets."""
+"""The profile of a payload whose API is a real Kubernetes, with real kubelets."""
 
 from ipaddress import ip_network
 
@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from assets.ignition import File
 from lab.inventory import Site
 from lab.payload.ignition import file, script, text, unit
-from lab.payload.profile import Profile, Share
+from lab.payload.profile import MachineParts, Profile
 from lab.payload.tls import TLS, ClusterTls, loopback_kubeconfig, make_tls
 from payload.kubeconfig import INSIDE
 
@@ -25,7 +25,7 @@ def kubernetes(site: Site) -> Profile:
         script("lab-kube-apiserver.sh"),
     )
     servers = (unit("lab-kube-apiserver.service"), unit("lab-kube-controller-manager.service"))
-    kubelet = Share(
+    kubelet = MachineParts(
         (
             file("/etc/kubernetes/kubeconfig", SecretStr(tls.bootstrap_kubeconfig)),
             file("/etc/kubernetes/kubelet-ca.crt", tls.client_cas, 0o644),
@@ -34,11 +34,11 @@ def kubernetes(site: Site) -> Profile:
     )
     return Profile(
         etcd_port=2379,
-        bootstrap=Share(
+        bootstrap=MachineParts(
             (*api, *_bootkube(tls)),
             (*servers, unit("lab-bootkube.service")),
         ),
-        control_plane=Share(
+        control_plane=MachineParts(
             (*api, *kubelet.files),
             (*servers, *kubelet.units),
         ),

@@ -21,7 +21,7 @@ _NODE_BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:no
 
 @dataclass(frozen=True)
 class ClusterTls:
-    """What the API servers, their clients and the kubelets of one cluster trust and show."""
+    """The CAs that API servers, clients and kubelets of one cluster trust, and their own certificates."""
 
     files: dict[str, str]
     """PEM by file name, for the folder `TLS` of bootstrap and control plane."""
@@ -39,7 +39,7 @@ class ClusterTls:
 
 
 def make_tls(domain: str, services: Network) -> ClusterTls:
-    """Make new CAs, and what they sign. The keys of all CAs but `kubelet-signer` are forgotten."""
+    """Create CAs and the certificates that they sign. Only the key of the CA `kubelet-signer` is returned."""
     local, service, balanced = servers = [
         Authority.create(f"kube-apiserver-{name}-signer") for name in ("localhost", "service-network", "lb")
     ]
@@ -61,7 +61,7 @@ def make_tls(domain: str, services: Network) -> ClusterTls:
         "kubelet-signer": kubelets.pair,
         "service-account": _service_account(),
     }
-    server_cas = "".join(each.pem for each in servers)
+    server_cas = "".join(ca.pem for ca in servers)
     operator = admin.issue_client(*_ADMIN)
     kubelet = bootstrapper.issue_client(_NODE_BOOTSTRAPPER, _BOOTSTRAPPERS, "system:serviceaccounts")
     return ClusterTls(
@@ -70,7 +70,7 @@ def make_tls(domain: str, services: Network) -> ClusterTls:
             **{f"{name}.{'pub' if name == 'service-account' else 'crt'}": pairs[name].certificate for name in pairs},
             "kube-apiserver-lb-signer.crt": balanced.pem,
             _SERVER_CAS: server_cas,
-            _CLIENT_CAS: "".join(each.pem for each in clients),
+            _CLIENT_CAS: "".join(ca.pem for ca in clients),
         },
         _kubeconfig(api, server_cas, operator),
         _kubeconfig(internal, server_cas, operator),
@@ -79,7 +79,7 @@ def make_tls(domain: str, services: Network) -> ClusterTls:
 
 
 def loopback_kubeconfig() -> str:
-    """Return the kubeconfig of the controllers, which ask the API server beside them."""
+    """Return the kubeconfig of the controllers, which use the API server on their machine."""
     return _kubeconfig_of(
         {"server": "https://localhost:6443", "certificate-authority": f"{TLS}/{_SERVER_CAS}"},
         {"client-certificate": f"{TLS}/{CONTROLLERS}.crt", "client-key": f"{TLS}/{CONTROLLERS}.key"},
@@ -106,7 +106,7 @@ def _kubeconfig_of(cluster: dict[str, str], user: dict[str, str]) -> str:
 
 
 def _service_account() -> Pair:
-    """Return the key pair by which tokens are signed; its public key in the place of a certificate."""
+    """Return the key pair by which tokens are signed; its public key is where a pair has its certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     return Pair(

@@ -208,7 +208,7 @@ class Rehearsal:
         hosts, right = self.stack.outputs()["hosts"], []
         for server in self.plan.servers:
             wanted = wanted_of(server.root_device_hints.given)
-            right += [server.name] * (wanted.sign in hosts[server.name].get("disk", ""))
+            right += [server.name] * (wanted.label in hosts[server.name].get("disk", ""))
         names = [server.name for server in self.plan.servers]
         machine = next(iter(set(names) - set(right)), "")
         what = "installed to the disk of their hints"

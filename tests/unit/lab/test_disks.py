@@ -10,7 +10,7 @@ BY_PATH = "/dev/disk/by-path/pci-0000:00:0a.0-scsi-0:0:1:0"
 
 
 @pytest.mark.parametrize("letter", ["a", "b", "d"])
-def test_a_virtio_disk_has_the_wanted_name_by_its_place_and_is_not_alone(letter: str) -> None:
+def test_a_virtio_disk_has_the_wanted_name_beside_others(letter: str) -> None:
     disks = disks_of({"deviceName": f"/dev/vd{letter}"})
     assert [disk.wanted for disk in disks].index(True) == "abcd".index(letter)
     assert [disk.wanted for disk in disks].count(True) == 1
@@ -18,7 +18,7 @@ def test_a_virtio_disk_has_the_wanted_name_by_its_place_and_is_not_alone(letter:
     assert [disk.target for disk in virtio] == list(range(len(disks) - 1))
 
 
-def test_each_server_has_a_disk_on_scsi_since_its_virtual_cd_drive_follows_it_there() -> None:
+def test_each_server_has_a_scsi_disk_for_its_virtual_cd_drive() -> None:
     for hints in ({"deviceName": "/dev/vda"}, {"deviceName": "/dev/sda"}, {}):
         assert "scsi" in {disk.bus for disk in disks_of(hints)}
 
@@ -29,7 +29,7 @@ def test_the_only_disk_is_sda_since_the_names_of_several_are_chance() -> None:
 
 
 def test_the_wanted_disk_has_what_the_hints_ask_for() -> None:
-    found = wanted_of(
+    disk = wanted_of(
         {
             "vendor": "ACME",
             "model": "Fast 9000",
@@ -40,8 +40,8 @@ def test_the_wanted_disk_has_what_the_hints_ask_for() -> None:
             "hctl": "0:0:3:2",
         }
     )
-    seen = (found.vendor, found.model, found.serial, found.wwn, found.gib, found.rotational, found.target, found.lun)
-    assert seen == ("ACME", "Fast 9000", "S-1", "5000c500aabbccdd", 40, True, 3, 2)
+    values = (disk.vendor, disk.model, disk.serial, disk.wwn, disk.gib, disk.rotational, disk.target, disk.lun)
+    assert values == ("ACME", "Fast 9000", "S-1", "5000c500aabbccdd", 40, True, 3, 2)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_wanted_disk_has_what_the_hints_ask_for() -> None:
         {"hctl": "0:0:4:1"},
     ],
 )
-def test_each_other_disk_differs_in_one_of_them_alone(hints: dict[str, str]) -> None:
+def test_each_other_disk_differs_in_only_one_hint(hints: dict[str, str]) -> None:
     right = wanted_of(hints)
     others = [disk for disk in disks_of(hints) if not disk.wanted]
     assert len(others) >= len(hints)
@@ -79,7 +79,7 @@ def test_without_hints_all_others_are_too_small() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hints", "seen", "difference"),
+    ("hints", "possible", "difference"),
     [
         (
             {"deviceName": "/dev/nvme0n1"},
@@ -98,15 +98,15 @@ def test_without_hints_all_others_are_too_small() -> None:
         ({"wwnVendorExtension": "0x1"}, {}, "wwnVendorExtension 0x1: not emulated"),
     ],
 )
-def test_what_a_twin_cannot_have_is_replaced_and_said(
-    hints: dict[str, Any], seen: dict[str, Any], difference: str
+def test_a_hint_that_a_twin_cannot_have_is_replaced_and_reported(
+    hints: dict[str, Any], possible: dict[str, Any], difference: str
 ) -> None:
-    assert emulated(hints) == (seen, [difference])
+    assert emulated(hints) == (possible, [difference])
 
 
 def test_hints_that_a_twin_can_have_stay() -> None:
     hints = {"deviceName": BY_PATH, "minSizeGigabytes": 9, "rotational": False, "wwn": "0x5000c500aabbccdd"}
     assert emulated(hints) == (hints, [])
     as_text = {"deviceName": BY_PATH, "minSizeGigabytes": "9", "rotational": "false", "wwn": "0x5000c500aabbccdd"}
-    assert wanted_of(as_text).sign == "hctl: 0:0:1:0"
-    assert wanted_of({"deviceName": "/dev/vdb"}).sign == "deviceName: /dev/vdb,"
+    assert wanted_of(as_text).label == "hctl: 0:0:1:0"
+    assert wanted_of({"deviceName": "/dev/vdb"}).label == "deviceName: /dev/vdb,"

@@ -69,9 +69,9 @@ def test_a_server_that_never_answers_is_waited_for_in_bounds(tmp_path: Path) -> 
 
 def test_a_truncated_root_is_refused_by_its_digest(tmp_path: Path) -> None:
     run = fetch_root(tmp_path, ROOTFS[:-1])
-    seen, wanted = (hashlib.sha256(each).hexdigest() for each in (ROOTFS[:-1], ROOTFS))
+    broken, wanted = (hashlib.sha256(content).hexdigest() for content in (ROOTFS[:-1], ROOTFS))
     assert run.stdout.splitlines()[-1] == (
-        f"okd-lab: initrd 100.00 s: FAILED: rootfs.img has SHA-256 {seen}, wanted {wanted}; "
+        f"okd-lab: initrd 100.00 s: FAILED: rootfs.img has SHA-256 {broken}, wanted {wanted}; "
         "the guest stays here until it is powered off"
     )
     assert run.returncode == STAYED

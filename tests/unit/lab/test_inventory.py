@@ -39,7 +39,7 @@ def test_the_site_is_read_from_the_rehearsals_stack() -> None:
     ]
     control_plane = [server.name for server in site.plan.control_plane]
     assert control_plane == ["okd-master-0", "okd-master-1", "okd-master-2"]
-    assert [str(each) for each in site.provisioners] == ["192.168.111.1/24"]
+    assert [str(address) for address in site.provisioners] == ["192.168.111.1/24"]
     assert site.statics == frozenset()
     assert site.config.ssh_key.startswith("ssh-ed25519 AAAA")
 
@@ -66,16 +66,16 @@ def test_a_bmc_that_is_named_gets_an_address_of_the_lab(tmp_path: Path) -> None:
         bmc["address"] = f"redfish-virtualmedia+http://{name}/redfish/v1/Systems/{index}"
     path.write_text(yaml.safe_dump(document))
     bmcs = load_site("example", tmp_path).bmcs
-    seen = [(str(bmc.address), bmc.port, bmc.tls) for bmc in list(bmcs.values())[:3]]
-    assert seen == [("172.22.1.1", 80, False), ("172.22.1.2", 80, False), ("172.22.1.1", 8000, False)]
+    endpoints = [(str(bmc.address), bmc.port, bmc.tls) for bmc in list(bmcs.values())[:3]]
+    assert endpoints == [("172.22.1.1", 80, False), ("172.22.1.2", 80, False), ("172.22.1.1", 8000, False)]
 
 
-def test_the_provisioner_takes_the_media_address_if_it_is_on_the_machine_network(tmp_path: Path) -> None:
+def test_a_media_address_on_the_machine_network_is_the_provisioners(tmp_path: Path) -> None:
     path = copy_of("example", tmp_path) / "Pulumi.example.yaml"
     document = changed(path)
     document["config"]["okd-baremetal:media"]["address"] = "192.0.2.77"
     path.write_text(yaml.safe_dump(document))
-    assert [str(each) for each in load_site("example", tmp_path).provisioners] == ["192.0.2.77/24"]
+    assert [str(address) for address in load_site("example", tmp_path).provisioners] == ["192.0.2.77/24"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_provisioner_has_an_address_of_each_family_the_primary_first(
     document = changed(path)
     document["config"]["okd-baremetal:media"]["address"] = "fd2e::99"
     path.write_text(yaml.safe_dump(document))
-    assert [str(each) for each in load_site(kind, tmp_path).provisioners] == own
+    assert [str(address) for address in load_site(kind, tmp_path).provisioners] == own
 
 
 @pytest.mark.parametrize(("kind", "address"), [("dual-stack", "172.22.1.1"), ("ipv6", "fd00:172:22:1::1")])
@@ -122,14 +122,14 @@ def test_the_provisioner_has_the_addresses_of_the_time_servers() -> None:
         pytest.param("compact", "10.20.0.2", [], id="disabled"),
     ],
 )
-def test_the_provisioner_is_on_the_provisioning_network_where_the_site_serves_there_or_its_media_are(
+def test_the_provisioner_is_on_a_provisioning_network_that_needs_it(
     tmp_path: Path, stack: str, media: str, own: list[str]
 ) -> None:
     path = copy_of(stack, tmp_path) / f"Pulumi.{stack}.yaml"
     document = changed(path)
     document["config"]["okd-baremetal:media"]["address"] = media
     path.write_text(yaml.safe_dump(document))
-    assert [str(each) for each in load_site(stack, tmp_path).on_provisioning] == own
+    assert [str(address) for address in load_site(stack, tmp_path).on_provisioning] == own
 
 
 def test_both_networks_on_one_bridge_are_refused(tmp_path: Path) -> None:
@@ -140,11 +140,11 @@ def test_both_networks_on_one_bridge_are_refused(tmp_path: Path) -> None:
         load_site("unmanaged", tmp_path)
 
 
-def test_only_a_stack_that_asks_for_a_balancer_of_the_site_has_one() -> None:
+def test_only_a_stack_with_a_balancer_of_the_site_has_one() -> None:
     assert [load_site(stack).has_balancer for stack in ("balancer", "compact")] == [True, False]
 
 
-def test_dhcp_leaves_machines_with_an_address_of_their_own_alone() -> None:
+def test_machines_with_a_static_address_are_listed() -> None:
     assert load_site("compact").statics == {"compact-bootstrap", "edge-c"}
 
 
@@ -156,14 +156,14 @@ def test_a_spare_has_a_bmc_and_a_server() -> None:
     assert site.names[-1] == "edge-d"
 
 
-def test_a_site_that_fits_stays_as_it_is() -> None:
+def test_a_site_that_fits_is_unchanged() -> None:
     site = load_site()
     assert fitting(site, 5 * 1100 + 400) is site
     compact = load_site("compact")
     assert fitting(compact, 3 * 1100 + 400) is compact
 
 
-def test_a_machine_with_less_memory_gets_less_compute_and_the_rest_are_spares() -> None:
+def test_less_memory_gives_less_compute_and_more_spares() -> None:
     site = fitting(load_site(), 5 * 1100 + 399)
     assert [server.name for server in site.plan.servers][3:] == ["okd-worker-0"]
     assert [host.name for host in site.plan.spares] == ["okd-worker-1"]
@@ -180,7 +180,8 @@ def test_a_control_plane_is_never_smaller(stack: str, least: int) -> None:
 def test_an_unreadable_stack_file_is_one_line(tmp_path: Path) -> None:
     stacks = copy_of("rehearsal", tmp_path)
     (stacks / "Pulumi.rehearsal.yaml").write_text("config: [")
-    with pytest.raises(LabError, match=r"^\S+/Pulumi\.rehearsal\.yaml: not valid YAML at line 1") as caught:
+    why = r"^\S+/Pulumi\.rehearsal\.yaml: not valid YAML at line 2, column 1\."
+    with pytest.raises(LabError, match=why) as caught:
         load_site("rehearsal", stacks)
     assert "\n" not in str(caught.value)
 

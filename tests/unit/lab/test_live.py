@@ -76,9 +76,9 @@ def test_the_members_of_the_rootfs_are_whole(built: Live, tmp_path: Path) -> Non
     assert "lab.osmet" in files
 
 
-def test_the_osmet_file_takes_parts_of_the_disk_from_their_places_in_the_rootfs(built: Live, tmp_path: Path) -> None:
+def test_the_osmet_file_takes_parts_of_the_disk_from_the_rootfs(built: Live, tmp_path: Path) -> None:
     osmet = (_extracted(built.rootfs, tmp_path / "tree") / "lab.osmet").read_bytes()
-    # Place in the rootfs, offset in the partition, size, and the rootfs's own name; \xfb says that 16 bits follow.
+    # Offset in the rootfs, offset in the partition, size, and the rootfs's own name; \xfb says that 16 bits follow.
     assert b"\x7c\x00\xfb\x91\x13" + bytes(32) in osmet  # the squashfs
     assert b"\xfb\x00\x18\x64\xfb\x0b\x14" + bytes(32) in osmet  # the kernel
     assert len(osmet) < 1000  # the parts are not in it
@@ -99,9 +99,9 @@ def test_a_member_starts_where_it_was_asked_to_and_is_read_there(tmp_path: Path)
     with target.open("wb") as file:
         archive = Archive(file)
         assert archive.add("first", b"a") % 4 == 0
-        place = archive.add("second", b"bb", alignment=2048)
+        offset = archive.add("second", b"bb", alignment=2048)
         archive.end()
-    assert place == 2048
+    assert offset == 2048
     assert target.read_bytes()[2048:2050] == b"bb"
     assert (_extracted(target, tmp_path / "tree") / "second").read_bytes() == b"bb"
 
@@ -114,7 +114,7 @@ def test_the_iso_has_a_file_of_the_rootfs_once(image: Path, name: str, content: 
 
 
 def test_the_boot_catalog_has_the_esp(image: Path) -> None:
-    told = subprocess.run(["isoinfo", "-d", "-i", image], check=True, capture_output=True, text=True).stdout
-    sectors, first = (int(re.findall(rf"{word} +(\w+)", told)[0], 16) for word in ("Nsect", "Bootoff"))
+    listing = subprocess.run(["isoinfo", "-d", "-i", image], check=True, capture_output=True, text=True).stdout
+    sectors, first = (int(re.findall(rf"{word} +(\w+)", listing)[0], 16) for word in ("Nsect", "Bootoff"))
     assert sectors * 512 == len(ESP)
     assert image.read_bytes()[first * 2048 :].startswith(ESP)

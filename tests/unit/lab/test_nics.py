@@ -17,7 +17,7 @@ STATIC = "ipv4: {enabled: true, address: [{ip: 192.168.111.21, prefix-length: 24
 
 def host(*interfaces: str) -> PlannedHost:
     """Return a server whose boot MAC is BOOT and whose address is 192.168.111.21."""
-    config: dict[str, Any] = {"interfaces": [yaml.safe_load(f"{{{each}}}") for each in interfaces]}
+    config: dict[str, Any] = {"interfaces": [yaml.safe_load(f"{{{text}}}") for text in interfaces]}
     return plans.plan().servers[0].model_copy(update={"network_config": config})
 
 
@@ -52,7 +52,7 @@ def test_each_port_of_a_bond_is_a_card_and_the_first_has_the_boot_mac(interfaces
     assert nics_of(host(*interfaces), PLAN) == cards
 
 
-def test_a_card_has_the_mac_that_the_config_has_for_it_and_that_with_the_boot_mac_is_first() -> None:
+def test_a_card_has_its_mac_of_the_config_and_the_boot_card_is_first() -> None:
     ports = [
         'name: eno1, type: ethernet, identifier: mac-address, mac-address: "0A:00:00:00:00:01"',
         f'name: eno2, type: ethernet, mac-address: "{BOOT}"',
@@ -87,7 +87,7 @@ def test_what_a_vlan_is_on_is_a_card() -> None:
             [f"name: eno2, type: ethernet, mac-address: '{BOOT}'"],
             None,
             ("eno2 prov", "eth0 baremetal"),
-            id="config-of-the-provisioning-network-alone",
+            id="only-config-of-the-provisioning-network",
         ),
         pytest.param(
             ["name: ens1, type: ethernet", "name: ens2, type: ethernet"],
@@ -105,12 +105,12 @@ def test_what_a_vlan_is_on_is_a_card() -> None:
         ),
     ],
 )
-def test_the_card_with_the_boot_mac_is_on_the_provisioning_network_and_first_and_the_others_are_not(
+def test_only_the_first_card_is_on_the_provisioning_network(
     interfaces: list[str], interface: str | None, cards: tuple[str, ...]
 ) -> None:
-    found = nics_of(host(*interfaces), managed(interface))
-    assert tuple(f"{card.name} {card.bridge}" for card in found) == cards
-    assert [card.mac == BOOT for card in found] == [True] + [False] * (len(cards) - 1)
+    nics = nics_of(host(*interfaces), managed(interface))
+    assert tuple(f"{card.name} {card.bridge}" for card in nics) == cards
+    assert [card.mac == BOOT for card in nics] == [True] + [False] * (len(cards) - 1)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_without_a_provisioning_network_a_server_is_known_by_its_boot_mac() -> N
         ),
         pytest.param([f"{VLAN}, {DHCP}", f"{BOND}, {DHCP}"], None, id="both-ask"),
         pytest.param([f"{VLAN}, ipv6: {{enabled: true, autoconf: true}}"], 120, id="router"),
-        pytest.param([BOND, f"{VLAN}, ipv4: {{enabled: false, dhcp: true}}"], None, id="nobody-asks"),
+        pytest.param([BOND, f"{VLAN}, ipv4: {{enabled: false, dhcp: true}}"], None, id="no-interface-asks"),
     ],
 )
 def test_a_servers_frames_have_the_tag_of_the_vlan_that_its_address_is_on(
@@ -160,7 +160,7 @@ def test_a_servers_frames_have_the_tag_of_the_vlan_that_its_address_is_on(
 
 
 @pytest.mark.parametrize(
-    ("interface", "found"),
+    ("interface", "settings"),
     [
         (BOND, []),
         (VLAN, []),
@@ -169,8 +169,8 @@ def test_a_servers_frames_have_the_tag_of_the_vlan_that_its_address_is_on(
         ("name: v, type: vlan, vlan: {base-iface: eno1, id: 7, protocol: 802.1ad}", ["vlan of protocol 802.1ad"]),
     ],
 )
-def test_what_no_server_of_the_lab_can_have_is_named(interface: str, found: list[str]) -> None:
-    assert not_emulated(host(interface).network_config) == found
+def test_a_setting_that_the_lab_cannot_emulate_is_named(interface: str, settings: list[str]) -> None:
+    assert not_emulated(host(interface).network_config) == settings
 
 
 def test_a_vlan_on_a_vlan_is_named() -> None:

@@ -57,12 +57,12 @@ def kubernetes() -> Payload:
 
 @pytest.fixture(scope="module", params=["stand_in", "kubernetes"])
 def payload(request: pytest.FixtureRequest) -> Payload:
-    made: Payload = request.getfixturevalue(request.param)
-    return made
+    payload: Payload = request.getfixturevalue(request.param)
+    return payload
 
 
 def entries(config: str, section: str, kind: str) -> list[dict[str, Any]]:
-    return [entry for each in configs(config) for entry in json.loads(each).get(section, {}).get(kind, [])]
+    return [entry for text in configs(config) for entry in json.loads(text).get(section, {}).get(kind, [])]
 
 
 def files(config: str) -> dict[str, dict[str, Any]]:
@@ -130,8 +130,8 @@ def test_every_machine_has_the_encapsulated_config(payload: Payload) -> None:
         ("role_master", "rendered-master"),
         ("role_worker", "rendered-worker"),
     ):
-        found = files(getattr(payload, config))[ENCAPSULATED]
-        assert (found["mode"], json.loads(content(found["contents"]))["metadata"]) == (0o600, {"name": name})
+        file = files(getattr(payload, config))[ENCAPSULATED]
+        assert (file["mode"], json.loads(content(file["contents"]))["metadata"]) == (0o600, {"name": name})
 
 
 def test_a_bootstrap_boots_into_another_target_first_and_a_node_reboots(payload: Payload) -> None:
@@ -141,14 +141,14 @@ def test_a_bootstrap_boots_into_another_target_first_and_a_node_reboots(payload:
     assert "Requires=node-image-pull.service\n" in finish
     assert "isolate multi-user.target\n" in finish
     for role in ("role_master", "role_worker"):
-        (unit,) = [each for each in units(getattr(payload, role)) if each["name"] == FIRST_BOOT]
+        (unit,) = [unit for unit in units(getattr(payload, role)) if unit["name"] == FIRST_BOOT]
         assert f"ConditionPathExists={ENCAPSULATED}\n" in unit["contents"]
         assert "ExecStart=/usr/bin/systemctl --no-block --force reboot\n" in unit["contents"]
 
 
 @pytest.mark.parametrize("role", ["role_master", "role_worker"])
 def test_each_boot_of_a_node_pulls_before_what_kubelet_runs(payload: Payload, role: str) -> None:
-    texts = {each["name"]: each["contents"].splitlines() for each in units(getattr(payload, role))}
+    texts = {unit["name"]: unit["contents"].splitlines() for unit in units(getattr(payload, role))}
     assert "ExecStart=/bin/sleep infinity" in texts[FIRST_BOOT]
     assert "RequiredBy=firstboot-osupdate.target" in texts[FIRST_BOOT]
     nodeip = texts["nodeip-configuration.service"]
@@ -167,7 +167,7 @@ def test_each_boot_of_a_node_pulls_before_what_kubelet_runs(payload: Payload, ro
 def test_a_worker_listens_as_kubelet(stand_in: Payload) -> None:
     served = content(files(stand_in.role_worker)["/etc/lab/router.cfg"]["contents"]).decode()
     assert "frontend kubelet\n    bind 0.0.0.0:10250\n" in served
-    texts = {each["name"]: each["contents"] for each in units(stand_in.role_worker)}
+    texts = {unit["name"]: unit["contents"] for unit in units(stand_in.role_worker)}
     assert "ExecStart=/usr/sbin/haproxy -db -f /etc/lab/router.cfg\n" in texts["lab-router.service"]
 
 
@@ -175,9 +175,9 @@ def test_a_worker_listens_as_kubelet(stand_in: Payload) -> None:
     ("config", "machine"), [("bootstrap", "bootstrap"), ("role_master", "node"), ("role_worker", "node")]
 )
 def test_each_machine_has_the_pull_secret(payload: Payload, config: str, machine: str) -> None:
-    found = files(getattr(payload, config))[PULL_SECRETS[machine]]
-    assert found["mode"] == 0o600
-    assert content(found["contents"]).decode() == load_site().config.pull_secret.get_secret_value()
+    file = files(getattr(payload, config))[PULL_SECRETS[machine]]
+    assert file["mode"] == 0o600
+    assert content(file["contents"]).decode() == load_site().config.pull_secret.get_secret_value()
 
 
 @pytest.mark.parametrize("config", ["bootstrap", "role_master", "role_worker"])
@@ -195,21 +195,21 @@ def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     assert users(getattr(make_payload(without), config)) == []
 
 
-@pytest.mark.parametrize("config", [each.name for each in fields(Payload) if each.name != "kubeconfig"])
+@pytest.mark.parametrize("config", [field.name for field in fields(Payload) if field.name != "kubeconfig"])
 def test_ignition_accepts_each_config_without_a_warning(payload: Payload, config: str) -> None:
     assert "".join(map(validate, configs(getattr(payload, config)))) == ""
 
 
-def test_the_config_server_gives_the_control_plane_the_config_it_will_serve(payload: Payload, tmp_path: Path) -> None:
+def test_the_config_server_serves_the_config_that_it_came_with(payload: Payload, tmp_path: Path) -> None:
     """The script that composes the config runs with the files that the config itself contains."""
-    given = files(payload.role_master)
-    script = content(given["/usr/local/bin/lab-config-server.sh"]["contents"]).decode()
+    master = files(payload.role_master)
+    script = content(master["/usr/local/bin/lab-config-server.sh"]["contents"]).decode()
     for name in ("master.frame", "master.ign.gz"):
-        (tmp_path / name).write_bytes(content(given[f"/etc/lab/config/{name}"]["contents"]))
+        (tmp_path / name).write_bytes(content(master[f"/etc/lab/config/{name}"]["contents"]))
     here = script.replace("/etc/lab/config", str(tmp_path)).replace("/run/lab", str(tmp_path / "run"))
     subprocess.run(["bash", "-c", here], check=True)
     assert (tmp_path / "run" / "master.ign").read_text() == payload.role_master
-    assert content(given["/etc/lab/config/worker.ign"]["contents"]).decode() == payload.role_worker
+    assert content(master["/etc/lab/config/worker.ign"]["contents"]).decode() == payload.role_worker
 
 
 def test_server_certificate_holds_every_name_and_address(payload: Payload) -> None:
@@ -234,11 +234,11 @@ def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
     ]
 
 
-def test_only_behind_a_balancer_of_the_site_a_bootstrap_ends_its_api_by_itself(stand_in: Payload) -> None:
+def test_only_behind_a_balancer_a_bootstrap_ends_its_api_by_itself(stand_in: Payload) -> None:
     behind = make_payload(load_site("balancer"))
     own, others = (
-        content(files(each.bootstrap)["/etc/lab/cluster.env"]["contents"]).decode().splitlines()
-        for each in (behind, stand_in)
+        content(files(payload.bootstrap)["/etc/lab/cluster.env"]["contents"]).decode().splitlines()
+        for payload in (behind, stand_in)
     )
     assert {*own} - {*others} >= {"COMPLETE=bootstrap-complete"}
     assert not [line for line in others if line.startswith("COMPLETE=")]
@@ -263,16 +263,16 @@ def test_a_folder_that_cannot_be_made_is_one_line(stand_in: Payload, tmp_path: P
 
 
 def test_the_api_has_a_certificate_of_its_own_for_each_name(kubernetes: Payload) -> None:
-    given = files(kubernetes.role_master)
-    seen = {}
+    master = files(kubernetes.role_master)
+    certificates = {}
     for name in ("localhost", "service-network", "lb", "internal-lb"):
-        pem = content(given[f"{TLS}/kube-apiserver-{name}-server.crt"]["contents"])
+        pem = content(master[f"{TLS}/kube-apiserver-{name}-server.crt"]["contents"])
         certificate = x509.load_pem_x509_certificate(pem)
         named = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         issuer = certificate.issuer.rfc4514_string()
         addresses = [str(address) for address in named.get_values_for_type(x509.IPAddress)]
-        seen[name] = (issuer, named.get_values_for_type(x509.DNSName), addresses)
-    assert seen == {
+        certificates[name] = (issuer, named.get_values_for_type(x509.DNSName), addresses)
+    assert certificates == {
         "localhost": ("CN=kube-apiserver-localhost-signer", ["localhost"], ["127.0.0.1"]),
         "service-network": (
             "CN=kube-apiserver-service-network-signer",
@@ -289,11 +289,11 @@ def test_the_operator_needs_the_kubeconfig_of_the_same_run(kubernetes: Payload, 
     with pytest.raises(PayloadError, match="only this file has the CAs of this payload's API"):
         check_kubeconfig("rehearsal", bootstrap, "okd.lab.test", None)
     write_payload(kubernetes, tmp_path / "payload")
-    found = read_kubeconfig(str(tmp_path))
-    check_kubeconfig("rehearsal", bootstrap, "okd.lab.test", found)
+    kubeconfig = read_kubeconfig(str(tmp_path))
+    check_kubeconfig("rehearsal", bootstrap, "okd.lab.test", kubeconfig)
     another = make_kubernetes_payload(load_site()).bootstrap.encode()
     with pytest.raises(PayloadError, match="of another run than bootstrap"):
-        check_kubeconfig("rehearsal", another, "okd.lab.test", found)
+        check_kubeconfig("rehearsal", another, "okd.lab.test", kubeconfig)
 
 
 @pytest.mark.parametrize("config", ["role_master", "role_worker"])

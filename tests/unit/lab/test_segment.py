@@ -36,7 +36,7 @@ def with_holders(ask: Callable[[], T], *macs: str) -> T:
 
 @needs_root
 @pytest.mark.parametrize("vip", [VIP, VIP6])
-@pytest.mark.parametrize("macs", [(), (ONE,), (ONE, OTHER)], ids=["nobody", "one", "two"])
+@pytest.mark.parametrize("macs", [(), (ONE,), (ONE, OTHER)], ids=["none", "one", "two"])
 def test_every_machine_that_answers_is_seen(macs: tuple[str, ...], vip: str) -> None:
     assert with_holders(lambda: answering_macs(vip, wait_s=0.5), *macs) == set(macs)
 

@@ -80,7 +80,7 @@ def test_each_server_boots_as_its_install_config_says() -> None:
     assert "bootMode" not in "".join(twin.differences)
 
 
-def test_what_the_twin_cannot_stand_in_for_is_said(tmp_path: Path) -> None:
+def test_a_difference_of_the_twin_is_reported(tmp_path: Path) -> None:
     differences = a_stack(tmp_path).differences
     assert "worker-0: rootDeviceHints.deviceName /dev/nvme0n1: the twin has /dev/sda" in differences
 
@@ -100,16 +100,16 @@ def test_the_twin_of_a_cluster_of_arm64_is_of_amd64(tmp_path: Path) -> None:
     twin = make_twin("rehearsal", tmp_path)
     assert "architecture" not in yaml.safe_dump(twin.install_config)
     assert twin.options["media"] == {"address": "172.22.0.1", "port": 8080}
-    assert [each for each in twin.differences if "architecture" in each] == [
+    assert [line for line in twin.differences if "architecture" in line] == [
         "master.architecture: the twin's machines are amd64",
         "worker.architecture: the twin's machines are amd64",
     ]
 
 
-def test_a_missing_consent_is_made_up_and_said(tmp_path: Path) -> None:
+def test_a_missing_consent_gets_a_sample_and_is_reported(tmp_path: Path) -> None:
     twin = a_stack(tmp_path, consent={})
-    seen = twin.options["consent"]["worker-0"]
-    assert f"consent.worker-0 is missing: the twin has {seen}" in twin.differences
+    sample = twin.options["consent"]["worker-0"]
+    assert f"consent.worker-0 is missing: the twin has {sample}" in twin.differences
 
 
 def test_the_twins_provisioner_serves_the_isos_itself(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_the_twins_provisioner_serves_the_isos_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bmcs", "address"),
     [(["[fd00::21]"] * 5, "fd00:172:22::1"), (["[fd00::21]", *["bmc.lab.test"] * 4], "172.22.0.1")],
-    ids=["ipv6-alone", "names-beside-ipv4-machines"],
+    ids=["only-ipv6", "names-beside-ipv4-machines"],
 )
-def test_bmcs_that_have_ipv6_alone_get_the_media_by_it(tmp_path: Path, bmcs: list[str], address: str) -> None:
+def test_bmcs_with_only_ipv6_get_the_media_by_it(tmp_path: Path, bmcs: list[str], address: str) -> None:
     path = as_stack("rehearsal", tmp_path) / "rehearsal" / "install-config.yaml"
     config = yaml.safe_load(path.read_text())
     for number, (host, bmc) in enumerate(zip(config["platform"]["baremetal"]["hosts"], bmcs, strict=True)):
