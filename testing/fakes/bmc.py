@@ -1,6 +1,6 @@
 """One server and its BMC in memory, with a fake clock: firmware, installer and disk.
 
-An installer that loses its ISO never ends, as a live system does not that reads from its CD.
+An installer that loses its ISO never ends, like a live system that reads from its CD.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ class FakeBmc:
     Args:
         sticky: Whether `Once` remains set, as in sushy-tools; otherwise the next power-on clears it.
         change_s: Seconds until a power request takes effect.
-        wanted_mode: How the host has to boot.
-        secure: Its Secure Boot; None if it has none.
+        wanted_mode: The boot mode that the host must have.
+        secure: Its Secure Boot; None if it has no Secure Boot.
         by_job: Whether a change of boot mode or Secure Boot waits for the next power-on, as on iDRAC.
         fault: Called with the name of each request before it takes effect; may raise.
         lost: Called after each write has taken effect; may raise.
@@ -80,14 +80,14 @@ class FakeBmc:
         return self.override
 
     def pending_override(self) -> None:
-        """Nothing waits: an override is in effect at once."""
+        """Return no override: each one is in effect at once."""
 
     def boot_modes(self) -> tuple[str, ...]:
         self._request("boot_modes")
         return self.modes
 
     def expect_boot_method(self) -> None:
-        """It offers each boot override."""
+        """Accept all: this BMC offers every boot override."""
 
     def secure_boot(self) -> SecureBoot | None:
         self._request("secure_boot")
@@ -113,20 +113,20 @@ class FakeBmc:
 
     def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
         self._request("set_override")
-        assert bool(uri) == (target == "UefiHttp"), "firmware boots by HTTP from what it is told"
+        assert bool(uri) == (target == "UefiHttp"), "a boot by HTTP needs a URI, and only that one has it"
         self.uri = uri
         self.override = BootOverride(target, "Continuous" if self.sticky else enabled, self.override.mode)
         self._written(f"override {target} {enabled}")
 
     def set_boot_mode(self, mode: str) -> None:
         self._request("set_boot_mode")
-        self._job = partial(self._become, mode)
+        self._job = partial(self._apply_mode, mode)
         self._run_job(at_once=not self.by_job)
         self._written(f"mode {mode}")
 
     def set_secure_boot(self, *, enabled: bool) -> None:
         self._request("set_secure_boot")
-        self._job = partial(self._secure, enabled=enabled)
+        self._job = partial(self._apply_secure_boot, enabled=enabled)
         self._run_job(at_once=not self.by_job)
         self._written(f"secure boot {enabled}")
 
@@ -200,10 +200,10 @@ class FakeBmc:
             self._job()
             self._job = None
 
-    def _become(self, mode: str) -> None:
+    def _apply_mode(self, mode: str) -> None:
         self.override = replace(self.override, mode=mode)
 
-    def _secure(self, *, enabled: bool) -> None:
+    def _apply_secure_boot(self, *, enabled: bool) -> None:
         assert self.secure, "a BMC without Secure Boot has nothing to write"
         self.secure = replace(self.secure, enabled=enabled)
 

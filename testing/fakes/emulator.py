@@ -56,14 +56,14 @@ class FakeGuest:
     reads: Counter[str] = field(default_factory=Counter)
     installs: Counter[str] = field(default_factory=Counter)
     disks: set[str] = field(default_factory=set)
-    patience: threading.Event = field(default_factory=threading.Event)
+    may_end: threading.Event = field(default_factory=threading.Event)
     """If cleared, the installers never end."""
 
-    def seen(self, uuid: str) -> None:
+    def count_read(self, uuid: str) -> None:
         """Count a read of the system at its BMC; after READS of them the installer ends."""
         if self._from_cd(uuid):
             self.reads[uuid] += 1
-            if self.reads[uuid] % READS == 0 and self.patience.is_set():
+            if self.reads[uuid] % READS == 0 and self.may_end.is_set():
                 self.installs[uuid] += 1
                 self.disks.add(uuid)
                 self.systems.set_power_state(uuid, "ForceOff")
@@ -89,14 +89,15 @@ class Emulator:
     context: ssl.SSLContext
     certificate: str
     network: str
-    """How the loopback addresses begin that are this emulator's alone."""
+    """The first three numbers of the loopback addresses that only this emulator uses."""
     machines: dict[str, int]
     requests: list[str] = field(default_factory=list)
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
     """Properties that a server reports in place of the emulator's, by system UUID."""
     meeting: threading.Barrier | None = None
     """If set, holds back the answer to each server's first read until all servers have been read."""
-    met: set[str] = field(default_factory=set)
+    first_reads: set[str] = field(default_factory=set)
+    """The servers that have been read during the meeting."""
 
     @property
     def writes(self) -> list[str]:
@@ -104,7 +105,7 @@ class Emulator:
         return [line for line in self.requests if not line.startswith("GET ")]
 
     def reset(self) -> None:
-        """Make every server run somebody else's system, without media."""
+        """Make every server run a system of another installation, without media."""
         for uuid in self.guest.systems.systems:
             emulator.app.vmedia.eject_image(uuid, "Cd")
             self.guest.systems.set_boot_image(uuid, "Cd")
@@ -114,22 +115,22 @@ class Emulator:
         self.guest.disks.clear()
         self.guest.installs.clear()
         self.guest.reads.clear()
-        self.guest.patience.set()
+        self.guest.may_end.set()
         self.labels.clear()
         self.meeting = None
-        self.met.clear()
+        self.first_reads.clear()
 
     def api(self, uuid: str) -> str:
-        """Where the installed system of a server answers."""
+        """Return the address at which the installed system of a server answers."""
         return f"{self.network}.{self.machines[uuid]}"
 
     @property
     def media(self) -> str:
-        """Where nothing listens: an address for a media server."""
+        """An address for a media server, at which nothing listens."""
         return f"{self.network}.{MEDIA}"
 
     def address(self, uuid: str, port: int = 0) -> str:
-        """BMC address, as an install-config has it."""
+        """Return a BMC's address, as an install-config has it."""
         return f"redfish-virtualmedia+https://127.0.0.1:{port or self.port}/redfish/v1/Systems/{uuid}"
 
     @contextmanager
@@ -142,9 +143,9 @@ class Emulator:
 
     def writes_to(self, uuid: str, since: int = 0) -> list[str]:
         """Return the writes to one server after the first `since` of all: the action's name, Boot or SecureBoot."""
-        mine = [line for line in self.writes[since:] if uuid in line]
+        lines = [line for line in self.writes[since:] if uuid in line]
         paths = {f"PATCH /redfish/v1/Systems/{uuid}": "Boot"}
-        return [paths.get(line, line.replace("/", ".").rsplit(".", 1)[-1]) for line in mine]
+        return [paths.get(line, line.replace("/", ".").rsplit(".", 1)[-1]) for line in lines]
 
 
 @contextmanager
@@ -179,7 +180,7 @@ def running(folder: Path, machines: dict[str, int]) -> Iterator[Emulator]:
         emulator.app.configure(extra_config=options)
         logging.getLogger("werkzeug").setLevel(logging.WARNING)
         app = emulator.app
-        # Each creates its table on first use; two concurrent first uses would find the database locked.
+        # Each one creates its table on first use; two concurrent first uses would meet a locked database.
         _ = app.managers, app.chassis, app.indicators, app.vmedia
         guest = FakeGuest(app.systems)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -212,11 +213,11 @@ def _free_network(stack: ExitStack) -> str:
 def _watch(bmc: Emulator) -> None:
     """Record every request, and report reads of systems to the guests."""
 
-    def note() -> None:
+    def record() -> None:
         bmc.requests.append(f"{flask.request.method} {flask.request.path}")
         uuid = system_read()
-        if bmc.meeting and uuid and uuid not in bmc.met:
-            bmc.met.add(uuid)
+        if bmc.meeting and uuid and uuid not in bmc.first_reads:
+            bmc.first_reads.add(uuid)
             with suppress(threading.BrokenBarrierError):
                 bmc.meeting.wait(MEETING_S)
 
@@ -225,15 +226,15 @@ def _watch(bmc: Emulator) -> None:
         is_read = flask.request.method == "GET" and parts[:-1] == ["", "redfish", "v1", "Systems"]
         return parts[-1] if is_read else ""
 
-    def answered(response: flask.Response) -> flask.Response:
+    def relabel(response: flask.Response) -> flask.Response:
         if uuid := system_read():
-            bmc.guest.seen(uuid)
+            bmc.guest.count_read(uuid)
             if response.is_json and (labels := bmc.labels.get(uuid)):
                 response.set_data(json.dumps({**response.get_json(), **labels}))
         return response
 
-    emulator.app.before_request(note)
-    emulator.app.after_request(answered)
+    emulator.app.before_request(record)
+    emulator.app.after_request(relabel)
 
 
 def _api(guest: FakeGuest, uuid: str, address: str, context: ssl.SSLContext) -> http.server.ThreadingHTTPServer:

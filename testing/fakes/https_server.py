@@ -18,7 +18,7 @@ class HttpsServer:
         self.requests: list[bytes] = []
         self.names: list[str] = []
         self._listener, self._context, self._answer = listener, context, answer
-        self._kept: list[ssl.SSLSocket] = []
+        self._connections: list[ssl.SSLSocket] = []
         context.sni_callback = lambda _socket, name, _context: self.names.append(name or "")
 
     def serve(self) -> None:
@@ -31,18 +31,18 @@ class HttpsServer:
             try:
                 wire = self._context.wrap_socket(plain, server_side=True)
                 self.requests.append(wire.recv(1000))
-                self._kept.append(wire)
+                self._connections.append(wire)
                 if self._answer:
                     wire.sendall(self._answer)
                     wire.close()
             except OSError:
-                plain.close()  # the client refused our certificate
+                plain.close()  # the client refused the certificate
 
     def close(self) -> None:
         """Close the listener and all connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        for wire in self._kept:
+        for wire in self._connections:
             wire.close()
 
 

@@ -1,6 +1,6 @@
 """A Kubernetes API on loopback with nodes and certificate requests, for clients that have a certificate of its CA.
 
-It fills in who sent a request, as the real one does: the one that the headers `Impersonate-*` name, else its client.
+Like the real one, it records the sender of a request: the user of the headers `Impersonate-*`, else its client.
 """
 
 import http.server
@@ -24,54 +24,54 @@ class Store:
     """The resources, by path."""
 
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _written: int = 1
+    _version: int = 1
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, path: str) -> Answer:
         """Return one resource, or those of a collection."""
         with self._lock:
-            if found := self.resources.get(path):
-                return HTTPStatus.OK, found
-            listed = [each for key, each in self.resources.items() if key.rpartition("/")[0] == path]
+            if resource := self.resources.get(path):
+                return HTTPStatus.OK, resource
+            listed = [resource for key, resource in self.resources.items() if key.rpartition("/")[0] == path]
         known = path.rpartition("/")[2] in {"nodes", "certificatesigningrequests"}
         return (HTTPStatus.OK, {"kind": "List", "items": listed}) if known else (HTTPStatus.NOT_FOUND, {})
 
     def create(self, path: str, sent: dict[str, Any], user: str, groups: list[str]) -> Answer:
-        """Create a resource. A certificate request is of the user that sends it, whatever it says itself."""
+        """Create a resource. A certificate request gets the user that sends it, whatever its own fields say."""
         with self._lock:
-            place = f"{path}/{sent['metadata']['name']}"
-            if place in self.resources:
+            own_path = f"{path}/{sent['metadata']['name']}"
+            if own_path in self.resources:
                 return HTTPStatus.CONFLICT, {}
             if path.endswith("certificatesigningrequests"):
-                who = {"username": user, "groups": [*groups, "system:authenticated"]}
-                sent = {**sent, "spec": {**sent["spec"], **who}, "status": {}}
-            self._store(place, sent, f"uid-{self._written}")
-            return HTTPStatus.CREATED, self.resources[place]
+                sender = {"username": user, "groups": [*groups, "system:authenticated"]}
+                sent = {**sent, "spec": {**sent["spec"], **sender}, "status": {}}
+            self._store(own_path, sent, f"uid-{self._version}")
+            return HTTPStatus.CREATED, self.resources[own_path]
 
     def patch(self, path: str, change: dict[str, Any]) -> Answer:
-        """Merge the conditions into a request, if it is the one that the change names."""
-        place = path.removesuffix(APPROVAL)
+        """Merge the conditions into a request, if its uid and version are those of the change."""
+        own_path = path.removesuffix(APPROVAL)
         with self._lock:
-            found = self.resources.get(place)
-            if found is None or not path.endswith(APPROVAL):
+            request = self.resources.get(own_path)
+            if request is None or not path.endswith(APPROVAL):
                 return HTTPStatus.NOT_FOUND, {}
-            known, read = found["metadata"], {**found["metadata"], **change.get("metadata", {})}
+            known, read = request["metadata"], {**request["metadata"], **change.get("metadata", {})}
             if read["uid"] != known["uid"]:
                 return HTTPStatus.UNPROCESSABLE_ENTITY, {}
             if read["resourceVersion"] != known["resourceVersion"]:
                 return HTTPStatus.CONFLICT, {}
-            self._store(place, {**found, "status": {**found["status"], **change["status"]}}, found["metadata"]["uid"])
-            return HTTPStatus.OK, self.resources[place]
+            self._store(own_path, {**request, "status": {**request["status"], **change["status"]}}, known["uid"])
+            return HTTPStatus.OK, self.resources[own_path]
 
     def delete(self, path: str) -> Answer:
         """Delete a resource."""
         with self._lock:
             return (HTTPStatus.OK, {}) if self.resources.pop(path, None) else (HTTPStatus.NOT_FOUND, {})
 
-    def _store(self, place: str, content: dict[str, Any], uid: str) -> None:
-        self._written += 1
-        metadata = {**content["metadata"], "uid": uid, "resourceVersion": str(self._written)}
-        self.resources[place] = {**content, "metadata": metadata}
+    def _store(self, path: str, content: dict[str, Any], uid: str) -> None:
+        self._version += 1
+        metadata = {**content["metadata"], "uid": uid, "resourceVersion": str(self._version)}
+        self.resources[path] = {**content, "metadata": metadata}
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

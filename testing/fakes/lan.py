@@ -58,7 +58,7 @@ class FakeLan:
         moves_s: Seconds from `release` until a node answers the VIP.
         backs_s: Seconds from `hold` until the bootstrap answers the VIP.
         ends_s: The second from which the bootstrap itself accepts no connections.
-        config_ends_s: The same for its config server alone.
+        config_ends_s: The same, but only for its config server.
         completes_s: The second from which the payload reports that its bootstrap may end.
         silent_s: The second from which the channel is dead.
         blind_s: The second from which the segment cannot be probed.
@@ -165,4 +165,6 @@ class FakeLan:
         return not any(name == what and begin <= self.second < end for name, begin, end in self.outages)
 
     def _now(self, macs: list[tuple[float, frozenset[str]]]) -> frozenset[str]:
-        return [each for since, each in sorted(macs, key=lambda each: each[0]) if since <= self.second][-1]
+        return [answering for since, answering in sorted(macs, key=lambda entry: entry[0]) if since <= self.second][
+            -1
+        ]

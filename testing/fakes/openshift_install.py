@@ -1,4 +1,4 @@
-"""A stand-in for openshift-install on PATH, as 4.21 behaves: `create` consumes its input, and writes what it writes.
+"""A stand-in for openshift-install on PATH, as 4.21 behaves: `create` consumes its input, and writes the same files.
 
 The payload is that of `testing/payloads.py`, made now, for the domain of the rehearsal. `FAILS` in the environment
 has the message with which `create` fails.
@@ -68,7 +68,7 @@ def stream() -> dict[str, object]:
 
 
 def _create(what: str, folder: Path) -> int:
-    """Take the install-config, or what an earlier `create` left, and write the next files."""
+    """Read the install-config, or the output of an earlier `create`, and write the next files."""
     config, manifests = folder / CONFIG, folder / "manifests"
     loaded = yaml.safe_load(config.read_text()) if config.exists() else {}
     (folder / ".openshift_install.log").write_text(json.dumps(loaded))
@@ -82,7 +82,7 @@ def _create(what: str, folder: Path) -> int:
         (folder / STATE).write_text(json.dumps(loaded))
     if what == "manifests":
         for name in ("manifests", "openshift"):
-            # It takes a folder that it finds for the whole one.
+            # The real one takes an existing folder as complete.
             (folder / name).mkdir(exist_ok=False)
         return 0
     _write_ignition(folder)
@@ -93,9 +93,9 @@ def _create(what: str, folder: Path) -> int:
 def _write_ignition(folder: Path) -> None:
     files = payloads.good(datetime.now(UTC) - timedelta(minutes=1))
     for name in ("manifests", "openshift"):
-        for each in sorted((folder / name).glob("*")):
-            payloads.put(files, f"/opt/openshift/{name}/{each.name}", each.read_text())
-            each.unlink()
+        for file in sorted((folder / name).glob("*")):
+            payloads.put(files, f"/opt/openshift/{name}/{file.name}", file.read_text())
+            file.unlink()
         if (folder / name).is_dir():
             (folder / name).rmdir()
     for name, content in files.items():

@@ -43,13 +43,13 @@ class FakePulumi:
     """The stand-in.
 
     Args:
-        folder: Where it is made.
+        folder: The folder in which it is made.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
-        """PATH with it."""
+        """PATH that begins with its folder."""
         (folder / "bin").mkdir(parents=True)
         tool = folder / "bin" / "pulumi"
         tool.write_text(SCRIPT.format(folder=shlex.quote(str(folder))))
@@ -59,7 +59,7 @@ class FakePulumi:
         self.does("cancel", 'rm "$here/locked"')
 
     def does(self, command: str, script: str) -> None:
-        """Say what a command does.
+        """Set the script of a command.
 
         Args:
             command: Its first word, its first two as `stack-output`, or `while-up`, after the events of `up`.
@@ -68,22 +68,22 @@ class FakePulumi:
         (self._folder / command).write_text(f"{script}\n")
 
     def previews(self, printed: str, code: int = 0) -> None:
-        """Say what `preview` prints, and how it ends."""
+        """Set the output and exit code of `preview`."""
         self.does("preview", f"{_print(printed)}; exit {code}")
 
     def updates(self, *events: Mapping[str, Any], changes: Mapping[str, int] | None = None, code: int = 0) -> None:
-        """Say what `up` tells of itself, in the engine's form, how it ends, and what the history says of it."""
-        told = (json.dumps({"sequence": 0, "timestamp": 0, **event}) for event in (*events, {"cancelEvent": {}}))
-        (self._folder / "events").write_text("".join(f"{line}\n" for line in told))
+        """Set the engine events and exit code of `up`, and its changes in the history."""
+        lines = (json.dumps({"sequence": 0, "timestamp": 0, **event}) for event in (*events, {"cancelEvent": {}}))
+        (self._folder / "events").write_text("".join(f"{line}\n" for line in lines))
         self.does("up", UP.format(code=code))
         self.does("stack-history", _print(json.dumps([HISTORY | {"resourceChanges": changes or {}}])))
 
     def exports(self, resources: Sequence[Mapping[str, Any]]) -> None:
-        """Say what the state has."""
+        """Set the resources of the state."""
         self.does("stack-export", _print(json.dumps({"version": 3, "deployment": {"resources": resources}})))
 
     def locked(self, text: str) -> None:
-        """Say why `up` fails, until `cancel`."""
+        """Set the message with which `up` fails until `cancel`."""
         (self._folder / "locked").write_text(text)
 
     def calls(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""A site that tells a new stack what a test wants it to know, without a network and without libvirt."""
+"""The facts of a site for a new stack, set by a test, without a network and without libvirt."""
 
 from dataclasses import dataclass, field
 
@@ -15,17 +15,17 @@ def rehearsal_names() -> dict[str, list[str]]:
     return {**hosts, "bootstrap.okd.lab.test": ["192.168.111.20"]}
 
 
-BMCS = [f"172.22.0.{each}" for each in range(11, 16)]
+BMCS = [f"172.22.0.{number}" for number in range(11, 16)]
 """The addresses of the rehearsal's BMCs."""
 
 
 @dataclass
 class FakeSite:
-    """`SiteFacts`: by default all is known of the rehearsal but what openshift-install on PATH has to tell."""
+    """`SiteFacts` of the rehearsal, complete by default but for the facts of openshift-install on PATH."""
 
     names: dict[str, list[str]] = field(default_factory=rehearsal_names)
     wildcard: tuple[str, ...] = ()
-    """What DNS has for every other name."""
+    """The records that DNS has for every other name."""
     sources: dict[str, str] = field(default_factory=lambda: dict.fromkeys(BMCS, "172.22.0.2"))
     elsewhere: str = ""
     """The address of this machine towards every other host."""
@@ -37,7 +37,7 @@ class FakeSite:
     def addresses(self, name: str) -> list[Address]:
         """See `SiteFacts`."""
         self.asked.append(name)
-        return [address for each in self.names.get(name, self.wildcard) if (address := parse_address(each))]
+        return [address for text in self.names.get(name, self.wildcard) if (address := parse_address(text))]
 
     def source_to(self, host: str) -> str:
         """See `SiteFacts`."""

@@ -1,4 +1,4 @@
-"""A stand-in for a site's worker: no repository, no Pulumi, no server, but clusters that a test breaks and holds."""
+"""A stand-in for a site's worker, without repository, Pulumi and server, whose steps a test can block and fail."""
 
 import asyncio
 from collections import Counter
@@ -17,26 +17,26 @@ BEAT = timedelta(milliseconds=100)
 
 
 class FakeSiteWorker:
-    """What a site does. Keys are cluster and step, as `("north-a", "bootstrap: up")`."""
+    """The activities of a site. Keys are cluster and step, as `("north-a", "bootstrap: up")`."""
 
     def __init__(self) -> None:
         self.begun = Counter[tuple[str, str]]()
         self.held: dict[tuple[str, str], asyncio.Event] = {}
-        """Steps that end no sooner than this."""
+        """Steps that end only once their event is set."""
         self.problems: dict[tuple[str, str], str] = {}
-        """Steps that fail until a person has mended this."""
+        """Steps that fail with this text until a test removes it."""
         self.digests: dict[tuple[str, str], str] = {}
-        """Those of previews, which are otherwise the same."""
+        """Digests of previews; by default they follow from cluster and phase."""
         self.phases: dict[str, list[str]] = {}
-        """Those before a cluster, if not all are."""
+        """The phases before a cluster; all by default."""
         self.deaf = set[str]()
-        """Clusters whose steps hear of no cancellation in time, as they send no heartbeat."""
+        """Clusters whose steps send no heartbeat, so that no cancellation reaches them in time."""
 
     def worker(self, client: Client, site: str) -> Worker:
-        """Return the worker, which polls as long as it is entered."""
-        does = [self.check, self.preview, self.up]
-        # A heartbeat brings the news of a cancellation; the SDK would hold it back for 24 s.
-        return Worker(client, task_queue=queue_of(site), activities=does, max_heartbeat_throttle_interval=BEAT)
+        """Return the worker, which polls while its context is entered."""
+        activities = [self.check, self.preview, self.up]
+        # A heartbeat's answer has the cancellation; the SDK would send heartbeats only every 24 s.
+        return Worker(client, task_queue=queue_of(site), activities=activities, max_heartbeat_throttle_interval=BEAT)
 
     @activity.defn(name=Activity.CHECK)
     async def check(self, step: Step) -> Checked:
@@ -52,7 +52,7 @@ class FakeSiteWorker:
 
     @activity.defn(name=Activity.UP)
     async def up(self, step: Step) -> Done:
-        """Do what was approved."""
+        """Carry out the approved preview."""
         await self._begin(f"{step.phase}: up", step)
         if step.digest not in ("", self._digest(step)):
             raise ApplicationError("it would do something else", type=CHANGED, non_retryable=True)

@@ -1,7 +1,7 @@
-"""A stand-in for the web hook of a chat: a real HTTP server that keeps what it is sent.
+"""A stand-in for the web hook of a chat: a real HTTP server that records the notices it gets.
 
-It is as strict as a chat's: what is not JSON with `text` gets 400 (github.com/ellite/Wallos/issues/1212), and another
-path 404. No chat's own server has been tried.
+It is as strict as a chat's: a body that is not JSON with `text` gets 400 (github.com/ellite/Wallos/issues/1212), and
+another path 404. No chat's own server has been tried.
 """
 
 import json
@@ -17,22 +17,22 @@ PATH = "/services/T0/hidden-token"
 
 @dataclass
 class FakeWebHook:
-    """What was sent, and how it answers.
+    """Its URL, its answers, and the notices that it got.
 
     Args:
-        url: With a token, as those of chats have.
-        statuses: Of the first answers; all further ones are 200.
+        url: The URL with a token, like that of a chat.
+        statuses: The statuses of the first answers; all others are 200.
     """
 
     url: str
     statuses: list[int]
     notices: list[dict[str, Any]] = field(default_factory=list)
-    """Those that were accepted."""
+    """The accepted notices."""
 
 
 @contextmanager
 def web_hook(statuses: Sequence[int] = ()) -> Iterator[FakeWebHook]:
-    """Run it on loopback."""
+    """Run a web hook on loopback."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

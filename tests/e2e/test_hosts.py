@@ -126,7 +126,7 @@ def test_the_state_stores_the_files_of_a_host_once_and_repeated_runs_change_noth
 
 
 def test_the_run_after_a_killed_one_completes_the_installation(project: Project, bmc: Emulator) -> None:
-    bmc.guest.patience.clear()
+    bmc.guest.may_end.clear()
     with project.start("up", "--yes", "--skip-preview") as killed:
         eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
         killed.kill()
@@ -135,7 +135,7 @@ def test_the_run_after_a_killed_one_completes_the_installation(project: Project,
     with project.start("up", "--yes", "--skip-preview") as second:
         # The installers were running, so each server is switched off and on again.
         eventually(lambda: len(bmc.writes) >= before + 2 * len(NAMES))
-        bmc.guest.patience.set()
+        bmc.guest.may_end.set()
         assert second.wait(COMMAND_S) == 0
     for uuid in NAMES.values():
         assert bmc.writes_to(uuid, before) == INTERRUPTED
@@ -373,4 +373,4 @@ def test_twelve_bmcs_are_asked_at_once(project: Project, bmc: Emulator) -> None:
             project.site["hosts"][f"okd-{number}"] = host_of(bmc.address(uuid, port), uuid, bmc.api(uuid))
         project.pulumi("up", "--yes", "--skip-preview", "--parallel", str(len(CROWD)))
     assert not bmc.meeting.broken
-    assert bmc.met == set(CROWD)
+    assert bmc.first_reads == set(CROWD)

@@ -81,7 +81,7 @@ def test_a_failed_run_names_its_log_draws_its_report_and_tells_the_web_hook(proj
 def test_a_run_that_is_killed_with_its_provider_leaves_the_step_of_each_server_and_is_told(
     project: Project, bmc: Emulator
 ) -> None:
-    bmc.guest.patience.clear()
+    bmc.guest.may_end.clear()
     with web_hook() as hook:
         project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
         with project.start("up", "--yes", "--skip-preview") as killed:
@@ -89,7 +89,7 @@ def test_a_run_that_is_killed_with_its_provider_leaves_the_step_of_each_server_a
             killed.kill()
         eventually(lambda: hook.notices != [])
     project.end()
-    bmc.guest.patience.set()
+    bmc.guest.may_end.set()
     assert [notice["result"] for notice in hook.notices] == ["killed"]
     (lines,) = project.logs()
     for name in NAMES:
