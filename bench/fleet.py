@@ -13,7 +13,7 @@ from bench import slots
 from bench.stack import Stack, Update
 from bench.tables import row, table
 from testing.fakes.fleet.fetch import fetch
-from testing.fakes.fleet.fleet import OFF, Fleet, Options, Pace, running_apart
+from testing.fakes.fleet.fleet import OFF, Fleet, Options, Pace, running_in_process
 from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.vendors import GENERIC
 
@@ -159,7 +159,7 @@ def in_slots(bench: Bench, sizes: list[int]) -> None:
 def main() -> None:
     """Run all measurements on one fleet."""
     sizes = [int(word) for word in sys.argv[1:]] or list(SIZES)
-    with running_apart(Options(hosts=max(*sizes, *SLOT_SIZES), pace=PACE)) as fleet:
+    with running_in_process(Options(hosts=max(*sizes, *SLOT_SIZES), pace=PACE)) as fleet:
         bench = Bench(fleet)
         rollouts(bench, sizes)
         with_servers(bench, min(max(sizes), MOST_WITH_SERVERS))

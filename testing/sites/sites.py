@@ -27,7 +27,7 @@ from fleet.workflows import APPROVAL, STOPPED, cluster_id
 from testing import payloads, plans
 from testing.checkout import ROOT
 from testing.fakes.fleet.certificates import API_NAME
-from testing.fakes.fleet.fleet import OFF, Fleet, Options, Pace, running_apart, uuid_of
+from testing.fakes.fleet.fleet import OFF, Fleet, Options, Pace, running_in_process, uuid_of
 from testing.git import committed, git
 from testing.install_configs import bare
 from testing.live_iso import live_iso
@@ -59,7 +59,7 @@ class LateError(Exception):
 @contextmanager
 def servers_of(clusters: int, pace: Pace) -> Iterator[Fleet]:
     """Run the servers of that many clusters in a process: they are off, their disks are empty."""
-    with running_apart(Options(hosts=clusters * len(ROLES), pace=pace)) as fleet:
+    with running_in_process(Options(hosts=clusters * len(ROLES), pace=pace)) as fleet:
         fleet.change(**OFF)
         fleet.forget()
         yield fleet

@@ -10,14 +10,14 @@ from typing import Any
 from testing.fakes.fleet.server import Options, serve
 
 
-def _ready(where: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(where) + "\n")
+def _ready(endpoints: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(endpoints) + "\n")
     sys.stdout.flush()
 
 
 # Each host needs three sockets, and the fleet a few more.
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-# asyncio keeps a read buffer of 256 KiB for each TLS connection; no request of ours fills 16 KiB.
+# asyncio keeps a read buffer of 256 KiB for each TLS connection; no request of the tests fills 16 KiB.
 sslproto.SSLProtocol.max_size = 16 * 1024
 asyncio.run(serve(Options.from_json(sys.stdin.readline()), _ready, sys.stdin.fileno()))

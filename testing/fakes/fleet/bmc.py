@@ -25,7 +25,7 @@ class Bmc:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def opened(self, connection: Connection) -> None:
-        """Count it."""
+        """Count the connection."""
         self.machine.figures.connections += 1
         self.connections.add(connection)
         if self._resets:
@@ -42,13 +42,13 @@ class Bmc:
         # Keep one copy of each line: a fleet receives the same few lines a hundred thousand times.
         line, token = sys.intern(request.line), request.headers.get("x-auth-token", "")
         figures.received.append(Received(line, request.document, token))
-        figures.peak = max(figures.peak, sum(held.unanswered for held in self.connections))
+        figures.peak = max(figures.peak, sum(other.unanswered for other in self.connections))
         self._waiting.append((connection, request))
         if not self._busy:
             self._next()
 
     def reboot(self, fault: Fault) -> None:
-        """Restart the BMC as the fault describes."""
+        """Restart the BMC as the fault describes it."""
         self.machine.restart_bmc(keeps=fault.keeps)
         self._resets = fault.connections
         self._starting = Fault("", "status", times=fault.requests, status=fault.status)
@@ -60,7 +60,7 @@ class Bmc:
             connection.reset()
 
     def run(self, work: Coroutine[None, None, None]) -> None:
-        """Continue an answer in the background, while others are served."""
+        """Continue an answer in the background, while other requests are served."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -100,10 +100,10 @@ class Api:
         self._machine = machine
 
     def opened(self, connection: Connection) -> None:
-        """Nothing is counted."""
+        """Count nothing."""
 
     def closed(self, connection: Connection) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def receive(self, connection: Connection, request: Request) -> None:
         """Answer /readyz."""

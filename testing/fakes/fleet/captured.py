@@ -1,6 +1,6 @@
 """A BMC made of a capture: its documents, with the state of a machine in them.
 
-How a BMC takes a write is no part of a capture, so it takes each as the standard has it.
+A capture does not show how a BMC handles a write, so this one handles each write as the standard says.
 """
 
 import json
@@ -38,8 +38,8 @@ def vendor_of(name: str) -> Vendor:
         bmc_version="",
         bios_version="",
         slots=tuple(
-            Slot(each["Id"], tuple(each.get("MediaTypes") or ()), action=bool(_targets(each)))
-            for each in drives.values()
+            Slot(drive["Id"], tuple(drive.get("MediaTypes") or ()), action=bool(_targets(drive)))
+            for drive in drives.values()
         ),
         system=system.rsplit("/", 1)[1],
         media_by="patch" if any("PATCH" in resources[path].get("allow", "") for path in drives) else "action",
@@ -53,8 +53,8 @@ def vendor_of(name: str) -> Vendor:
     )
 
 
-def resume(machine: Machine) -> None:
-    """Have the machine as it was when its BMC was captured."""
+def set_captured_state(machine: Machine) -> None:
+    """Give a machine the state that it had when its BMC was captured."""
     file = machine.vendor.capture
     machine.power = _resources(file)[_system(file)]["body"].get("PowerState", "Off")
     machine.boot |= {word: value for word, value in _boot(file).items() if word in machine.boot}
@@ -68,22 +68,22 @@ def resume(machine: Machine) -> None:
 
 @cache
 def routes(vendor: Vendor) -> Routes:
-    """What answers a `METHOD path`."""
-    file, found = vendor.capture, Routes()
+    """Return the handlers by `METHOD path`."""
+    file, handlers = vendor.capture, Routes()
     for path in _resources(file):
-        found[f"GET {path}"] = partial(_read, path)
+        handlers[f"GET {path}"] = partial(_read, path)
     for path in (_system(file), _settings(file)):
-        found[f"PATCH {path}"] = writes.patch_boot
+        handlers[f"PATCH {path}"] = writes.patch_boot
     reset = (_resources(file)[_system(file)]["body"].get("Actions") or {}).get("#ComputerSystem.Reset") or {}
-    found[f"POST {reset.get('target')}"] = writes.reset
-    found[f"PATCH {vendor.attributes}"] = writes.patch_attributes
-    found[f"PATCH {_secure_boot(file)}"] = writes.patch_secure_boot
+    handlers[f"POST {reset.get('target')}"] = writes.reset
+    handlers[f"PATCH {vendor.attributes}"] = writes.patch_attributes
+    handlers[f"PATCH {_secure_boot(file)}"] = writes.patch_secure_boot
     for path, body in _drives(file):
         for action, target in _targets(body).items():
-            found[f"POST {target}"] = partial(writes.insert if action == INSERT else writes.eject, body["Id"])
+            handlers[f"POST {target}"] = partial(writes.insert if action == INSERT else writes.eject, body["Id"])
         if "PATCH" in _resources(file)[path].get("allow", ""):
-            found[f"PATCH {path}"] = partial(writes.patch_drive, body["Id"])
-    return found
+            handlers[f"PATCH {path}"] = partial(writes.patch_drive, body["Id"])
+    return handlers
 
 
 def _read(path: str, machine: Machine, _: Request) -> Answer:
@@ -97,7 +97,7 @@ def _read(path: str, machine: Machine, _: Request) -> Answer:
 
 
 def _show(path: str, machine: Machine, body: Document) -> None:
-    """Put the state of the machine in place of the captured one."""
+    """Replace the captured state by that of the machine."""
     file = machine.vendor.capture
     if path == _system(file):
         _replace(body, {"PowerState": machine.power})
@@ -115,7 +115,7 @@ def _show_drive(drive: Drive, body: Document) -> None:
     connected = "URI" if drive.inserted else "NotConnected"
     _replace(body, {**shown, "Inserted": drive.inserted, "ConnectedVia": connected})
     if len(_offered(body)) == 1:
-        # Supermicro's X13 offers InsertMedia while a drive is empty alone, and EjectMedia while it is full alone.
+        # Supermicro's X13 offers InsertMedia only while a drive is empty, and EjectMedia only while it is full.
         action = EJECT if drive.inserted else INSERT
         body["Actions"] = {action: {"target": _targets(body)[action]}}
 
@@ -125,13 +125,13 @@ def _replace(part: Document, state: Document) -> None:
 
 
 def _offered(drive: Document) -> dict[str, str]:
-    """The drive's actions, each with its path."""
+    """Return the drive's actions, each with its path."""
     actions = drive.get("Actions") or {}
     return {action: str(actions[action]["target"]) for action in (INSERT, EJECT) if action in actions}
 
 
 def _targets(drive: Document) -> dict[str, str]:
-    """The paths of both actions, if the drive offers one of them."""
+    """Return the paths of both actions, if the drive offers one of them."""
     offered = _offered(drive)
     for here, there in ((INSERT, EJECT), (EJECT, INSERT)):
         if here in offered:
@@ -151,10 +151,10 @@ def _resources(file: str) -> Document:
 
 
 def _bodies(file: str) -> Iterator[tuple[str, Document]]:
-    """The documents that the BMC had, by their paths."""
-    for path, each in _resources(file).items():
-        if each["status"] == HTTPStatus.OK and each["body"] is not None:
-            yield path, each["body"]
+    """Yield the documents that the BMC had, with their paths."""
+    for path, resource in _resources(file).items():
+        if resource["status"] == HTTPStatus.OK and resource["body"] is not None:
+            yield path, resource["body"]
 
 
 def _system(file: str) -> str:
@@ -162,25 +162,25 @@ def _system(file: str) -> str:
 
 
 def _settings(file: str) -> str:
-    """The path of @Redfish.Settings; empty if the system has none."""
+    """Return the path of @Redfish.Settings; empty if the system has none."""
     settings = dict(_bodies(file))[_system(file)].get("@Redfish.Settings") or {}
     return str(settings.get("SettingsObject", {}).get("@odata.id", ""))
 
 
 def _secure_boot(file: str) -> str:
-    """The path of Secure Boot; empty if the system has none."""
+    """Return the path of Secure Boot; empty if the system has none."""
     return str((dict(_bodies(file))[_system(file)].get("SecureBoot") or {}).get("@odata.id", ""))
 
 
 def _boot(file: str) -> Document:
-    """What Boot has, on the system or in its settings."""
+    """Return the properties of Boot, on the system or in its settings."""
     bodies = dict(_bodies(file))
-    found = (bodies.get(path, {}).get("Boot") or {} for path in (_settings(file), _system(file)))
-    return {word: value for boot in found for word, value in boot.items()}
+    boots = (bodies.get(path, {}).get("Boot") or {} for path in (_settings(file), _system(file)))
+    return {word: value for boot in boots for word, value in boot.items()}
 
 
 def _drives(file: str) -> Iterator[tuple[str, Document]]:
-    """The virtual drives, by their paths."""
+    """Yield the virtual drives, with their paths."""
     bodies = dict(_bodies(file))
     listings = {(body.get("VirtualMedia") or {}).get("@odata.id", "").rstrip("/") for body in bodies.values()}
     for path, body in bodies.items():

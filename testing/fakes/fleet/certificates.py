@@ -23,7 +23,7 @@ class Certificates:
 
     @property
     def pem(self) -> str:
-        """The authority."""
+        """The certificate of the CA."""
         return self._authority.pem
 
     def context(self, address: str, kind: str = "good") -> ssl.SSLContext:
@@ -32,9 +32,9 @@ class Certificates:
         Args:
             kind: `good`, `expired`, `other name` or `other authority`.
         """
-        authority = Authority.create("somebody-else") if kind == "other authority" else self._authority
-        named = ELSEWHERE if kind == "other name" else IPv4Address(address)
-        pair = authority.issue([API_NAME], [named])
+        authority = Authority.create("another-ca") if kind == "other authority" else self._authority
+        san = ELSEWHERE if kind == "other name" else IPv4Address(address)
+        pair = authority.issue([API_NAME], [san])
         return _context(_expired(authority, pair) if kind == "expired" else pair)
 
 

@@ -13,7 +13,7 @@ from testing.fakes.fleet.parts import Refusal
 from testing.fakes.fleet.service import Service
 from testing.fakes.fleet.writes import refuse
 
-FOR_EVER = -1
+ALWAYS = -1
 HUGE = 64 << 20
 BLOCK = 1 << 16
 PAGE = b"<html><body>The service is starting</body></html>"
@@ -26,24 +26,24 @@ class Fault:
     Args:
         match: Regular expression to search for in `METHOD path`.
         kind: A name in `KINDS`.
-        times: Number of requests that it affects; FOR_EVER for all.
+        times: Number of requests that it affects; ALWAYS for all.
         skip: Number of matching requests that pass before it begins.
         applied: Whether the request takes effect first, so that only its answer is lost or replaced.
         status: Status of the kind `status`, and of a BMC that starts up after `reboot`.
         headers: Headers of `status`.
         body: JSON document of `status`; None for a Redfish error.
-        text: Unchanged body of `status`, in place of a document; None for a document.
-        says: For `says`, properties that replace those of the true answer; for `stores`, those of the request.
-        url: For `inserted`, the image that somebody else inserts.
+        text: Body of `status` in place of a document; None for a document.
+        says: For `says`, properties that replace those of the real answer; for `stores`, those of the request.
+        url: For `inserted`, the image that another client inserts.
         every_s: For `drip`, seconds between two bytes.
         connections: For `reboot`, number of connections to reset before it listens again.
         requests: For `reboot`, number of requests that it then answers with `status`.
-        keeps: For `reboot`, whether media and boot override survive it.
+        keeps: For `reboot`, whether media and boot override stay.
     """
 
     match: str
     kind: str
-    times: int = FOR_EVER
+    times: int = ALWAYS
     skip: int = 0
     applied: bool = False
     status: int = 503
@@ -51,7 +51,7 @@ class Fault:
     body: Any = None
     text: str | None = None
     says: dict[str, Any] = field(default_factory=dict)
-    url: str = "http://192.0.2.9/somebodys.iso"
+    url: str = "http://192.0.2.9/another.iso"
     every_s: float = 0.02
     connections: int = 1
     requests: int = 2
@@ -59,7 +59,7 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ValueError(f"no fault is called {self.kind}; there are {', '.join(KINDS)}")
+            raise ValueError(f"unknown kind of fault {self.kind}, wanted one of {', '.join(KINDS)}")
 
     def strikes(self, line: str) -> bool:
         """Whether the fault affects this request; counts it."""
@@ -79,7 +79,7 @@ class Struck(Protocol):
     service: Service
 
     def reboot(self, fault: Fault) -> None:
-        """Restart as the fault describes."""
+        """Restart as the fault describes it."""
 
     def run(self, work: Coroutine[None, None, None]) -> None:
         """Continue an answer in the background, while other requests are served."""
@@ -89,7 +89,7 @@ Play = Callable[[Fault, Struck, Connection, Request], None]
 
 
 def _document(bmc: Struck, request: Request, fault: Fault) -> bytes:
-    """Return the body of the true answer; carry out a write only if the fault is `applied`."""
+    """Return the body of the real answer; carry out a write only if the fault is `applied`."""
     if request.method == "GET" or fault.applied:
         return bmc.service.answer(request).body() or b"{}"
     return b"{}"
@@ -177,8 +177,8 @@ def _says(fault: Fault, bmc: Struck, connection: Connection, request: Request) -
 
 
 def _stores(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
-    asked = {**(request.document or {}), **fault.says}
-    bmc.service.answer(replace(request, body=json.dumps(asked).encode()))
+    changed = {**(request.document or {}), **fault.says}
+    bmc.service.answer(replace(request, body=json.dumps(changed).encode()))
     connection.answer(Answer(200, {}))
 
 
@@ -201,10 +201,10 @@ def _drip(fault: Fault, bmc: Struck, connection: Connection, request: Request) -
     raw = connection.encoded(200, _document(bmc, request, fault))
 
     async def send() -> None:
-        for at in range(len(raw)):
+        for index in range(len(raw)):
             if connection.transport.is_closing():
                 return
-            connection.transport.write(raw[at : at + 1])
+            connection.transport.write(raw[index : index + 1])
             await asyncio.sleep(fault.every_s)
         connection.finish()
 
@@ -233,19 +233,19 @@ KINDS: dict[str, Play] = {
     "used": _used,  # RST to the second request of a connection, and the first answer does not announce it
     "hang": _hang,  # no answer, and the connection stays open
     "status": _status,
-    "truncated": _truncated,  # half a document, and an honest Content-Length
-    "short": _short,  # half of what Content-Length says
-    "malformed": _malformed,  # no JSON
+    "truncated": _truncated,  # half a document, with the right Content-Length for it
+    "short": _short,  # half of the Content-Length
+    "malformed": _malformed,  # a body that is not JSON
     "html": _html,  # a page, with 200
     "empty": _empty,  # nothing, with 200
     "error": _error,  # a Redfish error, with 200
     "huge": _huge,  # 64 MB
     "drip": _drip,  # a byte at a time, headers too
-    "ignored": _ignored,  # it answers with success, and nothing is done
-    "unlicensed": _unlicensed,  # it refuses, for want of a licence
-    "says": _says,  # the truth, but for some properties
-    "stores": _stores,  # it answers with success, and something else is done
-    "inserted": _inserted,  # somebody else puts a medium in, just before the request is served
+    "ignored": _ignored,  # the BMC answers with success, and does nothing
+    "unlicensed": _unlicensed,  # the BMC refuses without a licence
+    "says": _says,  # the real answer with some properties replaced
+    "stores": _stores,  # the BMC answers with success, and does something else
+    "inserted": _inserted,  # another client inserts a medium just before the request is served
     "logout": _logout,  # the BMC has forgotten its sessions
     "reboot": _reboot,  # the BMC starts again
 }

@@ -1,4 +1,4 @@
-"""Read a medium as a BMC does: in pieces by Range, from the BMC's own address."""
+"""Read a medium like a BMC: in pieces by Range, from the BMC's own address."""
 
 import asyncio
 import re
@@ -18,18 +18,18 @@ async def fetch(machine: Machine, url: str, address: str, pieces: int, piece_byt
         OSError: The medium cannot be read.
     """
     async with asyncio.timeout(LIMIT_S):
-        for at in range(0, pieces * piece_bytes, piece_bytes):
-            if at >= await _piece(machine, url, address, at, at + piece_bytes):
+        for start in range(0, pieces * piece_bytes, piece_bytes):
+            if start >= await _piece(machine, url, address, start, start + piece_bytes):
                 return
 
 
 async def _piece(machine: Machine, url: str, address: str, start: int, end: int) -> int:
-    """Read a span, and return the size of the medium, or the best guess of it."""
-    where = urlsplit(url)
-    reader, writer = await asyncio.open_connection(where.hostname, where.port or 80, local_addr=(address, 0))
+    """Read a span, and return the size of the medium, or the end of the span if the size is unknown."""
+    parts = urlsplit(url)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80, local_addr=(address, 0))
     try:
         writer.write(
-            f"GET {where.path} HTTP/1.1\r\nHost: {where.netloc}\r\nRange: bytes={start}-{end - 1}\r\n"
+            f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nRange: bytes={start}-{end - 1}\r\n"
             "Connection: close\r\n\r\n".encode()
         )
         head = await reader.readuntil(b"\r\n\r\n")

@@ -15,12 +15,12 @@ from queue import SimpleQueue
 from typing import Any
 
 from testing.fakes.fleet.captured import vendor_of
-from testing.fakes.fleet.faults import FOR_EVER, Fault
+from testing.fakes.fleet.faults import ALWAYS, Fault
 from testing.fakes.fleet.machine import Figures, Pace, Received, State, serial_of, uuid_of
 from testing.fakes.fleet.server import Options, address_of, serve
 
 __all__ = [
-    "FOR_EVER",
+    "ALWAYS",
     "OFF",
     "Fault",
     "Figures",
@@ -30,13 +30,13 @@ __all__ = [
     "State",
     "Total",
     "running",
-    "running_apart",
+    "running_in_process",
     "serial_of",
     "uuid_of",
 ]
 
 OFF = {"power": "Off", "running": False, "disk": "", "image": "", "target": "None", "enabled": "Disabled"}
-"""The state of a server that is off, and was never installed."""
+"""The state of a server that is off, with an empty disk."""
 
 
 @dataclass
@@ -67,22 +67,22 @@ class Fleet:
         self._control, self._block = control, block
 
     def node(self, host: int) -> str:
-        """IP address of a host."""
+        """Return the IP address of a host."""
         return address_of(self._block, host)
 
     def base(self, host: int) -> str:
-        """Root URL of a BMC."""
+        """Return the root URL of a BMC."""
         return f"{'https' if self.options.tls else 'http'}://{self.node(host)}:{self.port}"
 
     def address(self, host: int) -> str:
-        """BMC address, as an install-config has it."""
+        """Return a BMC's address, as an install-config has it."""
         vendor = vendor_of(self.options.vendors[host % len(self.options.vendors)])
         return f"redfish-virtualmedia+{self.base(host)}{vendor.system_path}"
 
     def figures(self, host: int = 0) -> Figures:
         """Return the counters of a host."""
         answer = self._ask("figures", host=host)
-        received = [Received(**each) for each in answer["received"]]
+        received = [Received(**request) for request in answer["received"]]
         return Figures(**{**answer, "received": received, "resets": Counter(answer["resets"])})
 
     def state(self, host: int = 0) -> State:
@@ -157,7 +157,7 @@ def running(options: Options) -> Iterator[Fleet]:
 
 
 @contextmanager
-def running_apart(options: Options) -> Iterator[Fleet]:
+def running_in_process(options: Options) -> Iterator[Fleet]:
     """Run a fleet in a separate process."""
     command = [sys.executable, "-m", "testing.fakes.fleet"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -1,4 +1,4 @@
-"""The part of HTTP/1.1 that our clients need."""
+"""The part of HTTP/1.1 that the program's clients need."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 @dataclass(slots=True)
 class Request:
-    """One request; names of headers in lower case."""
+    """One request; its names of headers are in lower case."""
 
     method: str
     path: str
@@ -43,23 +43,23 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
     def body(self) -> bytes:
-        """The document as JSON."""
+        """Return the document as JSON."""
         return b"" if self.document is None else json.dumps(self.document).encode()
 
 
 class Receiver(Protocol):
-    """Takes the requests of a connection."""
+    """Receives the requests of a connection."""
 
     def opened(self, connection: "Connection") -> None:
-        """A connection was made."""
+        """Handle a new connection."""
         ...
 
     def closed(self, connection: "Connection") -> None:
-        """It has ended."""
+        """Handle the end of a connection."""
         ...
 
     def receive(self, connection: "Connection", request: Request) -> None:
-        """Answer now or later."""
+        """Answer a request, now or later."""
         ...
 
 
@@ -96,13 +96,13 @@ class Connection(asyncio.Protocol):
             self._receiver.receive(self, Request(method, path.rstrip("/"), headers, body))
 
     def answer(self, answer: Answer) -> None:
-        """Send it."""
+        """Send an answer."""
         self.send(answer.status, answer.body(), answer.headers)
 
     def send(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None
     ) -> None:
-        """Send an answer; `length` as `encoded` has it."""
+        """Send an answer; `length` as in `encoded`."""
         if not self.transport.is_closing():
             self.transport.write(self.encoded(status, body, headers, length))
             self.finish()
@@ -110,33 +110,33 @@ class Connection(asyncio.Protocol):
     def encoded(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None
     ) -> bytes:
-        """An answer on the wire.
+        """Return the bytes of an answer.
 
         Args:
             length: Value of Content-Length; None for the true length.
         """
         size = len(body) if length is None else length
-        given = {"Content-Length": size, "OData-Version": "4.0"}
+        own = {"Content-Length": size, "OData-Version": "4.0"}
         if size:
-            given["Content-Type"] = "application/json"
+            own["Content-Type"] = "application/json"
         if self._last:
-            given["Connection"] = "close"
-        lines = [f"{name}: {value}" for name, value in (given | (headers or {})).items()]
+            own["Connection"] = "close"
+        lines = [f"{name}: {value}" for name, value in (own | (headers or {})).items()]
         return "\r\n".join([f"HTTP/1.1 {status} {REASONS.get(status, '')}", *lines, "\r\n"]).encode() + body
 
     def hide_end(self) -> None:
-        """Neither announce nor carry out that the next answer is the last one."""
+        """Do not announce that the next answer is the last one, and keep the connection open."""
         self._last = False
 
     def finish(self) -> None:
-        """An answer is complete."""
+        """Count a complete answer, and close the connection after the last one."""
         self.unanswered -= 1
         self.answered += 1
         if self._last:
             self.transport.close()
 
     def reset(self) -> None:
-        """End it with an RST."""
+        """End the connection with an RST."""
         wire = self.transport.get_extra_info("socket")
         if wire is not None:  # None: TLS of a client that has gone
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

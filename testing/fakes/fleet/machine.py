@@ -45,9 +45,9 @@ class Received:
     line: str
     """`METHOD path`."""
     body: Any = None
-    """JSON document; None where there is none."""
+    """Its JSON document; None if it has none."""
     token: str = ""
-    """Token of its session; empty if it had none."""
+    """The token of its session; empty if it has none."""
 
 
 @dataclass
@@ -62,10 +62,10 @@ class Figures:
     """URLs that were inserted through the BMC."""
     ejects: int = 0
     booted: list[str] = field(default_factory=list)
-    """At each power-on: URL of the image, `setup` (the firmware's own), `disk`, or `nothing`."""
+    """By power-on: the URL of the image, `setup` (of the firmware), `disk`, or `nothing`."""
     installs: int = 0
     fetched: int = 0
-    """Bytes read of media."""
+    """Bytes of media that were read."""
     connections: int = 0
     peak: int = 0
     """Largest number of requests open at once."""
@@ -73,22 +73,22 @@ class Figures:
     @property
     def lines(self) -> list[str]:
         """Every request as `METHOD path`, in order."""
-        return [each.line for each in self.received]
+        return [request.line for request in self.received]
 
     @property
     def requests(self) -> Counter[str]:
-        """By `METHOD path`."""
+        """The number of requests by `METHOD path`."""
         return Counter(self.lines)
 
     @property
     def writes(self) -> list[str]:
-        """Requests that are no GET, each as `METHOD path`, in order."""
+        """Requests other than GET, each as `METHOD path`, in order."""
         return [line for line in self.lines if not line.startswith("GET ")]
 
     @property
     def bodies(self) -> list[Any]:
         """JSON documents of the requests that have one, in order."""
-        return [each.body for each in self.received if each.body is not None]
+        return [request.body for request in self.received if request.body is not None]
 
 
 @dataclass
@@ -98,9 +98,9 @@ class State:
     power: str = "Off"
     """On, Off, PoweringOn or PoweringOff."""
     image: str = ""
-    """URL of what is inserted."""
+    """URL of the inserted image."""
     disk: str = ""
-    """URL of what its disk was installed from."""
+    """URL of the image from which its disk was installed."""
     running: bool = False
     """Whether its API is ready."""
     target: str = "None"
@@ -119,17 +119,17 @@ class Drive:
     inserted: bool = False
 
     def load(self, image: str) -> None:
-        """Put an image in."""
+        """Insert an image."""
         self.image, self.inserted = image, True
 
 
 def uuid_of(index: int) -> str:
-    """System UUID of a host."""
+    """Return the system UUID of a host."""
     return f"f1ee7000-0000-4000-8000-{index:012x}"
 
 
 def serial_of(index: int) -> str:
-    """Serial number of a host."""
+    """Return the serial number of a host."""
     return f"FLEET{index:04d}"
 
 
@@ -137,7 +137,7 @@ class Machine:
     """Server number `index` of its fleet.
 
     Args:
-        fetch: Reads some of the medium at a URL as this BMC; returns once it has, raises OSError where it cannot.
+        fetch: Reads some of the medium at a URL as this BMC; raises OSError if that fails.
     """
 
     def __init__(self, index: int, vendor: Vendor, pace: Pace, fetch: Callable[["Machine", str], Awaitable[None]]):
@@ -168,25 +168,25 @@ class Machine:
         self.disk = ""
         self.running = False
         self.ignores_once = False
-        """Shows the override and boots the disk."""
+        """The server boots its disk, although its BMC shows the override."""
         self.keeps_once = False
-        """Once is not used up by a boot."""
+        """A boot does not clear an override for one boot."""
         self.insecure = False
-        """Its firmware enforces no signature, whatever its setting."""
+        """The firmware enforces no signature, whatever its setting."""
         self.version = 0
-        """Of its resources: changed by each write, and their ETag."""
+        """The version of its resources, which is their ETag; each write increments it."""
         self.sessions: dict[str, str] = {}
         """Session id by token."""
         self.session_limit = 8
         self.fetching: asyncio.Future[None] | None = None
         self._fetch = fetch
-        self._random = random.Random(index)  # noqa: S311 - the same for each run, and no secret
+        self._random = random.Random(index)  # noqa: S311 - the same in each run; not a secret
         self.power_s = self._random.uniform(*pace.power)
         self.install_s = self._random.uniform(*pace.install)
         self.boot_s = self._random.uniform(*pace.boot)
         self._requests = 0
         self._changed_at = float("-inf")
-        self._life = 0
+        self._generation = 0
         """Incremented by each event that cancels pending changes."""
         self._due: list[tuple[float, Callable[[], None]]] = []
 
@@ -196,15 +196,15 @@ class Machine:
         self._settle()
 
     def latency_s(self) -> float:
-        """How long the next answer takes."""
+        """Return the latency of the next answer."""
         return self._random.uniform(*self.pace.latency_s)
 
     def since_change(self) -> float:
-        """Requests or seconds since the power changed."""
+        """Return the requests or seconds since the power changed."""
         return self._now() - self._changed_at
 
     def after(self, delay: float, change: Callable[[], None]) -> None:
-        """Have a change made later."""
+        """Make a change after a delay."""
         if self.pace.by_requests:
             self._due.append((self._now() + delay, change))
         else:
@@ -214,7 +214,7 @@ class Machine:
         """Begin a change of power."""
         self.figures.resets[kind] += 1
         if kind in OFF_TYPES:
-            self._life += 1
+            self._generation += 1
             self.power = "PoweringOff"
             self._then(self.power_s, self._off)
         else:
@@ -242,7 +242,7 @@ class Machine:
             self.jobs.pop(0)()
 
     def state(self) -> State:
-        """How it is now; that is no request."""
+        """Return the present state, without counting a request."""
         self._settle()
         loaded = (drive.image for drive in self.drives.values() if drive.inserted)
         boot = str(self.boot["BootSourceOverrideTarget"]), str(self.boot["BootSourceOverrideEnabled"])
@@ -250,7 +250,7 @@ class Machine:
         return State(self.power, next(loaded, ""), self.disk, self.running, *boot, len(self.sessions), secure)
 
     def change(self, **state: Any) -> None:
-        """Have it so at once.
+        """Change the state at once.
 
         Args:
             state: `image` (empty: nothing is inserted), `images` by drive, `target`, `enabled` and `mode` of the
@@ -269,14 +269,14 @@ class Machine:
                 self.boot[f"BootSourceOverride{name.title()}"] = state.pop(name)
         for name, value in state.items():
             if not hasattr(self, name):
-                raise ValueError(f"a server has no {name}")
+                raise ValueError(f"a server has no property {name}")
             setattr(self, name, value)
 
     def restart_bmc(self, *, keeps: bool) -> None:
-        """The BMC starts again, which its server does not notice.
+        """Restart the BMC, without an effect on its server.
 
         Args:
-            keeps: Media and boot override outlive it.
+            keeps: Media and boot override stay.
         """
         self.sessions.clear()
         if not keeps:
@@ -286,7 +286,7 @@ class Machine:
                 drive.image, drive.inserted = "", False
 
     def disc_drive(self) -> Drive:
-        """The drive that boots."""
+        """Return the drive that boots."""
         return next(drive for drive in self.drives.values() if self._boots(drive.slot))
 
     def _boots(self, slot: Slot) -> bool:
@@ -294,9 +294,9 @@ class Machine:
         return usable and not slot.refuses and ("CD" in slot.types or (not slot.types and slot.name.startswith("CD")))
 
     def _then(self, delay: float, change: Callable[[], None]) -> None:
-        """Have a change made if nobody touches the power until then."""
-        life = self._life
-        self.after(delay, lambda: change() if life == self._life else None)
+        """Make a change after a delay, unless the power changes before."""
+        generation = self._generation
+        self.after(delay, lambda: change() if generation == self._generation else None)
 
     def _settle(self) -> None:
         now = self._now()
@@ -310,7 +310,7 @@ class Machine:
 
     def _off(self) -> None:
         self.power, self.running, self._changed_at = "Off", False, self._now()
-        self._life += 1
+        self._generation += 1
         if self.fetching:
             self.fetching.cancel()
             self.fetching = None
@@ -340,15 +340,15 @@ class Machine:
             self.figures.booted.append("nothing")
 
     def _overriding_image(self) -> str:
-        """What the boot override boots; it is used up."""
+        """Return the image that the boot override boots, and clear an override for one boot."""
         wanted, enabled = self.boot["BootSourceOverrideTarget"], self.boot["BootSourceOverrideEnabled"]
         if enabled == "Once" and not self.keeps_once:
             self.boot |= {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
         if wanted == "UefiHttp" and enabled != "Disabled":
             return str(self.boot[HTTP_BOOT_URI] or "")
         drive = self.disc_drive()
-        if self.vendor.capture:  # which does not tell which of its drives boots
-            drive = next((each for each in self.drives.values() if each.inserted), drive)
+        if self.vendor.capture:  # a capture does not show which drive boots
+            drive = next((full for full in self.drives.values() if full.inserted), drive)
         follows = enabled != "Disabled" and wanted in self.vendor.cd_targets and self.boot.get(MODE) != "Legacy"
         if self.vendor.attributes and self.attributes == {FIRST_BOOT: "VCD-DVD", BOOT_ONCE: "Enabled"}:
             self.attributes, follows = {FIRST_BOOT: "Normal", BOOT_ONCE: "Disabled"}, True

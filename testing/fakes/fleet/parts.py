@@ -1,4 +1,4 @@
-"""What a vendor's row is made of: refusals, drives, and the firmware of the server."""
+"""The parts of a vendor's row: refusals, drives, and the firmware of the server."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ class Refusal:
 
     status: int
     message_id: str
-    says: str = ""
-    """Its Message; empty for one made of the id."""
+    message: str = ""
+    """Its Message; empty for one that follows from the id."""
     args: tuple[str, ...] = ()
 
 
@@ -27,7 +27,7 @@ class Slot:
     Args:
         types: Its MediaTypes; empty if it reports none.
         action: Whether it advertises InsertMedia and EjectMedia.
-        own_action: Name of the vendor's own action that mounts an image in it; empty if it has none.
+        own_action: Name of the vendor's own action that mounts an image in it; empty if there is none.
         refuses: Status that answers every insert; 0 if it accepts media.
     """
 
@@ -40,14 +40,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class Firmware:
-    """How the boot mode and Secure Boot of a server are set.
+    """The settings of boot mode and Secure Boot of a server.
 
     Args:
-        modes: Allowed values of the boot mode; empty if the BMC does not tell them.
+        modes: Allowed values of the boot mode; empty if the BMC does not report them.
         fixed_mode: Whether the boot mode is read-only.
-        keys: State of the keys of Secure Boot as found; empty if the BMC has no Secure Boot.
-        has_switch: Whether SecureBootEnable is there.
-        by_jobs: A change is made by a job at the next power-on, and until then another one is refused.
+        keys: Initial state of the keys of Secure Boot; empty if the BMC has no Secure Boot.
+        has_switch: Whether the BMC has SecureBootEnable.
+        by_jobs: A job makes a change at the next power-on; until then the BMC refuses another one.
     """
 
     modes: tuple[str, ...] = ()
@@ -62,20 +62,20 @@ UNKNOWN = Firmware()
 # DSP0268.
 STANDARD = Firmware(keys="DeployedMode")
 
-# A captured R750. ironic's management.py: a job, for both; bmclib PR 471: SYS011 until it has run.
+# A captured R750. ironic's management.py: both by a job; bmclib PR 471: SYS011 until it has run.
 JOBS = Firmware(keys="DeployedMode", by_jobs=True)
 
 # Captured DL325 and XL675d. openshift-docs PR 107591: the mode is read-only.
 FIXED = Firmware(keys="UserMode", fixed_mode=True)
 
-# Captured SR670 (Lenovo); a Supermicro and an AMI with keys are taken to be alike.
+# Captured SR670 (Lenovo); a Supermicro and an AMI with keys are assumed to be the same.
 KEYS = Firmware(keys="UserMode")
 
 # Captured SYS-821GE and H262.
 NO_KEYS = Firmware(keys="SetupMode")
 
 # A captured DGX H100.
-UEFI_ALONE = Firmware(keys="UserMode", modes=("UEFI",))
+ONLY_UEFI = Firmware(keys="UserMode", modes=("UEFI",))
 
 # libredfish PR 111: Secure Boot of Supermicro's GB300.
 NO_SWITCH = Firmware(keys="SetupMode", has_switch=False)

@@ -24,7 +24,7 @@ from testing.fakes.fleet.service import Service
 
 API_PORT = 6443
 KUBELET_PORT = 10250
-LOOK_S = 0.1
+POLL_S = 0.1
 BLOCKS = range(9, 64)
 """Second octets of loopback addresses; each fleet on this machine takes the first free one."""
 BACKLOG = 64
@@ -50,13 +50,13 @@ class Options:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """As `asdict` has them, in JSON."""
+        """Parse the JSON of `asdict`."""
         values = json.loads(text)
         return cls(**{**values, "pace": Pace(**values["pace"])})
 
 
 def address_of(block: int, index: int) -> str:
-    """Address of a host: of its BMC, and of its server."""
+    """Return the address of a host, for its BMC and its server."""
     return f"127.{block}.{index >> 8}.{index & 255}"
 
 
@@ -81,10 +81,10 @@ class Server:
             wire = _listener(address, API_PORT) if index else first
             await self._serve(wire, Api(bmc.machine), context)
             await self.listen(index, context)
-        following = asyncio.ensure_future(self._follow())
-        self._stack.callback(following.cancel)
+        kubelets = asyncio.ensure_future(self._run_kubelets())
+        self._stack.callback(kubelets.cancel)
 
-    async def _follow(self) -> None:
+    async def _run_kubelets(self) -> None:
         """Have the kubelet of each server listen while its installed system runs, and refuse connections before."""
         while True:
             for index, bmc in enumerate(self.bmcs):
@@ -95,22 +95,22 @@ class Server:
                     self._kubelets[index] = await self._serve(wire, Api(bmc.machine), context)
                 elif not runs and index in self._kubelets:
                     self._kubelets.pop(index).close()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     async def listen(self, index: int, context: ssl.SSLContext) -> None:
-        """Have a BMC listen."""
+        """Start to listen as a BMC."""
         wire = _listener(address_of(self.block, index), self.port)
         self.port = wire.getsockname()[1]
         tls = context if self.options.tls else None
         self._listeners[index] = await self._serve(wire, self.bmcs[index], tls)
 
     def silence(self, index: int) -> None:
-        """Have a BMC refuse connections, and end those it has."""
+        """Stop to listen as a BMC, and end its connections."""
         self._listeners[index].close()
         self.bmcs[index].drop()
 
     async def control(self, receiver: Receiver) -> int:
-        """Port of the control endpoint."""
+        """Start the control endpoint; return its port."""
         wire = _listener("127.0.0.1", 0)
         await self._serve(wire, receiver, None)
         return int(wire.getsockname()[1])
@@ -127,7 +127,7 @@ class Server:
         vendor = captured.vendor_of(options.vendors[index % len(options.vendors)])
         machine = Machine(index, vendor, options.pace, self._fetch)
         if vendor.capture:
-            captured.resume(machine)
+            captured.set_captured_state(machine)
         return Bmc(machine, Service(machine, options.username, options.password))
 
     async def _fetch(self, machine: Machine, url: str) -> None:
@@ -141,13 +141,13 @@ class Server:
         return server
 
     def _free_block(self) -> socket.socket:
-        """Take a block by the API port of its first address."""
+        """Claim a free block by listening on the API port of its first address."""
         for self.block in BLOCKS:
             try:
                 return _listener(address_of(self.block, 0), API_PORT)
             except OSError:
                 continue
-        raise OSError(f"port {API_PORT} is taken on every loopback block that a fleet may have")
+        raise OSError(f"port {API_PORT} is in use on every loopback block for fleets")
 
 
 def _listener(address: str, port: int) -> socket.socket:
@@ -170,13 +170,13 @@ class Control:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def opened(self, connection: Connection) -> None:
-        """Nothing is counted."""
+        """Count nothing."""
 
     def closed(self, connection: Connection) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def receive(self, connection: Connection, request: Request) -> None:
-        """Do it."""
+        """Call the method that a request names."""
         task = asyncio.ensure_future(self._do(connection, request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -200,16 +200,16 @@ class Control:
             connection.answer(Answer(200, answer))
 
     async def figures(self, host: int) -> dict[str, Any]:
-        """Counted at a host."""
+        """Return the counters of a host."""
         counted = self._server.bmcs[host].machine.figures
-        return {**vars(counted), "received": [asdict(each) for each in counted.received]}
+        return {**vars(counted), "received": [asdict(request) for request in counted.received]}
 
     async def state(self, host: int) -> dict[str, Any]:
-        """How a host is."""
+        """Return the state of a host."""
         return vars(self._server.bmcs[host].machine.state())
 
     async def total(self) -> dict[str, Any]:
-        """Counted at all of them."""
+        """Return the sums of the counters of all hosts."""
         counted = [bmc.machine.figures for bmc in self._server.bmcs]
         return {
             "requests": sum(len(figures.received) for figures in counted),
@@ -225,17 +225,17 @@ class Control:
         }
 
     async def fault(self, hosts: list[int], faults: list[dict[str, Any]]) -> None:
-        """Add to the scripts of some hosts."""
+        """Add faults to the scripts of some hosts."""
         for host in hosts:
             self._server.bmcs[host].faults += [Fault(**fault) for fault in faults]
 
     async def heal(self, hosts: list[int]) -> None:
-        """Drop the scripts of some hosts."""
+        """Clear the scripts of some hosts."""
         for host in hosts:
             self._server.bmcs[host].faults.clear()
 
     async def change(self, hosts: list[int], state: dict[str, Any]) -> None:
-        """Have some hosts so at once."""
+        """Change the state of some hosts at once."""
         certificate, listening = state.pop("certificate", ""), state.pop("listening", None)
         for host in hosts:
             self._server.bmcs[host].machine.change(**state)
@@ -246,18 +246,18 @@ class Control:
                 await self._server.listen(host, self._server.certificates.context(address, certificate or "good"))
 
     async def forget(self) -> None:
-        """Count from nothing."""
+        """Reset all counters."""
         for bmc in self._server.bmcs:
             counted = bmc.machine.figures
-            for each in fields(Figures):
-                setattr(counted, each.name, getattr(Figures(), each.name))
+            for counter in fields(Figures):
+                setattr(counted, counter.name, getattr(Figures(), counter.name))
 
 
 async def serve(options: Options, ready: Callable[[dict[str, Any]], None], leash: int) -> None:
     """Run a fleet.
 
     Args:
-        ready: Called once, with how it is reached.
+        ready: Called once, with the ports and the address block.
         leash: File descriptor; the fleet ends when its other end is closed.
     """
     server, end = Server(options), asyncio.Event()

@@ -10,7 +10,7 @@ from testing.fakes.fleet.http import Answer, Request
 from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.parts import Refusal
 from testing.fakes.fleet.vendors import Vendor
-from testing.fakes.fleet.writes import DONE, MISSING, Routes, asked_of, refuse
+from testing.fakes.fleet.writes import DONE, MISSING, Routes, body_of, refuse
 
 NOT_LOGGED_IN = Refusal(401, "Base.1.8.NoValidSession")
 NOT_ALLOWED = Refusal(405, "Base.1.8.OperationNotAllowed")
@@ -18,7 +18,7 @@ SESSION_LIMIT = Refusal(503, "Base.1.8.SessionLimitExceeded")
 
 
 def _tersely(answer: Answer) -> Answer:
-    """An error as iLO words it."""
+    """Return an error in the form of iLO."""
     if answer.document and "error" in answer.document:
         error = answer.document["error"]
         error["message"] = "See @Message.ExtendedInfo for more information."
@@ -28,10 +28,10 @@ def _tersely(answer: Answer) -> Answer:
 
 
 class Service:
-    """Answers for a machine.
+    """Answers the requests to a machine.
 
     Args:
-        username: Of its one account.
+        username: The user name of its one account.
     """
 
     def __init__(self, machine: Machine, username: str, password: str) -> None:
@@ -41,12 +41,12 @@ class Service:
         self._routes = (captured.routes if machine.vendor.capture else _routes)(machine.vendor)
 
     def answer(self, request: Request) -> Answer:
-        """Do what is asked."""
+        """Carry out a request, and return its answer."""
         answer = self._answer(request)
         return _tersely(answer) if self._machine.vendor.terse else answer
 
     def unlicensed(self) -> Answer:
-        """Refuse for a licence that is missing."""
+        """Refuse because a licence is missing."""
         vendor = self._machine.vendor
         answer = refuse(vendor.unlicensed)
         return _tersely(answer) if vendor.terse else answer
@@ -60,8 +60,8 @@ class Service:
             return self._log_out(request.path.rsplit("/", 1)[1])
         handler = self._routes.get(request.line)
         if handler is None:
-            found = any(line.endswith(f" {request.path}") for line in self._routes)
-            return refuse(NOT_ALLOWED if found else MISSING, request.path)
+            exists = any(line.endswith(f" {request.path}") for line in self._routes)
+            return refuse(NOT_ALLOWED if exists else MISSING, request.path)
         return handler(self._machine, request)
 
     def _is_known(self, request: Request) -> bool:
@@ -70,7 +70,7 @@ class Service:
 
     def _log_in(self, request: Request) -> Answer:
         machine = self._machine
-        if asked_of(request) != self._login:
+        if body_of(request) != self._login:
             return refuse(NOT_LOGGED_IN)
         if len(machine.sessions) >= machine.session_limit:
             return refuse(SESSION_LIMIT)
@@ -81,7 +81,7 @@ class Service:
         return Answer(201, document, {"X-Auth-Token": token, "Location": path})
 
     def _log_out(self, name: str) -> Answer:
-        for token in [token for token, held in self._machine.sessions.items() if held == name]:
+        for token in [token for token, session in self._machine.sessions.items() if session == name]:
             del self._machine.sessions[token]
             return DONE
         return refuse(MISSING, name)
@@ -89,7 +89,7 @@ class Service:
 
 @cache
 def _routes(vendor: Vendor) -> Routes:
-    """What answers a `METHOD path`."""
+    """Return the handlers by `METHOD path`."""
     written = f"{vendor.system_path}/Settings" if vendor.boot_in_settings else vendor.system_path
     documents: dict[str, Callable[[Machine], tree.Document]] = {
         tree.ROOT: tree.root,
@@ -108,7 +108,7 @@ def _routes(vendor: Vendor) -> Routes:
             routes[f"GET {path}"] = partial(_read, partial(_other, path, kind))
     routes[f"PATCH {written}"] = writes.patch_boot
     routes[f"POST {vendor.system_path}/Actions/ComputerSystem.Reset"] = writes.reset
-    for path in (f"{vendor.manager_path}/{each}" for each in vendor.attributes_linked):
+    for path in (f"{vendor.manager_path}/{linked}" for linked in vendor.attributes_linked):
         routes[f"GET {path}"] = partial(_read, partial(tree.other_attributes, path))
     if vendor.attributes:
         path = f"{vendor.manager_path}/{vendor.attributes}"

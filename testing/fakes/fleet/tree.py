@@ -13,23 +13,23 @@ Document = dict[str, Any]
 
 
 def link(path: str) -> Document:
-    """A reference."""
+    """Return a reference."""
     return {"@odata.id": path}
 
 
 def resource(path: str, kind: str, **fields: Any) -> Document:
-    """What every resource has."""
+    """Return a resource with the properties that each one has."""
     return {"@odata.id": path, "@odata.type": f"#{kind}", "Id": path.rsplit("/", 1)[1], "Name": kind, **fields}
 
 
 def collection(path: str, kind: str, members: Iterable[str]) -> Document:
-    """A collection of resources below it, by id."""
+    """Return a collection of the resources below it."""
     links = [link(f"{path}/{member}") for member in members]
     return resource(path, kind, **{"Members@odata.count": len(links), "Members": links})
 
 
 def root(machine: Machine) -> Document:
-    """The service root."""
+    """Return the service root."""
     vendor, product, oem = machine.vendor.service
     maker = {"Vendor": vendor, "Product": product, "Oem": {oem: {}} if oem else {}}
     return resource(
@@ -46,24 +46,24 @@ def root(machine: Machine) -> Document:
 
 
 def systems(machine: Machine) -> Document:
-    """What the BMC lists; the one with Boot last."""
+    """Return the collection of systems; the one with Boot is last."""
     members = (*machine.vendor.other_systems, machine.vendor.system)
     return collection(f"{ROOT}/Systems", "ComputerSystemCollection", members)
 
 
 def managers(machine: Machine) -> Document:
-    """What the BMC lists; the one that manages the system last."""
+    """Return the collection of managers; the one that manages the system is last."""
     members = (*machine.vendor.other_managers, machine.vendor.manager)
     return collection(f"{ROOT}/Managers", "ManagerCollection", members)
 
 
 def other(path: str, kind: str) -> Document:
-    """A neighbour of the system or the manager that is meant."""
+    """Return another system or manager of the same BMC."""
     return resource(path, kind, Status={"State": "Enabled"})
 
 
 def boot(machine: Machine) -> Document:
-    """The boot override, where it is written."""
+    """Return the boot override, of the resource in which it is written."""
     shown = machine.written if machine.vendor.boot_pending else machine.boot
     modes = machine.vendor.firmware.modes
     allowed = {f"{MODE}@Redfish.AllowableValues": modes} if modes else {}
@@ -71,7 +71,7 @@ def boot(machine: Machine) -> Document:
 
 
 def system(machine: Machine) -> Document:
-    """The server."""
+    """Return the server's system."""
     vendor, path = machine.vendor, machine.vendor.system_path
     document = resource(
         path,
@@ -107,14 +107,14 @@ def system(machine: Machine) -> Document:
 
 
 def settings(machine: Machine) -> Document:
-    """What of the system is written elsewhere."""
+    """Return the system's settings, which are a resource of their own."""
     return resource(
         f"{machine.vendor.system_path}/Settings", "ComputerSystem.v1_13_0.ComputerSystem", Boot=boot(machine)
     )
 
 
 def secure_boot(machine: Machine) -> Document:
-    """Secure Boot."""
+    """Return the resource of Secure Boot."""
     document = resource(
         f"{machine.vendor.system_path}/SecureBoot", "SecureBoot.v1_1_0.SecureBoot", **machine.secure_boot
     )
@@ -124,7 +124,7 @@ def secure_boot(machine: Machine) -> Document:
 
 
 def manager(machine: Machine) -> Document:
-    """The BMC itself."""
+    """Return the BMC's manager."""
     vendor = machine.vendor
     document = resource(
         vendor.manager_path,
@@ -152,18 +152,18 @@ def _add_media(document: Document, vendor: Vendor, owner: str) -> None:
 
 
 def attributes(machine: Machine) -> Document:
-    """What boots an iDRAC's virtual CD."""
+    """Return the attributes that boot an iDRAC's virtual CD."""
     path = f"{machine.vendor.manager_path}/{machine.vendor.attributes}"
     return resource(path, "DellAttributes.v1_0_0.DellAttributes", Attributes=machine.attributes)
 
 
 def other_attributes(path: str, _: Machine) -> Document:
-    """Attributes that boot nothing."""
+    """Return attributes that boot nothing."""
     return resource(path, "DellAttributes.v1_0_0.DellAttributes", Attributes={})
 
 
 def media(machine: Machine) -> Document:
-    """The virtual drives."""
+    """Return the collection of virtual drives."""
     vendor, listed = machine.vendor, machine.drives if machine.media_enabled else ()
     document = collection(vendor.media_path, "VirtualMediaCollection", listed)
     if vendor.media_config:
@@ -171,23 +171,23 @@ def media(machine: Machine) -> Document:
     return document
 
 
-def drive(machine: Machine, which: Drive) -> Document:
-    """A virtual drive."""
-    path, slot = f"{machine.vendor.media_path}/{which.slot.name}", which.slot
+def drive(machine: Machine, state: Drive) -> Document:
+    """Return a virtual drive."""
+    path, slot = f"{machine.vendor.media_path}/{state.slot.name}", state.slot
     document = resource(
         path,
         "VirtualMedia.v1_3_0.VirtualMedia",
-        Image=_reported(which.image, machine.vendor.image_as) or None,
-        ImageName=which.image.rsplit("/", 1)[-1] or None,
-        Inserted=which.inserted,
+        Image=_reported(state.image, machine.vendor.image_as) or None,
+        ImageName=state.image.rsplit("/", 1)[-1] or None,
+        Inserted=state.inserted,
         WriteProtected=True,
-        ConnectedVia="URI" if which.inserted else "NotConnected",
+        ConnectedVia="URI" if state.inserted else "NotConnected",
     )
     if slot.types:
         document["MediaTypes"] = slot.types
     verbs = ["InsertMedia", "EjectMedia"]
     if machine.vendor.eject_when_full:
-        verbs = [verbs[which.inserted]]
+        verbs = [verbs[state.inserted]]
     if slot.action:
         document["Actions"] = {
             f"#VirtualMedia.{verb}": {"target": f"{path}/Actions/VirtualMedia.{verb}"} for verb in verbs
@@ -198,16 +198,16 @@ def drive(machine: Machine, which: Drive) -> Document:
 
 
 def _reported(image: str, form: str) -> str:
-    """The image as its drive reports it."""
+    """Return the image in the form in which its drive reports it."""
     name = image.rsplit("/", 1)[-1]
     return {"url": image, "twice": f"//{image.partition('//')[2]}/{name}" if image else "", "name": name}[form]
 
 
 def session_service(machine: Machine) -> Document:
-    """Where sessions are made."""
+    """Return the session service."""
     return resource(SESSION_SERVICE, "SessionService.v1_1_8.SessionService", Sessions=link(SESSIONS))
 
 
 def sessions(machine: Machine) -> Document:
-    """The open sessions."""
+    """Return the collection of open sessions."""
     return collection(SESSIONS, "SessionCollection", machine.sessions.values())

@@ -1,4 +1,4 @@
-"""BMCs through which this program cannot install, as data: what they offer in place of a usable virtual CD.
+"""BMCs through which this program cannot install, as data: their resources in place of a usable virtual CD.
 
 Their shapes are those of captured trees, or of reports from the field where the comment says so.
 """
@@ -8,7 +8,7 @@ from dataclasses import replace
 from testing.fakes.fleet.parts import Slot
 from testing.fakes.fleet.vendors import GB300, GENERIC, SUPERMICRO, VENDORS
 
-# D5: it accepts images over https alone.
+# D5: it accepts images only over https.
 GB300_HTTPS = replace(GB300, name="gb300_https", media_schemes=("https",))
 
 # D5: a 2288H V5, from a report: no InsertMedia, no PATCH, an action of its own.
@@ -24,13 +24,13 @@ HUAWEI = replace(
 # D12: a CD that only a console's applet can fill.
 SUPERMICRO_X11 = replace(SUPERMICRO, name="supermicro_x11", model="X11DPi", slots=(Slot("CD1", action=False),))
 
-# D12: an empty collection, beside the vendor's own way to mount.
+# D12: an empty collection, beside the vendor's own method to mount an image.
 SUPERMICRO_X10 = replace(SUPERMICRO, name="supermicro_x10", model="X10DRi", slots=(), media_config=True)
 
 # D12: an empty collection, as without a licence.
 INTEL = replace(GENERIC, name="intel", manufacturer="Intel Corporation", model="S2600BP", slots=())
 
-# D12: drives, and none for a disc.
+# D12: drives, but none for a disc.
 STICKS = replace(GENERIC, name="sticks", slots=(Slot("Stick", ("USBStick",)),))
 
 # D12: a DPU in place of its server.

@@ -22,37 +22,37 @@ class Vendor:
         system_type: SystemType of the system.
         boots: Whether the system has Boot.
         media_on: `Managers` or `Systems`; empty if neither links virtual drives.
-        media_by: What the virtual CD is mounted by: `action` or `patch` of the drive.
+        media_by: How the virtual CD is mounted: by `action` or `patch` of the drive.
         media_enabled: Whether the drives are listed before remote media are enabled by the OEM action.
         enable_action: Name of that action.
         enable_on: `Managers` or `Systems`.
-        media_config: Whether the collection links the vendor's own way to mount an image.
+        media_config: Whether the collection links the vendor's own method to mount an image.
         media_refused: Parameters of InsertMedia that are an error.
         media_schemes: Schemes of the URLs that InsertMedia accepts.
-        image_as: How a drive reports its image: as its `url`, with its file name `twice`, or by its `name` alone.
+        image_as: How a drive reports its image: as its `url`, with its file name `twice`, or only by its `name`.
         insert_full: Answer to an insert into a full drive.
         eject_empty: Answer to an eject of an empty drive; None for success.
         eject_needs_body: Whether an eject without a body is answered 415.
         eject_takes: Time for which `Inserted` stays true, with the old URL, after an eject.
-        eject_when_full: Whether a drive advertises EjectMedia, and not InsertMedia, while it is full alone.
+        eject_when_full: Whether a drive advertises EjectMedia only while it is full, and InsertMedia only while empty.
         image_stays: Whether an eject leaves Image and ImageName.
         cd_targets: The overrides that boot the virtual CD.
         targets: Allowed values of the override.
-        http_boot: Whether Boot has HttpBootUri; `UefiHttp` alone boots what DHCP names.
+        http_boot: Whether Boot has HttpBootUri; without it, `UefiHttp` boots the URL from DHCP.
         attributes: Path below the manager of the attributes that boot the virtual CD; empty if the override does.
-        attributes_linked: What the manager links as its attributes, below itself.
-        boot_mode: Mode of the override as found; None for null, empty if there is no such property.
-        boot_in_settings: Boot can be written, and its allowed values read, in @Redfish.Settings alone.
-        boot_pending: A written Boot shows on the System from the next power-on, and in @Redfish.Settings for good.
+        attributes_linked: Paths below the manager that it links as its attributes.
+        boot_mode: Initial mode of the override; None for null, empty if there is no such property.
+        boot_in_settings: Boot can be written, and its allowed values read, only in @Redfish.Settings.
+        boot_pending: A written Boot shows on the System from the next power-on, and in @Redfish.Settings at once.
         boot_falls_back: A change of Boot without a mode stores Legacy, which boots no image made for UEFI.
         boot_whole: A change of Boot must send target, enabled and mode at once.
         boot_busy: How long after a power-on a change of Boot is refused.
         firmware: How the boot mode and Secure Boot are set.
         needs_etag: Status that answers a PATCH without If-Match; 0: none.
         on_busy: How long after a power-off `On` is refused.
-        unlicensed: Answer to a request for which a licence is missing.
+        unlicensed: Answer to a request that needs a missing licence.
         terse: Whether an error has its MessageId and arguments, and neither Message nor Severity.
-        capture: File of the captured tree that is served; empty for one made of this row.
+        capture: File of the captured tree that is served; empty for a tree made of this row.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Vendor:
 
     @property
     def manager_path(self) -> str:
-        """Path of the manager that manages it."""
+        """Path of the manager of that system."""
         return f"/redfish/v1/Managers/{self.manager}"
 
     @property
@@ -138,7 +138,7 @@ GENERIC_SYSTEM = replace(
 # HttpBootUri as the schema has it (DMTF, ComputerSystem 1.9 and later): null where nothing was set.
 GENERIC_HTTP = replace(GENERIC_SYSTEM, name="generic_http", http_boot=True)
 
-# D1: it reports its image by the file name alone.
+# D1: it reports only the file name of its image.
 GENERIC_NAME = replace(GENERIC, name="generic_name", image_as="name")
 
 # "eject | HPE iLO, Dell" (asynchronous eject); section 3's prototype and sushy's sources for VRM0009 and VRM0012.
@@ -160,7 +160,7 @@ DELL = Vendor(
 )
 
 # "boot override | Dell iDRAC8, iDRAC9 < 6.00" (Cd is the physical drive). A captured R650 with 5.10 links what has
-# ServerBoot.1.*, and answers 404 on the older path. libredfish PR 38: others have the older path alone, unlinked.
+# ServerBoot.1.*, and answers 404 on the older path. libredfish PR 38: others have only the older path, unlinked.
 DELL5 = replace(
     DELL,
     name="dell5",
@@ -174,7 +174,7 @@ DELL5 = replace(
 DELL4 = replace(DELL5, name="dell4", bmc_version="4.40.00.00", attributes="Attributes", attributes_linked=())
 
 # "where VirtualMedia lives | iDRAC10", "slot choice | iDRAC10" (slot 1), "boot override | Dell iDRAC10" (allowed
-# values in Settings alone, versions restart at 1.x), "power | Dell iDRAC10" (On right after off).
+# values only in Settings, versions restart at 1.x), "power | Dell iDRAC10" (On right after off).
 DELL10 = Vendor(
     "dell10",
     "Dell Inc.",
@@ -195,7 +195,7 @@ DELL10 = Vendor(
     firmware=parts.JOBS,
 )
 
-# R750 with 7.10: two like drives on the System. D9: with images in both, the first boots.
+# R750 with 7.10: two like drives on the System. D9: with images in both, the first one boots.
 DELL_R750 = replace(
     DELL,
     name="dell_r750",
@@ -207,7 +207,7 @@ DELL_R750 = replace(
 )
 
 # "eject | HPE iLO" (body, empty drive), "boot override | HPE" (refused in POST). 32 captured trees, D7: its errors
-# have a MessageId alone, and one names the licence that is missing.
+# have only a MessageId, and one names the licence that is missing.
 HPE = Vendor(
     "hpe",
     "HPE",
@@ -251,7 +251,7 @@ SUPERMICRO = Vendor(
     firmware=parts.KEYS,
 )
 
-# D11: it advertises EjectMedia while a drive is full alone, and still names the image that was ejected.
+# D11: it advertises EjectMedia only while a drive is full, and still names the image that was ejected.
 SUPERMICRO_X13 = replace(
     SUPERMICRO,
     name="supermicro_x13",
@@ -261,7 +261,7 @@ SUPERMICRO_X13 = replace(
     firmware=parts.NO_KEYS,
 )
 
-# A captured GB300 and GB200: OpenBMC, Boot in Settings alone, and no mode. NVIDIA's documentation of BlueField:
+# A captured GB300 and GB200: OpenBMC, Boot only in Settings, and no mode. NVIDIA's documentation of BlueField:
 # Settings has what is pending.
 GB300 = Vendor(
     "gb300",
@@ -331,7 +331,7 @@ AMI = Vendor(
     firmware=parts.KEYS,
 )
 
-# D6: a CD without MediaTypes, and another name and place of the action that enables remote media.
+# D6: a CD without MediaTypes, and another name and path of the action that enables remote media.
 GIGABYTE = replace(
     AMI,
     name="gigabyte",
@@ -344,7 +344,7 @@ GIGABYTE = replace(
     firmware=parts.NO_KEYS,
 )
 
-# A captured DGX H100: AMI's service root, another maker, two systems, a mode that is null, Boot in Settings alone.
+# A captured DGX H100: AMI's service root, another maker, two systems, a mode that is null, Boot only in Settings.
 # Tacklebox PR 127: the System shows a written override after the next reset.
 DGX = Vendor(
     "dgx",
@@ -361,7 +361,7 @@ DGX = Vendor(
     other_managers=("HGX_BMC_0",),
     media_enabled=False,
     boot_mode=None,
-    firmware=parts.UEFI_ALONE,
+    firmware=parts.ONLY_UEFI,
     boot_in_settings=True,
     boot_pending=True,
     boot_whole=True,

@@ -11,7 +11,7 @@ from testing.fakes.fleet.parts import Refusal
 
 Handler = Callable[[Machine, Request], Answer]
 Routes = dict[str, Handler]
-"""What answers a `METHOD path`."""
+"""The handlers by `METHOD path`."""
 DONE = Answer(204)
 MISSING = Refusal(404, "Base.1.8.ResourceMissingAtURI")
 NO_MEDIA_TYPE = Refusal(415, "Base.1.8.HeaderInvalid")
@@ -30,8 +30,8 @@ ALREADY = Refusal(409, "Base.1.8.ActionParameterValueConflict")
 
 
 def refuse(refusal: Refusal, why: str = "") -> Answer:
-    """A Redfish error."""
-    message = why or refusal.says or refusal.message_id.rsplit(".", 1)[1]
+    """Return a Redfish error."""
+    message = why or refusal.message or refusal.message_id.rsplit(".", 1)[1]
     detail: tree.Document = {"MessageId": refusal.message_id, "Message": message, "Severity": "Critical"}
     if refusal.args:
         detail["MessageArgs"] = refusal.args
@@ -39,24 +39,24 @@ def refuse(refusal: Refusal, why: str = "") -> Answer:
     return Answer(refusal.status, {"error": error})
 
 
-def asked_of(request: Request) -> Any:
-    """What a write asks for; None where its body is not a JSON object."""
+def body_of(request: Request) -> Any:
+    """Return the body of a write; None if it is not a JSON object."""
     body = request.document if request.body else {}
     return body if isinstance(body, dict) else None
 
 
 def _outdated(machine: Machine, request: Request) -> Answer | None:
-    """What is wrong with If-Match."""
-    given = request.headers.get("if-match")
-    if given is None:
+    """Return the refusal of a missing or outdated If-Match; None if it is right."""
+    tag = request.headers.get("if-match")
+    if tag is None:
         needed = machine.vendor.needs_etag
         return refuse(Refusal(needed, "Base.1.8.PreconditionRequired")) if needed else None
-    return None if given in ("*", f'"{machine.version}"') else refuse(CHANGED)
+    return None if tag in ("*", f'"{machine.version}"') else refuse(CHANGED)
 
 
 def patch_boot(machine: Machine, request: Request) -> Answer:
     """Change the boot override."""
-    vendor, changes = machine.vendor, (asked_of(request) or {}).get("Boot", {})
+    vendor, changes = machine.vendor, (body_of(request) or {}).get("Boot", {})
     if wrong := _outdated(machine, request):
         return wrong
     if not changes or not set(changes) <= set(machine.boot):
@@ -82,7 +82,7 @@ def _boot(machine: Machine, changes: dict[str, str | None]) -> Answer:
 
 
 def _firmware(machine: Machine, change: Callable[[], None]) -> Answer:
-    """Change what the firmware, and not the BMC, keeps."""
+    """Change a setting that belongs to the firmware, not to the BMC."""
     if machine.jobs:
         return refuse(COMMITTED)
     machine.later(change)
@@ -92,7 +92,7 @@ def _firmware(machine: Machine, change: Callable[[], None]) -> Answer:
 
 def patch_secure_boot(machine: Machine, request: Request) -> Answer:
     """Switch Secure Boot on or off, from the next boot."""
-    changes = asked_of(request) or {}
+    changes = body_of(request) or {}
     if wrong := _outdated(machine, request):
         return wrong
     if set(changes) != {"SecureBootEnable"} or not machine.vendor.firmware.has_switch:
@@ -104,7 +104,7 @@ def patch_secure_boot(machine: Machine, request: Request) -> Answer:
 
 def patch_attributes(machine: Machine, request: Request) -> Answer:
     """Change the attributes that boot an iDRAC's virtual CD."""
-    changes = (asked_of(request) or {}).get("Attributes", {})
+    changes = (body_of(request) or {}).get("Attributes", {})
     if not changes or not set(changes) <= set(machine.attributes):
         return refuse(READ_ONLY)
     machine.attributes |= changes
@@ -114,7 +114,7 @@ def patch_attributes(machine: Machine, request: Request) -> Answer:
 
 def reset(machine: Machine, request: Request) -> Answer:
     """Begin a change of power."""
-    kind = (asked_of(request) or {}).get("ResetType")
+    kind = (body_of(request) or {}).get("ResetType")
     if kind not in RESET_TYPES:
         return refuse(WRONG_VALUE)
     done = (
@@ -130,15 +130,15 @@ def reset(machine: Machine, request: Request) -> Answer:
 
 def enable_media(machine: Machine, request: Request) -> Answer:
     """List the virtual drives."""
-    if asked_of(request) != {"RMediaState": "Enable"}:
+    if body_of(request) != {"RMediaState": "Enable"}:
         return refuse(WRONG_VALUE)
     machine.media_enabled = True
     return DONE
 
 
 def insert(name: str, machine: Machine, request: Request) -> Answer:
-    """Insert an image by the action."""
-    vendor, drive, asked = machine.vendor, machine.drives[name], asked_of(request)
+    """Insert an image through the action."""
+    vendor, drive, asked = machine.vendor, machine.drives[name], body_of(request)
     if not machine.media_enabled:
         return refuse(MISSING, name)
     if drive.slot.refuses:
@@ -163,7 +163,7 @@ def _load(machine: Machine, drive: Drive, image: str) -> Answer:
 
 
 def eject(name: str, machine: Machine, request: Request) -> Answer:
-    """Empty a drive by the action."""
+    """Empty a drive through the action."""
     if machine.vendor.eject_needs_body and not request.body:
         return refuse(NO_MEDIA_TYPE)
     return _unload(machine, machine.drives[name])
@@ -192,7 +192,7 @@ def patch_drive(name: str, machine: Machine, request: Request) -> Answer:
     """Fill or empty a drive that has no action."""
     if wrong := _outdated(machine, request):
         return wrong
-    asked = asked_of(request) or {}
+    asked = body_of(request) or {}
     if asked.get("Image") and asked.get("Inserted"):
         return _load(machine, machine.drives[name], asked["Image"])
     if asked == {"Image": None, "Inserted": False}:

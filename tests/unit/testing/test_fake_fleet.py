@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 
-from testing.fakes.fleet.fleet import Fleet, Options, Pace, running, running_apart, serial_of, uuid_of
+from testing.fakes.fleet.fleet import Fleet, Options, Pace, running, running_in_process, serial_of, uuid_of
 from testing.fakes.fleet.tree import SESSIONS
 from testing.fakes.fleet.vendors import VENDORS
 from tests.unit.testing.raw import ISO_BYTES, medium, raw, ready
@@ -303,7 +303,7 @@ def test_openbmc_lists_a_member_that_is_no_server(vendors: Fleet) -> None:
 def test_in_real_time_a_server_progresses_without_requests_also_in_its_own_process(iso: str) -> None:
     quick = (0.01, 0.02)
     pace = Pace(by_requests=False, power=quick, install=quick, boot=quick, latency_s=(0.001, 0.002))
-    with running_apart(Options(pace=pace)) as fleet, raw(fleet) as bmc:
+    with running_in_process(Options(pace=pace)) as fleet, raw(fleet) as bmc:
         fleet.change(image=iso, target="Cd", enabled="Once")
         assert bmc.reset("On") == 204
         while fleet.state().disk != iso:

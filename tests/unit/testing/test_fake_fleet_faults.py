@@ -161,7 +161,7 @@ def test_a_fault_occurs_only_where_when_and_as_often_as_scripted(fleet: Fleet, b
 
 
 def test_a_fault_without_a_name_is_refused(fleet: Fleet) -> None:
-    with pytest.raises(ValueError, match="no fault is called typo"):
+    with pytest.raises(ValueError, match="unknown kind of fault typo"):
         Fault(READ, "typo")
 
 
