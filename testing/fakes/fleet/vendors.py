@@ -34,7 +34,7 @@ class Vendor:
         eject_empty: Answer to an eject of an empty drive; None for success.
         eject_needs_body: Whether an eject without a body is answered 415.
         eject_takes: Time for which `Inserted` stays true, with the old URL, after an eject.
-        eject_when_full: Whether a drive advertises EjectMedia only while it is full, and InsertMedia only while empty.
+        eject_when_full: Whether a drive advertises EjectMedia only if it is full, and InsertMedia only if empty.
         image_stays: Whether an eject leaves Image and ImageName.
         cd_targets: The overrides that boot the virtual CD.
         targets: Allowed values of the override.
