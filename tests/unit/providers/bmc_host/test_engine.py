@@ -1,6 +1,7 @@
 """BmcHost: its consent, take-over and release of a server."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from providers.bmc_host.engine import BmcHostEngine, consent_command
 from providers.bmc_host.model import AsFound
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import BootOverride, Identity, Power
+from wires.redfish.bmc import BootOverride, Identity, Power, SecureBoot
 
 HOST = "okd-master-0"
 
@@ -115,9 +116,9 @@ def test_a_refresh_reports_changed_media_and_boot_override(
 ) -> None:
     fake = bmc(Power.ON, image)
     fake.override = override
-    line, seen = engine(fake).drift(AsFound(override=BootOverride("Pxe", "Continuous", "UEFI")))
+    line, changes = engine(fake).drift(AsFound(override=BootOverride("Pxe", "Continuous", "UEFI")))
     assert line == f"power On; virtual CD {image or 'empty'}; boot override {override.target} {override.enabled}"
-    assert seen == changed
+    assert changes == changed
     assert fake.writes == []
 
 
@@ -146,7 +147,7 @@ def test_a_server_is_taken_over_by_switching_it_off_and_ejecting_media(fake: Fak
     assert AsFound.model_validate(found.props()) == found, "the state reads back the same"
 
 
-def test_a_running_cluster_is_recorded_and_left_alone() -> None:
+def test_a_running_cluster_is_recorded_and_not_touched() -> None:
     fake = bmc(Power.ON)
     engine(fake).record()
     assert fake.writes == []
@@ -167,6 +168,13 @@ def test_release_leaves_the_server_off_with_the_override_as_found(found: BootOve
     fake.override = BootOverride("Cd", "Once")
     engine(fake).release(AsFound(override=found))
     assert fake.writes == writes
+
+
+def test_release_restores_the_boot_mode_and_secure_boot_as_found() -> None:
+    fake = FakeBmc(FakeClock(), secure=SecureBoot(enabled=True, current="Enabled", keys="UserMode"))
+    found = AsFound(override=replace(fake.override, mode="Legacy"), secure_boot="off")
+    engine(fake).release(found)
+    assert fake.writes == ["secure boot False", "mode Legacy"]
 
 
 def test_release_of_a_server_off_and_as_found_writes_nothing() -> None:

@@ -124,28 +124,38 @@ def test_a_host_that_only_seems_off_for_a_moment_is_left_alone() -> None:
     assert rig.bmc.writes == []
 
 
-def test_a_live_system_that_breaks_off_is_started_over(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("breaks", [1, 2])
+def test_a_live_system_that_breaks_off_is_started_over(breaks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rig = rig_over_network()
-    rig.bmc.sticky, installs = False, rig.bmc.install_s
+    rig.bmc.sticky, install_s = False, rig.bmc.install_s
     monkeypatch.setattr(rig.media, "size", lambda _: 2)
-    rig.bmc.install_s = 1e9
 
-    def second_boot() -> str | None:
-        url = rig.media.boot(NAME)
-        if url and rig.bmc.writes.count("Off"):
-            rig.media.read[url], rig.bmc.install_s = 3, installs
+    def boot() -> str | None:
+        sent_before = rig.media.sent(rig.media.url(NAME))
+        if url := rig.media.boot(NAME):
+            breaks_off = rig.bmc.writes.count("Off") < breaks
+            rig.media.read[url] = sent_before + (1 if breaks_off else 2)
+            rig.bmc.install_s = 1e9 if breaks_off else install_s
         return url
 
-    rig.bmc.boot_over_network = second_boot
+    rig.bmc.boot_over_network = boot
     rig.run()
-    assert rig.bmc.writes == ["override Pxe Once", "On", "Off", "override Pxe Once", "On", "override Hdd Once", "On"]
+    started_over = ["Off", "override Pxe Once", "On"] * breaks
+    assert rig.bmc.writes == ["override Pxe Once", "On", *started_over, "override Hdd Once", "On"]
     assert rig.bmc.installs == 1
 
 
-def test_a_live_system_that_is_read_slowly_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_live_system_that_was_fetched_to_the_end_may_install_for_long() -> None:
+    rig = rig_over_network()
+    rig.bmc.install_s = 3000
+    rig.run()
+    assert rig.bmc.writes == ["override Pxe Once", "On", "override Hdd Once", "On"]
+
+
+def test_a_fetch_may_pause_while_the_network_breaks_for_100_s(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = rig_over_network()
     monkeypatch.setattr(rig.media, "size", lambda _: 1_000_000)
-    monkeypatch.setattr(rig.media, "sent", lambda _: int(rig.clock.now()))
+    monkeypatch.setattr(rig.media, "sent", lambda _: int(rig.clock.now() // 100))
     rig.bmc.install_s = 3000
     rig.run()
     assert rig.bmc.writes == ["override Pxe Once", "On", "override Hdd Once", "On"]

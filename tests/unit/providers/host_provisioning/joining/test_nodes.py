@@ -1,4 +1,4 @@
-"""Hosts on their way into the cluster: whose requests are approved when, and when a host is a ready node."""
+"""How hosts join the cluster: whose requests are approved when, and when a host is a ready node."""
 
 import base64
 from dataclasses import dataclass, field
@@ -50,13 +50,16 @@ class Rig:
         )
 
     def missing(self, host: str = "w0", address: str = W0) -> str | None:
-        """Ask after the last look at the API has become old."""
+        """Ask once the API is polled again."""
         self.clock.sleep(2)
         return self.joining.missing(host, address)
 
     @property
     def records(self) -> dict[str, list[dict[str, Any]]]:
-        return {host: [each.model_dump() for each in found] for host, found in self.joining.approved.items()}
+        return {
+            host: [approval.model_dump() for approval in approvals]
+            for host, approvals in self.joining.approved.items()
+        }
 
 
 def rig(*requests: dict[str, Any], nodes: tuple[dict[str, Any], ...] = (), **changes: Any) -> Rig:
@@ -84,7 +87,14 @@ def test_a_host_becomes_a_ready_node_by_its_two_requests() -> None:
     assert made.warnings == []
 
 
-def test_an_approval_names_the_request_that_was_judged_and_says_who_gave_it() -> None:
+@pytest.mark.parametrize("ready", ["False", "Unknown"])
+def test_a_node_is_ready_only_if_its_kubelet_says_so(ready: str) -> None:
+    """The API sets Unknown once a kubelet stops posting its status."""
+    made = rig(nodes=(node("w0", ready=ready, message="Kubelet stopped posting node status."),))
+    assert made.missing() == "node w0 is not ready: Kubelet stopped posting node status."
+
+
+def test_an_approval_names_the_checked_request_and_this_program() -> None:
     made = rig(CLIENT_W0)
     made.missing()
     ((path, change),) = made.cluster.changes
@@ -113,7 +123,7 @@ def test_requests_are_read_before_nodes() -> None:
     assert made.cluster.reads == [REQUESTS, NODES]
 
 
-def test_a_request_that_the_api_says_has_changed_is_judged_again() -> None:
+def test_a_request_that_has_changed_meanwhile_is_checked_again() -> None:
     made = rig(CLIENT_W0)
     made.cluster.refuses = ConnectionError("status 409")
     made.missing()
