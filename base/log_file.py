@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from base.files import PRIVATE, PRIVATE_FOLDER
 from base.log_entries import Event, JsonLine
 
 FOLDER = Path("log")
@@ -18,7 +19,6 @@ RUN_BYTES = 64 * 2**20
 A request with its answer has 1.7 KB, and a server takes about 60 besides its polls (emulator, 2026-11). With a poll
 every 10 s for 20 minutes that is 0.3 MiB per server: 64 MiB hold 200.
 """
-OWNER_ALONE, FOLDER_OF_OWNER = 0o600, 0o700
 
 
 class RunLog(logging.Handler):
@@ -31,8 +31,8 @@ class RunLog(logging.Handler):
         self.setFormatter(JsonLine())
         try:
             for folder in (path.parent.parent, path.parent):
-                folder.mkdir(mode=FOLDER_OF_OWNER, exist_ok=True)
-            self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, OWNER_ALONE)
+                folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+            self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, PRIVATE)
         except OSError as error:
             self._stop(error)
 

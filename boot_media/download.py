@@ -1,7 +1,6 @@
 """Downloads a base image into the cache, under its digest."""
 
 import hashlib
-import tempfile
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from base.errors import BootMediaError
+from base.files import replaced
 from base.http_client import os_error, pool_for
 from base.progress import Progress, Report
 from boot_media.base_image import NAMES, base_path
@@ -37,17 +37,12 @@ def ensure_base(option: str, sha256: str, url: str, report: Report) -> Path:
     if not url:
         raise BootMediaError(f"no such {NAMES[option]}", where=str(path), fix=f"put it there, or set {option}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-        try:
-            actual = _download(option, url, part, report)
-            if actual != sha256:
-                pin = f"{option.rpartition('.')[0]}.sha256"
-                fix = f"set {pin} to it if {url} has the right image; else correct {option}"
-                raise BootMediaError(f"sha256 is {actual}, the stack wants {sha256}", where=url, fix=fix)
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(path)
-        finally:
-            Path(part.name).unlink(missing_ok=True)
+    with replaced(path, 0o644) as part:
+        actual = _download(option, url, part, report)
+        if actual != sha256:
+            pin = f"{option.rpartition('.')[0]}.sha256"
+            fix = f"set {pin} to it if {url} has the right image; else correct {option}"
+            raise BootMediaError(f"sha256 is {actual}, the stack wants {sha256}", where=url, fix=fix)
     return path
 
 

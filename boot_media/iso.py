@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from base.errors import BootMediaError
+from base.files import replaced, write_private
 from base.memory import in_memory, path_of
 from boot_media.architecture import another_architecture, architecture_of
 from boot_media.disk import Hints, disk_script
@@ -67,14 +68,10 @@ class Iso:
         Raises:
             OSError: It cannot be written.
         """
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-            try:
-                _copy(self.base, part)
-                for offset, content in self.patches:
-                    os.pwrite(part.fileno(), content, offset)
-                Path(part.name).replace(path)
-            finally:
-                Path(part.name).unlink(missing_ok=True)
+        with replaced(path) as iso:
+            _copy(self.base, iso)
+            for offset, content in self.patches:
+                os.pwrite(iso.fileno(), content, offset)
 
 
 def names_boot_iso(text: str, host: str) -> bool:
@@ -250,6 +247,5 @@ def _sha256(path: Path) -> str:
 
 def _private(folder: str | Path, name: str, text: str) -> Path:
     path = Path(folder, name)
-    with open(path, "x", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
-        file.write(text)
+    write_private(path, text)
     return path

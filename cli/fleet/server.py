@@ -6,11 +6,11 @@ import os
 import sys
 from pathlib import Path
 
+from base.files import write_private
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK
 from fleet.codec import KEY_FILE, new_key
 from fleet.server.development import DevelopmentServer, running
-from fleet.server.settings import write_secret
 from fleet.worker import serve, workflow_worker
 
 LOOK_S = 1
@@ -31,12 +31,12 @@ def server(options: argparse.Namespace) -> int:
     with running(folder, lambda text: print(f"fleet server: {text}", file=sys.stderr, flush=True)) as development:
         key, environment = folder / "fleet.key", folder / "environment"
         if not key.exists():
-            write_secret(key, new_key())
+            write_private(key, new_key())
         clients = {"TEMPORAL_ADDRESS": development.address, KEY_FILE: str(key)}
         os.environ.update(clients)
         found = clients | dict(development.state)
         # In a file that only its owner reads: the password of the database is among them.
-        write_secret(environment, "".join(f"export {name}={value}\n" for name, value in found.items()))
+        write_private(environment, "".join(f"export {name}={value}\n" for name, value in found.items()))
         asyncio.run(_served(development, f"ready; UI: {development.ui}; in other shells: . {environment}"))
     return EXIT_OK
 

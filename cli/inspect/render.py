@@ -14,6 +14,7 @@ from assets.ignition import compose, own_config
 from assets.render import BOOTSTRAP, Rendered
 from assets.render import render as render_files
 from base.errors import ConfigError, Fault
+from base.files import write_private
 from boot_media.keyfiles import keyfiles_of
 from cli.shared.command import ArgumentParser, Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
@@ -22,9 +23,7 @@ from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import missing
 from cluster.plan.sample_values import with_samples
 from payload.checks import Expected, check_payload
-from providers.rendered_asset.readers import ask_readers, lay_out, write_private
-
-SECRET = 0o600
+from providers.rendered_asset.readers import ask_readers, lay_out
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -110,7 +109,7 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
             for folder, files in folders.items():
                 lay_out(work / folder, files)
             for path, config in composed.items():
-                write_private(work / path, SECRET, config)
+                write_private(work / path, config)
             work.rename(target)
         finally:
             shutil.rmtree(work, ignore_errors=True)

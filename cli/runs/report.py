@@ -7,8 +7,9 @@ from pathlib import Path
 
 from assets.templates import templates_in
 from base.errors import ConfigError, Fault
+from base.files import write_private
 from base.log_entries import entries_of
-from base.log_file import OWNER_ALONE, runs_of
+from base.log_file import runs_of
 from cli.runs.chart import svg
 from cli.runs.log import add_run, chosen
 from cli.runs.timeline import Timeline, timelines_of
@@ -51,9 +52,7 @@ def write(stack: str, log: Path) -> Path:
     page = html(f"{stack}, {log.stem}", timelines_of(entries), _before(stack, log), handoff)
     out = FOLDER / f"{stack}.html"
     try:
-        out.parent.mkdir(exist_ok=True)
-        out.touch(OWNER_ALONE)  # as the log, whose errors it shows
-        out.write_text(page, encoding="utf-8")
+        write_private(out, page)  # as the log, whose errors it shows
     except OSError as error:
         raise ConfigError(
             Fault(str(out), f"cannot be written ({error.strerror})", "make its folder writable")

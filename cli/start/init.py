@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from base.errors import ConfigError, Fault
+from base.files import PRIVATE, write_private
 from cli.bmc import consents_of
 from cli.inspect.check import judge, verdict
 from cli.shared.command import ArgumentParser, Command
@@ -19,9 +20,8 @@ from cluster.known_options import PULL_SECRET
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
 from cluster.values.pull_secret import SET
-from providers.rendered_asset.readers import write_private
 
-SECRET, PUBLIC = 0o600, 0o644
+PUBLIC = 0o644
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")  # as Pulumi names stacks
 NEXT = """\
 check all of it: okd-baremetal plan {file} --stack {stack}
@@ -54,7 +54,7 @@ def init(options: argparse.Namespace) -> int:
     intent = intent_of(judged.config)
     consents = _consents(source, intent) if options.consents else {}
     found = [*found_options(intent, LocalSite(), stack, consents)]
-    _write({install_config(stack): (SECRET, judged.text), stack_file(stack): (PUBLIC, stack_text(stack, found))})
+    _write({install_config(stack): (PRIVATE, judged.text), stack_file(stack): (PUBLIC, stack_text(stack, found))})
     print(f"\nLeft to do:\nthe stack in Pulumi's state: pulumi stack init {stack}")
     if not judged.config.pull_secret.get_secret_value():
         print(f"{PULL_SECRET}: {SET}")
@@ -94,7 +94,7 @@ def _write(files: Mapping[Path, tuple[int, str]]) -> None:
     for path, (mode, text) in files.items():
         try:
             if path not in there:
-                write_private(path, mode, text.encode())
+                write_private(path, text, mode)
         except OSError as error:
             fault = Fault(str(path), f"cannot be written ({error.strerror})", "make its folder writable")
             raise ConfigError(fault) from None

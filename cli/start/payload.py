@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
+from base.files import PRIVATE, PRIVATE_FOLDER, write_private
 from base.masking import Secrets
 from base.yaml_text import parse_yaml
 from cli.shared.command import ArgumentParser, Command, add_stack
@@ -20,10 +21,9 @@ from cli.start.payload_config import config_of_payload
 from cluster.options import PayloadDigests, read_stack_file
 from payload.kubeconfig import kubeconfig_path
 from payload.reading import payload_folder
-from providers.rendered_asset.readers import write_private
 
 FILES = tuple(PayloadDigests.model_fields)
-PRIVATE = 0o077
+UMASK = 0o077
 """The umask of openshift-install, which writes keys and the pull secret."""
 BY_HAND = """\
 umask 077 && mkdir -p {folder}
@@ -55,7 +55,7 @@ def payload(options: argparse.Namespace) -> int:
     try:
         work = Path(tempfile.mkdtemp(prefix=".payload-", dir=folder.parent))  # mode 0700
         try:
-            write_private(work / "install-config.yaml", 0o600, text.encode())
+            write_private(work / "install-config.yaml", text)
             _generate(tool, work, options.manifests, _secrets_of(text))
             digests = _kept(work, folder)
         finally:
@@ -103,7 +103,7 @@ def _run(tool: Path, what: str, work: Path, secrets: Secrets) -> None:
     command = [str(tool), "create", what, "--dir", str(work)]
     last = ""
     with subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=PRIVATE
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=UMASK
     ) as started:
         for line in started.stdout or ():
             last = one_line(secrets.mask(line.rstrip("\n")))
@@ -118,7 +118,7 @@ def _kept(work: Path, folder: Path) -> dict[str, str]:
     if absent := [name for name in FILES if not (work / f"{name}.ign").is_file()]:
         raise ConfigError(Fault(NAME, f"wrote no {absent[0]}.ign", "use one of 4.16 or newer"))
     for path in work.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE)
     if folder.exists():
         shutil.rmtree(folder)
     work.rename(folder)

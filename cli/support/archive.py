@@ -1,6 +1,5 @@
 """The archive of `gather`: parts that are collected one by one, and an index of what is there, or why not."""
 
-import os
 import shutil
 import sys
 import tarfile
@@ -13,10 +12,10 @@ from types import TracebackType
 from typing import Self
 
 from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
+from base.files import replaced
 from base.masking import Secrets
 
 INDEX = "index.md"
-OWNER_ALONE = 0o600
 _CELL = str.maketrans({"|": r"\|"})
 
 
@@ -66,14 +65,13 @@ class Bundle:
         """Write the archive, which only its owner can read, and return the number of its files.
 
         Raises:
-            ConfigError: `out` exists already, or cannot be written.
+            ConfigError: `out` cannot be written.
         """
         rows = "".join(f"| {part} | {what.translate(_CELL)} |\n" for part, what in self._rows)
         self.add(INDEX, f"# {self.title}\n\n| part | what is there, or why it is not |\n|---|---|\n{rows}")
         files = sorted(path for path in self._folder.rglob("*") if path.is_file())
         try:
-            made = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ALONE)
-            with os.fdopen(made, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
+            with replaced(out) as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
                 for path in files:
                     archive.add(path, str(Path(out.name.partition(".tar")[0]) / path.relative_to(self._folder)))
         except OSError as error:

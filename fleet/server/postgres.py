@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, FleetServerError
+from base.files import write_private
 from fleet.server.process import Process, failed, mortal
-from fleet.server.settings import Settings, write_secret
+from fleet.server.settings import Settings
 
 HISTORY, VISIBILITY, STATE = "temporal", "temporal_visibility", "pulumi"
 """The databases. Their owners are the superuser `temporal`, and `pulumi` of the last one alone."""
@@ -83,7 +84,7 @@ class Postgres:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         new, password = self._folder / "new", self._folder / "password"
         shutil.rmtree(new, ignore_errors=True)
-        write_secret(password, self._settings.temporal_password.get_secret_value())
+        write_private(password, self._settings.temporal_password.get_secret_value())
         if self._root:
             for path in (self._folder, password):
                 shutil.chown(path, _USER, _account().pw_gid)

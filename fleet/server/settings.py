@@ -1,7 +1,6 @@
 """What a server keeps in its folder, so that it starts again as it was: its ports and passwords."""
 
 import json
-import os
 import random
 import secrets
 import socket
@@ -12,6 +11,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from base.errors import ConfigError, Fault
+from base.files import write_private
 
 FILE = "server.json"
 SERVICES = ("frontend", "history", "matching", "worker")
@@ -42,7 +42,7 @@ class Settings(BaseModel):
             return settings
         first = next(first for first in random.sample(_FIRST, len(_FIRST)) if not _taken(first))
         passwords = {name: secrets.token_hex(24) for name in ("temporal_password", "pulumi_password")}
-        write_secret(file, json.dumps({"first_port": first, **passwords}))
+        write_private(file, json.dumps({"first_port": first, **passwords}))
         return cls.model_validate_json(file.read_bytes())
 
     def port(self, name: str) -> int:
@@ -58,15 +58,6 @@ class Settings(BaseModel):
                     for port in taken
                 )
             )
-
-
-def write_secret(file: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    new = file.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    new.touch(mode=0o600)
-    new.write_text(text)
-    os.replace(new, file)
 
 
 def _taken(first: int) -> list[int]:

@@ -5,11 +5,12 @@ from pathlib import Path
 from signal import SIGKILL
 
 from base.errors import FleetServerError
+from base.files import write_private
 from base.yaml_text import yaml_of
 from fleet.connection import NAMESPACE
 from fleet.server.postgres import HISTORY, SUPERUSER, VISIBILITY
 from fleet.server.process import Process, failed, mortal
-from fleet.server.settings import SERVICES, Settings, write_secret
+from fleet.server.settings import SERVICES, Settings
 
 HISTORY_SHARDS = 512
 """How many parts share the work on histories. A folder's number can never change."""
@@ -51,7 +52,7 @@ def bring_schema(tool: Path, log: Path, settings: Settings) -> None:
 def server(program: Path, folder: Path, lock: int, settings: Settings) -> Process:
     """Return the server, whose configuration is in `folder`."""
     config = folder / "temporal.yaml"
-    write_secret(config, yaml_of(_config(settings)))
+    write_private(config, yaml_of(_config(settings)))
     return Process(
         [*mortal(SIGKILL), str(program), "--config-file", str(config), "--allow-no-auth", "start"],
         folder / "log" / "temporal.log",

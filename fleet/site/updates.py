@@ -24,6 +24,7 @@ from pulumi.automation import (
 from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 
 from base.errors import ConfigError, OkdBaremetalError, one_line
+from base.files import write_private
 from fleet.messages import Checked, Done, Preview, Step
 from fleet.site.checkout import Clone
 from fleet.site.guard import GuardedPulumi
@@ -208,9 +209,7 @@ class _Note:
 
     def write(self, done: Done | None = None) -> None:
         """Keep that the update has begun, or what it did."""
-        new = self._file.with_suffix(".new")
-        new.write_text(json.dumps({"key": self._key, "done": asdict(done) if done else None}))
-        new.replace(self._file)
+        write_private(self._file, json.dumps({"key": self._key, "done": asdict(done) if done else None}))
 
 
 def _phases_before(resources: list[dict[str, Any]]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ ingress router and for kubelet's port. The program treats them as the real ones.
 
 import base64
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from pydantic import SecretBytes, SecretStr
 from assets.contract import UNITS
 from assets.ignition import SPEC, Config, File, Unit, User, pack
 from assets.services import pull_secret
+from base.files import write_private
 from cluster.install_config import InstallConfig
 from cluster.plan import Intent
 from lab.inventory import Site
@@ -81,13 +81,7 @@ def write_payload(payload: Payload, out: Path) -> None:
         files["auth/kubeconfig"] = payload.kubeconfig
     try:
         for name, content in files.items():
-            target = out / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            fresh = target.with_name(f".{target.name}.new")
-            fresh.unlink(missing_ok=True)
-            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(content)
-            fresh.rename(target)
+            write_private(out / name, content)
     except OSError as error:
         raise LabError(f"{error.filename or out}: {error.strerror}. Fix: name another folder with --out") from None
 

@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from pathlib import Path
 
 import bcrypt
 
+from base.files import write_private
 from cluster.values.address import Address, netloc
 from lab import firmware
 from lab.inventory import Bmc, Site
@@ -67,7 +67,7 @@ def ensure_bmcs(site: Site, *, restart: bool) -> None:
     _ensure_certificates(site)
     _write_credentials()
     for path, text in wanted.items():
-        _write_private(path, text)
+        write_private(path, text)
     # Not below the pool: libvirt would treat the folders of downloads there as volumes.
     downloads = BMC / "tmp"
     downloads.mkdir(exist_ok=True)
@@ -125,18 +125,13 @@ def _ensure_certificates(site: Site) -> None:
     authority = Authority.create("lab-bmc-ca")
     bmcs = site.bmcs.values()
     server = authority.issue(sorted({bmc.name for bmc in bmcs}), sorted({bmc.address for bmc in bmcs}, key=str))
-    _write_private(BMC / "server.pem", server.certificate + server.key)
+    write_private(BMC / "server.pem", server.certificate + server.key)
     CA.write_text(authority.pem)  # last: its presence means that server.pem exists
 
 
 def _write_credentials() -> None:
     digest = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(_BCRYPT_COST)).decode()
-    _write_private(BMC / "htpasswd", f"{USERNAME}:{digest}\n")
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.write_text(text)
+    write_private(BMC / "htpasswd", f"{USERNAME}:{digest}\n")
 
 
 def _show_servers(site: Site) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from base import log
 from base.errors import BootMediaError, HypervisorError
+from base.files import replaced
 from base.progress import Progress, Report
 from boot_media.architecture import architecture_of
 from boot_media.base_image import base_path
@@ -86,9 +87,8 @@ class LocalProbe:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         with suppress(OSError):  # a cache that cannot be written costs time, not the run
             remembered.parent.mkdir(parents=True, exist_ok=True)
-            fresh = remembered.with_suffix(f".{os.getpid()}")
-            fresh.write_text(digest)
-            fresh.replace(remembered)
+            with replaced(remembered) as file:
+                file.write(digest.encode())
         return digest
 
     def architecture(self, iso: Path) -> Architecture | None:

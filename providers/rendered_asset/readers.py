@@ -16,6 +16,7 @@ from subprocess import PIPE
 from assets.contract import UPSTREAMS
 from assets.file import Folders, Reader, RenderedFile
 from base.errors import AssetError, Fault
+from base.files import write_private
 from boot_media.tools import cache_dir
 
 PATH = (
@@ -34,7 +35,6 @@ FILE = "/FILE"  # in a command, stands for a temporary file, for a reader that d
 NO_OTHER_CONFIG = (f"--config={FILE}", *(f"--{name}-dir=/nonexistent" for name in ("config", "system-config")))
 NO_NETWORK = "it wants root, or user namespaces"
 OWN_NETWORK = ("unshare", "--map-root-user", "--net")  # nft asks the kernel, and must be root of its network
-PRIVATE = 0o600
 FIX = "look at it with `okd-baremetal render`; if your inputs are right, report it as a defect of this program"
 
 
@@ -105,15 +105,7 @@ def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Reader
 def lay_out(root: Path, files: Iterable[RenderedFile]) -> None:
     """Write files below `root` at the paths that they have on a machine."""
     for file in files:
-        write_private(root / file.path.removeprefix("/"), file.mode, file.text.encode())
-
-
-def write_private(path: Path, mode: int, content: bytes) -> None:
-    """Write a file that is never more readable than `mode` allows, not even while it is being written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(PRIVATE)
-    path.write_bytes(content)
-    path.chmod(mode)
+        write_private(root / file.path.removeprefix("/"), file.text, file.mode)
 
 
 def _keepalived_for_any_machine(text: str) -> str:

@@ -202,6 +202,17 @@ def test_an_update_whose_report_was_lost_reports_again_what_it_did(site: Site, p
         site.update(digest, run="another run").up()
 
 
+def test_a_note_is_replaced_and_never_half_written(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates(changes={"update": 1})
+    site.update().up()
+    note = site.clone.note(STACK)
+    before = note.read_text()
+    with note.open() as reader:
+        site.update(run="another run").up()
+        assert reader.read() == before
+    assert note.read_text() != before
+
+
 def test_what_a_resource_says_in_its_error_waits_for_a_person(site: Site, pulumi: FakePulumi) -> None:
     pulumi.updates(said("<{%fg 1%}>no disk\nof 500 GB<{%reset%}>\n"), said("hunter2", "warning"), code=255)
     with pytest.raises(StoppedError) as caught:

@@ -1,0 +1,46 @@
+"""Files that other users of this machine must not read, written whole or not at all."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+"""The modes of what only its owner can read."""
+
+
+@contextmanager
+def replaced(path: Path, mode: int = PRIVATE) -> Iterator[IO[bytes]]:
+    """Yield a new file, which takes the place of `path` at the end. On an error, `path` stays as it was.
+
+    Only its owner can read the new file before it is complete and has `mode`.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    # mkstemp, below this, creates it with mode 0600: a chmod of a file that exists would come too late.
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as new:
+        try:
+            yield new
+            new.flush()
+            Path(new.name).chmod(mode)
+            Path(new.name).replace(path)
+        finally:
+            Path(new.name).unlink(missing_ok=True)
+
+
+def write_private(path: Path, content: str | bytes, mode: int = PRIVATE) -> None:
+    """Write a file that nobody can read whom `mode` does not let, not even while it is being written.
+
+    Args:
+        path: Its folder is made if it is missing.
+        content: A text is written as UTF-8.
+        mode: Also of a file that is there already.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replaced(path, mode) as new:
+        new.write(content.encode() if isinstance(content, str) else content)
