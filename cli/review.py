@@ -17,7 +17,7 @@ from cluster.files import read_text
 from review.document import page_of
 from review.html import html
 from review.markdown import markdown
-from review.policies import RULES, Facts, judged
+from review.policies import RULES, Facts, check_policies
 from review.preview import Preview, failures, read_preview
 
 RUN = "pulumi preview"
@@ -42,7 +42,7 @@ def review(options: argparse.Namespace) -> int:
     text, where = _preview(options)
     preview = read_preview(text, where)
     try:
-        policies = () if options.policy is None else judged(_facts(options.stack, preview), options.policy)
+        policies = () if options.policy is None else check_policies(_facts(options.stack, preview), options.policy)
         page = page_of(preview, options.stack, policies)
     except (ValidationError, KeyError):
         fix = "preview and review with one release"

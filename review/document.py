@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from review.files import Shown, shown
-from review.inputs import Row, rows
-from review.policies import Judged
+from review.files import FileChange, file_changes
+from review.inputs import InputChange, input_changes
+from review.policies import PolicyResult
 from review.preview import Preview
 from review.verdict import Sentence, verdict
 
@@ -15,10 +15,10 @@ class Page:
 
     stack: str
     verdict: tuple[Sentence, ...]
-    files: tuple[Shown, ...]
-    inputs: tuple[Row, ...]
+    files: tuple[FileChange, ...]
+    inputs: tuple[InputChange, ...]
     digest: str
-    policies: tuple[Judged, ...] = ()
+    policies: tuple[PolicyResult, ...] = ()
 
     @property
     def title(self) -> str:
@@ -31,13 +31,13 @@ class Page:
         return f"Digest of this preview: `{self.digest}`"
 
 
-def page_of(preview: Preview, stack: str, policies: tuple[Judged, ...] = ()) -> Page:
+def page_of(preview: Preview, stack: str, policies: tuple[PolicyResult, ...] = ()) -> Page:
     """Return the review of a preview."""
     return Page(
         stack=stack,
         verdict=tuple(verdict(preview)),
-        files=tuple(shown(preview)),
-        inputs=tuple(rows(preview)),
+        files=tuple(file_changes(preview)),
+        inputs=tuple(input_changes(preview)),
         digest=preview.digest,
         policies=policies,
     )

@@ -14,7 +14,7 @@ CONTEXT = 3
 
 
 @dataclass(frozen=True, order=True)
-class Copy:
+class MachineFile:
     """A file of one machine, or of all machines of a role."""
 
     path: str
@@ -22,12 +22,12 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Lines of files, and which files have them."""
+class FileChange:
+    """Changed lines, and the files that have them."""
 
-    reach: tuple[Copy, ...]
-    what: str
-    """What becomes of the files: `new`, `changed`, `removed`."""
+    reach: tuple[MachineFile, ...]
+    kind: str
+    """`new`, `changed` or `removed`."""
     lines: tuple[str, ...] = ()
     """None for a secret file; the paths of removed ones."""
     secret: bool = False
@@ -35,77 +35,79 @@ class Shown:
     @property
     def title(self) -> str:
         """The files and their machines, by path, in one line."""
-        if self.what == "removed":
+        if self.kind == "removed":
             return f"{counted(len(self.lines), 'file')} of {self.reach[0].machine}"
         machines: dict[str, list[str]] = {}
-        for each in self.reach:
-            machines.setdefault(each.path, []).append(each.machine)
+        for file in self.reach:
+            machines.setdefault(file.path, []).append(file.machine)
         return "; ".join(f"`{path}` on {', '.join(names)}" for path, names in machines.items())
 
     @property
     def remark(self) -> str:
         """What a reader should know beside the lines."""
-        if self.what == "removed":
+        if self.kind == "removed":
             return "removed from the stack"
         if self.secret:
-            return f"{self.what}; secret, so its lines are not shown"
-        return f"{self.what}, {counted(len(self.lines), 'line')}" if self.what == "new" else ""
+            return f"{self.kind}; secret, so its lines are not shown"
+        return f"{self.kind}, {counted(len(self.lines), 'line')}" if self.kind == "new" else ""
 
 
-def shown(preview: Preview) -> list[Shown]:
+def file_changes(preview: Preview) -> list[FileChange]:
     """Return all files that change: changed ones, then new ones, then those that no machine gets any more."""
-    files = sorted(((_copy(each), each) for each in preview.of(RenderedAssetSpec)), key=lambda file: file[0])
-    changed = [(copy, each.old, each.spec) for copy, each in files if each.old and "text" in each.step.changed]
-    new = [(copy, each.spec) for copy, each in files if each.operation == "create"]
-    removed = [copy for copy, each in files if each.operation == "delete"]
+    changes = preview.of(RenderedAssetSpec)
+    files = sorted(((_machine_file(change), change) for change in changes), key=lambda pair: pair[0])
+    changed = [
+        (file, change.old, change.spec) for file, change in files if change.old and "text" in change.step.changed
+    ]
+    new = [(file, change.spec) for file, change in files if change.operation == "create"]
+    removed = [file for file, change in files if change.operation == "delete"]
     return [*_changed(changed), *_new(new), *_removed(removed)]
 
 
-def changed_files(preview: Preview) -> int:
+def count_changed_files(preview: Preview) -> int:
     """Return how many files come or change."""
-    return len({_copy(each) for each in preview.of(RenderedAssetSpec) if each.operation != "delete"})
+    return len({_machine_file(change) for change in preview.of(RenderedAssetSpec) if change.operation != "delete"})
 
 
-def _copy(change: Change[RenderedAssetSpec]) -> Copy:
+def _machine_file(change: Change[RenderedAssetSpec]) -> MachineFile:
     """Return path and machine of a file; its resource is named CLUSTER-FOLDER-FILE."""
     path, step = change.spec.path, change.step
     folder = step.name.removeprefix(f"{step.parent}-").removesuffix(f"-{path.rpartition('/')[2]}")
-    return Copy(path, FOLDERS.get(folder, folder.removeprefix("hosts-")))
+    return MachineFile(path, FOLDERS.get(folder, folder.removeprefix("hosts-")))
 
 
-def _changed(files: Iterable[tuple[Copy, RenderedAssetSpec, RenderedAssetSpec]]) -> Iterator[Shown]:
-    by_hunk: dict[tuple[str, ...], list[Copy]] = {}
+def _changed(files: Iterable[tuple[MachineFile, RenderedAssetSpec, RenderedAssetSpec]]) -> Iterator[FileChange]:
+    by_hunk: dict[tuple[str, ...], list[MachineFile]] = {}
     secret = []
-    for copy, old, new in files:
+    for file, old, new in files:
         if SECRET in (old.plain, new.plain):
-            secret.append(copy)
+            secret.append(file)
         else:
             for hunk in _hunks(old.plain, new.plain):
-                by_hunk.setdefault(hunk, []).append(copy)
-    by_reach: dict[tuple[Copy, ...], list[str]] = {}
+                by_hunk.setdefault(hunk, []).append(file)
+    by_reach: dict[tuple[MachineFile, ...], list[str]] = {}
     for hunk, reach in by_hunk.items():
         by_reach.setdefault(tuple(reach), []).extend(("@@", *hunk))
-    found = [Shown(reach, "changed", tuple(lines[1:])) for reach, lines in by_reach.items()]
-    yield from sorted(
-        [*found, *(Shown((copy,), "changed", secret=True) for copy in secret)], key=lambda each: each.reach
-    )
+    plain = [FileChange(reach, "changed", tuple(lines[1:])) for reach, lines in by_reach.items()]
+    masked = [FileChange((file,), "changed", secret=True) for file in secret]
+    yield from sorted([*plain, *masked], key=lambda change: change.reach)
 
 
-def _new(files: Iterable[tuple[Copy, RenderedAssetSpec]]) -> Iterator[Shown]:
-    by_text: dict[tuple[str, ...], list[Copy]] = {}
-    for copy, spec in files:
-        by_text.setdefault((copy.path, spec.plain), []).append(copy)
+def _new(files: Iterable[tuple[MachineFile, RenderedAssetSpec]]) -> Iterator[FileChange]:
+    by_text: dict[tuple[str, ...], list[MachineFile]] = {}
+    for file, spec in files:
+        by_text.setdefault((file.path, spec.plain), []).append(file)
     for (_, text), reach in by_text.items():
         secret = text == SECRET
-        yield Shown(tuple(reach), "new", () if secret else tuple(_lines(text)), secret)
+        yield FileChange(tuple(reach), "new", () if secret else tuple(_lines(text)), secret)
 
 
-def _removed(files: Iterable[Copy]) -> Iterator[Shown]:
-    by_machine: dict[str, list[Copy]] = {}
-    for copy in files:
-        by_machine.setdefault(copy.machine, []).append(copy)
+def _removed(files: Iterable[MachineFile]) -> Iterator[FileChange]:
+    by_machine: dict[str, list[MachineFile]] = {}
+    for file in files:
+        by_machine.setdefault(file.machine, []).append(file)
     for _, reach in sorted(by_machine.items()):
-        yield Shown(tuple(reach), "removed", tuple(copy.path for copy in reach))
+        yield FileChange(tuple(reach), "removed", tuple(file.path for file in reach))
 
 
 def _hunks(old: str, new: str) -> Iterator[tuple[str, ...]]:

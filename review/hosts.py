@@ -71,9 +71,9 @@ def taken_over(preview: Preview) -> Iterator[str]:
 def released(preview: Preview) -> Iterator[str]:
     """Yield a sentence on the servers that are given up."""
     gone = [
-        each.old.host
-        for each in preview.of(BmcHostSpec)
-        if each.operation in ("delete", "replace") and each.old and not each.old.spare
+        change.old.host
+        for change in preview.of(BmcHostSpec)
+        if change.operation in ("delete", "replace") and change.old and not change.old.spare
     ]
     if gone:
         yield f"Switches off {joined(gone)}, and gives {_them(gone)} up; nothing on disks is deleted."
@@ -89,13 +89,13 @@ def recorded(preview: Preview) -> Iterator[str]:
 
 def _made(preview: Preview) -> dict[str, BmcHostSpec]:
     """Return the new hosts by name."""
-    made = [each.spec for each in preview.of(BmcHostSpec) if each.operation in ("create", "replace")]
+    made = [change.spec for change in preview.of(BmcHostSpec) if change.operation in ("create", "replace")]
     return {spec.host: spec for spec in made}
 
 
 def compared(preview: Preview) -> list[str]:
     """Return the hosts whose BMC is only compared with the record."""
-    return [each.spec.host for each in preview.of(BmcHostSpec) if each.operation == "update"]
+    return [change.spec.host for change in preview.of(BmcHostSpec) if change.operation == "update"]
 
 
 def untouched(preview: Preview) -> list[str]:
@@ -118,8 +118,12 @@ def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
 
 def _exchanged(preview: Preview) -> list[str]:
     """Return the hosts whose BMC may turn out to be that of another machine: only a new consent allows that."""
-    updated = [each for each in preview.of(BmcHostSpec) if each.operation == "update" and not each.spec.spare]
-    return [each.spec.host for each in updated if each.old and each.old.consent != each.spec.consent]
+    updates = [change for change in preview.of(BmcHostSpec) if change.operation == "update"]
+    return [
+        change.spec.host
+        for change in updates
+        if change.old and not change.spec.spare and change.old.consent != change.spec.consent
+    ]
 
 
 def _replaced(preview: Preview, rollout: Rollout) -> list[str]:

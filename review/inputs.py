@@ -8,25 +8,25 @@ from review.preview import SECRET, Preview, Step
 
 
 @dataclass(frozen=True)
-class Row:
-    """One value that changes, equally in all its resources."""
+class InputChange:
+    """A value that changes, equally in all resources that have it."""
 
     name: str
     old: Any
     new: Any
-    of: tuple[str, ...]
+    resources: tuple[str, ...]
 
 
-def rows(preview: Preview) -> list[Row]:
+def input_changes(preview: Preview) -> list[InputChange]:
     """Return the values that change in resources that stay, by name. The text of a file is not among them."""
-    found: dict[tuple[str, str, str], tuple[Any, Any, list[str]]] = {}
+    changes: dict[tuple[str, str, str], tuple[Any, Any, list[str]]] = {}
     for step in preview.steps:
         for name, old, new in _changes(step):
-            _, _, of = found.setdefault((name, repr(old), repr(new)), (old, new, []))
-            of.append(step.name)
+            _, _, resources = changes.setdefault((name, repr(old), repr(new)), (old, new, []))
+            resources.append(step.name)
     return [
-        Row(key[0], old, new, tuple(sorted(of)))
-        for key, (old, new, of) in sorted(found.items(), key=lambda each: each[0])
+        InputChange(name, old, new, tuple(sorted(resources)))
+        for (name, _, _), (old, new, resources) in sorted(changes.items(), key=lambda change: change[0])
     ]
 
 

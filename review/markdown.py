@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from review.document import Page
-from review.files import Shown
-from review.inputs import Row
-from review.policies import Judged
+from review.files import FileChange
+from review.inputs import InputChange
+from review.policies import PolicyResult
 from review.text import code, counted
 
 LIMIT = 65_536
@@ -19,11 +19,11 @@ HEADER = "| input | now | after `pulumi up` | of |\n|---|---|---|---|\n"
 def markdown(page: Page, limit: int = LIMIT) -> str:
     """Return the review. If it is longer than `limit` bytes, it leaves out files first, then inputs, and says so."""
     room = limit - RESERVED - len(f"{_mark(page.stack)}{page.title}".encode())
-    policies = [_policy(each) for each in page.policies]
-    room -= sum(len(each.encode()) for each in policies)
-    sentences = [f"- **{each.text}**\n" if each.is_grave else f"- {each.text}\n" for each in page.verdict]
+    policies = [_policy(policy) for policy in page.policies]
+    room -= sum(len(policy.encode()) for policy in policies)
+    sentences = [f"- **{effect.text}**\n" if effect.is_grave else f"- {effect.text}\n" for effect in page.verdict]
     sentences, room = _fitting(sentences, room)
-    inputs, room = _fitting([_row(row) for row in page.inputs], room)
+    inputs, room = _fitting([_row(change) for change in page.inputs], room)
     files, room = _fitting([_file(file) for file in page.files], room)
     parts = [f"{_mark(page.stack)}## {page.title}\n\n", *sentences]
     if policies:
@@ -33,13 +33,13 @@ def markdown(page: Page, limit: int = LIMIT) -> str:
     if page.inputs:
         parts += ["\n### Other inputs\n\n", HEADER if inputs else "", *inputs]
     left = [
-        counted(len(every) - len(kept), what)
-        for every, kept, what in (
+        counted(len(items) - len(fitting), what)
+        for items, fitting, what in (
             (page.verdict, sentences, "sentence"),
             (page.files, files, "file block"),
             (page.inputs, inputs, "input"),
         )
-        if len(every) > len(kept)
+        if len(items) > len(fitting)
     ]
     if left:
         whole = f"`okd-baremetal review {page.stack} --html` has all of them"
@@ -50,44 +50,46 @@ def markdown(page: Page, limit: int = LIMIT) -> str:
 
 
 def _mark(stack: str) -> str:
-    """Return a line that no reader sees, by which the comment of this stack is found again."""
+    """Return a line that no reader sees, by which the comment of this stack is recognised."""
     return f"<!-- okd-baremetal review {stack} -->\n"
 
 
 def _fitting(parts: Sequence[str], room: int) -> tuple[list[str], int]:
     """Return the first parts that fit, and the room that they leave."""
-    kept = list[str]()
+    fitting = list[str]()
     for part in parts:
         if (size := len(part.encode())) > room:
-            return kept, 0
-        kept.append(part)
+            return fitting, 0
+        fitting.append(part)
         room -= size
-    return kept, room
+    return fitting, room
 
 
-def _policy(policy: Judged) -> str:
+def _policy(policy: PolicyResult) -> str:
     if not policy.breaches:
         return f"- passed: {policy.name}\n"
-    return f"- **failed: {policy.name}**. {policy.what}\n" + "".join(f"  - {breach}\n" for breach in policy.breaches)
+    return f"- **failed: {policy.name}**. {policy.requirement}\n" + "".join(
+        f"  - {breach}\n" for breach in policy.breaches
+    )
 
 
-def _row(row: Row) -> str:
-    cells = (row.name, row.old, row.new)
-    return f"| {' | '.join(code(cell).replace('|', chr(92) + '|') for cell in cells)} | {', '.join(row.of)} |\n"
+def _row(change: InputChange) -> str:
+    cells = [code(cell).replace("|", r"\|") for cell in (change.name, change.old, change.new)]
+    return f"| {' | '.join([*cells, ', '.join(change.resources)])} |\n"
 
 
-def _file(file: Shown) -> str:
+def _file(file: FileChange) -> str:
     if not file.lines:
         return f"\n{file.title} ({file.remark})\n"
-    if file.what != "changed":
+    if file.kind != "changed":
         title = re.sub("`([^`]*)`", r"<code>\1</code>", file.title)
         head = f"\n<details><summary>{title} ({file.remark})</summary>\n\n"
         return f"{head}{_fenced(file, 'text')}\n</details>\n"
     return f"\n{file.title}\n\n{_fenced(file, 'diff')}"
 
 
-def _fenced(file: Shown, language: str) -> str:
+def _fenced(file: FileChange, language: str) -> str:
     """Return lines in a fence that is longer than any in them."""
-    longest = max((len(each) for line in file.lines for each in re.findall("`+", line)), default=0)
+    longest = max((len(ticks) for line in file.lines for ticks in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *file.lines, f"{fence}\n"])

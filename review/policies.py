@@ -1,4 +1,4 @@
-"""Rules of a site for an update, judged by its preview. Each is a function that yields how the update breaks it."""
+"""Policies of a site for updates: each function yields how a preview breaks one, and its docstring is printed."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ LOCAL = "file:"
 
 @dataclass(frozen=True)
 class Facts:
-    """What the rules look at. The functions ask git and Pulumi, and only the rule that needs one calls it."""
+    """What the policies read. The functions ask git and Pulumi, and only the policy that needs one calls it."""
 
     preview: Preview
     now: datetime
@@ -30,42 +30,42 @@ Rule = Callable[[Facts], Iterator[str]]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """The verdict on one rule."""
+class PolicyResult:
+    """How an update fares by one policy."""
 
     name: str
-    what: str
-    """What the rule wants, and why."""
+    requirement: str
+    """What the rule requires, and why."""
     breaches: tuple[str, ...]
-    """How the update breaks it; none if it keeps the rule."""
+    """How the update breaks the policy; empty if it passes."""
 
 
 def consent(facts: Facts) -> Iterator[str]:
-    """Disks are wiped only with a consent of the last 30 days: an old one was given for another time."""
+    """A disk is wiped only with a consent of the last 30 days: an older one was meant for an earlier update."""
     for host, option in wipes(facts.preview).items():
         written = facts.written(option, host)
         if isinstance(written, str):
-            yield f"{option}.{host}: nobody can tell when it was written: {written}"
+            yield f"{option}.{host}: it is unknown when it was written: {written}"
         elif (age := facts.now - written).days > DAYS:
-            yield f"{option}.{host} was written {age.days} days ago; write it anew"
+            yield f"{option}.{host} was written {age.days} days ago; write it again"
 
 
 def certificates(facts: Facts) -> Iterator[str]:
-    """The certificates of BMCs are verified: else whoever answers in a BMC's place gets its password."""
+    """The certificates of BMCs are verified: an unverified BMC could collect the password."""
     for change in facts.preview.of(BmcHostSpec):
         if change.operation != "delete" and not change.spec.bmc.verify:
             yield f"the certificate of the BMC of {change.spec.host} is not verified"
 
 
 def destroyable(facts: Facts) -> Iterator[str]:
-    """A cluster in production is not destroyable: else `pulumi destroy` switches its servers off."""
+    """A cluster in production is not destroyable: otherwise `pulumi destroy` switches its servers off."""
     options = facts.preview.options
     if options.get("phase") == "production" and options.get("destroyable") is True:
         yield "the options have phase production and destroyable true"
 
 
 def backend(facts: Facts) -> Iterator[str]:
-    """The state is in a shared backend: one on a single machine is lost with it, and locks nobody else out."""
+    """The state is in a shared backend: state on one machine is lost with it, and its lock stops nobody elsewhere."""
     if (url := facts.backend()).startswith(LOCAL):
         yield f"the backend is {code(url)}"
 
@@ -73,11 +73,11 @@ def backend(facts: Facts) -> Iterator[str]:
 RULES: dict[str, Rule] = {rule.__name__: rule for rule in (consent, certificates, destroyable, backend)}
 
 
-def judged(facts: Facts, names: Iterable[str]) -> tuple[Judged, ...]:
-    """Return the verdicts on some rules, or on all if none is named."""
+def check_policies(facts: Facts, names: Iterable[str]) -> tuple[PolicyResult, ...]:
+    """Return the results of the named policies, or of all if none is named."""
     wanted = {*names} or RULES.keys()
     return tuple(
-        Judged(name, (rule.__doc__ or "").strip(), tuple(rule(facts)))
+        PolicyResult(name, (rule.__doc__ or "").strip(), tuple(rule(facts)))
         for name, rule in RULES.items()
         if name in wanted
     )

@@ -119,23 +119,23 @@ def read_preview(text: str, where: str) -> Preview:
     if failed := failures(text):
         raise ConfigError(*(Fault(where, f"the preview failed: {line}") for line in failed))
     # A replacement is up to three steps of one resource; the one that has both states tells all.
-    found: dict[str, Step] = {}
-    for each in steps:
-        step = _step(each)
-        if step and (each["urn"] not in found or (step.old and step.new)):
-            found[each["urn"]] = step
+    by_urn: dict[str, Step] = {}
+    for printed in steps:
+        step = _step(printed)
+        if step and (printed["urn"] not in by_urn or (step.old and step.new)):
+            by_urn[printed["urn"]] = step
     options = {
         name.removeprefix(PREFIX): _option(value)
         for name, value in loaded.get("config", {}).items()
         if name.startswith(PREFIX)
     }
-    return Preview(tuple(sorted(found.values(), key=lambda step: (step.kind, step.name, step.operation))), options)
+    return Preview(tuple(sorted(by_urn.values(), key=lambda step: (step.kind, step.name, step.operation))), options)
 
 
 def failures(text: str) -> list[str]:
     """Return the errors of a preview that failed, a line each."""
-    found = _loaded(text).get("diagnostics") or ()
-    errors = [each["message"] for each in found if each.get("severity") == "error"]
+    diagnostics = _loaded(text).get("diagnostics") or ()
+    errors = [each["message"] for each in diagnostics if each.get("severity") == "error"]
     return [line.removeprefix("error: ") for message in errors for line in message.splitlines() if line.strip()]
 
 
@@ -176,7 +176,7 @@ def _change(kind: type[S], step: Step) -> Change[S]:
 def _spec(kind: type[S], values: Values) -> S:
     given = _given(values)
     for name in given.keys() & {
-        name for name, each in kind.model_fields.items() if get_origin(each.annotation) is dict
+        name for name, input_ in kind.model_fields.items() if get_origin(input_.annotation) is dict
     }:
         members = {} if given[name] in (SECRET, UNKNOWN) else given[name]
         given[name] = {key: value for key, value in members.items() if UNKNOWN not in json.dumps(value)}
@@ -198,8 +198,8 @@ def _values(given: Values | None) -> Values:
 
 def _masked(value: Any) -> Any:
     if isinstance(value, dict):
-        return SECRET if SIGNATURE in value else {key: _masked(each) for key, each in value.items()}
-    return [_masked(each) for each in value] if isinstance(value, list) else value
+        return SECRET if SIGNATURE in value else {key: _masked(member) for key, member in value.items()}
+    return [_masked(item) for item in value] if isinstance(value, list) else value
 
 
 def _option(text: Any) -> Any:

@@ -11,7 +11,7 @@ LONGEST = 64
 
 
 def code(value: Any) -> str:
-    """Return a value as a code span of one line; what is no value, as words."""
+    """Return a value as a code span of one line; what has no value, as prose."""
     if value is None:
         return "not set"
     if value in ("", [], {}):
@@ -30,9 +30,9 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def joined(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+def joined(items: Sequence[str]) -> str:
+    """Return items as a sentence lists them."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
 def _text(value: Any) -> str:
@@ -42,7 +42,7 @@ def _text(value: Any) -> str:
         case float() if value.is_integer():
             return str(int(value))
         case dict():
-            return ", ".join(f"{name}: {_text(each)}" for name, each in sorted(value.items()))
+            return ", ".join(f"{name}: {_text(member)}" for name, member in sorted(value.items()))
         case list():
             return ", ".join(map(_text, value))
         case _:

@@ -10,19 +10,19 @@ from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_held.model import VipHeldSpec
 from review import hosts
-from review.files import changed_files
+from review.files import count_changed_files
 from review.preview import Preview
 from review.text import code, counted, joined
 
-PROBES = {
+CHECKED = {
     "ProvisionerPreflight": "the provisioner",
     "NetworkPreflight": "the network",
     "VipHandoff": "who holds the API VIP",
     "VipHeld": "who holds the Ingress VIP",
 }
 BY_BALANCER = dict.fromkeys(("VipHandoff", "VipHeld"), "your balancer")
-"""What these probe where the site balances: no machine of the cluster holds a VIP there."""
-OWN = {*PROBES, "BmcHost", "BootstrapVm", "HostProvisioning", "OkdInstalled", "RenderedAsset"}
+"""What these check where the site balances: no machine of the cluster holds a VIP there."""
+OWN = {*CHECKED, "BmcHost", "BootstrapVm", "HostProvisioning", "OkdInstalled", "RenderedAsset"}
 VERBS = {"create": "Creates", "update": "Updates", "delete": "Deletes", "replace": "Deletes and creates again"}
 
 
@@ -42,7 +42,7 @@ def verdict(preview: Preview) -> list[Sentence]:
         return [Sentence("Nothing changes.")]
     touching = [*_machines(preview), *_others(preview)]
     still = [] if touching else [Sentence(_no_machine(preview))]
-    return [*still, *touching, *_untouched(preview), *_probed(preview), *_awaited(preview)]
+    return [*still, *touching, *_untouched(preview), *_checked(preview), *_awaited(preview)]
 
 
 def _machines(preview: Preview) -> Iterator[Sentence]:
@@ -60,9 +60,9 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
 
 def _moves(preview: Preview) -> list[VipHandoffSpec]:
     """Return the handoffs that this update makes."""
-    updated = [each for each in preview.of(VipHandoffSpec) if each.operation == "update"]
+    updated = [change for change in preview.of(VipHandoffSpec) if change.operation == "update"]
     moved = (Phase.BOOTSTRAP, Phase.PRODUCTION)
-    return [each.spec for each in updated if each.old and (each.old.phase, each.spec.phase) == moved]
+    return [change.spec for change in updated if change.old and (change.old.phase, change.spec.phase) == moved]
 
 
 def _moved(preview: Preview) -> Iterator[Sentence]:
@@ -101,31 +101,30 @@ def _others(preview: Preview) -> Iterator[Sentence]:
 
 
 def _no_machine(preview: Preview) -> str:
-    files = changed_files(preview)
+    files = count_changed_files(preview)
     return f"No machine is changed. {counted(files, 'file')} will be as below." if files else "No machine is changed."
 
 
 def _untouched(preview: Preview) -> list[Sentence]:
-    kept = hosts.untouched(preview)
-    if not kept:
+    untouched = hosts.untouched(preview)
+    if not untouched:
         return []
-    files, are = changed_files(preview), "is" if len(kept) == 1 else "are"
+    files, are = count_changed_files(preview), "is" if len(untouched) == 1 else "are"
     to = f" to {counted(files, 'file')}" if files else ""
-    return [
-        Sentence(f"{counted(len(kept), 'installed server')} {are} not touched by this change{to}: {', '.join(kept)}.")
-    ]
+    servers = counted(len(untouched), "installed server")
+    return [Sentence(f"{servers} {are} not touched by this change{to}: {', '.join(untouched)}.")]
 
 
-def _probed(preview: Preview) -> list[Sentence]:
+def _checked(preview: Preview) -> list[Sentence]:
     moved = {"VipHandoff"} if _moves(preview) else set[str]()
-    probed = {step.kind for step in preview.steps if step.operation != "delete"} - moved
+    kinds = {step.kind for step in preview.steps if step.operation != "delete"} - moved
     compared = hosts.compared(preview)
-    balancers = {each.spec.balancer for each in preview.of(VipHandoffSpec)}
-    balancers |= {each.spec.balancer for each in preview.of(VipHeldSpec)}
-    what = PROBES | (BY_BALANCER if Balancer.SITE in balancers else {})
-    looks = list(dict.fromkeys(what[kind] for kind in PROBES if kind in probed))
-    looks += [f"the BMC of {joined(compared)}"] if compared else []
-    return [Sentence(f"Probes {joined(looks)}.")] if looks else []
+    balancers = {change.spec.balancer for change in preview.of(VipHandoffSpec)}
+    balancers |= {change.spec.balancer for change in preview.of(VipHeldSpec)}
+    names = CHECKED | (BY_BALANCER if Balancer.SITE in balancers else {})
+    checked = list(dict.fromkeys(names[kind] for kind in CHECKED if kind in kinds))
+    checked += [f"the BMC of {joined(compared)}"] if compared else []
+    return [Sentence(f"Checks {joined(checked)}.")] if checked else []
 
 
 def _awaited(preview: Preview) -> list[Sentence]:

@@ -102,7 +102,7 @@ WHOAMI = 'if [ "$1" = whoami ]; then echo "{\\"url\\": \\"$BACKEND\\"}"; else ec
 @pytest.mark.parametrize(
     ("backend", "code", "line"),
     [
-        ("s3://bucket", 0, "- kept: backend\n"),
+        ("s3://bucket", 0, "- passed: backend\n"),
         ("file:///root", 4, "  - the backend is `file:///root`\n"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from assets.file import Reader, RenderedFile
 from providers.rendered_asset.model import RenderedAssetSpec
-from review.files import Copy, Shown, shown
+from review.files import FileChange, MachineFile, file_changes
 from review.preview import read_preview
 from testing.preview_steps import file, preview, step
 
@@ -12,8 +12,8 @@ HUNK = (" b", " c", " d", "-e", "+E", " f", " g", " h")
 CONF = "/etc/okd-baremetal/keepalived.conf"
 
 
-def found(*steps: dict[str, object]) -> list[Shown]:
-    return shown(read_preview(preview(*steps), ""))
+def found(*steps: dict[str, object]) -> list[FileChange]:
+    return file_changes(read_preview(preview(*steps), ""))
 
 
 def test_an_equal_hunk_is_shown_once_with_all_that_it_reaches() -> None:
@@ -24,7 +24,11 @@ def test_an_equal_hunk_is_shown_once_with_all_that_it_reaches() -> None:
     ]
     (shown_once,) = found(*steps)
     assert shown_once.lines == HUNK
-    assert shown_once.reach == (Copy("/etc/b", "the bootstrap VM"), Copy(CONF, "m0"), Copy(CONF, "m1"))
+    assert shown_once.reach == (
+        MachineFile("/etc/b", "the bootstrap VM"),
+        MachineFile(CONF, "m0"),
+        MachineFile(CONF, "m1"),
+    )
     assert shown_once.title == f"`/etc/b` on the bootstrap VM; `{CONF}` on m0, m1"
 
 
@@ -32,8 +36,11 @@ def test_hunks_of_equal_reach_stay_together_and_others_apart() -> None:
     both = OLD + OLD.replace("e\n", "x\n")
     changed = NEW + OLD.replace("e\n", "y\n")
     pair, own = found(file("control-plane", "/etc/a", both, changed), file("compute", "/etc/a", OLD, NEW))
-    assert (pair.reach, pair.lines) == ((Copy("/etc/a", "compute"), Copy("/etc/a", "the control plane")), HUNK)
-    assert own.reach == (Copy("/etc/a", "the control plane"),)
+    assert (pair.reach, pair.lines) == (
+        (MachineFile("/etc/a", "compute"), MachineFile("/etc/a", "the control plane")),
+        HUNK,
+    )
+    assert own.reach == (MachineFile("/etc/a", "the control plane"),)
     assert own.lines == (" b", " c", " d", "-x", "+y", " f", " g", " h")
 
 
@@ -52,7 +59,7 @@ def test_the_order_does_not_depend_on_that_of_the_steps() -> None:
     first = found(*steps)
     for first_one in range(len(steps)):
         assert found(*steps[first_one:], *steps[:first_one]) == first
-    assert [each.what for each in first] == ["changed", "changed", "new", "removed"]
+    assert [each.kind for each in first] == ["changed", "changed", "new", "removed"]
     assert [each.reach[0].path for each in first] == ["/etc/a", "/etc/b", "/etc/c", "/etc/a"]
 
 

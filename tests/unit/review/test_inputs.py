@@ -6,16 +6,16 @@ import pytest
 
 from assets.file import Reader, RenderedFile
 from providers.rendered_asset.model import RenderedAssetSpec
-from review.inputs import Row, rows
+from review.inputs import InputChange, input_changes
 from review.preview import SECRET, UNKNOWN, read_preview
 from review.text import code
 from testing import plans
 from testing.preview_steps import bmc_host, preview, step, step_of
 
 
-def of(old: dict[str, Any], new: dict[str, Any], *names: str) -> list[Row]:
+def of(old: dict[str, Any], new: dict[str, Any], *names: str) -> list[InputChange]:
     steps = (step_of("update", "Volume", name, old, new) for name in names or ("okd-a",))
-    return rows(read_preview(preview(*steps), ""))
+    return input_changes(read_preview(preview(*steps), ""))
 
 
 @pytest.mark.parametrize(
@@ -34,28 +34,30 @@ def of(old: dict[str, Any], new: dict[str, Any], *names: str) -> list[Row]:
 def test_only_what_differs_is_listed(
     old: dict[str, Any], new: dict[str, Any], found: list[tuple[str, Any, Any]]
 ) -> None:
-    assert of(old, new) == [Row(name, before, after, ("okd-a",)) for name, before, after in found]
+    assert of(old, new) == [InputChange(name, before, after, ("okd-a",)) for name, before, after in found]
 
 
 def test_an_equal_change_of_several_resources_is_one_row() -> None:
-    assert of({"phase": "a"}, {"phase": "b"}, "okd-z", "okd-a") == [Row("phase", "a", "b", ("okd-a", "okd-z"))]
+    assert of({"phase": "a"}, {"phase": "b"}, "okd-z", "okd-a") == [
+        InputChange("phase", "a", "b", ("okd-a", "okd-z"))
+    ]
 
 
 def test_a_secret_that_changes_is_a_row_without_values() -> None:
     host, login = plans.HOSTS[0], {"username": "admin", "password": "another"}
     before, after = plans.plan(), plans.plan(bmc_credentials={host: login})
     found = step("update", "okd-a", bmc_host(before, host), bmc_host(after, host))
-    assert rows(read_preview(preview(found), "")) == [Row("password", SECRET, SECRET, ("okd-a",))]
+    assert input_changes(read_preview(preview(found), "")) == [InputChange("password", SECRET, SECRET, ("okd-a",))]
 
 
 def test_a_files_text_is_no_row_and_its_mode_is() -> None:
     script, unit = (
         RenderedAssetSpec.of(RenderedFile("/etc/a", reader, reader)) for reader in (Reader.BASH, Reader.SYSTEMD)
     )
-    found = rows(read_preview(preview(step("update", "okd-compute-a", script, unit)), ""))
+    found = input_changes(read_preview(preview(step("update", "okd-compute-a", script, unit)), ""))
     assert found == [
-        Row("mode", "0755", "0644", ("okd-compute-a",)),
-        Row("reader", "bash", "systemd", ("okd-compute-a",)),
+        InputChange("mode", "0755", "0644", ("okd-compute-a",)),
+        InputChange("reader", "bash", "systemd", ("okd-compute-a",)),
     ]
 
 

@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 import pytest
 
 from review.document import Page, page_of
-from review.files import Copy, Shown
+from review.files import FileChange, MachineFile
 from review.html import html
-from review.inputs import Row
+from review.inputs import InputChange
 from review.markdown import LIMIT, markdown
 from review.preview import read_preview
 from review.verdict import Sentence
@@ -18,11 +18,11 @@ SMALL = Page(
     stack="prod",
     verdict=(Sentence("Moves the API VIP `192.0.2.5`."), Sentence("Wipes `/dev/sda` of m0.", is_grave=True)),
     files=(
-        Shown((Copy("/etc/a", "m0"), Copy("/etc/a", "m1")), "changed", (" a", "-b", "+c")),
-        Shown((Copy("/etc/b", "m0"),), "new", ("x",)),
-        Shown((Copy("/etc/k", "m0"),), "changed", secret=True),
+        FileChange((MachineFile("/etc/a", "m0"), MachineFile("/etc/a", "m1")), "changed", (" a", "-b", "+c")),
+        FileChange((MachineFile("/etc/b", "m0"),), "new", ("x",)),
+        FileChange((MachineFile("/etc/k", "m0"),), "changed", secret=True),
     ),
-    inputs=(Row("vips[0]", "192.0.2.5", None, ("okd-api",)),),
+    inputs=(InputChange("vips[0]", "192.0.2.5", None, ("okd-api",)),),
     digest="00d1e5700d1e5700",
 )
 WRITTEN = """<!-- okd-baremetal review prod -->
@@ -70,8 +70,10 @@ def many(files: int, inputs: int, sentences: int = 1) -> Page:
     return Page(
         stack="prod",
         verdict=tuple(Sentence(f"Sentence {number} on a machine.") for number in range(sentences)),
-        files=tuple(Shown((Copy(f"/etc/{number:03}", "m0"),), "changed", lines) for number in range(files)),
-        inputs=tuple(Row(f"input.{number:04}", "a" * 60, "b" * 60, ("okd-a",)) for number in range(inputs)),
+        files=tuple(
+            FileChange((MachineFile(f"/etc/{number:03}", "m0"),), "changed", lines) for number in range(files)
+        ),
+        inputs=tuple(InputChange(f"input.{number:04}", "a" * 60, "b" * 60, ("okd-a",)) for number in range(inputs)),
         digest="00d1e5700d1e5700",
     )
 

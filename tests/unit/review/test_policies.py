@@ -12,7 +12,7 @@ from providers.bmc_host.model import BmcHostSpec
 from review.document import page_of
 from review.html import html
 from review.markdown import LIMIT, markdown
-from review.policies import RULES, Facts, Judged, judged
+from review.policies import RULES, Facts, PolicyResult, check_policies
 from review.preview import read_preview
 from testing import plans
 from testing.install_configs import bare
@@ -38,7 +38,7 @@ def facts(
 
 
 def breaches(name: str, given: Facts) -> tuple[str, ...]:
-    (verdict,) = judged(given, [name])
+    (verdict,) = check_policies(given, [name])
     assert verdict.name == name
     return verdict.breaches
 
@@ -46,14 +46,14 @@ def breaches(name: str, given: Facts) -> tuple[str, ...]:
 def test_a_consent_counts_for_thirty_days() -> None:
     written = {f"consent.{W0}": NOW - timedelta(days=30, hours=23), f"consent.{W1}": NOW - timedelta(days=31)}
     assert breaches("consent", facts(INSTALLS, written=written)) == (
-        f"consent.{W1} was written 31 days ago; write it anew",
+        f"consent.{W1} was written 31 days ago; write it again",
     )
 
 
 def test_a_consent_of_unknown_age_does_not_count() -> None:
     written: dict[str, datetime | str] = {f"consent.{W0}": "it is not committed", f"consent.{W1}": NOW}
     assert breaches("consent", facts(INSTALLS, written=written)) == (
-        f"consent.{W0}: nobody can tell when it was written: it is not committed",
+        f"consent.{W0}: it is unknown when it was written: it is not committed",
     )
 
 
@@ -62,7 +62,7 @@ def test_a_reinstallation_needs_its_own_line() -> None:
     update = step("update", "okd-x", installation(PLAN), again, outs=records(PLAN, M0, M1, M2))
     old = {f"reinstall.{M0}": NOW - timedelta(days=40)}
     assert breaches("consent", facts(update, written=old)) == (
-        f"reinstall.{M0} was written 40 days ago; write it anew",
+        f"reinstall.{M0} was written 40 days ago; write it again",
     )
 
 
@@ -72,7 +72,7 @@ def test_a_server_that_may_be_another_machine_needs_a_new_consent() -> None:
     same = step("update", "okd-x", installation(PLAN), installation(PLAN), outs=records(PLAN, M0, M1, M2))
     old = {f"consent.{M0}": NOW - timedelta(days=40)}
     assert breaches("consent", facts(host, same, written=old)) == (
-        f"consent.{M0} was written 40 days ago; write it anew",
+        f"consent.{M0} was written 40 days ago; write it again",
     )
 
 
@@ -129,11 +129,14 @@ def test_the_backend_is_shared(url: str, found: tuple[str, ...]) -> None:
 
 
 def test_all_policies_are_judged_if_none_is_named() -> None:
-    assert [each.name for each in judged(facts(), [])] == [*RULES]
+    assert [each.name for each in check_policies(facts(), [])] == [*RULES]
 
 
 def test_policies_stand_after_the_verdict_and_are_never_left_out() -> None:
-    kept, broken = Judged("backend", "What.", ()), Judged("consent", "Why `x`.", ("consent.m0: old <b>",) * 300)
+    kept, broken = (
+        PolicyResult("backend", "What.", ()),
+        PolicyResult("consent", "Why `x`.", ("consent.m0: old <b>",) * 300),
+    )
     page = page_of(read_preview(preview(INSTALLS), ""), "prod", (kept, broken))
     written = markdown(page)
     assert "\n### Policies\n\n- passed: backend\n- **failed: consent**. Why `x`.\n  - consent.m0: old" in written

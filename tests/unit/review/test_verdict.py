@@ -67,7 +67,7 @@ def test_the_vip_moves_only_from_phase_bootstrap_to_production() -> None:
     later = [handoff(plans.plan(phase="production", handoff={"soak_s": number})) for number in (5, 6)]
     assert sentences(step("update", "okd-api", *later)) == [
         "No machine is changed.",
-        "Probes who holds the API VIP.",
+        "Checks who holds the API VIP.",
     ]
     (both,) = sentences(moved("dual-stack"))
     assert both.startswith("Moves the API VIP `192.168.111.5` and `fd2e::5` from ")
@@ -85,7 +85,7 @@ def test_behind_a_balancer_of_the_site_it_is_what_is_probed() -> None:
     assert sentences(
         step("update", "okd-api", handoff(plan), handoff(slower)),
         step("create", "okd-ingress", None, VipHeldSpec.of(plan, plan.ingress.address)),
-    ) == ["No machine is changed.", "Probes your balancer."]
+    ) == ["No machine is changed.", "Checks your balancer."]
 
 
 VM = bootstrap_vm(PLAN)
@@ -200,14 +200,14 @@ def test_a_new_consent_may_wipe_another_machine() -> None:
         f"!Switches off {M0}, where the BMC shows another machine than is recorded, and the new consent names it.",
         f"!Wipes `/dev/vda` of {M0} (consent `NEW`), where the BMC shows another machine than is recorded, and "
         "installs that (control plane).",
-        f"Probes the BMC of {M0}.",
+        f"Checks the BMC of {M0}.",
     ]
 
 
 def test_a_new_deadline_wipes_nothing_although_the_identity_is_not_known() -> None:
     host = step("update", f"okd-{M0}", bmc_host(PLAN, M0), bmc_host(plans.plan(deadlines={"bmc_s": 9}), M0))
     same = installs(installation(PLAN), installation(PLAN, identities={M0: NOT_KNOWN}), M0, M1, M2)
-    assert sentences(host, same) == ["No machine is changed.", f"Probes the BMC of {M0}."]
+    assert sentences(host, same) == ["No machine is changed.", f"Checks the BMC of {M0}."]
 
 
 def test_a_server_that_becomes_a_spare_and_a_spare_that_becomes_a_server() -> None:
@@ -245,7 +245,7 @@ def test_probes_come_in_one_sentence_and_the_end_last() -> None:
     ]
     assert sentences(*(step("create", f"okd-{number}", None, spec) for number, spec in enumerate(specs))) == [
         "No machine is changed.",
-        "Probes the provisioner, the network and who holds the Ingress VIP.",
+        "Checks the provisioner, the network and who holds the Ingress VIP.",
         "Waits until OKD reports that its installation is complete.",
     ]
 
