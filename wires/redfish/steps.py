@@ -92,6 +92,28 @@ class _Asking:
         self.last = f"; last answer: {error.fault.what}"
 
 
+@dataclass
+class Acceptance:
+    """Whether and when a BMC has accepted a request."""
+
+    clock: Clock
+    _at: float = math.inf
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it has accepted one."""
+        return self._at < math.inf
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it accepted one so long ago that the effect should be visible."""
+        return self.clock.now() - self._at >= UNSURE_S
+
+    def give(self) -> None:
+        """Note that it accepts one now."""
+        self._at = self.clock.now()
+
+
 @dataclass(frozen=True)
 class Steps:
     """Steps on one BMC."""
@@ -186,7 +208,7 @@ class Steps:
             return seen.target in wanted and seen.enabled != "Disabled" and (not mode or seen.mode in ("", mode))
 
         change = partial(self.bmc.set_override, target, enabled, uri=uri)
-        yield from self._override(f"boot override {target}", fits, change, anew=bool(uri))
+        yield from self._override(f"boot override {target}", fits, change, always=bool(uri))
 
     def override_as_found(self, target: str, enabled: str, mode: str = "") -> Waits:
         """Restore a boot override. If the BMC reported none, disable it."""
@@ -200,32 +222,31 @@ class Steps:
         yield from self._override(f"boot override {target} as found", fits, change)
 
     def _override(
-        self, what: str, fits: Callable[[BootOverride], bool], change: Callable[[], None], *, anew: bool = False
+        self, what: str, fits: Callable[[BootOverride], bool], change: Callable[[], None], *, always: bool = False
     ) -> Waits:
         """Set the boot override. What waits for the next reset counts, too, but by itself only once it was accepted.
 
-        A BMC may keep there what an earlier boot has used up. `anew` has it set even if what is there fits.
+        A BMC may keep there what an earlier boot has used up. `always` has it set even if what is there fits.
 
         Raises:
             BmcRefusedError: The BMC accepted the override, and shows another one.
         """
-        bmc, clock, accepted_at = self.bmc, self.clock, math.inf
+        bmc, acceptance = self.bmc, Acceptance(self.clock)
 
         def is_so() -> bool:
-            if anew and accepted_at == math.inf:
+            if always and not acceptance.is_given:
                 return False
             now, pending = bmc.boot_override(), bmc.pending_override()
             seen = map(fits, (now,) if pending is None else (now, pending))
-            if any(seen) if accepted_at < math.inf else all(seen):
+            if any(seen) if acceptance.is_given else all(seen):
                 return True
-            if clock.now() - accepted_at >= UNSURE_S:
+            if acceptance.is_past:
                 raise _stored_otherwise(what, bmc.boot_mode, pending or now, bmc.url)
             return False
 
         def ask() -> None:
-            nonlocal accepted_at
             change()
-            accepted_at = clock.now()
+            acceptance.give()
 
         yield from self.ensure(what, is_so, ask)
 

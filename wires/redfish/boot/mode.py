@@ -1,6 +1,5 @@
 """How a host boots: UEFI, Legacy or UEFI with Secure Boot. Judged, set, proven, and restored as found."""
 
-import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,7 +8,7 @@ from base.clock import Clock
 from base.errors import BmcRefusedError, BmcTimeoutError
 from cluster.values.boot_method import SECURE_BOOT
 from wires.redfish.bmc import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
-from wires.redfish.steps import UNSURE_S, Steps, Waits
+from wires.redfish.steps import Acceptance, Steps, Waits
 
 TAKES_EFFECT_S = 900.0  # ironic's boot_mode_config_timeout: from power-on until the BMC shows the change
 KEYLESS = ("SetupMode", "AuditMode")
@@ -42,6 +41,15 @@ def judge(bmc: BmcClient) -> SecureBoot | None:
         fix = "enrol the vendor's keys on the BMC's own pages or in the server's firmware"
         raise BmcRefusedError(what, where=bmc.url, fix=fix)
     return seen
+
+
+@dataclass
+class _Change:
+    """A change that was requested, perhaps."""
+
+    acceptance: Acceptance
+    shows: bool = False
+    """Whether the BMC showed it at the last read."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +93,13 @@ class BootMode:
 
     def _request(self, what: str, is_so: Callable[[], bool], act: Callable[[], None]) -> Generator[float, None, bool]:
         """Request a change, and return whether it shows. Some firmware applies it at its next start."""
-        clock, accepted_at, shows = self.steps.clock, math.inf, False
+        change = _Change(Acceptance(self.steps.clock))
 
         def is_settled() -> bool:
-            nonlocal shows
-            shows = is_so()
-            return shows or clock.now() - accepted_at >= UNSURE_S
+            change.shows = is_so()
+            return change.shows or change.acceptance.is_past
 
         def ask() -> None:
-            nonlocal accepted_at
             try:
                 act()
             except BmcRefusedError as error:
@@ -101,10 +107,10 @@ class BootMode:
                     raise BmcRefusedError(
                         error.fault.what, where=error.fault.where, fix=error.fault.fix or BY_HAND
                     ) from None
-            accepted_at = clock.now()
+            change.acceptance.give()
 
         yield from self.steps.ensure(what, is_settled, ask)
-        return shows
+        return change.shows
 
     def _apply(self, what: str, is_so: Callable[[], bool]) -> Waits:
         """Have the firmware apply a change: power on into its own setup, which boots no disk, then off again."""
