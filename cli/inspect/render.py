@@ -23,7 +23,7 @@ from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import missing
 from cluster.plan.sample_values import with_samples
 from payload.checks import Expected, check_payload
-from providers.rendered_asset.readers import ask_readers, lay_out
+from providers.rendered_asset.readers import lay_out, run_readers
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def render(options: argparse.Namespace) -> int:
         payload = _payload(options.payload, Expected(intent.domain, intent.topology, rendered.paths))
         composed = {path: compose(payload[Path(path).stem], config) for path, config in ours.items()}
     if options.check:
-        _ask_readers(rendered.folders, ours, payload, composed)
+        _run_readers(rendered.folders, ours, payload, composed)
     write_tree(options.out, rendered.folders, composed)
     files = sum(map(len, rendered.folders.values()))
     print(f"{options.out}: {files} files, {len(composed)} Ignition configs")
@@ -118,16 +118,16 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
         raise ConfigError(fault) from None
 
 
-def _ask_readers(
+def _run_readers(
     folders: Folders, ours: Mapping[str, str], payload: Mapping[str, bytes], composed: Mapping[str, bytes]
 ) -> None:
     """Ask for each part of a composed config too: ignition-validate does not read the parts of one."""
     parts = {f"{path} (our part)": config.encode() for path, config in ours.items()}
     parts |= {f"{name}.ign (the payload's)": config for name, config in payload.items()}
-    verdicts = ask_readers(folders, {**parts, **composed})
-    for verdict in verdicts:
-        print(verdict)
-    if refusals := [refusal for verdict in verdicts for refusal in verdict.refusals]:
+    results = run_readers(folders, {**parts, **composed})
+    for result in results:
+        print(result)
+    if refusals := [refusal for result in results for refusal in result.refusals]:
         raise ConfigError(*refusals)
 
 

@@ -7,12 +7,12 @@ from base.clock import Clock
 from base.errors import HypervisorError
 from base.progress import Progress, Report
 from providers.bootstrap_vm.model import BootstrapVmSpec
-from wires.libvirt.hypervisor import Card, DomainSpec, Found, Hypervisor
+from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import stop
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class NetworkProbes:
     """Probes of the VM's network."""
 
     vip: str
@@ -29,49 +29,49 @@ class BootstrapVmEngine:
     clock: Clock
     report: Report
 
-    def ensure(self, vm: BootstrapVmSpec, ignition: Callable[[], bytes], surroundings: Surroundings) -> None:
+    def ensure(self, vm: BootstrapVmSpec, ignition: Callable[[], bytes], network: NetworkProbes) -> None:
         """Have the VM running as specified: adopt, build or rebuild it.
 
         Args:
             vm: The VM.
             ignition: Returns the composed Ignition config; called only to build the VM.
-            surroundings: Probed before anything is built.
+            network: Probed before anything is built.
 
         Raises:
             HypervisorError: The domain has another owner, another machine answers the VIP, the base image differs,
                 or a control plane would lose its bootstrap. Nothing was touched.
         """
-        found = self._own(vm)
-        if found and found.build == vm.build:
-            if not found.running:
-                self._refuse_foreign_vip(vm, surroundings)
+        domain = self._own(vm)
+        if domain and domain.build == vm.build:
+            if not domain.running:
+                self._refuse_foreign_vip(vm, network)
                 self.hypervisor.start(vm.name)
-            self.report(Progress("running" if found.running else "started again"))
+            self.report(Progress("running" if domain.running else "started again"))
             return
-        self._refuse_foreign_vip(vm, surroundings)
-        if found and (node := surroundings.answering_node()):
+        self._refuse_foreign_vip(vm, network)
+        if domain and (node := network.answering_node()):
             what = f"its configuration has changed, and {node} of the control plane answers already"
             raise HypervisorError(what, where=vm.name, fix="revert the change, or `pulumi destroy` first")
         # Fetch what may be missing before ending the existing VM.
         base, config = self._base(vm), ignition()
-        if found:
+        if domain:
             self._end(vm)
         self._build(vm, base, config)
 
-    def remove(self, vm: BootstrapVmSpec, surroundings: Surroundings) -> None:
+    def remove(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
         """Remove the VM and its volumes; if they are missing already, that is a success.
 
         Raises:
             HypervisorError: The domain has another owner, or the VM still holds the API VIP while a control plane
                 answers. A completed handoff moves the VIP and ends the VM.
         """
-        found = self._own(vm)
+        domain = self._own(vm)
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (Pulumi 3.259).
-        if found and found.running and vm.mac in surroundings.vip_macs() and (node := surroundings.answering_node()):
+        if domain and domain.running and vm.mac in network.vip_macs() and (node := network.answering_node()):
             what = f"it holds the {vm.claim}, and {node} of the control plane answers already"
             fix = "run `pulumi up` without --continue-on-error, or `pulumi destroy`"
             raise HypervisorError(what, where=vm.name, fix=fix)
-        if found:
+        if domain:
             self._end(vm)
         for volume in (_disk(vm), _ignition(vm)):
             self.hypervisor.delete_volume(vm.pool, volume)
@@ -81,14 +81,14 @@ class BootstrapVmEngine:
         stop(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)
         self.hypervisor.undefine(vm.name)
 
-    def _own(self, vm: BootstrapVmSpec) -> Found | None:
-        found = self.hypervisor.find(vm.name)
-        if found and found.owner != vm.owner:
-            what = f"a domain of this name belongs to {found.owner or 'somebody else'}, wanted {vm.owner}"
+    def _own(self, vm: BootstrapVmSpec) -> Domain | None:
+        domain = self.hypervisor.find(vm.name)
+        if domain and domain.owner != vm.owner:
+            what = f"a domain of this name belongs to {domain.owner or 'somebody else'}, wanted {vm.owner}"
             raise HypervisorError(
                 what, where=vm.name, fix=f"remove it: virsh undefine {vm.name}; or rename the cluster"
             )
-        return found
+        return domain
 
     def _base(self, vm: BootstrapVmSpec) -> str:
         """Return the path of the base volume, its digest compared.
@@ -98,20 +98,20 @@ class BootstrapVmEngine:
         path = self.hypervisor.volume_path(vm.pool, vm.base_volume)
         if vm.base_sha256:
             self.report(Progress("comparing the base volume's digest"))
-            seen = self.hypervisor.volume_sha256(vm.pool, vm.base_volume)
-            if seen != vm.base_sha256:
+            digest = self.hypervisor.volume_sha256(vm.pool, vm.base_volume)
+            if digest != vm.base_sha256:
                 where, fix = (
                     f"base volume {vm.base_volume} of pool {vm.pool}",
                     "put the right image there, or correct bootstrap.base_sha256",
                 )
-                raise HypervisorError(f"sha256 is {seen}, wanted {vm.base_sha256}", where=where, fix=fix)
+                raise HypervisorError(f"sha256 is {digest}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
 
-    def _refuse_foreign_vip(self, vm: BootstrapVmSpec, surroundings: Surroundings) -> None:
-        if others := surroundings.vip_macs() - {vm.mac}:
+    def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
+        if others := network.vip_macs() - {vm.mac}:
             what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
-            raise HypervisorError(what, where=f"{vm.claim} {surroundings.vip}", fix=fix)
+            raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:
         self.report(Progress("making its volumes"))

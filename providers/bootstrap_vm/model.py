@@ -131,4 +131,4 @@ class BootstrapVmOuts(Outs):
     """The VM as libvirt reports it."""
 
     running: bool = True
-    """False if `pulumi refresh` found it switched off."""
+    """False if it was off at the last `pulumi refresh`."""

@@ -7,7 +7,7 @@ from assets.ignition import compose
 from base.clock import SYSTEM_CLOCK
 from base.lock import held
 from payload.checks import read_bootstrap
-from providers.bootstrap_vm.engine import BootstrapVmEngine, Surroundings
+from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
@@ -31,13 +31,13 @@ class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
 
     def _read(self, spec: BootstrapVmSpec, outs: BootstrapVmOuts) -> BootstrapVmOuts | None:
         with connected(spec.libvirt_uri) as hypervisor:
-            found = hypervisor.find(spec.name)
-        return BootstrapVmOuts(running=found.running) if found else None
+            domain = hypervisor.find(spec.name)
+        return BootstrapVmOuts(running=domain.running) if domain else None
 
     def _delete(self, spec: BootstrapVmSpec, outs: BootstrapVmOuts) -> None:
         with held(f"domain {spec.name}"), connected(spec.libvirt_uri) as hypervisor:
             engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(spec.urn))
-            engine.remove(spec, _surroundings(spec))
+            engine.remove(spec, _network(spec))
 
 
 def _ensure(spec: BootstrapVmSpec) -> None:
@@ -47,11 +47,11 @@ def _ensure(spec: BootstrapVmSpec) -> None:
 
     with held(f"domain {spec.name}"), connected(spec.libvirt_uri) as hypervisor:
         engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(spec.urn))
-        engine.ensure(spec, ignition, _surroundings(spec))
+        engine.ensure(spec, ignition, _network(spec))
 
 
-def _surroundings(spec: BootstrapVmSpec) -> Surroundings:
-    return Surroundings(
+def _network(spec: BootstrapVmSpec) -> NetworkProbes:
+    return NetworkProbes(
         vip=spec.vip,
         vip_macs=lambda: macs_on(spec.bridge, spec.vip),
         answering_node=lambda: _answering(spec.nodes),

@@ -14,8 +14,8 @@ VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 POLL_S = 5.0
 STEADY_S = 30.0  # openshift-install 4.21 wants operators that have not progressed for as long
-OF_VERSION = {"Available": "True", "Failing": "False", "Progressing": "False"}
-OF_OPERATOR = {"Available": "True", "Degraded": "False", "Progressing": "False"}
+VERSION_READY = {"Available": "True", "Failing": "False", "Progressing": "False"}
+OPERATOR_READY = {"Available": "True", "Degraded": "False", "Progressing": "False"}
 SHOWN = 3
 """Operators in a line of progress."""
 
@@ -29,14 +29,13 @@ class _Status(Status):
 
     def problem(self, wanted: Mapping[str, str]) -> str | None:
         """Return the first condition that is not as wanted, with its message. None: all are."""
-        seen = {each.type: each for each in self.conditions}
         for kind, status in wanted.items():
-            found = seen.get(kind)
-            if found is None and status == "True":
+            condition = self.condition(kind)
+            if condition is None and status == "True":
                 return f"not {kind} yet"
-            if found and found.status != status:
+            if condition and condition.status != status:
                 what = f"not {kind}" if status == "True" else kind
-                return one_line(f"{what}: {found.message}" if found.message else what)
+                return one_line(f"{what}: {condition.message}" if condition.message else what)
         return None
 
 
@@ -95,13 +94,15 @@ class OkdInstalledEngine:
         if version is None or operators is None:
             return "OKD has no version yet"
         self._release = version.status.desired.version
-        self._compare({each.metadata.name: each.status.problem(OF_OPERATOR) for each in operators.items})
+        self._compare(
+            {operator.metadata.name: operator.status.problem(OPERATOR_READY) for operator in operators.items}
+        )
         unready = self._unready()
         if unready:
             ready = len(self._operators) - len(unready)
             some = "; ".join(f"{name} is {problem}" for name, problem in list(unready.items())[:SHOWN])
             return f"{ready} of {len(self._operators)} operators are ready; {some}"
-        problem = version.status.problem(OF_VERSION)
+        problem = version.status.problem(VERSION_READY)
         return f"the version is {problem}" if problem else None
 
     def _compare(self, operators: dict[str, str | None]) -> None:

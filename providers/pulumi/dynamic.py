@@ -56,7 +56,7 @@ class Provider(ResourceProvider, Generic[S, O]):
         SYSTEM_CLOCK.engine = plugin.engine_address(sys.argv)
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
-        """Judge the inputs, without I/O. Values that a preview cannot know yet are judged during `up`."""
+        """Check the inputs, without I/O. `up` checks the values that a preview cannot know yet."""
         unknown = frozenset(key for key, value in news.items() if _is_unknown(value))
         try:
             spec: S = self.spec.model_validate(_known(news))  # type: ignore[assignment]
@@ -89,8 +89,8 @@ class Provider(ResourceProvider, Generic[S, O]):
             outs = self._read(self._spec_of(props), self.outs_of(props))
             if outs is None:
                 return ReadResult("", {})
-            found = {**props, **outs.props()}
-            return ReadResult(id_, found, inputs=dict(found) if self.outputs_are_inputs else None)
+            state = {**props, **outs.props()}
+            return ReadResult(id_, state, inputs=dict(state) if self.outputs_are_inputs else None)
 
     def delete(self, _id: str, _props: Props) -> None:
         """Delete the resource; if it is missing already, that is a success."""
@@ -131,8 +131,8 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def outs_of(self, props: Props) -> O:
         """Return the outputs of a state, which may be older than this release."""
-        given = {key: value for key, value in props.items() if value is not None}
-        return self.outs.model_validate(given)  # type: ignore[return-value]
+        recorded = {key: value for key, value in props.items() if value is not None}
+        return self.outs.model_validate(recorded)  # type: ignore[return-value]
 
     @contextmanager
     def _working(self, action: Action, props: Props) -> Iterator[None]:
@@ -195,9 +195,9 @@ def _plain(value: Any) -> Any:
         case BaseModel():
             return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
         case Mapping():
-            return {name: _plain(each) for name, each in value.items()}
+            return {name: _plain(member) for name, member in value.items()}
         case tuple() | list():
-            return [_plain(each) for each in value]
+            return [_plain(member) for member in value]
         case _:
             return value
 
@@ -239,13 +239,13 @@ def _is_unknown(value: object) -> bool:
 
 def _known(props: Props) -> Props:
     """Return the properties that a preview knows; a mapping keeps only its wholly known members."""
-    found = {}
+    known = {}
     for key, value in _bare(props).items():
         if isinstance(value, dict):
-            found[key] = {name: each for name, each in value.items() if not _is_unknown(each)}
+            known[key] = {name: member for name, member in value.items() if not _is_unknown(member)}
         elif not _is_unknown(value):
-            found[key] = value
-    return found
+            known[key] = value
+    return known
 
 
 @contextmanager

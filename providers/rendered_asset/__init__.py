@@ -1,1 +1,1 @@
-"""`RenderedAsset`: one rendered file, judged by its reader and shown line by line in previews."""
+"""`RenderedAsset`: one rendered file, checked by its reader and shown line by line in previews."""

@@ -9,15 +9,15 @@ from providers.rendered_asset.readers import lint
 
 
 class RenderedAssetProvider(Provider[RenderedAssetSpec, RenderedAssetOuts]):
-    """Has a file judged by its real reader, if that is installed; writes no file."""
+    """Has a file checked by its real reader, if that is installed; writes no file."""
 
     def _create(self, spec: RenderedAssetSpec) -> tuple[str, RenderedAssetOuts]:
-        return spec.path, _judged(spec)
+        return spec.path, _checked(spec)
 
     def _update(self, old: RenderedAssetSpec, outs: RenderedAssetOuts, new: RenderedAssetSpec) -> RenderedAssetOuts:
-        return _judged(new)
+        return _checked(new)
 
 
-def _judged(spec: RenderedAssetSpec) -> RenderedAssetOuts:
+def _checked(spec: RenderedAssetSpec) -> RenderedAssetOuts:
     lint(RenderedFile(spec.path, spec.plain, spec.reader))
     return RenderedAssetOuts(sha256=hashlib.sha256(spec.plain.encode()).hexdigest())

@@ -1,6 +1,6 @@
-"""Has rendered files judged by their real readers, if those are installed on this machine.
+"""Has rendered files checked by their real readers, if those are installed on this machine.
 
-`pulumi up` judges each file alone (`lint`); `okd-baremetal render --check` judges a whole tree (`ask_readers`).
+`pulumi up` checks one file at a time (`lint`); `okd-baremetal render --check` checks a whole tree (`run_readers`).
 """
 
 import os
@@ -29,7 +29,7 @@ COMMANDS: dict[Reader, tuple[str, ...]] = {
     Reader.DNSMASQ: ("dnsmasq", "--test", "-C"),
     Reader.BASH: ("bash", "-n"),
 }
-"""Readers that judge a file on any machine; nft needs root, systemd and CoreDNS a running machine."""
+"""Readers that check a file on any machine; nft needs root, systemd and CoreDNS a running machine."""
 PROGRAM = re.compile(r"^Exec\w+=[-@:+!]*/(\S+)", re.M)
 FILE = "/FILE"  # in a command, stands for a temporary file, for a reader that does not read its standard input
 NO_OTHER_CONFIG = (f"--config={FILE}", *(f"--{name}-dir=/nonexistent" for name in ("config", "system-config")))
@@ -39,24 +39,24 @@ FIX = "look at it with `okd-baremetal render`; if your inputs are right, report 
 
 
 @dataclass(frozen=True)
-class ReaderVerdict:
-    """The verdict of one reader."""
+class ReaderResult:
+    """The result of one reader."""
 
     reader: str
-    judged: int = 0
-    """Number of files that it judged."""
+    checked: int = 0
+    """Number of files that it checked."""
     refusals: tuple[Fault, ...] = ()
     """One fault per file that it refuses."""
     not_run: str = ""
     """Why the reader did not run; empty if it did."""
 
     def __str__(self) -> str:
-        good = f"{self.judged - len(self.refusals)} of {self.judged} good"
+        good = f"{self.checked - len(self.refusals)} of {self.checked} good"
         return f"{self.reader}: {f'not run: {self.not_run}' if self.not_run else good}"
 
 
 def lint(file: RenderedFile) -> bool:
-    """Have one file judged by its reader.
+    """Have one file checked by its reader.
 
     Returns:
         Whether the reader ran.
@@ -81,8 +81,8 @@ def lint(file: RenderedFile) -> bool:
     return True
 
 
-def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[ReaderVerdict]:
-    """Have all files judged by every reader that this machine has.
+def run_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[ReaderResult]:
+    """Have all files checked by every reader that this machine has.
 
     Args:
         folders: Rendered files, as `assets.render.Rendered.folders` holds them.
@@ -90,14 +90,16 @@ def ask_readers(folders: Folders, ignitions: Mapping[str, bytes]) -> list[Reader
     """
     return [
         *(_linted(reader, folders) for reader in COMMANDS),
-        _asked("nft", _texts(folders, Reader.NFT), "--check", "--file", "-", within=OWN_NETWORK),
-        _asked("shellcheck", _texts(folders, Reader.BASH), "-"),
-        _asked("NetworkManager", _texts(folders, Reader.NETWORK_MANAGER), *NO_OTHER_CONFIG, "--print-config"),
-        _asked("nmcli", _texts(folders, Reader.KEYFILE), "--offline", "connection", "modify", "connection.id", "any"),
+        _run_reader("nft", _texts(folders, Reader.NFT), "--check", "--file", "-", within=OWN_NETWORK),
+        _run_reader("shellcheck", _texts(folders, Reader.BASH), "-"),
+        _run_reader("NetworkManager", _texts(folders, Reader.NETWORK_MANAGER), *NO_OTHER_CONFIG, "--print-config"),
+        _run_reader(
+            "nmcli", _texts(folders, Reader.KEYFILE), "--offline", "connection", "modify", "connection.id", "any"
+        ),
         _dhclient(_texts(folders, Reader.DHCLIENT)),
         _tmpfiles(_texts(folders, Reader.TMPFILES)),
         _systemd(folders),
-        _asked("ignition-validate", ignitions, "-"),
+        _run_reader("ignition-validate", ignitions, "-"),
         _coredns(_texts(folders, Reader.COREDNS)),
     ]
 
@@ -134,40 +136,40 @@ def _texts(folders: Folders, reader: Reader) -> dict[str, bytes]:
     }
 
 
-def _linted(reader: Reader, folders: Folders) -> ReaderVerdict:
+def _linted(reader: Reader, folders: Folders) -> ReaderResult:
     own = [(folder, file) for folder, files in folders.items() for file in files if file.reader is reader]
-    judged, refusals = 0, list[Fault]()
+    checked, refusals = 0, list[Fault]()
     for folder, file in own:
         try:
-            judged += lint(file)
+            checked += lint(file)
         except AssetError as error:
-            judged += 1
+            checked += 1
             refusals.append(Fault(f"{folder}{error.fault.where}", error.fault.what, error.fault.fix))
-    not_run = "" if judged or not own else "not installed"
+    not_run = "" if checked or not own else "not installed"
     if not_run and shutil.which(reader, path=PATH):
         not_run = "no interface of this machine can do multicast"
-    return ReaderVerdict(reader, judged, tuple(refusals), not_run)
+    return ReaderResult(reader, checked, tuple(refusals), not_run)
 
 
-def _dhclient(texts: Mapping[str, bytes]) -> ReaderVerdict:
+def _dhclient(texts: Mapping[str, bytes]) -> ReaderResult:
     """Ask dhclient, which exits with 0 even if it complains of a line; without an interface it does nothing else."""
     quietly = ("-4", "-n", "-d", "-cf", FILE, "-lf", "/dev/null", "-pf", "/dev/null")
-    return _asked("dhclient", texts, *quietly, within=OWN_NETWORK, complaint=rb" line \d+: ")
+    return _run_reader("dhclient", texts, *quietly, within=OWN_NETWORK, complaint=rb" line \d+: ")
 
 
-def _tmpfiles(texts: Mapping[str, bytes]) -> ReaderVerdict:
-    """Ask systemd-tmpfiles, which judges a file by creating what it lists: as root, below a folder of its own."""
+def _tmpfiles(texts: Mapping[str, bytes]) -> ReaderResult:
+    """Ask systemd-tmpfiles, which checks a file by creating what it lists: as root, below a folder of its own."""
     with tempfile.TemporaryDirectory() as root:
-        return _asked("systemd-tmpfiles", texts, "--create", f"--root={root}", "-", within=OWN_NETWORK)
+        return _run_reader("systemd-tmpfiles", texts, "--create", f"--root={root}", "-", within=OWN_NETWORK)
 
 
-def _coredns(texts: Mapping[str, bytes]) -> ReaderVerdict:
-    """Ask CoreDNS, which judges a Corefile only by serving it: start it in its own network, then kill it."""
+def _coredns(texts: Mapping[str, bytes]) -> ReaderResult:
+    """Ask CoreDNS, which checks a Corefile only by serving it: start it in its own network, then kill it."""
     program = _find("coredns")
     if not_run := _cannot(program, OWN_NETWORK):
-        return ReaderVerdict("coredns", not_run=not_run)
+        return ReaderResult("coredns", not_run=not_run)
     answers = [_unserved(path, program, text) for path, text in texts.items()]
-    return ReaderVerdict("coredns", len(answers), tuple(filter(None, answers)))
+    return ReaderResult("coredns", len(answers), tuple(filter(None, answers)))
 
 
 def _unserved(path: str, program: str, text: bytes) -> Fault | None:
@@ -190,12 +192,12 @@ def _unserved(path: str, program: str, text: bytes) -> Fault | None:
     return _refused(path, answer)
 
 
-def _systemd(folders: Folders) -> ReaderVerdict:
+def _systemd(folders: Folders) -> ReaderResult:
     """Ask systemd about each unit, in a tree that has the files which the unit starts."""
     name = "systemd-analyze"
     program, answers = _find(name), list[Fault | None]()
     if not_run := _cannot(program):
-        return ReaderVerdict(name, not_run=not_run)
+        return ReaderResult(name, not_run=not_run)
     for folder, files in folders.items():
         units = [file for file in files if file.reader is Reader.SYSTEMD]
         with tempfile.TemporaryDirectory() as root:
@@ -203,7 +205,7 @@ def _systemd(folders: Folders) -> ReaderVerdict:
             _make_programs(Path(root), units)
             verify = [program, "verify", "--man=no", "--recursive-errors=no", f"--root={root}"]
             answers += [_refusal(f"{folder}{unit.path}", [*verify, unit.name], hide=root) for unit in units]
-    return ReaderVerdict(name, len(answers), tuple(filter(None, answers)))
+    return ReaderResult(name, len(answers), tuple(filter(None, answers)))
 
 
 def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
@@ -214,16 +216,16 @@ def _make_programs(root: Path, units: Iterable[RenderedFile]) -> None:
             (root / program).touch(0o755)
 
 
-def _asked(
+def _run_reader(
     name: str, contents: Mapping[str, bytes], *options: str, within: Sequence[str] = (), complaint: bytes = b""
-) -> ReaderVerdict:
-    """Ask a reader that judges its standard input or one file."""
+) -> ReaderResult:
+    """Ask a reader that checks its standard input or one file."""
     program = _find(name)
     if not_run := _cannot(program, within):
-        return ReaderVerdict(name, not_run=not_run)
+        return ReaderResult(name, not_run=not_run)
     command = [*within, program, *options]
     answers = [_refusal(path, command, content, complaint) for path, content in contents.items()]
-    return ReaderVerdict(name, len(contents), tuple(filter(None, answers)))
+    return ReaderResult(name, len(contents), tuple(filter(None, answers)))
 
 
 def _find(name: str) -> str:

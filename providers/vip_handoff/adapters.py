@@ -83,20 +83,20 @@ class VipClients:
         connects = [client.connects for client in self.clients]
         requests = [client.requests for client in self.clients]
         both = [*connects, *requests]
-        worst = max(connects, key=lambda each: each.gap_ms)
+        worst = max(connects, key=lambda attempts: attempts.gap_ms)
         return {
             "gap_ms": round(worst.gap_ms),
             "gap_at_s": round(worst.gap_began - started, 2) if worst.gap_ms else None,
-            "probes_sent": sum(each.tried for each in both),
-            "probes_failed": sum(each.failed for each in both),
+            "probes_sent": sum(attempts.tried for attempts in both),
+            "probes_failed": sum(attempts.failed for attempts in both),
             "clients": {
-                "connects_tried": sum(each.tried for each in connects),
-                "connects_failed": sum(each.failed for each in connects),
-                "connects_broken_in_flight": sum(each.retried for each in connects),
-                "requests_tried": sum(each.tried for each in requests),
-                "requests_failed_after_retry": sum(each.failed for each in requests),
-                "requests_broken_in_flight": sum(each.retried for each in requests),
-                "problems": [problem for each in both for problem in each.problems],
+                "connects_tried": sum(attempts.tried for attempts in connects),
+                "connects_failed": sum(attempts.failed for attempts in connects),
+                "connects_broken_in_flight": sum(attempts.retried for attempts in connects),
+                "requests_tried": sum(attempts.tried for attempts in requests),
+                "requests_failed_after_retry": sum(attempts.failed for attempts in requests),
+                "requests_broken_in_flight": sum(attempts.retried for attempts in requests),
+                "problems": [problem for attempts in both for problem in attempts.problems],
             },
         }
 

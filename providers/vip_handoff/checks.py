@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assets.contract import API_PORT, CONFIG_PORT
 from cluster.values.balancer import Balancer
 from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
-from wires.segment.vip_holder import Seen, holder_of
+from wires.segment.vip_holder import AnsweringMacs, vip_holder
 
 NOBODY, NO_ONE_MACHINE = "nobody", "no one machine"
 """Names in place of a holder: no machine answers the VIPs; several machines or a stranger do."""
@@ -27,9 +27,9 @@ class Checks:
 
     def vips_served(self) -> str | None:
         """One known machine answers the VIPs, with API and config server behind them."""
-        seen, holder = self.census()
+        answering, holder = self.census()
         if holder is None:
-            return self._answered_by(seen)
+            return self._answered_by(answering)
         if problem := self._problem():
             return f"{holder} holds it; {problem}"
         served = all(self.probe.serves_config(vip) for vip in self.spec.vips)
@@ -45,9 +45,9 @@ class Checks:
 
     def control_plane_serves(self) -> str | None:
         """One control-plane node answers the VIPs, and the API is ready through them."""
-        seen, holder = self.census()
+        answering, holder = self.census()
         if holder not in self.spec.nodes:
-            return self._answered_by(seen)
+            return self._answered_by(answering)
         problem = self._problem()
         return f"{holder} holds it; {problem}" if problem else None
 
@@ -68,10 +68,10 @@ class Checks:
             return f"{missing}; {behind} ({self.spec.bootstrap_address}) itself is ready"
         return missing
 
-    def balancer_leads_to_one_of_ours(self) -> str | None:
+    def balancer_leads_to_the_cluster(self) -> str | None:
         """API and config server answer through the balancer; the bootstrap itself or, after it, a node is ready."""
-        ours = (self.spec.bootstrap_address, *self.spec.nodes.values())
-        if (missing := self.balancer_leads()) or any(self.probe.problem(each) is None for each in ours):
+        addresses = (self.spec.bootstrap_address, *self.spec.nodes.values())
+        if (missing := self.balancer_leads()) or any(self.probe.problem(address) is None for address in addresses):
             return missing
         name, at = self.spec.bootstrap_name, self.spec.bootstrap_address
         return f"the API answers through the balancer, but neither {name} ({at}) nor a node is ready itself"
@@ -85,8 +85,8 @@ class Checks:
         self.note(self._behind())
         name, at = self.spec.bootstrap_name, self.spec.bootstrap_address
         if ports := [port for port in (API_PORT, CONFIG_PORT) if self.probe.accepts(at, port)]:
-            seen = " and ".join(map(str, ports))
-            return f"{name} ({at}) still accepts connections on {seen}, so the balancer may lead to it"
+            numbers = " and ".join(map(str, ports))
+            return f"{name} ({at}) still accepts connections on {numbers}, so the balancer may lead to it"
         missing = self._not_through()
         return f"{missing}; {name} serves no longer: does the balancer still lead to it?" if missing else None
 
@@ -94,7 +94,7 @@ class Checks:
         """As in *soak*; with a kubeconfig in the payload, OKD also reports that its bootstrap is complete."""
         return self.bootstrap_not_needed() or self._incomplete()
 
-    def census(self) -> tuple[Seen, str | None]:
+    def census(self) -> tuple[AnsweringMacs, str | None]:
         """Return the MACs that answer each VIP, and the one machine of the cluster that answers all, or None.
 
         With a balancer of the site, no MACs, and who serves behind it.
@@ -103,10 +103,10 @@ class Checks:
             behind = self._behind()
             # The state before has proven that somebody serves; that one answer since was slow says nothing.
             return (), CONTROL_PLANE if behind == NOBODY else behind
-        seen = self.probe.vip_macs()
-        holder = self._holder(seen)
-        self.note(holder or (NO_ONE_MACHINE if any(seen) else NOBODY))
-        return seen, holder
+        answering = self.probe.vip_macs()
+        holder = self._holder(answering)
+        self.note(holder or (NO_ONE_MACHINE if any(answering) else NOBODY))
+        return answering, holder
 
     def _unready(self) -> str | None:
         unready = [f"{name} ({at})" for name, at in self.spec.nodes.items() if self.probe.problem(at)]
@@ -136,30 +136,32 @@ class Checks:
                 return f"no config server answers through {vip} on {CONFIG_PORT}"
         return None
 
-    def _holder(self, seen: Seen) -> str | None:
-        return holder_in(self.spec, seen, self.probe.macs_of)
+    def _holder(self, answering: AnsweringMacs) -> str | None:
+        return known_vip_holder(self.spec, answering, self.probe.macs_of)
 
     def _held_by(self, wanted: Collection[str]) -> str | None:
-        seen, holder = self.census()
-        return None if holder in wanted else self._answered_by(seen)
+        answering, holder = self.census()
+        return None if holder in wanted else self._answered_by(answering)
 
     def _problem(self) -> str | None:
         problem = next(filter(None, map(self.probe.problem, self.spec.vips)), None)
         return f"its API is not ready ({problem})" if problem else None
 
-    def _answered_by(self, seen: Seen) -> str:
-        if len(set(seen)) == 1:
-            return f"answered by {self._names(seen[0])}"
-        each = (f"{vip} by {self._names(macs)}" for vip, macs in zip(self.spec.vips, seen, strict=True))
-        return f"answered: {', '.join(each)}"
+    def _answered_by(self, answering: AnsweringMacs) -> str:
+        if len(set(answering)) == 1:
+            return f"answered by {self._names(answering[0])}"
+        answers = (f"{vip} by {self._names(macs)}" for vip, macs in zip(self.spec.vips, answering, strict=True))
+        return f"answered: {', '.join(answers)}"
 
     def _names(self, macs: frozenset[str]) -> str:
         owners = {mac: self._holder([frozenset({mac})]) for mac in sorted(macs)}
         return " and ".join(f"{owner or 'a stranger'} ({mac})" for mac, owner in owners.items()) or NOBODY
 
 
-def holder_in(spec: VipHandoffSpec, seen: Seen, macs_of: Callable[[str], frozenset[str]]) -> str | None:
+def known_vip_holder(
+    spec: VipHandoffSpec, answering: AnsweringMacs, macs_of: Callable[[str], frozenset[str]]
+) -> str | None:
     """Return the one machine of the cluster that answers all VIPs, or None. The bootstrap is known by its MAC."""
-    if set(seen) == {frozenset({spec.bootstrap_mac})}:
+    if set(answering) == {frozenset({spec.bootstrap_mac})}:
         return spec.bootstrap_name
-    return holder_of(seen, spec.nodes, macs_of)
+    return vip_holder(answering, spec.nodes, macs_of)

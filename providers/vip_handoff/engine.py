@@ -21,7 +21,7 @@ from providers.vip_handoff.model import (
     VipHandoffOuts,
     VipHandoffSpec,
 )
-from providers.vip_handoff.states import ENDS, TABLES, Row, State, was_released
+from providers.vip_handoff.states import ENDS, TABLES, State, Transition, was_released
 
 HEARTBEAT_S = 5.0
 NOT_ASKED = "not asked: no kubeconfig"
@@ -66,7 +66,7 @@ class HandoffEngine:
 
         Args:
             old: Phase in the state.
-            outs: Outputs in the state; those that describe an earlier move are kept.
+            outs: Outputs in the state; those of an earlier move stay.
 
         Raises:
             HandoffUnsafeError: See `prove_bootstrap`, `prove_control_plane` and `move`.
@@ -125,7 +125,7 @@ class HandoffEngine:
         self.timeline.append({"state": state.value, "at_s": self._at_s()})
         self.report(Progress(state.value))
 
-    def _leave(self, state: State, row: Row) -> State:
+    def _leave(self, state: State, row: Transition) -> State:
         """Do and check what the row says, and return the next state."""
         checks = self._checks()
         try:
@@ -141,13 +141,13 @@ class HandoffEngine:
             return row.late
         return moved or row.success
 
-    def _moved(self, row: Row, checks: Checks) -> State | None:
+    def _moved(self, row: Transition, checks: Checks) -> State | None:
         """Return the next state if the control plane holds the VIPs already, or None."""
         if row.moved is None or checks.control_plane_holds() is not None:
             return None
         return row.resumed if was_released(self.guest) else row.moved
 
-    def _missing(self, state: State, row: Row, checks: Checks) -> str | None:
+    def _missing(self, state: State, row: Transition, checks: Checks) -> str | None:
         """Poll until nothing has been missing for long enough; return what was missing last at the deadline."""
         if not row.check:
             return None
@@ -179,8 +179,8 @@ class HandoffEngine:
         return error
 
     def _result(self, client: MeasuringClient | None) -> VipHandoffOuts:
-        seen, holder = self._checks().census()
-        macs = sorted(frozenset[str]().union(*seen))
+        answering, holder = self._checks().census()
+        macs = sorted(frozenset[str]().union(*answering))
         return VipHandoffOuts(
             holder=holder,
             mac=macs[0] if holder and macs else None,

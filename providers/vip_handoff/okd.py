@@ -23,13 +23,13 @@ class Okd:
 
     def _works(self, address: str) -> str | None:
         """Read the ConfigMap that the bootstrap writes last of all."""
-        found = self.api.get(address, CONFIG_MAP, ConfigMap)
-        seen = "missing" if found is None else f"status {found.data.get('status')!r}"
-        wanted = found is not None and found.data.get("status") == "complete"
-        return None if wanted else f"ConfigMap kube-system/bootstrap: {seen}, wanted status 'complete'"
+        config_map = self.api.get(address, CONFIG_MAP, ConfigMap)
+        status = "missing" if config_map is None else f"status {config_map.data.get('status')!r}"
+        wanted = config_map is not None and config_map.data.get("status") == "complete"
+        return None if wanted else f"ConfigMap kube-system/bootstrap: {status}, wanted status 'complete'"
 
     def _is_member(self, address: str) -> str | None:
-        found = self.api.get(address, ETCD, Reporting)
-        removed = found.status.condition(REMOVED) if found else None
-        seen = removed.status if removed else "missing"
-        return None if seen == "True" else f"etcd's condition {REMOVED}: {seen}, wanted True"
+        etcd = self.api.get(address, ETCD, Reporting)
+        removed = etcd.status.condition(REMOVED) if etcd else None
+        status = removed.status if removed else "missing"
+        return None if status == "True" else f"etcd's condition {REMOVED}: {status}, wanted True"

@@ -15,7 +15,7 @@ from payload.reading import read_payload
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
 from providers.vip_handoff.adapters import LibvirtGuest, LocalClusterProbe, measuring
-from providers.vip_handoff.checks import holder_in
+from providers.vip_handoff.checks import known_vip_holder
 from providers.vip_handoff.engine import HandoffEngine, phase_faults
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.okd import Okd
@@ -50,12 +50,12 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
                 warn(f"{spec.where}: does not accept connections on {API_PORT} now ({problem})")
             return outs
         try:
-            seen = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)
-            holder = holder_in(spec, seen, macs_at)
+            answering = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)
+            holder = known_vip_holder(spec, answering, macs_at)
         except OkdBaremetalError as error:
             warn(f"{spec.where}: could not be probed; kept the recorded holder: {error}")
             return outs
-        macs = sorted(frozenset[str]().union(*seen))
+        macs = sorted(frozenset[str]().union(*answering))
         if not macs:
             warn(f"{spec.where}: nobody answers it now; kept the recorded holder")
             return outs
@@ -65,14 +65,14 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
 
 
 def _reached(old: Phase, outs: VipHandoffOuts, spec: VipHandoffSpec) -> VipHandoffOuts:
-    # The site's balancer is asked over TCP alone.
-    if unseen := unproven() if spec.balancer is Balancer.OURS else None:
-        warnings(spec.urn)(unseen)
+    # The site's balancer is probed only over TCP.
+    if blind_spot := unproven() if spec.balancer is Balancer.OURS else None:
+        warnings(spec.urn)(blind_spot)
     with held(spec.where):
         reached = _engine(spec).reach(old, outs)
     # A machine that runs the stack later need not have the payload.
     kubeconfig = kubeconfig_text(spec.stack) or outs.kubeconfig
-    return reached.model_copy(update={"unproven": unseen, "kubeconfig": kubeconfig})
+    return reached.model_copy(update={"unproven": blind_spot, "kubeconfig": kubeconfig})
 
 
 def _engine(spec: VipHandoffSpec) -> HandoffEngine:

@@ -8,7 +8,7 @@ from providers.pulumi.dynamic import BaremetalResource
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.provider import VipHandoffProvider
 
-FOR_PEOPLE = tuple(name for name in VipHandoffOuts.model_fields if name not in ("macs", "kubeconfig"))
+SUMMARY_OUTPUTS = tuple(name for name in VipHandoffOuts.model_fields if name not in ("macs", "kubeconfig"))
 
 
 class VipHandoff(BaremetalResource[VipHandoffSpec], provider=VipHandoffProvider):
@@ -19,4 +19,4 @@ class VipHandoff(BaremetalResource[VipHandoffSpec], provider=VipHandoffProvider)
 
     def summary(self) -> dict[str, pulumi.Output[Any]]:
         """Return the outputs that an operator wants to read."""
-        return {name: getattr(self, name) for name in FOR_PEOPLE}
+        return {name: getattr(self, name) for name in SUMMARY_OUTPUTS}

@@ -64,7 +64,7 @@ BACK = Time(lambda _: BACK_S, f"{BACK_S:g} s")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class Transition:
     """One state."""
 
     does: Callable[[BootstrapGuest], None] | None = None
@@ -132,19 +132,19 @@ NOT_READY = "see why it is not ready, then run `pulumi up` again"
 NOT_COMPLETE = "see what `openshift-install wait-for bootstrap-complete` reports, then run `pulumi up` again"
 
 TABLE = {
-    State.PROVE: Row(
+    State.PROVE: Transition(
         check=Checks.vips_served,
         within=BOOTSTRAP,
         success=State.DONE,
         fix="look at the console of the bootstrap VM, then run `pulumi up` again",
     ),
-    State.CONFIRM: Row(
+    State.CONFIRM: Transition(
         check=Checks.control_plane_holds,
         within=DEADLINE,
         success=State.DONE,
         fix="look at keepalived on the control plane",
     ),
-    State.GATE: Row(
+    State.GATE: Transition(
         check=Checks.control_plane_ready,
         steady=STABLE,
         within=DEADLINE,
@@ -153,8 +153,8 @@ TABLE = {
         resumed=State.SOAK,
         fix=NOT_READY,
     ),
-    State.ASK: Row(does=_ask, success=State.RELEASE),
-    State.RELEASE: Row(
+    State.ASK: Transition(does=_ask, success=State.RELEASE),
+    State.RELEASE: Transition(
         does=_release,
         check=Checks.control_plane_holds,
         within=MOVE,
@@ -164,7 +164,7 @@ TABLE = {
         measured=True,
         fix="look at keepalived on the control plane",
     ),
-    State.SOAK: Row(
+    State.SOAK: Transition(
         check=Checks.control_plane_serves,
         steady=SOAK,
         within=SOAK_LIMIT,
@@ -174,7 +174,7 @@ TABLE = {
         measured=True,
         fix="look at the API of the control plane",
     ),
-    State.WATCH: Row(
+    State.WATCH: Transition(
         check=Checks.control_plane_serves,
         steady=SOAK,
         within=SOAK_LIMIT,
@@ -184,7 +184,7 @@ TABLE = {
         measured=True,
         fix="look at the API of the control plane",
     ),
-    State.AWAIT: Row(
+    State.AWAIT: Transition(
         check=Checks.payload_complete,
         within=DEADLINE,
         success=State.LET_GO,
@@ -192,8 +192,8 @@ TABLE = {
         late=State.LEFT,
         fix=NOT_COMPLETE,
     ),
-    State.LET_GO: Row(does=_let_go, success=State.DONE, failure=State.LEFT),
-    State.BACK: Row(
+    State.LET_GO: Transition(does=_let_go, success=State.DONE, failure=State.LEFT),
+    State.BACK: Transition(
         does=_hold,
         check=Checks.bootstrap_holds,
         within=BACK,
@@ -207,32 +207,32 @@ TABLE = {
 
 BACKENDS = "look at the balancer's health checks and backends"
 SITE = {
-    State.PROVE: Row(
-        check=Checks.balancer_leads_to_one_of_ours,
+    State.PROVE: Transition(
+        check=Checks.balancer_leads_to_the_cluster,
         within=BOOTSTRAP,
         success=State.DONE,
         fix=f"look at the bootstrap VM's console and address, and {BACKENDS}: the bootstrap VM must be one of them",
     ),
-    State.CONFIRM: Row(
+    State.CONFIRM: Transition(
         check=Checks.balancer_leads,
         within=DEADLINE,
         success=State.DONE,
         fix=f"{BACKENDS}: the control plane must be among them",
     ),
-    State.GATE: Row(
+    State.GATE: Transition(
         check=Checks.balancer_leads_from_ready,
         steady=STABLE,
         within=DEADLINE,
         success=State.AWAIT,
         fix=NOT_READY,
     ),
-    State.AWAIT: Row(
+    State.AWAIT: Transition(
         check=Checks.bootstrap_not_needed_and_complete,
         within=DEADLINE,
         success=State.SOAK,
         fix=NOT_COMPLETE,
     ),
-    State.SOAK: Row(
+    State.SOAK: Transition(
         check=Checks.bootstrap_not_needed,
         steady=SOAK,
         within=SOAK_LIMIT,
@@ -240,8 +240,8 @@ SITE = {
         measured=True,
         fix=f"{BACKENDS}: none may lead to a machine that does not serve; then run `pulumi up` again",
     ),
-    State.LET_GO: Row(does=_let_go, success=State.DONE, failure=State.LEFT),
+    State.LET_GO: Transition(does=_let_go, success=State.DONE, failure=State.LEFT),
 }
-"""With a balancer of the site, nothing is asked of anybody: it leaves the bootstrap by its own health checks."""
+"""With a balancer of the site the handoff sends no words: the balancer leaves the bootstrap by its health checks."""
 
 TABLES = {Balancer.OURS: TABLE, Balancer.SITE: SITE}

@@ -7,13 +7,13 @@ from base.clock import Clock, Wait
 from base.errors import VipError
 from base.progress import Progress, Report, with_time_left
 from cluster.values.balancer import Balancer
-from wires.segment.vip_holder import holder_of
+from wires.segment.vip_holder import vip_holder
 
-THE_SITES = "the site's balancer"
+SITE_BALANCER = "the site's balancer"
 """Name in place of a holder."""
 FIX = {
     Balancer.OURS: "look at the routers and keepalived there",
-    Balancer.SITE: f"look at the routers, and at the backends of {THE_SITES} on 443",
+    Balancer.SITE: f"look at the routers, and at the backends of {SITE_BALANCER} on 443",
 }
 
 
@@ -34,9 +34,9 @@ class VipHeldEngine:
     def holder(self) -> tuple[str | None, list[str]]:
         """Return the one machine that holds the VIP, or None, and every MAC that answers it."""
         if self.balancer is Balancer.SITE:
-            return THE_SITES, []
+            return SITE_BALANCER, []
         macs = self.macs_of(self.vip)
-        return holder_of([macs], self.nodes, self.macs_of), sorted(macs)
+        return vip_holder([macs], self.nodes, self.macs_of), sorted(macs)
 
     def prove(self, *, deadline_s: float) -> tuple[str, list[str]]:
         """Wait until exactly one machine holds the VIP and serves there, and return it and every MAC that answers.

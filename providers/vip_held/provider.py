@@ -27,8 +27,8 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
     def _read(self, spec: VipHeldSpec, outs: VipHeldOuts) -> VipHeldOuts:
         warn = warnings(spec.urn)
         if spec.balancer is Balancer.SITE:
-            if closed := handshake_problem(spec.vip, ROUTER_PORT):
-                warn(f"VIP {spec.vip}: no router serves there now ({closed})")
+            if problem := handshake_problem(spec.vip, ROUTER_PORT):
+                warn(f"VIP {spec.vip}: no router serves there now ({problem})")
             return outs
         try:
             holder, macs = _engine(spec).holder()
@@ -42,11 +42,11 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
 
 
 def _proven(spec: VipHeldSpec) -> VipHeldOuts:
-    # The site's balancer is asked over TCP alone.
-    if unseen := unproven() if spec.balancer is Balancer.OURS else None:
-        warnings(spec.urn)(unseen)
+    # The site's balancer is probed only over TCP.
+    if blind_spot := unproven() if spec.balancer is Balancer.OURS else None:
+        warnings(spec.urn)(blind_spot)
     holder, macs = _engine(spec).prove(deadline_s=spec.deadline_s)
-    return VipHeldOuts(holder=holder, macs=macs, unproven=unseen)
+    return VipHeldOuts(holder=holder, macs=macs, unproven=blind_spot)
 
 
 def _engine(spec: VipHeldSpec) -> VipHeldEngine:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from base.errors import HypervisorError
 from testing.fakes.clock import FakeClock
-from wires.libvirt.hypervisor import DomainSpec, Found
+from wires.libvirt.hypervisor import Domain, DomainSpec
 
 BASE = "base.qcow2"
 
@@ -32,14 +32,14 @@ class FakeHypervisor:
     clock: FakeClock
     shuts_down_s: float | None = 3
     presses_missed: int = 0
-    domains: dict[str, Found] = field(default_factory=dict)
+    domains: dict[str, Domain] = field(default_factory=dict)
     defined: dict[str, DomainSpec] = field(default_factory=dict)
     """The last definition of each domain."""
     volumes: dict[str, bytes | Overlay] = field(default_factory=lambda: {BASE: b""})
     calls: list[str] = field(default_factory=list)
     _off_at: dict[str, float] = field(default_factory=dict)
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str) -> Domain | None:
         if name in self._off_at and self.clock.now() >= self._off_at[name]:
             del self._off_at[name]
             self._switch(name, on=False)
@@ -69,7 +69,7 @@ class FakeHypervisor:
     def define(self, domain: DomainSpec) -> None:
         self.calls.append(f"define {domain.name}")
         self.defined[domain.name] = domain
-        self.domains[domain.name] = Found(domain.owner, domain.build, running=False)
+        self.domains[domain.name] = Domain(domain.owner, domain.build, running=False)
 
     def start(self, name: str) -> None:
         self.calls.append(f"start {name}")

@@ -35,7 +35,7 @@ class Status(Model):
 
     def condition(self, name: str) -> Condition | None:
         """Return the condition of a type, or None: it is not reported."""
-        return next((each for each in self.conditions if each.type == name), None)
+        return next((condition for condition in self.conditions if condition.type == name), None)
 
 
 class Reporting(Model):

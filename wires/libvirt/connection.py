@@ -13,7 +13,7 @@ import libvirt
 from assets.contract import CHANNEL
 from base.errors import HypervisorError
 from wires.libvirt import xml
-from wires.libvirt.hypervisor import DomainSpec, Found
+from wires.libvirt.hypervisor import Domain, DomainSpec
 from wires.libvirt.xml import OWNER
 
 CHANNEL_ANSWER_S = 15.0  # an emulated guest under load took 1.6 s, a guest on KVM a few ms
@@ -27,14 +27,14 @@ class Libvirt:
     def __init__(self, connection: libvirt.virConnect, uri: str) -> None:
         self._connection, self._uri = connection, uri
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str) -> Domain | None:
         """See `Hypervisor`."""
         domain = self._lookup(name)
         if domain is None:
             return None
         owner, build = self._mark(domain, name)
         with self._calling("isActive", f"domain {name}"):
-            return Found(owner, build, bool(domain.isActive()))
+            return Domain(owner, build, bool(domain.isActive()))
 
     def volume_path(self, pool: str, volume: str) -> str:
         """See `Hypervisor`."""

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Found:
+class Domain:
     """A domain that exists."""
 
     owner: str
@@ -50,7 +50,7 @@ class Hypervisor(Protocol):
     Every method raises `HypervisorError` if libvirt refuses.
     """
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str) -> Domain | None:
         """Find a domain. None: it does not exist."""
         ...
 

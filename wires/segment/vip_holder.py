@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-Seen = Sequence[frozenset[str]]
+AnsweringMacs = Sequence[frozenset[str]]
 """MACs that answer each VIP."""
 
 
-def holder_of(seen: Seen, nodes: Mapping[str, str], macs_of: Callable[[str], frozenset[str]]) -> str | None:
+def vip_holder(
+    answering: AnsweringMacs, nodes: Mapping[str, str], macs_of: Callable[[str], frozenset[str]]
+) -> str | None:
     """Return the name of the only machine that answers all VIPs. None: none, several or an unknown one answers.
 
     Args:
-        seen: MACs that answer each VIP.
+        answering: MACs that answer each VIP.
         nodes: Address of each machine that may hold them, by name.
         macs_of: Finds the MACs that answer an address.
     """
-    macs = seen[0]
-    if len(macs) != 1 or set(seen) != {macs}:
+    macs = answering[0]
+    if len(macs) != 1 or set(answering) != {macs}:
         return None
     return next((name for name, address in nodes.items() if macs_of(address) == macs), None)

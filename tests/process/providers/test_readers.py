@@ -9,7 +9,7 @@ import pytest
 from assets.file import Folders, Reader
 from assets.render import render
 from cli.inspect.render import own_configs
-from providers.rendered_asset.readers import ReaderVerdict, ask_readers
+from providers.rendered_asset.readers import ReaderResult, run_readers
 from testing import clusters
 from testing.skips import ALLOWED
 
@@ -40,13 +40,13 @@ def tree() -> tuple[Folders, dict[str, bytes]]:
     return {**rendered.folders, "managed": (dnsmasq,)}, ours
 
 
-def verdicts() -> dict[str, ReaderVerdict]:
-    """Return the verdicts on the tree."""
-    return {verdict.reader: verdict for verdict in ask_readers(*tree())}
+def results() -> dict[str, ReaderResult]:
+    """Return the results on the tree."""
+    return {result.reader: result for result in run_readers(*tree())}
 
 
-def verdicts_of_its_reader(folder: str, name: str, good: str, bad: str) -> dict[str, ReaderVerdict]:
-    """Return the verdicts on the files of one file's reader, with one word of this file changed."""
+def results_of_its_reader(folder: str, name: str, good: str, bad: str) -> dict[str, ReaderResult]:
+    """Return the results on the files of one file's reader, with one word of this file changed."""
     folders, _ = tree()
     (reader,) = {file.reader for file in folders[folder] if file.name == name}
     changed = {
@@ -58,11 +58,11 @@ def verdicts_of_its_reader(folder: str, name: str, good: str, bad: str) -> dict[
         for where, files in folders.items()
     }
     assert changed[folder] != tuple(file for file in folders[folder] if file.reader is reader)
-    return {verdict.reader: verdict for verdict in ask_readers(changed, {})}
+    return {result.reader: result for result in run_readers(changed, {})}
 
 
 def test_each_reader_accepts_its_files() -> None:
-    found = verdicts()
+    found = results()
     assert list(found) == list(FILES)
     for reader, count in FILES.items():
         assert str(found[reader]) == f"{reader}: {count} of {count} good" or found[reader].not_run in ALLOWED
@@ -91,34 +91,34 @@ def test_each_reader_accepts_its_files() -> None:
 def test_each_reader_refuses_a_broken_file_in_one_line(
     reader: str, folder: str, name: str, good: str, bad: str
 ) -> None:
-    verdict = verdicts_of_its_reader(folder, name, good, bad)[reader]
-    if verdict.not_run:
-        pytest.skip(verdict.not_run)
-    (fault,) = verdict.refusals
+    result = results_of_its_reader(folder, name, good, bad)[reader]
+    if result.not_run:
+        pytest.skip(result.not_run)
+    (fault,) = result.refusals
     assert fault.where.startswith(f"{folder}/")
     assert fault.where.endswith(f"/{name}")
     assert fault.fix == FIX
     assert "\n" not in str(fault)
-    assert str(verdict) == f"{reader}: {FILES[reader] - 1} of {FILES[reader]} good"
+    assert str(result) == f"{reader}: {FILES[reader] - 1} of {FILES[reader]} good"
 
 
 def test_ignition_validate_refuses_an_invalid_config() -> None:
-    found = ask_readers({}, {"bootstrap.ign": b'{"ignition": {"version": "9.0.0"}}'})
-    verdict = next(each for each in found if each.reader == "ignition-validate")
-    if verdict.not_run:
-        pytest.skip(verdict.not_run)
-    assert [(fault.where, fault.fix) for fault in verdict.refusals] == [("bootstrap.ign", FIX)]
+    found = run_readers({}, {"bootstrap.ign": b'{"ignition": {"version": "9.0.0"}}'})
+    result = next(each for each in found if each.reader == "ignition-validate")
+    if result.not_run:
+        pytest.skip(result.not_run)
+    assert [(fault.where, fault.fix) for fault in result.refusals] == [("bootstrap.ign", FIX)]
 
 
 def test_missing_readers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("providers.rendered_asset.readers.PATH", "/nowhere")
     monkeypatch.setitem(os.environ, "PATH", "/nowhere")
     monkeypatch.setitem(os.environ, "XDG_CACHE_HOME", "/nowhere")
-    found = verdicts()
+    found = results()
     assert {found[reader].not_run for reader in FILES} == {"not installed"}
-    assert not any(verdict.refusals for verdict in found.values())
+    assert not any(result.refusals for result in found.values())
 
 
 def test_a_reader_without_files_is_not_called_missing() -> None:
-    found = {verdict.reader: verdict for verdict in ask_readers(render(clusters.intent("balancer")).folders, {})}
+    found = {result.reader: result for result in run_readers(render(clusters.intent("balancer")).folders, {})}
     assert [found[name].not_run for name in ("keepalived", "haproxy", "nft")] == [""] * 3

@@ -13,7 +13,7 @@ from assets.render import BOOTSTRAP, render
 from cli.inspect.render import own_configs
 from cluster.plan import Intent
 from cluster.values.vrrp import Policy
-from providers.rendered_asset.readers import ask_readers
+from providers.rendered_asset.readers import run_readers
 from testing import clusters, plans
 from testing.plan_files import Files
 from tests.unit.assets.policy_oracle import contradictions, parse
@@ -101,4 +101,4 @@ def test_no_two_roles_claim_a_vip_with_equal_priority(intent: Intent) -> None:
 def test_every_reader_accepts_its_rendered_files(intent: Intent) -> None:
     rendered = render(intent)
     ours = {path: config.encode() for path, config in own_configs(intent, rendered).items()}
-    assert [refusal for verdict in ask_readers(rendered.folders, ours) for refusal in verdict.refusals] == []
+    assert [refusal for result in run_readers(rendered.folders, ours) for refusal in result.refusals] == []

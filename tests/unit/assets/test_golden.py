@@ -7,7 +7,7 @@ import pytest
 
 from assets.render import render
 from cli.inspect.render import own_configs
-from providers.rendered_asset.readers import ask_readers
+from providers.rendered_asset.readers import run_readers
 from testing import clusters
 from testing.golden import (
     BASE,
@@ -107,8 +107,8 @@ def test_every_reader_accepts_every_tree(name: str) -> None:
     intent = clusters.intent(name)
     tree = render(intent)
     ours = {path: config.encode() for path, config in own_configs(intent, tree).items()}
-    verdicts = ask_readers(tree.folders, ours)
-    assert [refusal for verdict in verdicts for refusal in verdict.refusals] == []
+    results = run_readers(tree.folders, ours)
+    assert [refusal for result in results for refusal in result.refusals] == []
     # The readers of the two packages.txt: without any of them, the test would prove nothing.
     wanted = {"bash", "shellcheck"} | ({"haproxy", "keepalived"} if name in clusters.WITH_VIPS else set())
-    assert all(each.judged for each in verdicts if each.reader in wanted)
+    assert all(each.checked for each in results if each.reader in wanted)

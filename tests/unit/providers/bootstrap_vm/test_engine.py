@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from base.errors import HypervisorError
-from providers.bootstrap_vm.engine import BootstrapVmEngine, Surroundings
+from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from testing import clusters
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import BASE, FakeHypervisor, Overlay
 from testing.progress import into
-from wires.libvirt.hypervisor import Card, DomainSpec, Found
+from wires.libvirt.hypervisor import Card, Domain, DomainSpec
 
 NAME = "okd-bootstrap"
 PROPS: dict[str, Any] = {
@@ -67,7 +67,7 @@ class Rig:
     def has(self, spec: BootstrapVmSpec = SPEC, *, running: bool = True, owner: str | None = None) -> "Rig":
         """Add an existing domain."""
         mark = spec.owner if owner is None else owner
-        self.hypervisor.domains[NAME] = Found(mark, spec.build if mark else "", running)
+        self.hypervisor.domains[NAME] = Domain(mark, spec.build if mark else "", running)
         self.hypervisor.volumes |= {f"{NAME}.qcow2": Overlay("", 0), f"{NAME}.ign": b""}
         return self
 
@@ -76,19 +76,19 @@ class Rig:
         return BootstrapVmEngine(self.hypervisor, self.clock, into(self.lines))
 
     @property
-    def surroundings(self) -> Surroundings:
-        return Surroundings("192.0.2.5", lambda: self.vip_macs, lambda: self.node)
+    def network(self) -> NetworkProbes:
+        return NetworkProbes("192.0.2.5", lambda: self.vip_macs, lambda: self.node)
 
     def ensure(self, spec: BootstrapVmSpec = SPEC) -> list[str]:
         def ignition() -> bytes:
             self.composed += 1
             return IGNITION
 
-        self.engine.ensure(spec, ignition, self.surroundings)
+        self.engine.ensure(spec, ignition, self.network)
         return self.hypervisor.calls
 
     def remove(self) -> None:
-        self.engine.remove(SPEC, self.surroundings)
+        self.engine.remove(SPEC, self.network)
 
     def refuses(self, spec: BootstrapVmSpec = SPEC) -> str:
         with pytest.raises(HypervisorError) as caught:
@@ -102,7 +102,7 @@ def test_a_missing_vm_is_built_and_started() -> None:
     rig = Rig()
     assert rig.ensure() == BUILT
     assert rig.hypervisor.volumes[f"{NAME}.ign"] == IGNITION
-    assert rig.hypervisor.find(NAME) == Found(SPEC.owner, SPEC.build, running=True)
+    assert rig.hypervisor.find(NAME) == Domain(SPEC.owner, SPEC.build, running=True)
 
 
 def test_a_second_run_adopts_what_the_first_one_built() -> None:
@@ -185,7 +185,7 @@ def test_a_changed_configuration_is_refused_while_the_control_plane_answers() ->
 def test_a_changed_configuration_is_rebuilt_while_no_node_answers(running: bool, before: list[str]) -> None:
     rig = Rig(frozenset({SPEC.mac})).has(running=running)
     assert rig.ensure(CHANGED) == [*before, *BUILT]
-    assert rig.hypervisor.find(NAME) == Found(SPEC.owner, CHANGED.build, running=True)
+    assert rig.hypervisor.find(NAME) == Domain(SPEC.owner, CHANGED.build, running=True)
 
 
 def test_a_vm_that_an_earlier_run_built_keeps_its_build() -> None:
@@ -199,7 +199,7 @@ def test_an_unreadable_payload_leaves_everything_as_it_was(rig: Rig, spec: Boots
         raise HypervisorError("no payload")
 
     with pytest.raises(HypervisorError, match=r"^no payload$"):
-        rig.engine.ensure(spec, unreadable, rig.surroundings)
+        rig.engine.ensure(spec, unreadable, rig.network)
     assert rig.hypervisor.calls == []
 
 

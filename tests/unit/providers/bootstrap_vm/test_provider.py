@@ -20,7 +20,7 @@ from providers.bootstrap_vm.provider import BootstrapVmProvider
 from testing import payloads
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import BASE, FakeHypervisor
-from wires.libvirt.hypervisor import Found
+from wires.libvirt.hypervisor import Domain
 
 NAME = "okd-bootstrap"
 URI = "qemu+ssh://root@kvm.example.com/system"
@@ -31,8 +31,8 @@ BUILT = [f"make {NAME}.qcow2", f"make {NAME}.ign", f"define {NAME}", f"start {NA
 
 
 @dataclass
-class World:
-    """The provider's surroundings: a hypervisor, a segment, nodes."""
+class FakeAdapters:
+    """What the provider works with: a hypervisor, a segment, nodes."""
 
     vip_macs: frozenset[str] = frozenset()
     answering: tuple[str, ...] = ()
@@ -77,14 +77,14 @@ class Now:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch, lock_folder: Path) -> World:
-    world = World()
-    monkeypatch.setattr(provider, "connected", world.connected)
-    monkeypatch.setattr(provider, "macs_on", world.macs_on)
-    monkeypatch.setattr(provider, "connect_problem", world.connect_problem)
-    monkeypatch.setattr(provider, "SYSTEM_CLOCK", world.clock)
+def adapters(monkeypatch: pytest.MonkeyPatch, lock_folder: Path) -> FakeAdapters:
+    adapters = FakeAdapters()
+    monkeypatch.setattr(provider, "connected", adapters.connected)
+    monkeypatch.setattr(provider, "macs_on", adapters.macs_on)
+    monkeypatch.setattr(provider, "connect_problem", adapters.connect_problem)
+    monkeypatch.setattr(provider, "SYSTEM_CLOCK", adapters.clock)
     monkeypatch.setattr(provider, "datetime", Now)
-    return world
+    return adapters
 
 
 @pytest.fixture
@@ -133,8 +133,8 @@ def children(config: bytes) -> list[bytes]:
     return [gzip.decompress(base64.b64decode(child["source"].partition(",")[2])) for child in merged]
 
 
-def ignition_of(world: World) -> bytes:
-    content = world.hypervisor.volumes[f"{NAME}.ign"]
+def ignition_of(adapters: FakeAdapters) -> bytes:
+    content = adapters.hypervisor.volumes[f"{NAME}.ign"]
     assert isinstance(content, bytes)
     return content
 
@@ -146,100 +146,102 @@ def changed(props: dict[str, Any]) -> dict[str, Any]:
 class TestCreate:
     """The first `up`, or an `up` after the state was lost."""
 
-    def test_it_builds_the_vm_and_starts_it(self, world: World, props: dict[str, Any]) -> None:
+    def test_it_builds_the_vm_and_starts_it(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
         created = BootstrapVmProvider().create(props)
         assert (created.id, created.outs) == (NAME, props)
-        assert world.hypervisor.calls == BUILT
-        found = world.hypervisor.find(NAME)
+        assert adapters.hypervisor.calls == BUILT
+        found = adapters.hypervisor.find(NAME)
         assert found is not None
         assert (found.owner, found.running) == ("okd-baremetal/prod", True)
 
     def test_the_vm_boots_the_payloads_config_merged_with_the_rendered_one(
-        self, world: World, props: dict[str, Any], bootstrap_ign: bytes
+        self, adapters: FakeAdapters, props: dict[str, Any], bootstrap_ign: bytes
     ) -> None:
         BootstrapVmProvider().create(props)
-        assert children(ignition_of(world)) == [bootstrap_ign, OURS.encode()]
+        assert children(ignition_of(adapters)) == [bootstrap_ign, OURS.encode()]
 
-    def test_a_vm_with_the_wanted_build_is_adopted(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_vm_with_the_wanted_build_is_adopted(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         BootstrapVmProvider().create(props)
-        assert world.hypervisor.calls == BUILT
+        assert adapters.hypervisor.calls == BUILT
 
-    def test_the_vip_is_probed_on_the_bridge_of_the_vm(self, world: World, props: dict[str, Any]) -> None:
-        world.vip_macs = frozenset({STRANGER})
+    def test_the_vip_is_probed_on_the_bridge_of_the_vm(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
+        adapters.vip_macs = frozenset({STRANGER})
         with pytest.raises(HypervisorError, match=rf"^API VIP 192\.0\.2\.5: already answered by {STRANGER}, "):
             BootstrapVmProvider().create(props)
-        assert world.asked == [("baremetal", "192.0.2.5")]
-        assert world.hypervisor.calls == []
+        assert adapters.asked == [("baremetal", "192.0.2.5")]
+        assert adapters.hypervisor.calls == []
 
     @pytest.mark.parametrize("there", [b"coreos", b"another image"], ids=["right", "wrong"])
     def test_the_digest_of_the_base_volume_is_compared(
-        self, world: World, props: dict[str, Any], there: bytes
+        self, adapters: FakeAdapters, props: dict[str, Any], there: bytes
     ) -> None:
         coreos = "cce4a2de03e82358f0c511461103adb0ccf0e4517fdff3945131b060b4afe84e"
-        world.hypervisor.volumes[BASE] = there
+        adapters.hypervisor.volumes[BASE] = there
         if there == b"coreos":
             BootstrapVmProvider().create({**props, "base_sha256": coreos})
-            assert world.hypervisor.calls == BUILT
+            assert adapters.hypervisor.calls == BUILT
             return
         with pytest.raises(HypervisorError, match=rf"^base volume {BASE} of pool default: .*, wanted {coreos}"):
             BootstrapVmProvider().create({**props, "base_sha256": coreos})
-        assert world.hypervisor.calls == []
+        assert adapters.hypervisor.calls == []
 
     def test_a_payload_with_another_digest_than_the_pinned_one_is_refused(
-        self, world: World, props: dict[str, Any]
+        self, adapters: FakeAdapters, props: dict[str, Any]
     ) -> None:
         with pytest.raises(PayloadError, match=rf"bootstrap\.ign: sha256 is .*, the stack pins {'d' * 64}"):
             BootstrapVmProvider().create({**props, "payload_sha256": "d" * 64})
-        assert world.hypervisor.calls == []
+        assert adapters.hypervisor.calls == []
 
     def test_an_expired_payload_is_refused(
-        self, world: World, props: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+        self, adapters: FakeAdapters, props: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Now, "now", lambda _: payloads.NOW + timedelta(days=1))
         with pytest.raises(PayloadError, match=r"bootstrap\.ign: useless since 2026-11-21 14:03 UTC"):
             BootstrapVmProvider().create(props)
-        assert world.hypervisor.calls == []
+        assert adapters.hypervisor.calls == []
 
 
 class TestUpdate:
     """A later `up` with a changed input."""
 
     def test_a_changed_ignition_rebuilds_the_vm_while_no_node_answers(
-        self, world: World, props: dict[str, Any], bootstrap_ign: bytes
+        self, adapters: FakeAdapters, props: dict[str, Any], bootstrap_ign: bytes
     ) -> None:
         BootstrapVmProvider().create(props)
-        world.hypervisor.calls.clear()
+        adapters.hypervisor.calls.clear()
         updated = BootstrapVmProvider().update(NAME, props, changed(props))
         assert updated.outs == changed(props)
-        assert world.hypervisor.calls == [f"button {NAME}", f"undefine {NAME}", *BUILT]
-        assert children(ignition_of(world)) == [bootstrap_ign, CHANGED.encode()]
-        assert world.tried == [("192.0.2.21", 6443), ("192.0.2.22", 6443)], "each node's API port was tried"
+        assert adapters.hypervisor.calls == [f"button {NAME}", f"undefine {NAME}", *BUILT]
+        assert children(ignition_of(adapters)) == [bootstrap_ign, CHANGED.encode()]
+        assert adapters.tried == [("192.0.2.21", 6443), ("192.0.2.22", 6443)], "each node's API port was tried"
 
-    def test_a_changed_ignition_is_refused_once_a_node_answers(self, world: World, props: dict[str, Any]) -> None:
-        BootstrapVmProvider().create(props)
-        world.hypervisor.calls.clear()
-        world.answering = ("192.0.2.22",)
-        with pytest.raises(HypervisorError, match=r"has changed, and 192\.0\.2\.22 of the control plane answers"):
-            BootstrapVmProvider().update(NAME, props, changed(props))
-        assert world.hypervisor.calls == []
-        assert world.hypervisor.domains[NAME].running
-
-    def test_a_change_that_a_running_vm_does_not_need_leaves_it_as_it_is(
-        self, world: World, props: dict[str, Any]
+    def test_a_changed_ignition_is_refused_once_a_node_answers(
+        self, adapters: FakeAdapters, props: dict[str, Any]
     ) -> None:
         BootstrapVmProvider().create(props)
-        world.answering = ("192.0.2.21",)
-        BootstrapVmProvider().update(NAME, props, {**props, "nodes": ["192.0.2.21"], "deadline_s": 90.0})
-        assert world.hypervisor.calls == BUILT
+        adapters.hypervisor.calls.clear()
+        adapters.answering = ("192.0.2.22",)
+        with pytest.raises(HypervisorError, match=r"has changed, and 192\.0\.2\.22 of the control plane answers"):
+            BootstrapVmProvider().update(NAME, props, changed(props))
+        assert adapters.hypervisor.calls == []
+        assert adapters.hypervisor.domains[NAME].running
 
-    def test_a_vm_that_was_turned_off_is_started_again(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_change_that_a_running_vm_does_not_need_leaves_it_as_it_is(
+        self, adapters: FakeAdapters, props: dict[str, Any]
+    ) -> None:
         BootstrapVmProvider().create(props)
-        world.hypervisor.power_off(NAME)
-        world.hypervisor.calls.clear()
+        adapters.answering = ("192.0.2.21",)
+        BootstrapVmProvider().update(NAME, props, {**props, "nodes": ["192.0.2.21"], "deadline_s": 90.0})
+        assert adapters.hypervisor.calls == BUILT
+
+    def test_a_vm_that_was_turned_off_is_started_again(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
+        BootstrapVmProvider().create(props)
+        adapters.hypervisor.power_off(NAME)
+        adapters.hypervisor.calls.clear()
         updated = BootstrapVmProvider().update(NAME, {**props, "running": False}, props)
         assert (updated.outs or {})["running"] is True
-        assert world.hypervisor.calls == [f"start {NAME}"]
+        assert adapters.hypervisor.calls == [f"start {NAME}"]
 
     @pytest.mark.parametrize("input_", ["name", "libvirt_uri", "pool"])
     def test_a_changed_name_host_or_pool_replaces_the_vm(self, props: dict[str, Any], input_: str) -> None:
@@ -256,9 +258,9 @@ class TestRead:
 
     @pytest.mark.parametrize("running", [True, False], ids=["on", "off"])
     def test_a_refresh_returns_the_power_state_as_an_input_so_that_up_corrects_it(
-        self, world: World, props: dict[str, Any], running: bool
+        self, adapters: FakeAdapters, props: dict[str, Any], running: bool
     ) -> None:
-        world.hypervisor.domains[NAME] = Found("okd-baremetal/prod", "", running)
+        adapters.hypervisor.domains[NAME] = Domain("okd-baremetal/prod", "", running)
         read = BootstrapVmProvider().read(NAME, props)
         assert (read.id, read.outs, read.inputs) == (
             NAME,
@@ -266,32 +268,36 @@ class TestRead:
             {**props, "running": running},
         )
 
-    def test_a_missing_vm_has_an_empty_id(self, world: World, props: dict[str, Any]) -> None:
+    def test_a_missing_vm_has_an_empty_id(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
         assert BootstrapVmProvider().read(NAME, props).id == ""
 
 
 class TestDelete:
     """The end of phase `bootstrap`, or of the cluster."""
 
-    def test_delete_removes_the_vm_and_its_volumes(self, world: World, props: dict[str, Any]) -> None:
+    def test_delete_removes_the_vm_and_its_volumes(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
         BootstrapVmProvider().create(props)
         BootstrapVmProvider().delete(NAME, props)
-        assert world.hypervisor.domains == {}
-        assert list(world.hypervisor.volumes) == [BASE]
+        assert adapters.hypervisor.domains == {}
+        assert list(adapters.hypervisor.volumes) == [BASE]
 
-    def test_delete_refuses_a_vm_that_holds_the_vip_of_a_cluster(self, world: World, props: dict[str, Any]) -> None:
+    def test_delete_refuses_a_vm_that_holds_the_vip_of_a_cluster(
+        self, adapters: FakeAdapters, props: dict[str, Any]
+    ) -> None:
         BootstrapVmProvider().create(props)
-        world.vip_macs, world.answering = frozenset({MAC}), ("192.0.2.21",)
+        adapters.vip_macs, adapters.answering = frozenset({MAC}), ("192.0.2.21",)
         with pytest.raises(HypervisorError, match=r"^okd-bootstrap: it holds the API VIP, and 192\.0\.2\.21 "):
             BootstrapVmProvider().delete(NAME, props)
-        assert world.hypervisor.domains[NAME].running
+        assert adapters.hypervisor.domains[NAME].running
 
-    def test_delete_accepts_a_state_without_disk_gib_and_network(self, world: World, props: dict[str, Any]) -> None:
+    def test_delete_accepts_a_state_without_disk_gib_and_network(
+        self, adapters: FakeAdapters, props: dict[str, Any]
+    ) -> None:
         BootstrapVmProvider().create(props)
         for later in ("disk_gib", "network", "urn", "running"):
             del props[later]
         BootstrapVmProvider().delete(NAME, props)
-        assert world.hypervisor.domains == {}
+        assert adapters.hypervisor.domains == {}
 
 
 @pytest.mark.parametrize(
@@ -303,14 +309,14 @@ class TestDelete:
     ],
 )
 def test_the_domain_is_locked_during_each_change(
-    act: Callable[[dict[str, Any]], object], world: World, props: dict[str, Any]
+    act: Callable[[dict[str, Any]], object], adapters: FakeAdapters, props: dict[str, Any]
 ) -> None:
     act(props)
-    assert world.unlocked == []
+    assert adapters.unlocked == []
     with held(f"domain {NAME}", deadline_s=0):
         """The lock is free afterwards."""
 
 
-def test_a_refresh_needs_no_lock(world: World, props: dict[str, Any]) -> None:
+def test_a_refresh_needs_no_lock(adapters: FakeAdapters, props: dict[str, Any]) -> None:
     BootstrapVmProvider().read(NAME, props)
-    assert world.unlocked == [URI]
+    assert adapters.unlocked == [URI]

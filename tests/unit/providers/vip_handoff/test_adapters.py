@@ -1,4 +1,4 @@
-"""The handoff's surroundings: the figures of its clients, and the bootstrap VM over libvirt."""
+"""What the handoff works with: the figures of its clients, and the bootstrap VM over libvirt."""
 
 import threading
 from collections.abc import Iterator
@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from providers.vip_handoff import adapters as world
+from providers.vip_handoff import adapters
 from providers.vip_handoff.adapters import LibvirtGuest, VipClients, measuring
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import FakeHypervisor
 from testing.progress import into
 from wires.api.api import Api
 from wires.api.client import Attempts, VipClient
-from wires.libvirt.hypervisor import Found
+from wires.libvirt.hypervisor import Domain
 
 NAME = "okd-bootstrap"
 
@@ -68,7 +68,7 @@ def test_a_client_of_a_vip_waits_as_long_as_client_go(monkeypatch: pytest.Monkey
         through.set()
 
     monkeypatch.setattr(Api, "problem", problem)
-    monkeypatch.setattr(world, "connect_problem", lambda address, port: None)
+    monkeypatch.setattr(adapters, "connect_problem", lambda address, port: None)
     with measuring(("192.0.2.5",), Api("okd.example.com", "")):
         assert through.wait(10)
     assert set(asked) == {("192.0.2.5", 10)}
@@ -77,15 +77,15 @@ def test_a_client_of_a_vip_waits_as_long_as_client_go(monkeypatch: pytest.Monkey
 @pytest.fixture
 def hypervisor(monkeypatch: pytest.MonkeyPatch) -> FakeHypervisor:
     clock = FakeClock(0)
-    found = FakeHypervisor(clock, domains={NAME: Found("", "", running=True)})
+    found = FakeHypervisor(clock, domains={NAME: Domain("", "", running=True)})
 
     @contextmanager
     def connected(uri: str) -> Iterator[Any]:
         assert uri == "qemu:///system"
         yield found
 
-    monkeypatch.setattr(world, "connected", connected)
-    monkeypatch.setattr(world, "SYSTEM_CLOCK", clock)
+    monkeypatch.setattr(adapters, "connected", connected)
+    monkeypatch.setattr(adapters, "SYSTEM_CLOCK", clock)
     return found
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from base.errors import HandoffUnsafeError
-from providers.vip_handoff.checks import holder_in
+from providers.vip_handoff.checks import known_vip_holder
 from testing.fakes.lan import BOOTSTRAP, NEVER, SPEC, STRANGER, VIP
 from testing.handoff_rig import HELD, TAKEN, Rig
 
 
 def test_a_vip_without_an_answer_has_no_holder() -> None:
-    assert holder_in(SPEC, [frozenset()], lambda _: frozenset()) is None
+    assert known_vip_holder(SPEC, [frozenset()], lambda _: frozenset()) is None
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ def test_a_vip_without_an_answer_has_no_holder() -> None:
     ],
 )
 def test_of_two_vips_the_holder_has_both(seen: list[set[str]], holder: str | None) -> None:
-    assert holder_in(SPEC, list(map(frozenset, seen)), Rig().lan.macs_of) == holder
+    assert known_vip_holder(SPEC, list(map(frozenset, seen)), Rig().lan.macs_of) == holder
 
 
 def test_two_machines_at_the_address_of_a_node_are_no_holder() -> None:
     both = HELD | TAKEN
-    assert holder_in(SPEC, [both], lambda _: both) is None
+    assert known_vip_holder(SPEC, [both], lambda _: both) is None
 
 
 @pytest.mark.parametrize(

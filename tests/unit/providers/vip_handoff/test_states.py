@@ -8,7 +8,7 @@ import pytest
 
 from base.errors import HandoffUnsafeError
 from cluster.values.balancer import Balancer
-from providers.vip_handoff.states import ENDS, SITE, TABLE, TABLES, Row, State
+from providers.vip_handoff.states import ENDS, SITE, TABLE, TABLES, State, Transition
 from testing.documents import table
 from testing.fakes.lan import NEVER, SPEC, VIP, spec_with
 from testing.handoff_rig import FIRST, RELEASED, TAKEN, TOOK_IT, Rig
@@ -20,7 +20,7 @@ def docstring(function: Callable[..., Any] | None) -> str:
     return (function.__doc__ or "").strip() if function else "-"
 
 
-def success(row: Row) -> str:
+def success(row: Transition) -> str:
     if row.moved is None:
         return row.success
     held = f"{row.resumed} if they were released, else {row.moved}"
@@ -28,7 +28,7 @@ def success(row: Row) -> str:
 
 
 @pytest.mark.parametrize(("first", "rows"), [("state", TABLE), ("with a balancer of yours", SITE)])
-def test_the_document_shows_the_table(first: str, rows: dict[State, Row]) -> None:
+def test_the_document_shows_the_table(first: str, rows: dict[State, Transition]) -> None:
     drawn = [
         {
             first: state.value,
@@ -72,7 +72,7 @@ def test_each_state_has_a_row_or_is_an_end() -> None:
     assert set(SITE) < set(TABLE)
 
 
-def leads_of(rows: dict[State, Row]) -> dict[State, set[State | None]]:
+def leads_of(rows: dict[State, Transition]) -> dict[State, set[State | None]]:
     return {
         state: {row.success, row.moved, row.resumed, row.failure, row.late} - {None} for state, row in rows.items()
     }
@@ -81,7 +81,7 @@ def leads_of(rows: dict[State, Row]) -> dict[State, set[State | None]]:
 @pytest.mark.parametrize(
     ("rows", "ends"), [(TABLE, set(ENDS)), (SITE, {State.DONE, State.REFUSED, State.LEFT})], ids=["ours", "site"]
 )
-def test_no_row_leads_to_itself_and_each_end_is_reached(rows: dict[State, Row], ends: set[State]) -> None:
+def test_no_row_leads_to_itself_and_each_end_is_reached(rows: dict[State, Transition], ends: set[State]) -> None:
     leads = leads_of(rows)
     assert not [state for state, nexts in leads.items() if state in nexts]
     assert set().union(*leads.values()) - set(rows) == ends
@@ -124,7 +124,7 @@ EDGES: dict[tuple[State, str], dict[str, Any]] = {
 
 
 CONFIG = f"config {VIP}"
-EDGES_OF_THE_SITES: dict[tuple[State, str], dict[str, Any]] = {
+EDGES_WITH_BALANCER: dict[tuple[State, str], dict[str, Any]] = {
     (State.PROVE, "success"): {},
     (State.PROVE, "late"): {"outages": [(CONFIG, 0, NEVER)]},
     (State.CONFIRM, "success"): {"ends_s": 0},
@@ -140,7 +140,7 @@ EDGES_OF_THE_SITES: dict[tuple[State, str], dict[str, Any]] = {
 }
 CASES = {
     **{(Balancer.OURS, *edge): lan for edge, lan in EDGES.items()},
-    **{(Balancer.SITE, *edge): lan for edge, lan in EDGES_OF_THE_SITES.items()},
+    **{(Balancer.SITE, *edge): lan for edge, lan in EDGES_WITH_BALANCER.items()},
 }
 
 

@@ -15,7 +15,7 @@ from base.errors import HypervisorError
 from wires.libvirt import connection
 from wires.libvirt.connection import Libvirt, connected
 from wires.libvirt.facts import host_facts
-from wires.libvirt.hypervisor import Card, DomainSpec, Found
+from wires.libvirt.hypervisor import Card, Domain, DomainSpec
 
 POOL = "images"
 NODE = """<node>
@@ -66,11 +66,11 @@ def hypervisor(uri: str) -> Iterator[Libvirt]:
 def test_a_domain_is_reported_with_its_build_and_its_power_state(hypervisor: Libvirt) -> None:
     assert hypervisor.find("okd-bootstrap") is None
     hypervisor.define(SPEC)
-    assert hypervisor.find("okd-bootstrap") == Found("okd-baremetal/lab", "b" * 64, running=False)
+    assert hypervisor.find("okd-bootstrap") == Domain("okd-baremetal/lab", "b" * 64, running=False)
     hypervisor.start("okd-bootstrap")
-    assert hypervisor.find("okd-bootstrap") == Found("okd-baremetal/lab", "b" * 64, running=True)
+    assert hypervisor.find("okd-bootstrap") == Domain("okd-baremetal/lab", "b" * 64, running=True)
     hypervisor.power_off("okd-bootstrap")
-    assert hypervisor.find("okd-bootstrap") == Found("okd-baremetal/lab", "b" * 64, running=False)
+    assert hypervisor.find("okd-bootstrap") == Domain("okd-baremetal/lab", "b" * 64, running=False)
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
@@ -83,7 +83,7 @@ def test_the_vm_has_the_architecture_of_its_host(machine: str) -> None:
 
 
 def test_a_foreign_domain_has_no_owner(hypervisor: Libvirt) -> None:
-    assert hypervisor.find("theirs") == Found("", "", running=True)
+    assert hypervisor.find("theirs") == Domain("", "", running=True)
 
 
 def test_an_existing_overlay_is_replaced_and_a_missing_one_is_deleted_silently(hypervisor: Libvirt) -> None:

@@ -7,7 +7,7 @@ import pytest
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import FakeHypervisor
 from testing.progress import into
-from wires.libvirt.hypervisor import Found
+from wires.libvirt.hypervisor import Domain
 from wires.libvirt.shutdown import stop
 
 NAME = "okd-bootstrap"
@@ -22,7 +22,7 @@ class Rig:
     hypervisor: FakeHypervisor = field(init=False)
 
     def __post_init__(self) -> None:
-        self.hypervisor = FakeHypervisor(self.clock, domains={NAME: Found("", "", running=True)})
+        self.hypervisor = FakeHypervisor(self.clock, domains={NAME: Domain("", "", running=True)})
 
     def stop(self, deadline_s: float = 60) -> bool:
         return stop(self.hypervisor, NAME, deadline_s=deadline_s, clock=self.clock, report=into(self.lines))
@@ -54,8 +54,8 @@ def test_a_press_that_a_busy_guest_missed_is_repeated_after_ten_seconds() -> Non
     assert rig.clock.now() == 13
 
 
-@pytest.mark.parametrize("domains", [{}, {NAME: Found("", "", running=False)}], ids=["missing", "off"])
-def test_a_guest_that_is_missing_or_off_gets_no_button_press(domains: dict[str, Found]) -> None:
+@pytest.mark.parametrize("domains", [{}, {NAME: Domain("", "", running=False)}], ids=["missing", "off"])
+def test_a_guest_that_is_missing_or_off_gets_no_button_press(domains: dict[str, Domain]) -> None:
     rig = Rig()
     rig.hypervisor.domains = domains
     assert rig.stop()
