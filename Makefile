@@ -91,14 +91,14 @@ _lab:
 	@tools/packages $(wildcard lab/packages.txt)
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _nmstatectl _lab-binaries
 
-fleet: _fleet ## Test many sites on a real Temporal, PostgreSQL and Pulumi, as root; six minutes to build Temporal once
+fleet: _fleet ## Test many sites on a real Temporal, PostgreSQL and Pulumi, as root
 	$(PY) -m pytest -q -m fleet tests/fleet
 
 fleet-rehearsal: _fleet ## Take four clusters of two sites to production, with a worker killed on the way; as root
 	$(PY) -m lab.fleet
 
 _fleet: setup
-	@tools/packages fleet/packages.txt
+	@tools/packages testing/sites/packages.txt
 	@tools/coreos-installer >/dev/null
 	@tools/temporal >/dev/null
 

@@ -20,7 +20,6 @@ OkdBaremetalError              root: one fault or several
 ├── IncompleteError            OKD does not report that its installation is complete
 ├── BusyError                  another run works on the same thing
 ├── LockError                  the folder of the locks cannot be made, or is not private to this user
-├── FleetServerError           a part of the fleet's server ended, gives no answer, or refuses
 └── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
 
@@ -173,10 +172,6 @@ class BusyError(OkdBaremetalError):
 
 class LockError(OkdBaremetalError):
     """The folder of the locks cannot be made, or is not private to this user."""
-
-
-class FleetServerError(OkdBaremetalError):
-    """A part of the fleet's server ended, gives no answer, or refuses."""
 
 
 class EngineGoneError(OkdBaremetalError):

@@ -18,11 +18,12 @@ from bench.tables import row, table
 from cluster.values.vrrp import router_ids
 from fleet.connection import connected
 from fleet.messages import Done
-from fleet.server.development import running
 from fleet.worker import AT_A_TIME
 from fleet.workflows import PHASES, ClusterWorkflow
 from testing.fakes.fleet.fleet import Pace
+from testing.sites.postgres import postgres
 from testing.sites.sites import ROLES, Sites, servers_of
+from testing.sites.temporal import temporal_server
 
 SITES = ("north", "south")
 ALONE = "alone"
@@ -49,8 +50,9 @@ def measure(size: int) -> None:
     clusters[SITES[0]].insert(0, ALONE)
     with tempfile.TemporaryDirectory(prefix="okd-bench-") as folder, ExitStack() as stack:
         servers = stack.enter_context(servers_of(size + 1, PACE))
-        development = stack.enter_context(running(Path(folder) / "server", print))
-        environment = {"TEMPORAL_ADDRESS": development.address, **development.state}
+        temporal = stack.enter_context(temporal_server(Path(folder)))
+        database = stack.enter_context(postgres())
+        environment = {"TEMPORAL_ADDRESS": temporal.address, **database.environment}
         sites = Sites(Path(folder), servers, clusters, environment, [{"clusters": [ALONE]}, {"at_a_time": size}])
         for site in ("", *SITES):
             worker = sites.worker(site)

@@ -1,6 +1,6 @@
 """`python -m bench.sites [N ...]`: what the engine of many sites costs for one rollout of N clusters.
 
-Server, database, workflows and codec are real; the sites' updates only take time: see `stand_ins.py`. `python -m
+Server, workflows and codec are real; the sites' updates only take time: see `stand_ins.py`. `python -m
 bench.sites real [N]` takes N clusters of the fake fleet to production, with real updates: see `real_sites.py`.
 """
 
@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from signal import SIGKILL
 
 from temporalio.client import Client, WorkflowExecution
 
@@ -29,14 +28,13 @@ from fleet import desk
 from fleet.codec import KEY_FILE, new_key
 from fleet.connection import connected
 from fleet.messages import Order, Rollout, Wave
-from fleet.server.development import running
-from fleet.server.process import mortal
 from fleet.site.activities import BEAT_S
 from fleet.workflows import PHASES, rollout_id
+from testing.sites.temporal import temporal_server
 
 SIZES = (10, 100, 1000)
 REAL = 20
-KINDS = {"temporal-server": "server", "postgres": "database", "fleet worker": "workflows", "stand_ins": "sites"}
+KINDS = {"start-dev": "server", "fleet worker": "workflows", "stand_ins": "sites"}
 SAMPLE_S = 1.0
 COMMIT = "c0ffee" * 6 + "c0de"
 SIDE_BY_SIDE = 10
@@ -80,11 +78,9 @@ class Measured:
     median_s: float
     worst_s: float
     server_cpu_ms: float
-    database_cpu_ms: float
     workflows_cpu_ms: float
     sites_cpu_ms: float
     server_mib: float
-    database_mib: float
     workflows_mib: float
     events: float
     kib: float
@@ -96,15 +92,15 @@ class Measured:
 COLUMNS = (
     *("clusters", "rollouts", "all started, s", "starts/s", "all in production, s", "ideal, s", "ratio"),
     *("besides its steps a cluster needs, s: median", "worst"),
-    *("CPU, ms/cluster: server", "database", "worker of workflows", "stand-ins"),
-    *("peak memory, MiB: server", "database", "worker of workflows"),
+    *("CPU, ms/cluster: server", "worker of workflows", "stand-ins"),
+    *("peak memory, MiB: server", "worker of workflows"),
     *("history of a cluster: events", "KiB", "of a rollout: events", "KiB", "status, s"),
 )
 
 
 def measured(run: Run) -> Measured:
     """Take clusters to production on a new server."""
-    with tempfile.TemporaryDirectory(prefix="okd-bench-") as name, running(Path(name) / "server", _silent) as server:
+    with tempfile.TemporaryDirectory(prefix="okd-bench-") as name, temporal_server(Path(name)) as server:
         key = Path(name) / "key"
         key.write_text(new_key())
         os.environ |= {"TEMPORAL_ADDRESS": server.address, KEY_FILE: str(key)}
@@ -150,7 +146,7 @@ async def _figures(client: Client, size: int, names: list[str], costs: Mapping[s
         median_s=statistics.median(besides_s),
         worst_s=max(besides_s),
         **{f"{kind}_cpu_ms": cpu_ms[kind] for kind in KINDS.values()},
-        **{f"{kind}_mib": costs[kind].together_mib for kind in ("server", "database", "workflows")},
+        **{f"{kind}_mib": costs[kind].together_mib for kind in ("server", "workflows")},
         events=statistics.median(each.history_length for each in clusters),
         kib=statistics.median(map(_kib, clusters)),
         rollout_events=max(each.history_length for each in rollouts),
@@ -171,7 +167,7 @@ def _kib(execution: WorkflowExecution) -> float:
 @contextmanager
 def _process(*words: str) -> Iterator[None]:
     """Run a module as a process that ends with this one, from when it is ready."""
-    command = [*mortal(SIGKILL), sys.executable, "-m", *words]
+    command = ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None  # noqa: S101  (a pipe was asked for)
         try:
@@ -180,10 +176,6 @@ def _process(*words: str) -> Iterator[None]:
             yield
         finally:
             process.terminate()
-
-
-def _silent(_: str) -> None:
-    """Say nothing of the server's start."""
 
 
 def compare(sizes: list[int]) -> None:

@@ -39,7 +39,6 @@ FLEET: Commands = {
         "interrupt a cluster's update, or start no further cluster of a rollout",
     ),
     "worker": ("cli.fleet.operate:WORKER", "run the worker of a site, or without --site that of the workflows"),
-    "server": ("cli.fleet.server:SERVER", "run server, database and UI on this machine, to try it out"),
     "key": ("cli.fleet.operate:KEY", "print a new key, which seals what the server keeps"),
 }
 COMMANDS: Commands = {

@@ -31,7 +31,7 @@ async def connected() -> Client:
         raise ConfigError(Fault(f"namespace {config['namespace']}", error.message.rstrip("."), fix)) from None
     except (RuntimeError, ValueError) as error:
         where = config.get("target_host", "TEMPORAL_ADDRESS")
-        fix = "export TEMPORAL_ADDRESS and what TLS needs, or start `okd-baremetal fleet server`"
+        fix = "start it, or export another TEMPORAL_ADDRESS: docs/how-to/many-sites.md"
         # The system's own message, deep in the names of Rust's errors.
         why = REASON.findall(str(error)) or [str(error)]
         raise ConfigError(Fault(where, f"no Temporal server answers there: {why[-1]}", fix)) from None

@@ -9,10 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from fleet.server.development import DevelopmentServer, running
 from fleet.workflows import IN_PRODUCTION, PHASES
 from testing.fakes.fleet.fleet import Fleet, Pace
+from testing.sites.postgres import postgres
 from testing.sites.sites import LateError, Sites, servers_of
+from testing.sites.temporal import TemporalServer, temporal_server
 
 CLUSTERS = {"north": ("north-a", "north-b"), "south": ("south-a", "south-b")}
 WAVES: list[dict[str, Any]] = [{"clusters": ["north-a"]}, {"at_a_time": 3}]
@@ -28,11 +29,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="okd-fleet-") as folder, ExitStack() as stack:
         try:
             servers = stack.enter_context(servers_of(sum(map(len, CLUSTERS.values())), PACE))
-            development = stack.enter_context(running(Path(folder) / "server", say))
-            environment = {"TEMPORAL_ADDRESS": development.address, **development.state}
+            temporal = stack.enter_context(temporal_server(Path(folder)))
+            database = stack.enter_context(postgres())
+            environment = {"TEMPORAL_ADDRESS": temporal.address, **database.environment}
             sites = Sites(Path(folder), servers, CLUSTERS, environment, WAVES)
             say(f"server, database, two sites and four clusters: {time.monotonic() - began:.0f} s")
-            _Rehearsal(sites, servers, development, stack).run()
+            _Rehearsal(sites, servers, temporal, stack).run()
         except LateError as error:
             say(f"FAILED: {error}")
             return 1
@@ -41,8 +43,8 @@ def main() -> int:
 
 
 class _Rehearsal:
-    def __init__(self, sites: Sites, servers: Fleet, development: DevelopmentServer, stack: ExitStack) -> None:
-        self._sites, self._servers, self._development, self._stack = sites, servers, development, stack
+    def __init__(self, sites: Sites, servers: Fleet, temporal: TemporalServer, stack: ExitStack) -> None:
+        self._sites, self._servers, self._temporal, self._stack = sites, servers, temporal, stack
         self._clusters = [cluster for clusters in CLUSTERS.values() for cluster in clusters]
         self._wanted = {cluster: sites.wanted(cluster) for cluster in self._clusters}
 
@@ -92,7 +94,7 @@ class _Rehearsal:
         total = self._servers.total()
         hosts, resets = self._servers.options.hosts, total.resets.total()
         say(f"{hosts} servers, {total.installs} installations, {resets} resets: exactly those that the rules want")
-        say(f"Temporal's server: {self._development.server_memory_mib():.0f} MiB")
+        say(f"Temporal's server: {self._temporal.memory_mib():.0f} MiB")
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

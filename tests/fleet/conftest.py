@@ -1,21 +1,22 @@
-"""The development server that all tests of this tier share."""
+"""The servers that all tests of this tier share."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from fleet.server.development import DevelopmentServer, running
+from testing.sites.postgres import Postgres, postgres
+from testing.sites.temporal import TemporalServer, temporal_server
 
 
 @pytest.fixture(scope="session")
-def server_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The server's folder, which only root can reach."""
-    return tmp_path_factory.mktemp("server")
+def temporal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TemporalServer]:
+    """A running Temporal."""
+    with temporal_server(tmp_path_factory.mktemp("temporal")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
-def development(server_folder: Path) -> Iterator[DevelopmentServer]:
-    """A running server."""
-    with running(server_folder, print) as server:
+def database() -> Iterator[Postgres]:
+    """A running database, for Pulumi's state."""
+    with postgres() as server:
         yield server

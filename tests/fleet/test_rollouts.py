@@ -14,11 +14,11 @@ from base.errors import ConfigError
 from fleet import desk
 from fleet.messages import Approval, Order, Wave
 from fleet.notices import URL_FILE
-from fleet.server.development import DevelopmentServer
 from fleet.workflows import IN_PRODUCTION, PHASES, ClusterWorkflow, cluster_id, rollout_id
 from testing.fakes.web_hook import web_hook
 from testing.histories import keep
 from testing.rollouts import DEADLINE_S, Rollouts, rollouts
+from testing.sites.temporal import TemporalServer
 
 Scenario = Callable[[Rollouts], Awaitable[None]]
 Play = Callable[[str, Scenario], None]
@@ -32,13 +32,13 @@ BY = "somebody"
 
 
 @pytest.fixture
-def play(development: DevelopmentServer) -> Play:
+def play(temporal: TemporalServer) -> Play:
     """Play a scenario at a site of the scenario's name, which has a worker."""
 
     def played(name: str, scenario: Scenario) -> None:
         async def at_site() -> None:
             async with (
-                rollouts(development.address, name) as found,
+                rollouts(temporal.address, name) as found,
                 found.site.worker(found.client, name),
                 asyncio.timeout(DEADLINE_S),
             ):

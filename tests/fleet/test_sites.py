@@ -1,20 +1,18 @@
 """Clusters of the fake fleet at two sites, through faults: real server, database, workers and engine."""
 
 import base64
-import os
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
-from fleet.server.development import DevelopmentServer
-from fleet.server.postgres import SUPERUSER
-from fleet.server.settings import FILE, Settings
 from testing.fakes.fleet.fleet import Pace
 from testing.link import link_to
+from testing.sites.postgres import Postgres
 from testing.sites.sites import PASSPHRASE, Got, Sites, servers_of
+from testing.sites.temporal import TemporalServer
 
 pytestmark = pytest.mark.fleet
 PACE = Pace(by_requests=False, power=(0.2, 0.5), install=(4, 6), boot=(1, 2), latency_s=(0.01, 0.02))
@@ -27,9 +25,9 @@ Wanted = dict[str, Got]
 
 
 @pytest.fixture(scope="module")
-def sites(development: DevelopmentServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+def sites(temporal: TemporalServer, database: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     """Sites with the worker of the workflows, and none of their own."""
-    server = {"TEMPORAL_ADDRESS": development.address, **development.state}
+    server = {"TEMPORAL_ADDRESS": temporal.address, **database.environment}
     with servers_of(sum(map(len, CLUSTERS.values())), PACE) as fleet:
         found = Sites(tmp_path_factory.mktemp("sites"), fleet, CLUSTERS, server)
         with ending(found.worker()):
@@ -102,25 +100,25 @@ def test_another_worker_goes_on_with_the_update_of_one_that_was_killed(sites: Si
 
 
 @pytest.mark.usefixtures("north")
-def test_an_update_outlives_the_server(sites: Sites, development: DevelopmentServer) -> None:
+def test_an_update_outlives_the_server(sites: Sites, temporal: TemporalServer) -> None:
     def dies() -> None:
-        development.kill_server()
-        development.start_server()
+        temporal.kill()
+        temporal.start()
 
     through_bootstrap(sites, "server", dies)
 
 
 @pytest.mark.usefixtures("north")
-def test_an_update_outlives_the_database_with_its_state(sites: Sites, development: DevelopmentServer) -> None:
+def test_an_update_outlives_the_database_with_its_state(sites: Sites, database: Postgres) -> None:
     def dies() -> None:
-        development.stop_database()
-        development.start_database()
+        database.stop()
+        database.start()
 
     through_bootstrap(sites, "database", dies)
 
 
-def test_a_site_without_a_link_goes_on_and_reports_later(sites: Sites, development: DevelopmentServer) -> None:
-    with link_to(development.address) as link, ending(sites.worker("south", TEMPORAL_ADDRESS=link.address)):
+def test_a_site_without_a_link_goes_on_and_reports_later(sites: Sites, temporal: TemporalServer) -> None:
+    with link_to(temporal.address) as link, ending(sites.worker("south", TEMPORAL_ADDRESS=link.address)):
 
         def is_cut() -> None:
             link.cut()
@@ -131,16 +129,11 @@ def test_a_site_without_a_link_goes_on_and_reports_later(sites: Sites, developme
 
 
 @pytest.mark.usefixtures("north")
-def test_no_secret_of_a_site_is_in_the_database(sites: Sites, server_folder: Path) -> None:
-    """All databases: histories, visibility, and Pulumi's state."""
+def test_no_secret_of_a_site_is_in_a_database(sites: Sites, temporal: TemporalServer, database: Postgres) -> None:
+    """Histories and visibility in Temporal's, Pulumi's state in the other."""
     through_bootstrap(sites, "secrets", lambda: None)
-    settings = Settings.model_validate_json((server_folder / FILE).read_bytes())
-    dumped = subprocess.run(
-        ["pg_dumpall", "--host=127.0.0.1", f"--port={settings.port('postgres')}", f"--username={SUPERUSER}"],
-        env={**os.environ, "PGPASSWORD": settings.temporal_password.get_secret_value()},
-        capture_output=True,
-        check=True,
-    ).stdout
+    with closing(sqlite3.connect(temporal.history)) as history:
+        dumped = "\n".join(history.iterdump()).encode() + database.dump()
     has = {
         text: any(form in dumped for form in forms(text.encode())) for text in ("cluster/secrets", "secrets-master-0")
     }
@@ -156,3 +149,4 @@ def forms(text: bytes) -> Iterator[bytes]:
     for form in (text, *(each[4:-4] for each in inside)):
         yield form
         yield form.hex().encode()
+        yield form.hex().upper().encode()  # of SQLite

@@ -279,4 +279,4 @@ def test_without_a_server_one_line_says_where_it_was_looked_for(tmp_path: Path, 
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
     assert line.startswith("127.0.0.1:1: no Temporal server answers there: ")
-    assert line.endswith(". Fix: export TEMPORAL_ADDRESS and what TLS needs, or start `okd-baremetal fleet server`")
+    assert line.endswith(". Fix: start it, or export another TEMPORAL_ADDRESS: docs/how-to/many-sites.md")

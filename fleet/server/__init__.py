@@ -1,1 +1,0 @@
-"""A development server in one folder, on loopback: PostgreSQL, Temporal with its UI, and a backend for Pulumi."""
