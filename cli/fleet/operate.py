@@ -5,7 +5,6 @@ import asyncio
 import getpass
 import os
 import socket
-import subprocess
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +12,7 @@ from typing import TypeVar
 from temporalio.client import Client
 
 from base.errors import ConfigError, Fault, one_line
+from base.git import run_git
 from cli.fleet.check import add_fleet_file, verdict_on
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK, table
@@ -169,8 +169,7 @@ def _person() -> str:
 
 def _commit(folder: Path, name: str) -> str:
     """Return the full id of a commit, which means the same at each site."""
-    command = ["git", "-C", str(folder), "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    done = run_git(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if done.returncode:
         raise ConfigError(Fault("--commit", f"{name} is no commit of {folder.resolve()}", "name one that is pushed"))
     return done.stdout.strip()

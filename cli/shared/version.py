@@ -1,10 +1,10 @@
 """`--version`: the release, and the commit where this is a git clone."""
 
 import argparse
-import subprocess
 import tomllib
 from typing import Any
 
+from base.git import reason_of, run_git
 from cli.shared.command_line import PROGRAM
 
 
@@ -22,6 +22,5 @@ def version() -> str:
     release = tomllib.loads((PROGRAM / "pyproject.toml").read_text())["project"]["version"]
     if not (PROGRAM / ".git").exists():
         return str(release)
-    command = ["git", "-C", str(PROGRAM), "describe", "--always", "--dirty", "--exclude=*"]
-    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
-    return f"{release}, commit {commit}"
+    described = run_git(PROGRAM, "describe", "--always", "--dirty", "--exclude=*")
+    return f"{release}, commit {described.stdout.strip() or 'unknown: ' + reason_of(described)}"

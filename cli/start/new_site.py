@@ -2,10 +2,10 @@
 
 import argparse
 import shutil
-import subprocess
 from pathlib import Path
 
-from base.errors import ConfigError, Fault, one_line
+from base.errors import ConfigError, Fault
+from base.git import git
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK, PROGRAM
 
@@ -31,17 +31,17 @@ def new_site(options: argparse.Namespace) -> int:
     site: Path = options.dir
     url = _url_of_program()
     _refuse_content(site)
-    _git(PROGRAM, "init", "--quiet", str(site.absolute()))
+    git(PROGRAM, "init", "--quiet", str(site.absolute()))
     shutil.copytree(PROGRAM / "cli" / "start" / "site", site, dirs_exist_ok=True)
     for name in LINKED:
         (site / name).symlink_to(Path(NAME, name))
     # From here, then named by its URL: no network is needed, and git clones no submodule from a path by itself.
-    _git(site, "clone", "--quiet", "--no-hardlinks", str(PROGRAM), NAME)
-    _git(site / NAME, "checkout", "--quiet", "--detach", _git(PROGRAM, "rev-parse", "HEAD"))
-    _git(site / NAME, "remote", "set-url", "origin", url)
-    _git(site, "submodule", "--quiet", "add", url, NAME)
-    _git(site, "submodule", "--quiet", "absorbgitdirs")
-    _git(site, "add", "--all")
+    git(site, "clone", "--quiet", "--no-hardlinks", str(PROGRAM), NAME)
+    git(site / NAME, "checkout", "--quiet", "--detach", git(PROGRAM, "rev-parse", "HEAD"))
+    git(site / NAME, "remote", "set-url", "origin", url)
+    git(site, "submodule", "--quiet", "add", url, NAME)
+    git(site, "submodule", "--quiet", "absorbgitdirs")
+    git(site, "add", "--all")
     print(NEXT.format(site=site))
     return EXIT_OK
 
@@ -54,30 +54,18 @@ def _url_of_program() -> str:
     """
     if not (PROGRAM / ".git").exists():
         raise ConfigError(Fault(str(PROGRAM), "not a git clone, so no commit can be pinned", "clone the program"))
-    if _git(PROGRAM, "status", "--porcelain", "--untracked-files=no"):
+    if git(PROGRAM, "status", "--porcelain", "--untracked-files=no"):
         what = "has changes that are not committed, so the site would not get them"
         raise ConfigError(Fault(str(PROGRAM), what, "commit them, or `git checkout .`"))
-    if "origin" not in _git(PROGRAM, "remote").split():
+    if "origin" not in git(PROGRAM, "remote").split():
         fix = "`git remote add origin <URL>`, then push this commit there"
         raise ConfigError(Fault(str(PROGRAM), "no remote `origin`, from which others could get the program", fix))
-    return _git(PROGRAM, "remote", "get-url", "origin")
+    return git(PROGRAM, "remote", "get-url", "origin")
 
 
 def _refuse_content(site: Path) -> None:
     if site.exists() and (not site.is_dir() or any(each.name != ".git" for each in site.iterdir())):
         raise ConfigError(Fault(str(site), "exists already", "name a new folder, or an empty repository"))
-
-
-def _git(folder: Path, *words: str) -> str:
-    """Run git, and return what it prints.
-
-    Raises:
-        ConfigError: It fails; the fault has git's reason.
-    """
-    done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, check=False)  # noqa: S603, S607
-    if done.returncode:
-        raise ConfigError(Fault(str(folder), f"git {words[0]} failed: {one_line(done.stderr.strip())}"))
-    return done.stdout.strip()
 
 
 COMMAND = Command(new_site, _add_arguments)

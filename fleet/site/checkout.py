@@ -1,10 +1,10 @@
 """A folder per cluster with its order's commit: what every step runs is what was reviewed."""
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.git import git, reason_of, run_git
 
 FOLDER = ".fleet"
 """Below the clone's root, and ignored by git: a folder and a lock per cluster."""
@@ -50,10 +50,10 @@ class Clone:
         folder = self._folder / cluster
         if folder.exists():
             self._unlink(folder)
-            self._git("checkout", "--quiet", "--force", "--detach", commit, folder=folder)
+            git(folder, "checkout", "--quiet", "--force", "--detach", commit)
         else:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._git("worktree", "add", "--quiet", "--force", "--detach", str(folder), commit)
+            git(self.root, "worktree", "add", "--quiet", "--force", "--detach", str(folder), commit)
         self._link(folder, cluster)
         return folder
 
@@ -63,20 +63,21 @@ class Clone:
 
     def _fetch(self, commit: str) -> None:
         known = ("cat-file", "-e", f"{commit}^{{commit}}")
-        if self._ran(*known).returncode == 0:
+        if run_git(self.root, *known).returncode == 0:
             return
-        fetched = self._ran("fetch", "--quiet", "--all")
+        fetched = run_git(self.root, "fetch", "--quiet", "--all")
         if fetched.returncode:
-            raise UnreachableError(f"commit {commit} is not here, and git fetch failed: {_last_line(fetched.stderr)}")
-        if self._ran(*known).returncode:
+            raise UnreachableError(f"commit {commit} is not here, and git fetch failed: {reason_of(fetched)}")
+        if run_git(self.root, *known).returncode:
             fix = "push it, then `okd-baremetal fleet retry`"
             raise ConfigError(Fault(f"commit {commit}", "the remote of the site's clone has none", fix))
 
     def _refuse_other_program(self, commit: str) -> None:
-        mode, _, pinned = self._git("ls-tree", "--format=%(objectmode) %(objectname)", commit, PROGRAM).partition(" ")
+        listed = git(self.root, "ls-tree", "--format=%(objectmode) %(objectname)", commit, PROGRAM)
+        mode, _, pinned = listed.partition(" ")
         if mode != SUBMODULE:
             return
-        here = self._git("rev-parse", "HEAD", folder=self.root / PROGRAM)
+        here = git(self.root / PROGRAM, "rev-parse", "HEAD")
         if here != pinned:
             what = f"pins the program at {pinned[:12]}, and the site has {here[:12]}"
             fix = (
@@ -99,18 +100,3 @@ class Clone:
             ours, theirs = folder / name, self.root / name
             if theirs.exists() and not ours.is_symlink() and not ours.exists():
                 ours.symlink_to(theirs)
-
-    def _git(self, *words: str, folder: Path | None = None) -> str:
-        done = self._ran(*words, folder=folder)
-        if done.returncode:
-            what = f"git {words[0]} failed: {_last_line(done.stderr)}"
-            raise ConfigError(Fault(str(folder or self.root), what, "see what git says there"))
-        return done.stdout.strip()
-
-    def _ran(self, *words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-        command = ["git", "-C", str(folder or self.root), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no reason given"])[-1]

@@ -28,3 +28,9 @@ def test_a_clone_names_its_commit_and_whether_files_differ_from_it(program: Path
     assert run("--version").stdout == f"okd-baremetal 1.2.3, commit {commit}\n"
     (program / "pyproject.toml").write_text('[project]\nversion = "1.2.4"\n')
     assert run("--version").stdout == f"okd-baremetal 1.2.4, commit {commit}-dirty\n"
+
+
+def test_a_machine_without_git_shows_the_release(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    committed(program)
+    monkeypatch.setenv("PATH", str(program))
+    assert run("--version").stdout == "okd-baremetal 1.2.3, commit unknown: git is not installed\n"

@@ -1,0 +1,35 @@
+"""Git, in the repositories of this program and of its sites."""
+
+import subprocess
+from pathlib import Path
+
+from base.errors import ConfigError, Fault, one_line
+
+NOT_INSTALLED = 127
+"""The exit code of a shell that finds no such program."""
+
+
+def run_git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run git in a folder, and return what it prints, also if it fails or is not installed."""
+    command = ["git", "-C", str(folder), *words]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    except FileNotFoundError:
+        return subprocess.CompletedProcess(command, NOT_INSTALLED, "", "git is not installed")
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git in a folder, and return what it prints, without white space around it.
+
+    Raises:
+        ConfigError: It fails; the fault has git's reason.
+    """
+    done = run_git(folder, *words)
+    if done.returncode:
+        raise ConfigError(Fault(str(folder), f"git {words[0]} failed: {reason_of(done)}"))
+    return done.stdout.strip()
+
+
+def reason_of(failed: subprocess.CompletedProcess[str]) -> str:
+    """Return, as one line, why git failed."""
+    return one_line(" ".join(failed.stderr.split())) or f"exit code {failed.returncode}"
