@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
-CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/okd-baremetal
+CACHE := $(shell source tools/lib.sh && echo "$$CACHE")
 PYTHON ?= python3
 PY := .venv/bin/python
 # The environment comes first: it contains Python, the linters, and a link to the Pulumi CLI, whose language host and

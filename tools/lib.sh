@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # Shared by the scripts in tools/: the cache of built tools, messages, progress. Only for sourcing.
+# boot_media/tools.py has the same rule.
 export CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/okd-baremetal"
 
 say() { echo "${0##*/}: $*" >&2; }
