@@ -17,10 +17,10 @@ class Spec(Model):
     """Inputs of a resource.
 
     A field that a later release adds has a default, because an older state must still be readable. A field that may
-    hold a secret is a `SecretStr`.
+    hold a secret is a `SecretStr`. A field that was renamed has its name in the state as its alias.
     """
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
     urn: str = ""
     """URN of the resource itself, in whose row its progress is shown."""
@@ -49,14 +49,21 @@ MACHINE = Mark("the input that names the resource's host or VM, for the log; at 
 SECRET_OUTPUT = Mark("an output that is secret; an input is secret if it is a `SecretStr`")
 
 
+def state_names(model: type[BaseModel]) -> dict[str, str]:
+    """Return the name in Pulumi's state of each field."""
+    return {name: field.alias or name for name, field in model.model_fields.items()}
+
+
 def marked(model: type[BaseModel], mark: Mark) -> tuple[str, ...]:
-    """Return the names of the fields with a mark."""
-    return tuple(name for name, field in model.model_fields.items() if mark in field.metadata)
+    """Return the names in Pulumi's state of the fields with a mark."""
+    names = state_names(model)
+    return tuple(names[name] for name, field in model.model_fields.items() if mark in field.metadata)
 
 
 def secret_inputs(spec: type[Spec]) -> tuple[str, ...]:
-    """Return the names of the fields that may hold a `SecretStr`."""
-    return tuple(name for name, field in spec.model_fields.items() if SecretStr in _types(field.annotation))
+    """Return the names in Pulumi's state of the fields that may hold a `SecretStr`."""
+    names = state_names(spec)
+    return tuple(names[name] for name, field in spec.model_fields.items() if SecretStr in _types(field.annotation))
 
 
 def _types(annotation: Any) -> Iterator[Any]:

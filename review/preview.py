@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_origin
 
 from base.errors import ConfigError, Fault
-from base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs
+from base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs, state_names
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningSpec
@@ -176,7 +176,9 @@ def _change(kind: type[S], step: Step) -> Change[S]:
 def _spec(kind: type[S], values: Values) -> S:
     given = _given(values)
     for name in given.keys() & {
-        name for name, input_ in kind.model_fields.items() if get_origin(input_.annotation) is dict
+        in_state
+        for name, in_state in state_names(kind).items()
+        if get_origin(kind.model_fields[name].annotation) is dict
     }:
         members = {} if given[name] in (SECRET, UNKNOWN) else given[name]
         given[name] = {key: value for key, value in members.items() if UNKNOWN not in json.dumps(value)}

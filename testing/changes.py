@@ -7,17 +7,19 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
+from base.spec import state_names
 from testing.plans import HOSTS
 
 M = TypeVar("M", bound=BaseModel)
 
 
 def changes(model: M) -> Iterator[tuple[str, M]]:
-    """Yield copies of a model with one other value, each with the name of the field that has the value."""
+    """Yield copies of a model with one other value, each with the name of that value in Pulumi's state."""
+    names = state_names(type(model))
     for name, field in type(model).model_fields.items():
         others = list(_others(field.annotation, getattr(model, name)))
         assert others, f"{type(model).__name__}.{name} has no other value"
-        yield from ((name, model.model_copy(update={name: other})) for other in others)
+        yield from ((names[name], model.model_copy(update={name: other})) for other in others)
 
 
 def _others(annotation: Any, value: Any) -> Iterator[Any]:

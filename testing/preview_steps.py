@@ -12,7 +12,7 @@ import pulumi
 
 from assets.file import Reader, RenderedFile
 from assets.render import render
-from base.spec import Outs, Spec
+from base.spec import Outs, Spec, state_names
 from cluster.plan import ClusterPlan, Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
@@ -50,8 +50,10 @@ def step(
     before, after = (None if spec is None else printed(spec) for spec in (old, new))
     found = step_of(operation, kind, name, before, after, outs=outs.props() if outs else {}, inside=inside)
     if old and new:
-        fields = type(new).model_fields
-        found["diffReasons"] = sorted(field for field in fields if getattr(old, field) != getattr(new, field))
+        names = state_names(type(new))
+        found["diffReasons"] = sorted(
+            in_state for name, in_state in names.items() if getattr(old, name) != getattr(new, name)
+        )
     return found
 
 

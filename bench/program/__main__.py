@@ -57,7 +57,7 @@ HostProvisioning(
         media_port=0,
         base_iso_sha256=site["base_iso_sha256"],
         ignition_sha256=dict.fromkeys(hosts, "made for the measurement"),
-        ours=dict.fromkeys(hosts, SecretStr('{"ignition":{"version":"3.2.0"}}')),
+        own_ignition=dict.fromkeys(hosts, SecretStr('{"ignition":{"version":"3.2.0"}}')),
         payload_sha256=site["payload_sha256"],
         stack=pulumi.get_stack(),
         api_name=site["api_name"],

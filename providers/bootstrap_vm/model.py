@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 
 from assets.file import Files
 from assets.ignition import composed_sha256, own_config
@@ -72,7 +72,7 @@ class BootstrapVmSpec(Spec):
     payload_sha256: str
     ignition_sha256: Annotated[str, BUILT_FROM]
     """Digest of the composed Ignition config."""
-    ours: SecretStr
+    own_ignition: SecretStr = Field(alias="ours")
     """This program's part of the Ignition config; secret, because the composed config is."""
     deadline_s: float
     """Time for a graceful shutdown, in seconds."""
@@ -81,7 +81,7 @@ class BootstrapVmSpec(Spec):
     @classmethod
     def of(cls, plan: "ClusterPlan", files: Files, base: VmBase, owner: str, stack: str) -> Self:
         """Build the spec of a plan's bootstrap VM, with its rendered files."""
-        options, ours = plan.options, own_config(files)
+        options, own_ignition = plan.options, own_config(files)
         return cls(
             name=plan.bootstrap.name,
             owner=owner,
@@ -102,8 +102,8 @@ class BootstrapVmSpec(Spec):
             nodes=tuple(str(server.address) for server in plan.control_plane),
             stack=stack,
             payload_sha256=options.payload.bootstrap,
-            ignition_sha256=composed_sha256(options.payload.bootstrap, ours),
-            ours=SecretStr(ours),
+            ignition_sha256=composed_sha256(options.payload.bootstrap, own_ignition),
+            own_ignition=SecretStr(own_ignition),
             deadline_s=options.handoff.shutdown_s,
         )
 

@@ -43,7 +43,7 @@ class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
 def _ensure(spec: BootstrapVmSpec) -> None:
     def ignition() -> bytes:
         payload = read_bootstrap(spec.stack, spec.payload_sha256, datetime.now(UTC))
-        return compose(payload, spec.ours.get_secret_value())
+        return compose(payload, spec.own_ignition.get_secret_value())
 
     with held(f"domain {spec.name}"), connected(spec.libvirt_uri) as hypervisor:
         engine = BootstrapVmEngine(hypervisor, SYSTEM_CLOCK, row(spec.urn))

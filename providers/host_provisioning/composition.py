@@ -56,7 +56,7 @@ def recipe_of(spec: HostProvisioningSpec) -> Recipe:
         architecture=spec.architecture,
         base_sha256=spec.base_iso_sha256,
         base_url=spec.base_iso_url,
-        own_ignition={name: text.get_secret_value() for name, text in spec.ours.items()},
+        own_ignition={name: text.get_secret_value() for name, text in spec.own_ignition.items()},
         keyfiles={
             name: {file: text.get_secret_value() for file, text in files.items()}
             for name, files in spec.keyfiles.items()

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BeforeValidator, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr
 
 from assets.boot_server import boot_server
 from assets.ignition import composed_sha256, keyfiles_in, own_config
@@ -88,10 +88,10 @@ class HostProvisioningSpec(Spec):
     """URL to download the base ISO from if it is not in the cache."""
     ignition_sha256: Annotated[dict[str, str], INTO_ISO]
     """Digest of each host's composed Ignition config, for previews to show."""
-    ours: Annotated[dict[str, SecretStr], INPUT_ONLY] = {}
+    own_ignition: Annotated[dict[str, SecretStr], INPUT_ONLY] = Field({}, alias="ours")
     """This program's part of each host's Ignition config, as JSON text."""
     keyfiles: Annotated[dict[str, dict[str, SecretStr]], INPUT_ONLY] = {}
-    """Keyfiles by host and file name, for the boot ISO; `ours` contains them as well."""
+    """Keyfiles by host and file name, for the boot ISO; `own_ignition` contains them as well."""
     payload_sha256: Annotated[str, INTO_ISO]
     """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
     reinstall: dict[str, str] = {}
@@ -120,7 +120,7 @@ class HostProvisioningSpec(Spec):
         base_iso = options.media.base_isos[architecture]
         boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
         holds_etcd = role is Role.CONTROL_PLANE and options.phase is Phase.PRODUCTION
-        ours = {server.name: own_config(rendered.of(server)) for server in servers}
+        own_ignition = {server.name: own_config(rendered.of(server)) for server in servers}
         keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}
         return cls(
             role=role,
@@ -135,16 +135,16 @@ class HostProvisioningSpec(Spec):
             boot_server=boot_server(plan, role) if boot_macs else "",
             base_iso_sha256=base_iso.sha256,
             base_iso_url=base_iso.url,
-            ignition_sha256={name: composed_sha256(payload, text) for name, text in ours.items()},
-            ours={name: SecretStr(text) for name, text in ours.items()},
+            ignition_sha256={name: composed_sha256(payload, text) for name, text in own_ignition.items()},
+            own_ignition={name: SecretStr(text) for name, text in own_ignition.items()},
             keyfiles={
                 name: {file: SecretStr(text) for file, text in files.items()}
                 for name, files in keyfiles.items()
                 if files
             },
             payload_sha256=payload,
-            reinstall={name: who for name, who in options.reinstall.items() if name in ours},
-            out_of_etcd=tuple(sorted(options.reinstall.keys() & ours.keys())) if holds_etcd else (),
+            reinstall={name: who for name, who in options.reinstall.items() if name in own_ignition},
+            out_of_etcd=tuple(sorted(options.reinstall.keys() & own_ignition.keys())) if holds_etcd else (),
             unicast=any(vip.transport == "unicast" for vip in plan.vips_of(role)),
             stack=stack,
             api_name=f"api.{plan.domain}",

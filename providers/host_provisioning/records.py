@@ -89,7 +89,11 @@ def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Itera
 
 
 def _incomplete(new: HostProvisioningSpec) -> Iterator[Fault]:
-    for key, values in (("passwords", new.passwords), ("ours", new.ours), ("ignition_sha256", new.ignition_sha256)):
+    for key, values in (
+        ("passwords", new.passwords),
+        ("ours", new.own_ignition),
+        ("ignition_sha256", new.ignition_sha256),
+    ):
         if missing := sorted(new.hosts.keys() - values.keys()):
             yield Fault(key, f"missing for {', '.join(missing)}", "give one for each host")
 

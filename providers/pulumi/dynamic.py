@@ -27,7 +27,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.log_entries import Action
 from base.shapes import shape_faults
-from base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked
+from base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked, state_names
 from providers.pulumi import plugin, run_follower, workers
 
 Props = dict[str, Any]
@@ -178,7 +178,7 @@ class BaremetalResource(Resource, Generic[S]):
 
 def inputs_of(spec: Spec) -> dict[str, pulumi.Input[Any]]:
     """Return the fields of a spec as Pulumi takes them; a field that holds a secret is secret as a whole."""
-    values = {name: getattr(spec, name) for name in type(spec).model_fields}
+    values = {in_state: getattr(spec, name) for name, in_state in state_names(type(spec)).items()}
     return {
         name: pulumi.Output.secret(_plain(value)) if _holds_secret(value) else _plain(value)
         for name, value in values.items()

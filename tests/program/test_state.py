@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from base.spec import state_names
 from providers.pulumi.dynamic import Provider
 from testing.checkout import ROOT
 from tests.program.graph import Graph, run
@@ -50,7 +51,8 @@ def test_todays_providers_read_the_recorded_state(phase: str) -> None:
         provider = provider_of(resource)
         spec = provider.spec.model_validate(resource["inputs"])
         outs = provider.outs.model_validate(resource["outputs"])
-        known = spec.model_fields_set | outs.model_fields_set
+        names = state_names(type(spec))
+        known = {names[name] for name in spec.model_fields_set} | outs.model_fields_set
         left = (resource["inputs"].keys() | resource["outputs"].keys()) - known
         assert left == set(), f"{resource['urn']}: no provider reads these any more"
 

@@ -65,7 +65,7 @@ for role in ROLES if pulumi.Config().get("phase") == "production" else [Role.CON
             media_port=0,
             base_iso_sha256=site["base_iso_sha256"],
             ignition_sha256=dict.fromkeys(mine, "made for the fake fleet"),
-            ours=dict.fromkeys(mine, SecretStr('{"ignition":{"version":"3.2.0"}}')),
+            own_ignition=dict.fromkeys(mine, SecretStr('{"ignition":{"version":"3.2.0"}}')),
             payload_sha256=pulumi.Config().require_object("payload")[ROLES[role]],
             stack=STACK,
             api_name=site["api_name"],

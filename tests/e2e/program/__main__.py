@@ -63,7 +63,7 @@ for role, wanted in site["roles"].items():
             media_port=site["media_port"],
             base_iso_sha256=site["base_iso_sha256"],
             ignition_sha256=dict.fromkeys(mine, wanted["ignition_sha256"]),
-            ours=dict.fromkeys(mine, wanted["ours"]),
+            own_ignition=dict.fromkeys(mine, wanted["ours"]),
             keyfiles=dict.fromkeys(mine, wanted["keyfiles"]),
             payload_sha256=site["payload_sha256"],
             reinstall=site["reinstall"],

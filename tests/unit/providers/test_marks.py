@@ -12,7 +12,7 @@ import pulumi
 import pytest
 
 from assets.ignition import composed_sha256
-from base.spec import INPUT_ONLY, MACHINE, REPLACES, Spec, marked, secret_inputs
+from base.spec import INPUT_ONLY, MACHINE, REPLACES, Spec, marked, secret_inputs, state_names
 from boot_media import host_isos as isos
 from boot_media.host_isos import IsoMedia
 from boot_media.iso import Iso
@@ -80,7 +80,11 @@ def test_an_input_is_secret_if_and_only_if_it_holds_secret_text(spec: Spec) -> N
     seen = set[str]()
     for each in (spec, *(other for _, other in changes(spec))):
         secret = {name for name, value in inputs_of(each).items() if isinstance(value, Wrapped)}
-        assert secret == {name for name in type(each).model_fields if "SecretStr(" in repr(getattr(each, name))}
+        assert secret == {
+            in_state
+            for name, in_state in state_names(type(each)).items()
+            if "SecretStr(" in repr(getattr(each, name))
+        }
         seen |= secret
     assert seen == {*secret_inputs(type(spec))}
 
@@ -99,7 +103,7 @@ def test_a_change_replaces_a_resource_only_by_its_marked_inputs(spec: Spec) -> N
 def test_outputs_repeat_all_inputs_but_large_secrets_and_make_a_spec(spec: Spec) -> None:
     provider: Provider[Any, Any] = PROVIDERS[type(spec)]()
     echoed = provider._echoed(props(spec), provider.outs())
-    omitted = type(spec).model_fields.keys() - echoed.keys()
+    omitted = {*state_names(type(spec)).values()} - echoed.keys()
     assert omitted == {*marked(type(spec), INPUT_ONLY)}
     assert omitted <= {*secret_inputs(type(spec))}
     assert provider.known_spec(echoed) is not None
@@ -142,7 +146,7 @@ def made(spec: HostProvisioningSpec) -> dict[str, str]:
     """Return the digest of each host's ISO; empty if its inputs are incomplete."""
     digests = dict.fromkeys(spec.hosts, "")
     with composition.image_server_of(spec) as server, IsoMedia(server, composition.recipe_of(spec), print) as media:
-        for host in spec.hosts.keys() & spec.ours.keys():
+        for host in spec.hosts.keys() & spec.own_ignition.keys():
             media._make(host)
             digests[host] = media.digest(host)
     return digests
@@ -182,7 +186,10 @@ def test_the_ignition_config_of_a_server_has_its_keyfiles() -> None:
     assert spec.keyfiles
     for host, keyfiles in spec.keyfiles.items():
         for text in keyfiles.values():
-            assert base64.b64encode(text.get_secret_value().encode()).decode() in spec.ours[host].get_secret_value()
+            assert (
+                base64.b64encode(text.get_secret_value().encode()).decode()
+                in spec.own_ignition[host].get_secret_value()
+            )
 
 
 class Hypervisor(FakeHypervisor):

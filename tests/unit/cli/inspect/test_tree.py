@@ -42,7 +42,7 @@ def test_each_machine_has_the_ignition_that_the_program_composes(plan: ClusterPl
     both = [*render_role(plan, Role.CONTROL_PLANE), *render_server(plan, second)]
     assert ours["hosts/okd-master-1/master.ign"] == own_config(both)
     for role in Role:
-        for name, config in HostProvisioningSpec.of(plan, role, rendered, "prod").ours.items():
+        for name, config in HostProvisioningSpec.of(plan, role, rendered, "prod").own_ignition.items():
             assert ours[f"hosts/{name}/{role.pool}.ign"] == config.get_secret_value()
 
 

@@ -24,7 +24,7 @@ def spec(plan: ClusterPlan, role: Role = Role.COMPUTE, rendered: Rendered | None
 def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     plan = plans.plan(bmc_ca="of all")
     made = spec(plan)
-    secret = {"ours", "keyfiles", "passwords", "ignition_sha256", "hosts"}
+    secret = {"own_ignition", "keyfiles", "passwords", "ignition_sha256", "hosts"}
     assert made.model_dump(mode="json", exclude=secret) == {
         "urn": "",
         "role": "compute",
@@ -57,7 +57,7 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     assert (first.address, first.root_device) == (str(server.address), {"deviceName": "/dev/vda"})
     assert first.addresses == tuple(map(str, server.addresses))
     assert made.passwords[WORKERS[0]].get_secret_value() == "rehearsal-only"
-    assert json.loads(made.ours[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}
+    assert json.loads(made.own_ignition[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}
     assert "rehearsal-only" not in repr(made)
 
 
@@ -105,7 +105,7 @@ def test_an_option_changes_the_inputs_of_its_role_alone(
     options: dict[str, Any], role: Role, changed: dict[str, Any]
 ) -> None:
     before, after = (spec(plans.plan(**each), role).model_dump() for each in ({}, options))
-    same = {"ours", "ignition_sha256", *changed}
+    same = {"own_ignition", "ignition_sha256", *changed}
     assert {key: after[key] for key in changed} == changed
     assert {key: before[key] for key in before.keys() - same} == {key: after[key] for key in after.keys() - same}
 
