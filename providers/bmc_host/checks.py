@@ -7,7 +7,7 @@ from typing import Any
 from base.errors import BmcAuthError, BmcError
 from providers.bmc_host.engine import BmcHostEngine
 from wires.redfish.bmc import Identity, ProbedBmc
-from wires.redfish.boot.mode import judge
+from wires.redfish.boot.mode import check_boot_mode
 from wires.redfish.identity import usable
 
 
@@ -88,7 +88,7 @@ class Check:
         # Last, because a BMC that answers 404 to it would be read again.
         report.secure_boot = self._read(None, self._secure_boot)
         try:
-            judge(bmc)
+            check_boot_mode(bmc)
         except BmcError as error:
             self._stop(report, error)
         return report

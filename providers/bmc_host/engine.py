@@ -7,7 +7,7 @@ from base.errors import BmcError, BmcIdentityError
 from base.progress import Progress, Report
 from providers.bmc_host.model import AsFound
 from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
-from wires.redfish.boot.mode import BootMode, judge
+from wires.redfish.boot.mode import BootMode, check_boot_mode
 from wires.redfish.client.masking import shown
 from wires.redfish.identity import is_shared, named, same, usable
 from wires.redfish.steps import Steps, Waits, run_steps
@@ -82,7 +82,9 @@ class BmcHostEngine:
         Raises:
             BmcRefusedError: The host cannot boot as it has to; nothing was changed.
         """
-        (now,) = run_steps(self._steps().value("how the host can boot", lambda: (judge(self.bmc),)), self.clock)
+        (now,) = run_steps(
+            self._steps().value("how the host can boot", lambda: (check_boot_mode(self.bmc),)), self.clock
+        )
         if now is None or found.secure_boot:
             return found
         return found.model_copy(update={"secure_boot": now.word})

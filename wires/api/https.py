@@ -94,16 +94,16 @@ def send(pool: "HTTPSConnectionPool", method: str, path: str, body: bytes = b"",
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
     host = f"[{pool.host}]" if ":" in pool.host else pool.host
-    asked = f"{method} https://{host}:{pool.port}{path}"
+    request_line = f"{method} https://{host}:{pool.port}{path}"
     headers = {**pool.headers, "Connection": "close", **({"Content-Type": kind} if kind else {})}
     try:
         answer = pool.request(method, path, body=body or None, headers=headers)
     except HTTPError as error:
         reason = os_error(error)
-        _log.debug("%s: %s: %s", asked, type(reason).__name__, reason)
+        _log.debug("%s: %s: %s", request_line, type(reason).__name__, reason)
         raise reason from None
     # Log only the status, because the answer may hold secrets.
-    _log.debug("%s: status %d", asked, answer.status)
+    _log.debug("%s: status %d", request_line, answer.status)
     return answer.status, answer.data
 
 

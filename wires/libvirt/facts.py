@@ -57,7 +57,7 @@ def _pool(connection: libvirt.virConnect, name: str, volumes: Collection[str] | 
     if not pool.isActive():
         return Pool(active=False, path=path, free=0, volumes={})
     pool.refresh()
-    existing = {each for each in pool.listVolumes() if volumes is None or each in volumes}
+    existing = {name for name in pool.listVolumes() if volumes is None or name in volumes}
     free = pool.info()[3]
     return Pool(True, path, free, {volume: _volume(pool.storageVolLookupByName(volume)) for volume in existing})
 

@@ -11,7 +11,7 @@ OWNER = "urn:okd-baremetal:owner"
 FW_CFG = "opt/com.coreos/config"  # where Ignition's qemu platform reads its config
 AARCH64 = "aarch64"  # libvirt's word for a host of arm64
 # QEMU's translation cache. With 128 MiB, QEMU emptied it 16 times in three minutes of a bootstrap with Kubernetes. To
-# translate all anew took an eighth of its processor time. With 512 MiB, five guests fill 5.2 GB (2026-11).
+# translate all again took an eighth of its processor time. With 512 MiB, five guests fill 5.2 GB (2026-11).
 EMULATION_CACHE_MIB = 256
 
 ElementTree.register_namespace("okd", OWNER)

@@ -165,7 +165,7 @@ class BmcClient(Protocol):
         ...
 
     def set_boot_mode(self, mode: str) -> None:
-        """Request a boot mode, alone."""
+        """Request a boot mode and nothing else."""
         ...
 
     def set_secure_boot(self, *, enabled: bool) -> None:

@@ -22,7 +22,7 @@ SHARED = frozenset(
 def is_shared(value: str) -> bool:
     """Return whether many machines may report this value: a placeholder, one repeated character, or nothing."""
     word = value.strip().lower()
-    return word in SHARED or len({each for each in word if each.isalnum()}) <= 1
+    return word in SHARED or len({character for character in word if character.isalnum()}) <= 1
 
 
 def usable(identity: Identity) -> str:

@@ -56,7 +56,7 @@ class BmcProbe(SushyBmc):
             return ""
         # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
         with suppress(BmcError), self._our_errors("read the virtual CD"):
-            if usable := DiscDrives.found(self.url, self._known(), (), self._quirks).usable:
+            if usable := DiscDrives.read(self.url, self._known(), (), self._quirks).usable:
                 return str(usable[0].path)
         usable = self._known_discs().usable
         return str(usable[0].path) if usable else TO_ENABLE
@@ -65,7 +65,7 @@ class BmcProbe(SushyBmc):
         """Return the targets of a boot override that the BMC allows."""
         with self._our_errors("read the boot targets"):
             offered = self._known().get_allowed_system_boot_source_values()
-            return ", ".join(sorted(each.value for each in offered))
+            return ", ".join(sorted(target.value for target in offered))
 
     def override_mode(self) -> str:
         """Return the mode of the boot override, as last read. Empty if unreported."""

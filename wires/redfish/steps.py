@@ -1,7 +1,8 @@
 """Steps on a BMC: read the state, return if it is as wanted, else request the change and verify it.
 
 Each step is a generator that yields the seconds to wait before it continues. Its caller does the waiting: a loop with
-a clock for one host, asyncio for a thousand. Between two yields, at most one request is under way.
+a clock for one host, asyncio for a thousand. Between two yields, at most one request is under way. A step may
+continue on another thread, so it must hold no lock and no thread-local value over a `yield`.
 """
 
 import math
@@ -42,7 +43,7 @@ def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
 
 
 @dataclass
-class _Asking:
+class _RequestPacing:
     """Whether a step may request its change now, and how long it waits.
 
     A refused request is due again at once. A request with an unknown result is due again after `UNSURE_S`, when its
@@ -65,7 +66,7 @@ class _Asking:
     def is_due(self) -> bool:
         return self.clock.now() >= self.due_at
 
-    def ask(self, act: Callable[[], None]) -> None:
+    def request(self, act: Callable[[], None]) -> None:
         try:
             act()
         except BmcTransientError as error:
@@ -75,7 +76,7 @@ class _Asking:
         self.due_at = self.clock.now() + self.again_s
         self.refused = False
 
-    def went_well(self) -> None:
+    def succeeded(self) -> None:
         self.failures, self.missing_at = 0, math.inf
         shortest, longest = POLL_S
         self.wait_s = jittered(min(longest, max(shortest, SPARSER * (self.clock.now() - self.began))))
@@ -131,16 +132,16 @@ class Steps:
         self, what: str, read: Callable[[], T | None], *, within_s: float = STEP_S
     ) -> Generator[float, None, T]:
         """Read until the result is not None, and return it."""
-        seen: list[T] = []
+        answers: list[T] = []
 
         def has_read() -> bool:
             answer = read()
             if answer is not None:
-                seen.append(answer)
-            return bool(seen)
+                answers.append(answer)
+            return bool(answers)
 
         yield from self.wait_until(what, has_read, within_s=within_s)
-        return seen[0]
+        return answers[0]
 
     def ensure(
         self,
@@ -166,18 +167,18 @@ class Steps:
         """
         clock = self.clock
         until = min(self.until, clock.now() + within_s)
-        asking = _Asking(clock, clock.now(), again_s)
+        pacing = _RequestPacing(clock, clock.now(), again_s)
         while True:
             try:
-                if is_so() or (act and asking.is_due() and _made_so(is_so, lambda: asking.ask(act))):
+                if is_so() or (act and pacing.is_due() and _made_so(is_so, lambda: pacing.request(act))):
                     return
-                asking.went_well()
+                pacing.succeeded()
             except BmcTransientError as error:
-                asking.failed(error)
+                pacing.failed(error)
             if clock.now() >= until:
-                what = f"{what} was not reached in time{asking.last}"
-                raise BmcTimeoutError(what, where=self.bmc.url, refused=asking.refused)
-            yield min(asking.wait_s, max(0.0, until - clock.now()))
+                what = f"{what} was not reached in time{pacing.last}"
+                raise BmcTimeoutError(what, where=self.bmc.url, refused=pacing.refused)
+            yield min(pacing.wait_s, max(0.0, until - clock.now()))
 
     def power(self, want: Power) -> Waits:
         """Switch the power to `want`."""
@@ -203,9 +204,9 @@ class Steps:
         """
         wanted = SPELLINGS.get(target, (target,))
 
-        def fits(seen: BootOverride) -> bool:
+        def fits(read: BootOverride) -> bool:
             mode = self.bmc.boot_mode
-            return seen.target in wanted and seen.enabled != "Disabled" and (not mode or seen.mode in ("", mode))
+            return read.target in wanted and read.enabled != "Disabled" and (not mode or read.mode in ("", mode))
 
         change = partial(self.bmc.set_override, target, enabled, uri=uri)
         yield from self._override(f"boot override {target}", fits, change, always=bool(uri))
@@ -214,9 +215,9 @@ class Steps:
         """Restore a boot override. If the BMC reported none, disable it."""
         target, enabled = (target, enabled) if target and enabled else ("None", "Disabled")
 
-        def fits(seen: BootOverride) -> bool:
-            disabled = enabled == "Disabled" and seen.enabled == "Disabled"
-            return disabled or seen.target == target
+        def fits(read: BootOverride) -> bool:
+            disabled = enabled == "Disabled" and read.enabled == "Disabled"
+            return disabled or read.target == target
 
         change = partial(self.bmc.set_override, target, enabled, mode)
         yield from self._override(f"boot override {target} as found", fits, change)
@@ -226,7 +227,7 @@ class Steps:
     ) -> Waits:
         """Set the boot override. What waits for the next reset counts, too, but by itself only once it was accepted.
 
-        A BMC may keep there what an earlier boot has used up. `always` has it set even if what is there fits.
+        A BMC may still read what an earlier boot has used up. `always` has it set even if what it reads fits.
 
         Raises:
             BmcRefusedError: The BMC accepted the override, and shows another one.
@@ -237,23 +238,23 @@ class Steps:
             if always and not acceptance.is_given:
                 return False
             now, pending = bmc.boot_override(), bmc.pending_override()
-            seen = map(fits, (now,) if pending is None else (now, pending))
-            if any(seen) if acceptance.is_given else all(seen):
+            fitting = map(fits, (now,) if pending is None else (now, pending))
+            if any(fitting) if acceptance.is_given else all(fitting):
                 return True
             if acceptance.is_past:
                 raise _stored_otherwise(what, bmc.boot_mode, pending or now, bmc.url)
             return False
 
-        def ask() -> None:
+        def request() -> None:
             change()
             acceptance.give()
 
-        yield from self.ensure(what, is_so, ask)
+        yield from self.ensure(what, is_so, request)
 
 
-def _stored_otherwise(what: str, mode: str, seen: BootOverride, where: str) -> BmcRefusedError:
+def _stored_otherwise(what: str, mode: str, read: BootOverride, where: str) -> BmcRefusedError:
     what = f"{what} with mode {mode}" if mode else what
-    reads = " ".join(word for word in (seen.target, seen.enabled, seen.mode) if word) or "nothing"
+    reads = " ".join(word for word in (read.target, read.enabled, read.mode) if word) or "nothing"
     fix = "set the boot mode in the server's firmware to the bootMode of its host, or update the BMC's firmware"
     return BmcRefusedError(f"the BMC accepted {what}, and reads {reads} {UNSURE_S:g} s later", where=where, fix=fix)
 
@@ -264,10 +265,10 @@ def _names(image: str | None, url: str) -> bool:
     return image is not None and (f"/{digest}/{name}" in image or image == name)
 
 
-def _made_so(is_so: Callable[[], bool], ask: Callable[[], None]) -> bool:
+def _made_so(is_so: Callable[[], bool], request: Callable[[], None]) -> bool:
     """Request the change, and return whether it has taken effect. A refusal counts only if it has not."""
     try:
-        ask()
+        request()
     except BmcRefusedError:
         if is_so():
             return True

@@ -102,20 +102,20 @@ class SushyBmc:
         """Read the boot override."""
         boot = self._system().boot
         words = (boot.target, boot.enabled, boot.mode) if boot else ()
-        seen = BootOverride(*(word.value if word else "" for word in words))
+        override = BootOverride(*(word.value if word else "" for word in words))
         with self._our_errors("read the boot attributes"):
             if self._quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
-                return BootOverride(CD, ONCE, seen.mode)
-        return seen
+                return BootOverride(CD, ONCE, override.mode)
+        return override
 
     def pending_override(self) -> BootOverride | None:
         """Read the boot override that waits for the next reset, in @Redfish.Settings. None: nothing can wait."""
         with self._our_errors("read the pending boot override"):
             boot = self._pending_boot()
-            seen = BootOverride(
+            override = BootOverride(
                 *(boot.get(f"BootSourceOverride{word}") or "" for word in ("Target", "Enabled", "Mode"))
             )
-            return seen if seen.target else None
+            return override if override.target else None
 
     def boot_modes(self) -> tuple[str, ...]:
         """Read the boot modes that the BMC allows. Empty if unreported."""
@@ -139,9 +139,9 @@ class SushyBmc:
             path = (self._known().json.get("SecureBoot") or {}).get("@odata.id")
             if not path:
                 return None
-            seen = self._http.get(path).json()
-            words = (seen.get(f"SecureBoot{word}") or "" for word in ("CurrentBoot", "Mode"))
-            return SecureBoot(seen.get("SecureBootEnable"), *words)
+            answer = self._http.get(path).json()
+            words = (answer.get(f"SecureBoot{word}") or "" for word in ("CurrentBoot", "Mode"))
+            return SecureBoot(answer.get("SecureBootEnable"), *words)
 
     def media(self) -> str | None:
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty.
@@ -200,7 +200,7 @@ class SushyBmc:
             )
 
     def set_boot_mode(self, mode: str) -> None:
-        """Request a boot mode, alone, as ironic does."""
+        """Request a boot mode and nothing else, as ironic does."""
         with self._our_errors(f"set the boot mode to {mode}"):
             self._known().set_system_boot_options(mode=sushy.BootSourceOverrideMode(mode))
 
@@ -239,7 +239,7 @@ class SushyBmc:
 
     def _find_discs(self) -> DiscDrives:
         with self._our_errors("read the virtual CD"):
-            return DiscDrives.found(self.url, self._known(), self._managers, self._quirks)
+            return DiscDrives.read(self.url, self._known(), self._managers, self._quirks)
 
     def _known(self) -> Any:
         """Return the system as last read."""
@@ -294,7 +294,7 @@ class SushyBmc:
         return self._quirks
 
     def _bmc_kind(self) -> str:
-        return next((f"{each.model or '?'} {each.firmware_version or ''}" for each in self._managers), "")
+        return next((f"{manager.model or '?'} {manager.firmware_version or ''}" for manager in self._managers), "")
 
     def _service_kind(self) -> str:
         root = self._http.get(ROOT).json()
@@ -305,10 +305,10 @@ class SushyBmc:
 
     def _first(self, wanted: tuple[Any, ...], offered: set[Any], what: str) -> Any:
         """Return the first of the wanted values that the BMC offers."""
-        for each in wanted:
-            if each in offered:
-                return each
-        listed = ", ".join(sorted(each.value for each in offered))
+        for value in wanted:
+            if value in offered:
+                return value
+        listed = ", ".join(sorted(value.value for value in offered))
         raise BmcRefusedError(f"{what} {wanted[0].value} is not offered; {listed} are", where=self.url)
 
     def _forget_paths(self) -> None:
@@ -322,9 +322,9 @@ class SushyBmc:
         try:
             yield
         except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
-            ours = self._refusals.of(error, attempt, known=self._was_read)
+            converted = self._refusals.of(error, attempt, known=self._was_read)
             if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
                 self._forget_paths()
-                if isinstance(ours, BmcTransientError):
-                    ours.passes_s = STARTS_S
-            raise ours from None
+                if isinstance(converted, BmcTransientError):
+                    converted.passes_s = STARTS_S
+            raise converted from None

@@ -39,7 +39,7 @@ class Offer:
     mac: str
     """MAC that sent it, `aa:bb:cc:dd:ee:ff`: the server's or, from another network, the relay's."""
     address: str
-    """0.0.0.0 from a proxyDHCP, which names a boot file alone."""
+    """0.0.0.0 from a proxyDHCP, which names only a boot file."""
     boot_file: str
 
 
@@ -55,7 +55,7 @@ def offers(interface: str, mac: str, wait_s: float) -> frozenset[Offer]:
         SegmentError: Raw sockets are not permitted, or the interface does not exist or is down.
     """
     transaction = os.urandom(4)
-    # All frames: so those are seen too that this machine sends.
+    # All frames, because this machine may itself run the server that answers.
     with packets(interface, ETH_P_ALL, "DHCP") as wire:
         keep_only(wire, udp_to(CLIENT_PORT))
         question = discover(wire.getsockname()[4], bytes.fromhex(mac.replace(":", "")), transaction)
@@ -63,7 +63,7 @@ def offers(interface: str, mac: str, wait_s: float) -> frozenset[Offer]:
         broadcast(interface, question[ETHERNET:])
         for frame in frames(wire, wait_s):
             if first := parse(frame, transaction):
-                later = (parse(each, transaction) for each in frames(wire, QUIET_S))
+                later = (parse(answer, transaction) for answer in frames(wire, QUIET_S))
                 return frozenset({first, *(offer for offer in later if offer)})
     return frozenset()
 
@@ -100,9 +100,9 @@ def parse(frame: bytes, transaction: bytes) -> Offer | None:
 
 def _options(data: bytes) -> dict[int, bytes]:
     """Return the options by their numbers; the value of a torn one is too short."""
-    found = dict[int, bytes]()
+    options = dict[int, bytes]()
     while data and data[0] != END:
         end = 1 if data[0] == PAD else 2 + int.from_bytes(data[1:2])
-        found[data[0]] = data[2:end]
+        options[data[0]] = data[2:end]
         data = data[end:]
-    return found
+    return options

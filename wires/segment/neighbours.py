@@ -83,6 +83,6 @@ def interface_to(address: str) -> str:
     return route.interface
 
 
-def _no_interface(address: str, seen: str) -> SegmentError:
+def _no_interface(address: str, reason: str) -> SegmentError:
     fix = "give the provisioner's bridge an address on the machine network"
-    return SegmentError(f"no interface of this machine is on its network ({seen})", where=address, fix=fix)
+    return SegmentError(f"no interface of this machine is on its network ({reason})", where=address, fix=fix)

@@ -30,7 +30,7 @@ def let_through(wire: socket.socket, interface: str, what: int) -> None:
 
 def keep_only(wire: socket.socket, program: Program) -> None:
     """Have the kernel drop the frames that a filter returns 0 for: otherwise a busy bridge would fill the queue."""
-    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in program))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in program))
     wire.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
 
 

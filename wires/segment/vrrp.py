@@ -72,8 +72,8 @@ def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
     with packets(interface, ETH_P_ALL, "VRRP") as wire:
         keep_only(wire, VRRP_ALONE)
         let_through(wire, interface, PROMISCUOUS)
-        found = (parse(frame) for frame in frames(wire, wait_s))
-        return tuple(dict.fromkeys(advert for advert in found if advert))
+        heard = (parse(frame) for frame in frames(wire, wait_s))
+        return tuple(dict.fromkeys(advert for advert in heard if advert))
 
 
 def parse(frame: bytes) -> Advert | None:

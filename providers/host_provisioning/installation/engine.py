@@ -30,7 +30,7 @@ from boot_media.disk import CHOSEN, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
 from wires.redfish.bmc import HDD, BmcClient, Power
-from wires.redfish.boot.mode import BootMode, Proof
+from wires.redfish.boot.mode import BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
 from wires.redfish.steps import Steps, Waits
 
@@ -277,7 +277,7 @@ class Installation:
 
     def _is_done(self, url: str) -> Callable[[], bool]:
         bmc, clock, procedure = self.adapters.bmc, self.adapters.clock, self.adapters.boot_procedure
-        started_at, proof = clock.now(), Proof(bmc, clock)
+        started_at, proof = clock.now(), SecureBootProof(bmc, clock)
 
         def is_done() -> bool:
             is_off, spent_s = bmc.power() is Power.OFF, clock.now() - started_at

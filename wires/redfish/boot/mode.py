@@ -1,4 +1,4 @@
-"""How a host boots: UEFI, Legacy or UEFI with Secure Boot. Judged, set, proven, and restored as found."""
+"""Checks, sets, proves and restores how a host boots: by UEFI, by Legacy or by UEFI with Secure Boot."""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ COMMITTED = "SYS011"
 BY_HAND = "set it by hand in the server's firmware, then run the command again"
 
 
-def judge(bmc: BmcClient) -> SecureBoot | None:
-    """Read whether a host can boot as it has to, and return what the BMC says of Secure Boot, if the host wants that.
+def check_boot_mode(bmc: BmcClient) -> SecureBoot | None:
+    """Check that a host can boot as it has to. Return what the BMC reports of Secure Boot, if the host wants that.
 
     Raises:
-        BmcRefusedError: It cannot; the message names the bootMode, or the boot override.
+        BmcRefusedError: The host cannot; the message names the bootMode, or the boot override.
     """
     bmc.expect_boot_method()
     wanted, allowed = bmc.wanted_mode, bmc.boot_modes()
@@ -31,16 +31,16 @@ def judge(bmc: BmcClient) -> SecureBoot | None:
         raise BmcRefusedError(what, where=bmc.url, fix="write another bootMode for this host")
     if wanted != SECURE_BOOT:
         return None
-    seen, fix = bmc.secure_boot(), "write bootMode UEFI for this host, or update the BMC's firmware"
-    if seen is None:
+    secure_boot, fix = bmc.secure_boot(), "write bootMode UEFI for this host, or update the BMC's firmware"
+    if secure_boot is None:
         raise BmcRefusedError(f"bootMode {wanted}: the BMC has no Secure Boot", where=bmc.url, fix=fix)
-    if seen.enabled is None:
+    if secure_boot.enabled is None:
         raise BmcRefusedError(f"bootMode {wanted}: the BMC does not report SecureBootEnable", where=bmc.url, fix=fix)
-    if seen.keys in KEYLESS:
-        what = f"bootMode {wanted}: SecureBootMode reads {seen.keys}, in which no signature is enforced"
+    if secure_boot.keys in KEYLESS:
+        what = f"bootMode {wanted}: SecureBootMode reads {secure_boot.keys}, in which no signature is enforced"
         fix = "enrol the vendor's keys on the BMC's own pages or in the server's firmware"
         raise BmcRefusedError(what, where=bmc.url, fix=fix)
-    return seen
+    return secure_boot
 
 
 @dataclass
@@ -66,7 +66,7 @@ class BootMode:
     def set_up(self) -> Waits:
         """Have the host boot as it has to, from its next boot on. A boot ISO of this program is in its drive."""
         bmc = self.steps.bmc
-        yield from self.steps.value("how the host can boot", lambda: (judge(bmc),))
+        yield from self.steps.value("how the host can boot", lambda: (check_boot_mode(bmc),))
         mode = mode_of(bmc.wanted_mode)
         if not bmc.boot_mode:  # else each boot override is sent with it
             yield from self._set(f"boot mode {mode}", partial(self._reads, mode), partial(bmc.set_boot_mode, mode))
@@ -120,8 +120,8 @@ class BootMode:
         try:
             yield from steps.override(SETUP)
         except BmcRefusedError as error:
-            seen = f"{what} waits for the next power-on, which must not boot the disk: {error.fault.what}"
-            raise BmcRefusedError(seen, where=error.fault.where, fix=BY_HAND) from None
+            waits = f"{what} waits for the next power-on, which must not boot the disk: {error.fault.what}"
+            raise BmcRefusedError(waits, where=error.fault.where, fix=BY_HAND) from None
         yield from steps.power(Power.ON)
         late = ""
         try:
@@ -130,49 +130,48 @@ class BootMode:
             late = error.fault.what
         yield from steps.power(Power.OFF)
         if late:
-            seen = f"the BMC accepted {what}, and does not show it {TAKES_EFFECT_S:g} s after power-on: {late}"
-            raise BmcRefusedError(seen, where=steps.bmc.url, fix=BY_HAND)
+            hidden = f"the BMC accepted {what}, and does not show it {TAKES_EFFECT_S:g} s after power-on: {late}"
+            raise BmcRefusedError(hidden, where=steps.bmc.url, fix=BY_HAND)
 
     def _reads(self, mode: str) -> bool:
         """Whether the BMC reads the boot mode, or none."""
         return self.steps.bmc.boot_override().mode in ("", mode)
 
     def _is_secure(self, word: str) -> bool:
-        seen = self.steps.bmc.secure_boot()
-        return seen is not None and seen.word == word
+        secure_boot = self.steps.bmc.secure_boot()
+        return secure_boot is not None and secure_boot.word == word
 
 
 @dataclass
-class Proof:
+class SecureBootProof:
     """The proof that a host which was switched on boots with Secure Boot, if it has to."""
 
     bmc: BmcClient
     clock: Clock
-    given: bool = field(init=False)
+    proven: bool = field(init=False)
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.given, self._began = self.bmc.wanted_mode != SECURE_BOOT, self.clock.now()
+        self.proven, self._began = self.bmc.wanted_mode != SECURE_BOOT, self.clock.now()
 
     def check(self, *, last: bool) -> None:
-        """Read Secure Boot until the proof is given. A BMC that does not report the present boot proves its setting.
+        """Read Secure Boot until it is proven. A BMC that does not report the present boot proves its setting.
 
         Args:
-            last: Whether the boot is over.
+            last: Whether the boot has ended.
 
         Raises:
             BmcRefusedError: Secure Boot is not in force.
         """
-        if self.given:
+        if self.proven:
             return
-        seen = self.bmc.secure_boot() or SecureBoot()
-        self.given = seen.enabled is True and seen.current in ("", ENABLED)
+        state = self.bmc.secure_boot() or SecureBoot()
+        self.proven = state.enabled is True and state.current in ("", ENABLED)
         spent = self.clock.now() - self._began
-        if not self.given and (last or spent >= TAKES_EFFECT_S):
-            reads = (
-                f"SecureBootEnable reads {seen.word or 'nothing'}, SecureBootCurrentBoot {seen.current or 'nothing'}"
-            )
-            keys = f", SecureBootMode {seen.keys}" if seen.keys else ""
+        if not self.proven and (last or spent >= TAKES_EFFECT_S):
+            setting, boot = state.word or "nothing", state.current or "nothing"
+            reads = f"SecureBootEnable reads {setting}, SecureBootCurrentBoot {boot}"
+            keys = f", SecureBootMode {state.keys}" if state.keys else ""
             what = f"it did not boot with Secure Boot: {reads}{keys}, {spent:,.0f} s after power-on"
             fix = "look at Secure Boot and its keys in the server's firmware, then run `pulumi up` again"
             raise BmcRefusedError(what, where=self.bmc.url, fix=fix)

@@ -179,18 +179,18 @@ class BmcAdapter(HTTPAdapter):
 
     def _logged(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
         """Write the request and its answer to the log, without their headers."""
-        asked, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
-        _log.debug("%s", f"{asked} {self.mask.body(request.body)}".rstrip())
+        request_line, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
+        _log.debug("%s", f"{request_line} {self.mask.body(request.body)}".rstrip())
         try:
             response = exchange()
         except Exception as error:
             spent_s, reason = time.monotonic() - began, f"{type(error).__name__}: {error}"
-            _log.debug("%s: no answer, %.3f s %s", asked, spent_s, self.mask.body(reason))
+            _log.debug("%s: no answer, %.3f s %s", request_line, spent_s, self.mask.body(reason))
             raise
         if token := response.headers.get(TOKEN):
             self.mask.learn(SecretStr(token))
         answered = f"HTTP {response.status_code}, {time.monotonic() - began:.3f} s"
-        _log.debug("%s", f"{asked}: {answered} {self.mask.body(response.content)}".rstrip())
+        _log.debug("%s", f"{request_line}: {answered} {self.mask.body(response.content)}".rstrip())
         return response
 
     def _body(self, response: Response) -> bytes:

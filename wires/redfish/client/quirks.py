@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Quirks:
-    """One row. The first row whose patterns match applies, alone.
+    """One row. Only the first row whose patterns match applies.
 
     Args:
         vendor: Name of the BMC, for messages and documents.

@@ -78,14 +78,14 @@ class Refusals:
 
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
         status, text = error.status_code, self._clean(_words(error))
-        told = f" ({text})" if text else ""
+        words = f" ({text})" if text else ""
         if status == HTTPStatus.FORBIDDEN and LICENCE.search(text):
             fix = "add the licence to the BMC"
-            return BmcRefusedError(f"{what}, the BMC lacks a licence{told}", where=self.where, fix=fix)
+            return BmcRefusedError(f"{what}, the BMC lacks a licence{words}", where=self.where, fix=fix)
         if isinstance(error, sushy.exceptions.AccessError):
             fix = "correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
-            return BmcAuthError(f"{what}, the BMC refuses the credentials{told}", where=self.where, fix=fix)
-        what += told
+            return BmcAuthError(f"{what}, the BMC refuses the credentials{words}", where=self.where, fix=fix)
+        what += words
         if status == HTTPStatus.NOT_FOUND and not known:
             fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
             return BmcRefusedError(what, where=self.where, fix=fix)
@@ -130,14 +130,14 @@ class Refusals:
 def _words(error: sushy.exceptions.HTTPError) -> str:
     """Return what the BMC says: each MessageId with its words and arguments, else the error's own message."""
     details = error.extended_info if isinstance(error.extended_info, list) else []
-    told = map(_detail, details)
-    return "; ".join(filter(None, told)) or str(error.detail or error.code or "")
+    messages = map(_detail, details)
+    return "; ".join(filter(None, messages)) or str(error.detail or error.code or "")
 
 
 def _detail(detail: dict[str, Any]) -> str:
     """Return one message of the BMC. sushy reads only those with a Severity, and iLO's have none and no words."""
-    words, given = str(detail.get("Message") or ""), detail.get("MessageArgs")
-    arguments = [str(each) for each in given if str(each) not in words] if isinstance(given, list) else []
+    words, values = str(detail.get("Message") or ""), detail.get("MessageArgs")
+    arguments = [str(value) for value in values if str(value) not in words] if isinstance(values, list) else []
     said = " ".join(filter(None, (words, ", ".join(arguments))))
     return ": ".join(filter(None, (str(detail.get("MessageId") or ""), said)))
 

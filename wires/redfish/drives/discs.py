@@ -40,7 +40,7 @@ class DiscDrives:
     enable: str = ""
 
     @classmethod
-    def found(cls, where: str, system: Any, managers: Sequence[Any], quirks: Quirks) -> Self:
+    def read(cls, where: str, system: Any, managers: Sequence[Any], quirks: Quirks) -> Self:
         """Read all drives that System and Managers link.
 
         Raises:
@@ -64,7 +64,7 @@ class DiscDrives:
         return next((image for drive in self.watched if (image := image_in(drive))), None)
 
     def reread(self) -> None:
-        """Read the watched drives up to the first that is full. The last is kept, since an insert may show late."""
+        """Read the watched drives up to the first that is full. The last stays, since an insert may show late."""
         for drive in list(self.watched):
             reread(drive)
             if image_in(drive):
@@ -141,16 +141,16 @@ def _listings(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
 
 def _enabling_action(listings: Sequence[Any], system: Any, managers: Sequence[Any]) -> str:
     """Return the path of the action that switches virtual media on. Empty if the BMC has none."""
-    return next((path for each in (*listings, system, *managers) if (path := _target(each.json))), "")
+    return next((path for resource in (*listings, system, *managers) if (path := _target(resource.json))), "")
 
 
 def _target(value: Any) -> str:
     """Return the target of the action `ENABLE`, which may be at any depth."""
     if not isinstance(value, dict):
         return ""
-    for key, each in value.items():
-        if key.endswith(ENABLE) and isinstance(each, dict):
-            return str(each.get("target") or "")
-        if path := _target(each):
+    for key, member in value.items():
+        if key.endswith(ENABLE) and isinstance(member, dict):
+            return str(member.get("target") or "")
+        if path := _target(member):
             return path
     return ""

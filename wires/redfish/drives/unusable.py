@@ -5,7 +5,7 @@ from typing import Any
 
 from base.errors import BmcRefusedError
 
-OWN_WAY = ("VirtualMediaConfig", "Mount")
+VENDOR_ACTIONS = ("VirtualMediaConfig", "Mount")
 """Parts of the names of what Supermicro has in place of InsertMedia: VirtualMediaConfig, IsoConfig.Mount."""
 ANOTHER_SYSTEM = "end bmc.address with the server's own system; /redfish/v1/Systems lists all"
 LICENCE = "find out whether the vendor wants a licence for virtual media"
@@ -20,8 +20,8 @@ def explained(where: str, system: Any, listings: Sequence[Any], drives: Sequence
 
 def taking_none(where: str, drives: Sequence[Any]) -> BmcRefusedError:
     """Return the error of virtual CD drives that cannot be filled over Redfish."""
-    each = ", ".join(_without_a_way(drive) for drive in drives)
-    return BmcRefusedError(f"no virtual CD drive takes an image: {each}", where=where, fix=UPDATE)
+    reasons = ", ".join(_without_insert(drive) for drive in drives)
+    return BmcRefusedError(f"no virtual CD drive takes an image: {reasons}", where=where, fix=UPDATE)
 
 
 def _found(system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> tuple[str, str]:
@@ -30,7 +30,7 @@ def _found(system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> tuple
     if "Boot" not in system.json:
         return "the system has no Boot, as the board of GPUs that is part of a server", ANOTHER_SYSTEM
     if drives:
-        return ", ".join(f"{drive.identity} takes {_types(drive)} alone" for drive in drives), UPDATE
+        return ", ".join(f"{drive.identity} takes only {_types(drive)}" for drive in drives), UPDATE
     if own := sorted({name for listing in listings for name in _names(listing.json)}):
         return f"only the vendor's own {', '.join(own)}", UPDATE
     if listings:
@@ -42,14 +42,14 @@ def _types(drive: Any) -> str:
     return " and ".join(drive.json.get("MediaTypes") or ["no disc"])
 
 
-def _without_a_way(drive: Any) -> str:
+def _without_insert(drive: Any) -> str:
     own = ", ".join(name.removeprefix("#") for name in (drive.json.get("Actions") or {}).get("Oem") or ())
     return f"{drive.identity} has neither InsertMedia nor PATCH" + (f", only the vendor's own {own}" if own else "")
 
 
 def _names(value: Any) -> set[str]:
-    """Return the names in a document, at any depth, that contain a word of `OWN_WAY`."""
+    """Return the names in a document, at any depth, that contain a word of `VENDOR_ACTIONS`."""
     if not isinstance(value, dict):
         return set()
-    here = {key.removeprefix("#") for key in value if any(word in key for word in OWN_WAY)}
-    return here.union(*(_names(each) for each in value.values()))
+    here = {key.removeprefix("#") for key in value if any(word in key for word in VENDOR_ACTIONS)}
+    return here.union(*(_names(member) for member in value.values()))

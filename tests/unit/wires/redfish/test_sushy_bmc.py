@@ -91,7 +91,7 @@ def message(text: str) -> dict[str, dict[str, str]]:
         (
             Fault(READ, "status", status=400, body=message(f"bad {PASSWORD}")),
             BmcRefusedError,
-            r"HTTP 400 \(bad \*\*\*\)",
+            r"HTTP 400 \(bad \[masked\]\)",
         ),
         (
             Fault(READ, "status", status=400, body=message(f"no http://192.0.2.1:80/{'ab' * 32}/m0.iso here")),

@@ -12,7 +12,7 @@ from testing.fakes.fleet.fleet import Fault
 from testing.fakes.fleet.vendors import VENDORS
 from testing.server_under_test import ServerUnderTest, server
 from wires.redfish.bmc import BootOverride, SecureBoot
-from wires.redfish.boot.mode import BootMode, Proof, judge
+from wires.redfish.boot.mode import BootMode, SecureBootProof, check_boot_mode
 from wires.redfish.steps import Steps, run_steps
 
 SECURE, LEGACY = "UEFISecureBoot", "Legacy"
@@ -49,7 +49,7 @@ def put_back(fake: FakeBmc, mode: str, secure_boot: str) -> list[str]:
 )
 def test_what_a_bmc_cannot_do_is_refused_by_name(fake: FakeBmc, why: str) -> None:
     with pytest.raises(BmcRefusedError, match=why):
-        judge(fake)
+        check_boot_mode(fake)
     assert fake.writes == []
 
 
@@ -57,7 +57,7 @@ def test_what_a_bmc_cannot_do_is_refused_by_name(fake: FakeBmc, why: str) -> Non
 def test_a_host_that_does_not_want_secure_boot_keeps_its_own(wanted: str) -> None:
     """As in metal3, where UEFI sets no `secure_boot`."""
     fake = bmc(wanted, SecureBoot(enabled=True, keys="SetupMode"), override=BootOverride("Hdd", "Once", wanted))
-    assert judge(fake) is None
+    assert check_boot_mode(fake) is None
     set_up(fake)
     assert fake.writes == []
 
@@ -182,9 +182,9 @@ def test_what_waits_for_the_next_power_on_is_told_and_no_error() -> None:
 )
 def test_a_boot_is_proven_by_what_the_bmc_says_of_it(seen: SecureBoot | None, given: bool) -> None:
     fake = bmc(secure=seen)
-    proof = Proof(fake, fake.clock)
+    proof = SecureBootProof(fake, fake.clock)
     proof.check(last=False)
-    assert proof.given is given
+    assert proof.proven is given
     if not given:
         with pytest.raises(BmcRefusedError, match="it did not boot with Secure Boot"):
             proof.check(last=True)
@@ -192,7 +192,7 @@ def test_a_boot_is_proven_by_what_the_bmc_says_of_it(seen: SecureBoot | None, gi
 
 def test_a_boot_that_is_not_proven_in_time_is_an_error() -> None:
     fake = bmc(secure=SecureBoot(enabled=True, current="Disabled", keys="UserMode"))
-    proof = Proof(fake, fake.clock)
+    proof = SecureBootProof(fake, fake.clock)
     fake.clock.sleep(899)
     proof.check(last=False)
     fake.clock.sleep(1)
@@ -204,7 +204,7 @@ def test_a_boot_that_is_not_proven_in_time_is_an_error() -> None:
 
 def test_a_proven_boot_is_not_read_again() -> None:
     fake = bmc(secure=SecureBoot(enabled=True, current="Enabled"))
-    proof = Proof(fake, fake.clock)
+    proof = SecureBootProof(fake, fake.clock)
     proof.check(last=False)
     before = fake.requests
     proof.check(last=True)

@@ -141,7 +141,7 @@ def test_d11_a_stale_image_without_an_eject_action_does_not_stop_an_insert(tmp_p
         ("hgx", r"the system has no Boot, as the board of GPUs.*Fix: end bmc\.address with the server's own system"),
         ("supermicro_x10", r"only the vendor's own VirtualMediaConfig.*Fix: update the BMC's firmware"),
         ("intel", r"the list of its virtual drives is empty.*Fix: .*licence"),
-        ("sticks", r"Stick takes USBStick alone"),
+        ("sticks", r"Stick takes only USBStick"),
     ],
 )
 def test_d12_no_virtual_cd_drive_names_what_was_found_instead(tmp_path: Path, vendor: str, found: str) -> None:
