@@ -23,8 +23,8 @@ CAPABILITY_VERSION, CAP_NET_RAW = 0x20080522, 13
 SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # With --kill-child, processes that a script leaves behind end with it.
-ALONE = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
-# What a run of the tests that is killed would leave behind dies with the thread that made it.
+ISOLATED = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
+# Processes of a killed test run die with the thread that started them.
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason=NO_ROOT)
@@ -119,7 +119,7 @@ def _until_it_listens(inside: list[str], address: str) -> None:
     group = str(IPv6Address(b"\xff\x02" + bytes(9) + b"\x01\xff" + IPv6Interface(address).packed[13:]))
     until = time.monotonic() + 10
     while group not in _run(inside, "ip maddress").split():
-        assert time.monotonic() < until, f"{address} was never listened for"
+        assert time.monotonic() < until, f"{address} has no multicast group"
         time.sleep(0.01)
 
 
@@ -135,5 +135,5 @@ def run_on_a_machine(script: str, folder: Path) -> subprocess.CompletedProcess[s
         mount --bind {folder}/etc /etc; mount --bind {folder}/run /run
         mkdir -p /run/okd-baremetal; ip link set lo up
         """
-    command = ["unshare", *ALONE, "bash", "-c", prepare + script]
+    command = ["unshare", *ISOLATED, "bash", "-c", prepare + script]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=20, env={"PATH": SBIN})

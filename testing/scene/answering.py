@@ -8,11 +8,13 @@ from testing.namespaces import ip, neighbour
 
 @contextmanager
 def answering(answers: Mapping[str, Sequence[str]]) -> Iterator[None]:
-    """The bridge of this network, with one machine for each MAC that answers for addresses of 192.0.2.0/24."""
+    """Make a bridge with one machine per MAC, each of which answers for its addresses of 192.0.2.0/24."""
     ip("link add baremetal type bridge")
     ip("link set baremetal up")
     ip("address add 192.0.2.1/24 dev baremetal")
     with ExitStack() as machines:
         for number, (mac, addresses) in enumerate(answers.items()):
-            machines.enter_context(neighbour("baremetal", f"p{number}", mac, *(f"{each}/24" for each in addresses)))
+            machines.enter_context(
+                neighbour("baremetal", f"p{number}", mac, *(f"{address}/24" for address in addresses))
+            )
         yield

@@ -39,7 +39,7 @@ class BalancedCluster:
     def leading_to(self, *names: str, check: str = CHECKED) -> Iterator[None]:
         """Run the balancer, with these machines as its backends."""
         plan = self.cluster.plan
-        machines = {each.name: str(each.address) for each in (plan.bootstrap, *plan.control_plane)}
+        machines = {machine.name: str(machine.address) for machine in (plan.bootstrap, *plan.control_plane)}
         config, log = self.folder / "site.cfg", self.folder / "site.log"
         config.write_text(_config({name: machines[name] for name in names}, check))
         command = [*MORTAL, *self.inside, "haproxy", "-db", "-f", str(config)]
@@ -67,11 +67,11 @@ def balanced_cluster(folder: Path, certificate: str) -> Iterator[BalancedCluster
         neighbour(BRIDGE, "site", "02:00:00:00:00:64", "192.168.111.100/24", "10.20.0.100/24") as inside,
     ):
         ip(f"address add 10.20.0.1/24 dev {BRIDGE}")
-        yield BalancedCluster(cluster, LiveHandoff(cluster, _nobody_listens), folder, inside)
+        yield BalancedCluster(cluster, LiveHandoff(cluster, _no_channel), folder, inside)
 
 
-def _nobody_listens(word: str) -> str:
-    pytest.fail(f"{word} was sent, and there is no channel")
+def _no_channel(word: str) -> str:
+    pytest.fail(f"{word} was sent, but this cluster has no channel")
 
 
 def _config(machines: dict[str, str], check: str) -> str:

@@ -21,7 +21,7 @@ DOMAIN = "okd.lab.test"
 
 @dataclass
 class Cluster:
-    """The machines of a cluster; no program runs on them until a test starts it."""
+    """The machines of a cluster; tests start the programs on them."""
 
     plan: ClusterPlan
     bootstrap: Machine
@@ -43,14 +43,14 @@ class Cluster:
     def restart_bootstrap(self) -> None:
         """Restart keepalived with an empty /run, as a reboot of the VM does."""
         self.bootstrap.stop_keepalived(self.bootstrap_keepalived)
-        for left in (self.bootstrap.folder / "run/okd-baremetal").iterdir():
-            left.unlink()
+        for file in (self.bootstrap.folder / "run/okd-baremetal").iterdir():
+            file.unlink()
         self.bootstrap_keepalived = self.bootstrap.start_keepalived(self.vips)
 
     def start_all(self, *healthy: str) -> None:
-        """All machines; the API runs on the nodes that are named, and their keepalived has all that it can have.
+        """Start all machines, the API only on the `healthy` nodes, and wait until their keepalived is healthy.
 
-        The bootstrap holds the VIP before a node may claim it.
+        The bootstrap has the VIP before a node may claim it.
         """
         self.start_bootstrap()
         for name in self.nodes:
@@ -65,7 +65,7 @@ class Cluster:
         self.start_keepalived(name)
 
     def start_services(self, name: str, *, healthy: bool = True) -> None:
-        """All but keepalived."""
+        """Start all services of a node except keepalived."""
         if healthy:
             self.nodes[name].start_api(self.certificate, self.answer_ms)
         self.nodes[name].start_haproxy()
@@ -75,18 +75,18 @@ class Cluster:
         self.nodes[name].start_keepalived(vips)
 
     def holders(self) -> set[str]:
-        """Return the names of the machines that hold the API VIP of any family."""
-        everybody = {self.bootstrap.name: self.bootstrap, **self.nodes}
-        return {name for name, each in everybody.items() for vip in self.vips if each.holds(vip)}
+        """Return the names of the machines that answer the API VIP of any family."""
+        machines = {self.bootstrap.name: self.bootstrap, **self.nodes}
+        return {name for name, machine in machines.items() for vip in self.vips if machine.holds(vip)}
 
     def until_held_by(self, *names: str) -> float:
-        """Wait until only one of these machines holds the VIPs of all families; return the seconds."""
+        """Wait until only one of these machines answers the VIPs of all families; return the seconds."""
 
         def held() -> bool:
-            found = self.holders()
-            return len(found) == 1 and found <= set(names)
+            owners = self.holders()
+            return len(owners) == 1 and owners <= set(names)
 
-        return until(f"the VIP on {' or '.join(names)} alone", held)
+        return until(f"the VIP only on {' or '.join(names)}", held)
 
     def until_healthy(self, *names: str) -> None:
         """Wait until keepalived of each node has the priority of a healthy node."""
@@ -123,7 +123,7 @@ def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0)
 
 @contextmanager
 def connects_of_a_client(vip: Address) -> Iterator[Attempts]:
-    """Count a client's connects, one every 20 ms, from a first success before the block to one after it."""
+    """Count a client's connects, one every 20 ms, from a first success before the block to another one after it."""
     ready = Endpoint(6443, "/readyz", f"api.{DOMAIN}", authority("test-ca").pem)
     with VipClient(partial(connect_problem, str(vip), 6443), partial(ready.problem, str(vip))) as client:
         _until_one_more(client.connects)

@@ -25,7 +25,7 @@ from wires.api.resources import ETCD
 NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
 UNTOUCHED: list[str] = []
 ASKED = ["status"]
-"""Deadline of a state, where one shall pass: a busy machine needs some seconds for the states before that."""
+"""Words on the channel of a handoff that only asks, and of one that releases the VIP."""
 RELEASED = ["status", "release"]
 Measured = Callable[[str], None]
 
@@ -52,7 +52,7 @@ class Scene:
         self.cluster.start_all(*healthy)
 
     def serves_the_signal(self, *, status: str, removed: str) -> None:
-        """Serve both parts of OKD's signal, and give the handoff a kubeconfig to read them."""
+        """Serve both parts of OKD's signal, and have the handoff read them with a kubeconfig."""
         folder = self.cluster.bootstrap.folder.parent
         etcd = {"conditions": [{"type": REMOVED, "status": removed}]}
         for path, resource in ((CONFIG_MAP, {"data": {"status": status}}), (ETCD, {"status": etcd})):
@@ -67,7 +67,7 @@ class Scene:
         self.handoff.signal = Okd(KubeApi.by(kubeconfig, f"api.{DOMAIN}")).missing
 
     def fails(self, *words: str) -> str:
-        """Assert that the move fails with these words and keeps the VM; return the error."""
+        """Assert that the move fails with these words and leaves the VM running; return the error."""
         with pytest.raises(HandoffUnsafeError) as caught:
             self.handoff.move()
         error = str(caught.value)

@@ -52,7 +52,7 @@ class LiveHandoff:
     when: dict[str, Callable[[], object]] = field(default_factory=dict)
     """Called once, when a line of progress begins with the key."""
     time_is_up_at: tuple[str, ...] = ()
-    """When a line of progress has all of these, the clock skips the deadline, so that no test waits for it."""
+    """Once a line of progress has all of these, the clock skips the deadline, so that no test waits for it."""
     soak_s: float = SOAK_S
     clock: SkippingClock = field(default_factory=SkippingClock)
     states: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ class LiveHandoff:
         self.cluster.bootstrap.die()
 
     def move(self) -> VipHandoffOuts:
-        """The move of phase `production`.
+        """Run the move of phase `production`.
 
         Raises:
             HandoffUnsafeError: It failed.
@@ -85,11 +85,11 @@ class LiveHandoff:
             self.states = [entry["state"] for entry in engine.timeline]
 
     def prove_bootstrap(self) -> str | None:
-        """The holder, by the proof of phase `bootstrap`."""
+        """Return the machine that answers the VIP, by the proof of phase `bootstrap`."""
         return self._engine().prove_bootstrap().holder
 
     def prove_control_plane(self) -> str | None:
-        """The holder, by the proof of a later `up` in phase `production`."""
+        """Return the machine that answers the VIP, by the proof of a later `up` in phase `production`."""
         return self._engine().prove_control_plane().holder
 
     def _engine(self) -> HandoffEngine:
@@ -127,6 +127,6 @@ class LiveHandoff:
 
 @contextmanager
 def handoff_of(cluster: Cluster) -> Iterator[LiveHandoff]:
-    """The handoff of a cluster, with the guest's script at work."""
+    """Yield the handoff of a cluster, whose guest runs its script."""
     with vip_channel(cluster.bootstrap) as send:
         yield LiveHandoff(cluster, send)

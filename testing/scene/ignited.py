@@ -7,8 +7,8 @@ from typing import Any
 from testing.ignition_configs import configs, content
 from testing.scene.machine import Machine
 
-PLACES = {"/usr/local/bin/": "bin", "/etc/": "etc", "/opt/": "opt", "/var/lib/": "lib"}
-"""Folders of a machine that are its own, and their places in the test's."""
+FOLDERS = {"/usr/local/bin/": "bin", "/etc/": "etc", "/opt/": "opt", "/var/lib/": "lib"}
+"""The machine's own folders, and their paths below its folder of the test."""
 UNIT = """
 cd "$2"
 if [[ $9 ]]; then set -a && source "$9" && set +a; fi
@@ -43,25 +43,25 @@ done
 
 
 def ignite(machine: Machine, config: str, units: str) -> None:
-    """Write the files of a config, and start its units whose names begin so."""
+    """Write the files of a config, and start its units whose names begin with `units`."""
     (machine.folder / "opt").mkdir()
     machine.run("mount", "--bind", machine.folder / "opt", "/opt")
-    parts = [json.loads(each) for each in configs(config)]
+    parts = [json.loads(text) for text in configs(config)]
     for part in parts:
         for file in part.get("storage", {}).get("files", ()):
             _write(machine.folder, file)
     _write_text(machine.folder / "bin/systemctl", SYSTEMCTL)
-    found = [unit for part in parts for unit in part.get("systemd", {}).get("units", ())]
-    texts = {unit["name"]: unit["contents"] for unit in found if unit["name"].startswith(units)}
+    listed = [unit for part in parts for unit in part.get("systemd", {}).get("units", ())]
+    texts = {unit["name"]: unit["contents"] for unit in listed if unit["name"].startswith(units)}
     notifying = {name for name, text in texts.items() if _values(text).get("Type") == "notify"}
     for name, text in texts.items():
         _start(machine, name, text, notifying)
 
 
 def _write(folder: Path, file: dict[str, Any]) -> None:
-    for begin, place in PLACES.items():
+    for begin, own in FOLDERS.items():
         if file["path"].startswith(begin):
-            target = folder / place / file["path"].removeprefix(begin)
+            target = folder / own / file["path"].removeprefix(begin)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content(file["contents"]))
             target.chmod(file["mode"])
@@ -73,11 +73,16 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _start(machine: Machine, name: str, text: str, notifying: set[str]) -> None:
-    has = _values(text)
-    command = (has.get("WorkingDirectory", "/"), has.get("ExecStartPre", "true"), has["ExecStart"], has["Restart"])
-    after = " ".join(sorted(notifying & {*has.get("After", "").split()}))
-    way = (after, has.get("Type", ""), AWAIT_READY, has.get("EnvironmentFile", ""))
-    machine.start(name, "bash", "-c", UNIT, name, name, *command, *way)
+    values = _values(text)
+    command = (
+        values.get("WorkingDirectory", "/"),
+        values.get("ExecStartPre", "true"),
+        values["ExecStart"],
+        values["Restart"],
+    )
+    after = " ".join(sorted(notifying & {*values.get("After", "").split()}))
+    notification = (after, values.get("Type", ""), AWAIT_READY, values.get("EnvironmentFile", ""))
+    machine.start(name, "bash", "-c", UNIT, name, name, *command, *notification)
 
 
 def _values(text: str) -> dict[str, str]:

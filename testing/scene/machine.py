@@ -1,4 +1,4 @@
-"""Machines in network namespaces, on one bridge, with our rendered files: real keepalived, haproxy, nft and CoreDNS.
+"""Machines in network namespaces, on one bridge, with the rendered files: real keepalived, haproxy, nft and CoreDNS.
 
 Two parts are stand-ins: `stand_in_api.py` answers for the API server and the config server, and the virtio channel is
 a pseudo-terminal.
@@ -20,11 +20,11 @@ from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
 from cluster.values.address import IPV6, Address, Network
 from testing.fakes.virtio_port import PORT, virtio_port
-from testing.namespaces import ALONE, MORTAL, SBIN, ip, until_it_forwards
+from testing.namespaces import ISOLATED, MORTAL, SBIN, ip, until_it_forwards
 
 BRIDGE = "baremetal"
 DEADLINE_S = 120
-POLL_S = 0.1  # a look at four machines is four processes
+POLL_S = 0.1  # one poll of four machines starts four processes
 API = Path(__file__).with_name("stand_in_api.py")
 RESOURCES = "resources"
 """Folder beside those of the machines, with the files that all their APIs serve."""
@@ -55,7 +55,7 @@ class Machine:
                 [*self._enter(), *map(str, command)], stdout=log, stderr=log, env={"PATH": SBIN}
             )
         self.running.callback(process.wait)
-        self.running.callback(process.kill)  # it stops itself where what it started was frozen
+        self.running.callback(process.kill)  # it stops itself if a process that it started was frozen
         return process
 
     def run(self, *command: str | Path) -> str:
@@ -70,12 +70,12 @@ class Machine:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def start_keepalived(self, vips: Sequence[Address]) -> subprocess.Popen[bytes]:
-        """As its unit does."""
+        """Start keepalived as its unit does."""
         self.run("/usr/local/bin/okd-keepalived.sh", "5", *map(str, vips))
         return self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
 
     def stop_keepalived(self, keepalived: subprocess.Popen[bytes]) -> None:
-        """As its unit does; nothing of it is left."""
+        """Stop keepalived as its unit does, and wait for its end."""
         self.run("bash", "-c", "kill $(</run/keepalived.pid)")
         keepalived.wait()
 
@@ -101,12 +101,12 @@ class Machine:
     def start_haproxy(self) -> None:
         """Start haproxy as its unit does, but for fewer clients and with less grace.
 
-        A unit may open more files than a test. Here the first checks end at once; they start within 2 s.
+        A unit may open more files than a test. Here the first checks end at once: they start within 2 s.
         """
         config = self.folder / "etc/okd-baremetal/haproxy.cfg"
-        for ours, here in (("maxconn 4", "maxconn "), ("proc.started) lt 12", "proc.started) lt 4")):
-            assert ours in config.read_text()
-            config.write_text(config.read_text().replace(ours, here))
+        for rendered, here in (("maxconn 4", "maxconn "), ("proc.started) lt 12", "proc.started) lt 4")):
+            assert rendered in config.read_text()
+            config.write_text(config.read_text().replace(rendered, here))
         self.start("haproxy", "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg")
         self.run("nft", "-f", "/etc/okd-baremetal/haproxy.nft")
 
@@ -140,7 +140,7 @@ class Machine:
 
 @contextmanager
 def bridge(networks: Sequence[Network], name: str = BRIDGE) -> Iterator[None]:
-    """Make a bridge, and give the test the provisioner's place: the first address of each network."""
+    """Make a bridge, and give the test the provisioner's addresses: the first one of each network."""
     ip(f"link add {name} type bridge")
     ip(f"link set {name} up")
     for network in networks:
@@ -157,45 +157,45 @@ def machine(
     folder = folder / which.name
     _lay_out(folder, files)
     # Each machine dies with the thread that made it, so that a killed test run leaves none behind.
-    alone = [*MORTAL, "unshare", "--uts", *ALONE]
-    command = [*alone, "bash", "-c", INSIDE, "bash", str(folder), which.name]
+    isolated = [*MORTAL, "unshare", "--uts", *ISOLATED]
+    command = [*isolated, "bash", "-c", INSIDE, "bash", str(folder), which.name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
         assert process.stdout
         assert process.stdout.readline() == b"there\n"
         pid = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
-        made = Machine(which.name, folder, process, pid, which.addresses)
+        new = Machine(which.name, folder, process, pid, which.addresses)
         try:
-            plug_in(made, "eth0", BRIDGE, plan.machine_networks, made.addresses)
-            yield made
+            plug_in(new, "eth0", BRIDGE, plan.machine_networks, new.addresses)
+            yield new
         finally:
-            made.die()
+            new.die()
 
 
 def _lay_out(folder: Path, files: Sequence[RenderedFile]) -> None:
     for name in ("etc/okd-baremetal", "run/okd-baremetal", "bin", "lib/okd-baremetal"):
         (folder / name).mkdir(parents=True)
     shutil.copytree("/etc/alternatives", folder / "etc/alternatives", symlinks=True)
-    shutil.copy("/etc/passwd", folder / "etc")  # keepalived looks for root
+    shutil.copy("/etc/passwd", folder / "etc")  # keepalived needs the user root
     (folder / "lib/okd-baremetal/release").write_text("0\n")
     for file in files:
         if not file.path.startswith(UNITS):
-            place = "bin" if file.path.startswith("/usr/local/bin/") else str(Path(file.path).parent)[1:]
-            path = folder / place / file.name
+            own = "bin" if file.path.startswith("/usr/local/bin/") else str(Path(file.path).parent)[1:]
+            path = folder / own / file.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text)
             path.chmod(file.mode)
 
 
-def plug_in(made: Machine, card: str, into: str, networks: Sequence[Network], addresses: Sequence[Address]) -> None:
+def plug_in(target: Machine, card: str, into: str, networks: Sequence[Network], addresses: Sequence[Address]) -> None:
     """Give a machine a card in a bridge, with its addresses in these networks."""
-    port = made.port(card)
-    ip(f"link add {port} type veth peer name {card} netns {made.pid}")
+    port = target.port(card)
+    ip(f"link add {port} type veth peer name {card} netns {target.pid}")
     ip(f"link set {port} master {into} up")
-    made.run("ip", "link", "set", card, "up")
+    target.run("ip", "link", "set", card, "up")
     for address in addresses:
-        network = next(each for each in networks if address in each)
+        network = next(network for network in networks if address in network)
         dad = ["nodad"] if address.version == IPV6 else []
-        made.run("ip", "address", "add", f"{address}/{network.prefixlen}", "dev", card, *dad)
+        target.run("ip", "address", "add", f"{address}/{network.prefixlen}", "dev", card, *dad)
     until_it_forwards(into, port)
 
 
@@ -209,10 +209,10 @@ def vip_channel(bootstrap: Machine) -> Iterator[Callable[[str], str]]:
         yield port.send
 
 
-def until(what: str, true: Callable[[], bool], deadline_s: float = DEADLINE_S) -> float:
-    """Poll until `true` returns True; return the seconds."""
+def until(what: str, is_true: Callable[[], bool], deadline_s: float = DEADLINE_S) -> float:
+    """Poll until `is_true`; return the seconds."""
     started = time.monotonic()
-    while not true():
+    while not is_true():
         assert time.monotonic() - started < deadline_s, f"not within {deadline_s:.0f} s: {what}"
         time.sleep(POLL_S)
     return time.monotonic() - started

@@ -19,17 +19,17 @@ RESOURCES = Path(sys.argv[3])
 
 
 class DualStackServer(http.server.ThreadingHTTPServer):
-    """On all addresses of both families."""
+    """Listens on all addresses of both families."""
 
     address_family = socket.AF_INET6
     request_queue_size = 128
 
 
 class Api(http.server.BaseHTTPRequestHandler):
-    """Answers."""
+    """Answers the requests."""
 
     def do_GET(self) -> None:
-        """200 on the port's path, after as long as ANSWER_MS."""
+        """Answer after ANSWER_MS, with 200 on the port's path."""
         time.sleep(ANSWER_S)
         status, content = self._answer()
         self.send_response(status)
@@ -50,7 +50,7 @@ class Api(http.server.BaseHTTPRequestHandler):
 
 
 def serve(port: int) -> None:
-    """For good."""
+    """Serve a port until the process ends."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[1])
     context.load_verify_locations(sys.argv[1])
@@ -60,5 +60,5 @@ def serve(port: int) -> None:
     server.serve_forever()
 
 
-for each in PATHS:
-    threading.Thread(target=serve, args=(each,)).start()
+for own_port in PATHS:
+    threading.Thread(target=serve, args=(own_port,)).start()

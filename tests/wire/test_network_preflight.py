@@ -16,8 +16,8 @@ from providers.preflight import PreflightResult
 from testing import clusters
 from testing.namespaces import in_own_network, ip, needs_root, neighbour
 from testing.scene.cluster import cluster_of
+from testing.scene.foreign_machines import MAC, Router, dhcp_server, foreign_router, listening_dnsmasq
 from testing.scene.machine import BRIDGE, bridge, until
-from testing.scene.strangers import MAC, Router, dhcp_server, listening_dnsmasq, stranger
 from wires.segment import dhcp
 from wires.segment.dhcp import Offer
 
@@ -68,7 +68,7 @@ def test_a_foreign_cluster_with_the_same_vrid_is_a_fault(
     name: str, address: str, router: Router, source: str, tmp_path: Path
 ) -> None:
     def scenario() -> None:
-        with bridge(clusters.plan(name).machine_networks), stranger(BRIDGE, address, router, tmp_path):
+        with bridge(clusters.plan(name).machine_networks), foreign_router(BRIDGE, address, router, tmp_path):
             lines = list[str]()
 
             def found() -> bool:

@@ -25,9 +25,9 @@ class Router:
     """Addresses for unicast; empty for multicast."""
 
     def config(self) -> str:
-        """keepalived.conf."""
+        """Return its keepalived.conf."""
         peers = f"unicast_peer {{\n{' '.join(self.peers)}\n}}" if self.peers else ""
-        return f"""vrrp_instance stranger {{
+        return f"""vrrp_instance foreign {{
             state MASTER
             interface eth0
             version {self.version}
@@ -43,12 +43,12 @@ class Router:
 
 
 @contextmanager
-def stranger(bridge: str, address: str, router: Router, folder: Path, mac: str = MAC) -> Iterator[None]:
+def foreign_router(bridge: str, address: str, router: Router, folder: Path, mac: str = MAC) -> Iterator[None]:
     """Put the machine on the segment and start its keepalived, which sends its first advert some seconds later."""
-    config, log = folder / "stranger.conf", folder / "stranger.log"
+    config, log = folder / "foreign.conf", folder / "foreign.log"
     config.write_text(router.config())
-    with neighbour(bridge, "stranger", mac, address) as inside, log.open("wb") as output:
-        files = [word for flag in ("p", "r", "c") for word in (f"-{flag}", str(folder / f"stranger-{flag}.pid"))]
+    with neighbour(bridge, "foreign", mac, address) as inside, log.open("wb") as output:
+        files = [word for flag in ("p", "r", "c") for word in (f"-{flag}", str(folder / f"foreign-{flag}.pid"))]
         command = [*inside, "keepalived", "-n", "-l", "-P", "-f", str(config), *files]
         with subprocess.Popen(command, stdout=output, stderr=output, env={"PATH": SBIN}) as keepalived:
             try:
@@ -61,7 +61,7 @@ def stranger(bridge: str, address: str, router: Router, folder: Path, mac: str =
 def dhcp_server(bridge: str, folder: Path, *options: str) -> Iterator[Path]:
     """Put the machine on the segment, at 172.22.0.9, with a dnsmasq that listens; yield its log."""
     with (
-        neighbour(bridge, "stranger", MAC, "172.22.0.9/24") as inside,
+        neighbour(bridge, "foreign", MAC, "172.22.0.9/24") as inside,
         listening_dnsmasq(inside, "eth0", folder, *options) as log,
     ):
         yield log
@@ -69,11 +69,11 @@ def dhcp_server(bridge: str, folder: Path, *options: str) -> Iterator[Path]:
 
 @contextmanager
 def listening_dnsmasq(inside: Sequence[str], interface: str, folder: Path, *options: str) -> Iterator[Path]:
-    """Start a dnsmasq by the command prefix of a machine, without DNS, and wait until it listens; yield its log."""
+    """Start a dnsmasq without DNS on a machine, by its command prefix, and wait until it listens; yield its log."""
     log = folder / "dnsmasq.log"
     files = (f"--log-facility={log}", f"--dhcp-leasefile={folder}/leases", "--conf-file=/dev/null", "--pid-file=")
-    alone = ("--keep-in-foreground", "--user=root", "--port=0", f"--interface={interface}", "--bind-interfaces")
-    command = [*MORTAL, *inside, "dnsmasq", *files, *alone, *options]
+    settings = ("--keep-in-foreground", "--user=root", "--port=0", f"--interface={interface}", "--bind-interfaces")
+    command = [*MORTAL, *inside, "dnsmasq", *files, *settings, *options]
     with subprocess.Popen(command, env={"PATH": SBIN}) as dnsmasq:
         try:
             until("dnsmasq listens", lambda: log.exists() and "sockets bound" in log.read_text())
