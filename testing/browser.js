@@ -56,7 +56,7 @@ const drawings = [...document.querySelectorAll("svg")].map((svg) => {
   };
 });
 
-document.body.dataset.seen = JSON.stringify({
+document.body.dataset.measured = JSON.stringify({
   title: document.title,
   loaded: performance.getEntriesByType("resource").map((each) => each.name),
   hidden_px: document.documentElement.scrollWidth - innerWidth,

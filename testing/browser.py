@@ -1,4 +1,4 @@
-"""A page as a real browser shows it: headless Chromium, which reaches nothing but the page's file."""
+"""A page as a real browser shows it: headless Chromium, which can reach only the page's file."""
 
 import json
 import re
@@ -19,21 +19,21 @@ HEIGHT_PX = 1000
 LIMIT_S = 60
 DARK = "--blink-settings=preferredColorScheme=0"
 MEASURE = Path(__file__).with_name("browser.js")
-FOUND = re.compile(r'data-seen="([^"]*)"')
+MEASURED = re.compile(r'data-measured="([^"]*)"')
 
 
-def seen(page: Path, width_px: int, *, dark: bool = False) -> dict[str, Any]:
+def measure(page: Path, width_px: int, *, dark: bool = False) -> dict[str, Any]:
     """Open a page in a window of this width, and return what `browser.js` measures in it."""
     measured = page.with_name(f"{page.stem}-measured.html")
     measured.write_text(f"{page.read_text()}<script>{MEASURE.read_text()}</script>")
     dom = _run(measured, width_px, "--dump-dom", *([DARK] if dark else []))
-    found = FOUND.search(dom)
-    assert found, dom[-2000:]
-    return dict(json.loads(unescape(found[1])))
+    figures = MEASURED.search(dom)
+    assert figures, dom[-2000:]
+    return dict(json.loads(unescape(figures[1])))
 
 
 def screenshot(page: Path, picture: Path, width_px: int, height_px: int) -> None:
-    """Save what a window of this size shows of a page."""
+    """Save the part of a page that a window of this size shows."""
     _run(page, width_px, f"--screenshot={picture}", height_px=height_px)
 
 

@@ -54,8 +54,8 @@ def pem(
     )
     if names := list(names):
         built = built.add_extension(x509.SubjectAlternativeName(names), critical=False)
-    for each in extensions:
-        built = built.add_extension(each, critical=False)
+    for extension in extensions:
+        built = built.add_extension(extension, critical=False)
     return built.sign(signed_with or key(), hashes.SHA256()).public_bytes(Encoding.PEM)
 
 
@@ -66,7 +66,9 @@ def client_pem(host: str) -> bytes:
 
 def serving_pem(host: str, *addresses: str) -> bytes:
     """Return the content of a kubelet's second request."""
-    return pem(subject_of(host), [x509.DNSName(host), *(x509.IPAddress(ip_address(each)) for each in addresses)])
+    return pem(
+        subject_of(host), [x509.DNSName(host), *(x509.IPAddress(ip_address(address)) for address in addresses)]
+    )
 
 
 def client_request(
@@ -88,7 +90,7 @@ def serving_request(
     return _request(name, text, SERVING, f"system:node:{host}", groups, usages, spec)
 
 
-def _request(  # noqa: PLR0917  (each is a field)
+def _request(  # noqa: PLR0917  (all are fields)
     name: str,
     content: bytes,
     signer: str,
@@ -125,9 +127,9 @@ class FakeCluster:
     requests: list[dict[str, Any]] = field(default_factory=list)
     nodes: list[dict[str, Any]] = field(default_factory=list)
     down: OSError | None = None
-    """What the API answers to everything."""
+    """The error of every request to the API."""
     refuses: OSError | None = None
-    """What it answers to a change."""
+    """The error of every change."""
     reads: list[str] = field(default_factory=list)
     changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
@@ -143,11 +145,11 @@ class FakeCluster:
         if self.refuses:
             raise self.refuses
         self.changes.append((path, change))
-        (found,) = (each for each in self.requests if path == f"{REQUESTS}/{each['metadata']['name']}/approval")
-        read = {key: found["metadata"][key] for key in ("uid", "resourceVersion")}
+        (request,) = (own for own in self.requests if path == f"{REQUESTS}/{own['metadata']['name']}/approval")
+        read = {key: request["metadata"][key] for key in ("uid", "resourceVersion")}
         if change["metadata"] != read:
             raise ConnectionError("status 409")
-        found["status"] = change["status"]
+        request["status"] = change["status"]
 
     @property
     def approved(self) -> list[str]:

@@ -59,11 +59,11 @@ class Authority:
         return self._issue(subject, x509.SubjectAlternativeName(alternatives))
 
     def issue_client(self, name: str, *groups: str) -> Pair:
-        """Issue a certificate by which Kubernetes takes a client for this user, in these groups."""
+        """Issue a certificate by which Kubernetes identifies a client as this user, in these groups."""
         with warnings.catch_warnings(action="ignore"):  # the name of OKD's node-bootstrapper is too long for X.509
             user = x509.NameAttribute(NameOID.COMMON_NAME, name, _validate=False)
-        of = x509.Name([*(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups), user])
-        return self._issue(of)
+        subject = x509.Name([*(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups), user])
+        return self._issue(subject)
 
     def _issue(self, subject: x509.Name, *extensions: x509.ExtensionType) -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())

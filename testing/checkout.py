@@ -15,7 +15,7 @@ PROGRAM = (
 def copy_program(folder: Path) -> None:
     """Copy the program into `folder`, with a link to this environment, and without any stack's payload.
 
-    What is compiled of it goes along: its copies then start a second earlier.
+    The copy includes compiled files, with which the program starts a second earlier.
     """
     for name in PROGRAM:
         source, target = ROOT / name, folder / name

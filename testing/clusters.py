@@ -59,7 +59,7 @@ def ipv6(config: dict[str, Any]) -> None:
 
 
 def static(config: dict[str, Any]) -> None:
-    """Give every machine a static address, and time servers in place of those of DHCP.
+    """Give every machine a static address, and time servers that replace those of DHCP.
 
     The first host has a bond, and a password for its switch ports.
     """
@@ -94,19 +94,19 @@ def compact(config: dict[str, Any]) -> None:
 
 
 def spares(config: dict[str, Any]) -> None:
-    """Have the last host wait as a spare."""
+    """Make the last host a spare."""
     config["compute"][0].update(replicas=1)
 
 
 def balancer(config: dict[str, Any]) -> None:
-    """Have the site balance, elsewhere, API and Ingress by one address, as OKD's document shows it."""
+    """Give API and Ingress one address of the site's balancer in another network, as in OKD's documentation."""
     bare(config).update(loadBalancer={"type": "UserManaged"}, apiVIPs=["10.20.0.100"], ingressVIPs=["10.20.0.100"])
 
 
 def managed(config: dict[str, Any]) -> None:
-    """Have two servers of the control plane, and compute, boot over a Managed provisioning network.
+    """Boot two control-plane servers and compute over a Managed provisioning network.
 
-    By BIOS and UEFI, one each; the third server of the control plane has a virtual CD.
+    In each role, one boots by BIOS and one by UEFI. The third control-plane server has a virtual CD.
     """
     bare(config).update(provisioningNetwork="Managed", provisioningNetworkCIDR="172.22.0.0/24")
     bare(config).update(provisioningNetworkGateway="172.22.0.4", provisioningBridge="provisioning")
@@ -117,7 +117,7 @@ def managed(config: dict[str, Any]) -> None:
 
 
 def unmanaged(config: dict[str, Any]) -> None:
-    """Have compute boot over a provisioning network with a DHCP server of the site's."""
+    """Boot compute over a provisioning network with a DHCP server of the site."""
     bare(config).update(provisioningNetwork="Unmanaged", provisioningNetworkCIDR="172.22.0.0/24")
     for host in bare(config)["hosts"][3:]:
         host["bmc"]["address"] = host["bmc"]["address"].replace("redfish-virtualmedia", "redfish")
@@ -149,10 +149,10 @@ VARIANTS = {
 }
 
 WITH_VIPS = [name for name in VARIANTS if name != "balancer"]
-"""Those whose machines hold the VIPs."""
+"""The clusters whose own machines answer the VIPs."""
 
 REVIEWED = ("balancer", "compact", "ipv6", "managed", "spares")
-"""Those whose change to phase production has a golden review; that of the rehearsal is made by the engine."""
+"""The clusters with a golden review of their change to production; the engine makes that of the rehearsal."""
 
 
 def as_stack(name: str, folder: Path) -> Path:
@@ -175,5 +175,5 @@ def intent(name: str, **options: Any) -> Intent:
 
 def plan(name: str, **options: Any) -> ClusterPlan:
     """Return the plan of one of `VARIANTS`, also if a preview refuses it yet; the logins are those of the file."""
-    wanted = Options.model_validate(plans.options(**VARIANTS[name].options, **options))
-    return ClusterPlan(**dict(intent(name, **options)), options=wanted)
+    chosen = Options.model_validate(plans.options(**VARIANTS[name].options, **options))
+    return ClusterPlan(**dict(intent(name, **options)), options=chosen)

@@ -15,11 +15,11 @@ from testing.checkout import ROOT
 COMMAND = (sys.executable, "-W", "error", "-m", "cli")
 
 
-def run(*words: object, folder: Path = ROOT, given: str = "", **environment: str) -> CompletedProcess[str]:
-    """Run a command in this process, with `given` on standard input; return its output and exit code."""
+def run(*words: object, folder: Path = ROOT, stdin: str = "", **environment: str) -> CompletedProcess[str]:
+    """Run a command in this process, with `stdin` on standard input; return its output and exit code."""
     arguments, out, err = [str(word) for word in words], io.StringIO(), io.StringIO()
     with (
-        patch("sys.stdin", io.StringIO(given)),
+        patch("sys.stdin", io.StringIO(stdin)),
         redirect_stdout(out),
         redirect_stderr(err),
         chdir(folder),
@@ -27,7 +27,7 @@ def run(*words: object, folder: Path = ROOT, given: str = "", **environment: str
     ):
         try:
             code = main(arguments)
-        except SystemExit as wrong:  # argparse's, of a wrong command
+        except SystemExit as wrong:  # by argparse, for a wrong command
             code = int(wrong.code or 0)
     return CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 

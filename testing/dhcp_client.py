@@ -13,11 +13,11 @@ from dataclasses import dataclass
 INTERFACE = "eth0"
 MAGIC = bytes((99, 130, 83, 99))
 BROADCAST = 0x8000
-"""The flag with which a client without an address asks for broadcast answers."""
+"""The flag by which a client without an address requests broadcast answers."""
 DISCOVER, REQUEST = 1, 3
 ANSWERS = {2: "offer", 5: "ack", 6: "nak"}
 KIND, ASKED, SERVER, WANTED, CLASS, ARCHITECTURE, IPXE = 53, 50, 54, 55, 60, 93, 175
-"""Options: RFC 2132, RFC 4578, and the one of iPXE."""
+"""Options of RFC 2132, of RFC 4578, and of iPXE."""
 MASK, ROUTER, DNS = 1, 3, 6
 PXE = CLASS, b"PXEClient"
 KINDS = {
@@ -27,7 +27,7 @@ KINDS = {
     "uefi-http": ((CLASS, b"HTTPClient:Arch:00016:UNDI:003001"), (ARCHITECTURE, b"\0\x10")),
     "ipxe": (PXE, (ARCHITECTURE, b"\0\7"), (IPXE, b"\x01\x01\x01")),
 }
-PATIENCE_S = 10
+TIMEOUT_S = 10
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Answer:
     """The TFTP server."""
     boot_file: str
     options: list[int]
-    """Numbers of the options in it."""
+    """The numbers of its options."""
 
 
 def question(mac: str, client: str, *options: tuple[int, bytes]) -> bytes:
@@ -54,7 +54,7 @@ def question(mac: str, client: str, *options: tuple[int, bytes]) -> bytes:
 
 
 def answer(packet: bytes) -> Answer:
-    """Return what a packet of a server says."""
+    """Parse a packet of a server."""
     options = dict(_options(packet[240:]))
     boot_file = options.get(67) or packet[108:236].split(b"\0")[0]
     return Answer(
@@ -82,7 +82,7 @@ def main(mac: str, client: str, answers: str, server: str = "", address: str = "
         port.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
         port.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, INTERFACE.encode())
         port.bind(("", 68))
-        port.settimeout(PATIENCE_S)
+        port.settimeout(TIMEOUT_S)
         port.sendto(question(mac, client, kind, *accepting), ("255.255.255.255", 67))
         for _ in range(int(answers)):
             print(json.dumps(vars(answer(port.recv(2048)))), flush=True)

@@ -6,7 +6,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def table(document: str, first: str) -> list[dict[str, str]]:
-    """Return the rows of the table whose first column is headed `first`, each by the heads of its columns."""
+    """Return the rows of the table whose first column has the heading `first`, with the headings as keys."""
     lines = iter((DOCS / document).read_text().splitlines())
     head = next((_cells(line) for line in lines if _cells(line)[:1] == [first]), None)
     assert head, f"{document} has no table that begins with {first}"

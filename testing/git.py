@@ -8,7 +8,7 @@ from testing.checkout import ROOT
 
 
 def git(folder: Path, *words: str) -> str:
-    """Run git in a repository, as nobody in particular; return what it prints."""
+    """Run git in a repository, as a made-up user; return its output."""
     command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -21,7 +21,7 @@ def committed(folder: Path) -> None:
 
 
 def clone_of_program(folder: Path) -> None:
-    """Make a clone of this checkout as it is now, with all that git would keep of it in one commit."""
+    """Make a clone of this checkout as it is now, with all files that git does not ignore in one commit."""
     for name in git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ GOLDEN = ROOT / "tests" / "golden"
 BASE = plans.STACK
 REMOVED = "removed.txt"
 REVIEWS = GOLDEN / "review"
-"""What `okd-baremetal review` prints of the changes of tests/e2e/test_review.py and tests/program/test_reviews.py."""
+"""Outputs of `okd-baremetal review` for the changes of tests/e2e/test_review.py and tests/program/test_reviews.py."""
 
 Tree = Mapping[str, bytes]
 """Contents by path."""
@@ -69,7 +69,7 @@ def stored_tree(name: str) -> dict[str, bytes]:
 
 
 def base_of(name: str) -> dict[str, bytes]:
-    """Return the tree to which the stored one is a difference."""
+    """Return the tree from which the stored one differs."""
     return {} if name == BASE else stored_tree(BASE)
 
 

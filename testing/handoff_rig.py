@@ -37,7 +37,7 @@ class Rig:
         """Move, and return the error with which the move must fail."""
         with pytest.raises(HandoffUnsafeError) as caught:
             self.move()
-        assert not self.lan.stopped_at, "the VM must be kept"
+        assert not self.lan.stopped_at, "the VM must still run"
         assert "\n" not in str(caught.value)
         assert VIP in str(caught.value)
         return caught.value

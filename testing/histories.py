@@ -1,4 +1,4 @@
-"""Recorded workflows. Today's code has to replay them: those that are under way on a release go on with the next."""
+"""Recorded workflows, which the code must replay: running workflows continue with the next release."""
 
 from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer
@@ -9,21 +9,21 @@ from testing.checkout import ROOT
 
 HISTORIES = ROOT / "tests" / "fleet" / "histories"
 CONVERTER = sealing(bytes(range(KEY_BYTES)))
-"""Of a key that everybody knows, so that what is recorded can be opened."""
+"""Its key is public, so that every developer can read the recorded workflows."""
 
 
 async def replay(history: WorkflowHistory) -> None:
-    """Run the workflows' code against what one of them did.
+    """Run the workflows' code on the history of one of them.
 
     Raises:
-        WorkflowNondeterminismError: It now does something else.
+        WorkflowNondeterminismError: The code does something else now.
     """
     replayer = Replayer(workflows=[ClusterWorkflow, NoticeWorkflow, RolloutWorkflow], data_converter=CONVERTER)
     await replayer.replay_workflow(history)
 
 
-async def keep(client: Client, workflow_id: str, name: str, *, accept: bool) -> None:
-    """Replay what a workflow has done, and record it if that is asked for."""
+async def record(client: Client, workflow_id: str, name: str, *, accept: bool) -> None:
+    """Replay a workflow's history, and record it if `accept`."""
     history = await client.get_workflow_handle(workflow_id).fetch_history()
     await replay(history)
     if accept:

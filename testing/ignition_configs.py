@@ -1,4 +1,4 @@
-"""Ignition configs, unpacked: what they carry in themselves."""
+"""The contents of Ignition configs: inline files and configs."""
 
 import base64
 import gzip
@@ -15,5 +15,5 @@ def content(resource: dict[str, Any]) -> bytes:
 def configs(config: str) -> list[str]:
     """Return a config, and before it the configs that it merges and carries."""
     merged = json.loads(config)["ignition"].get("config", {}).get("merge", [])
-    carried = [content(each).decode() for each in merged if each["source"].startswith("data:")]
-    return [*(inner for each in carried for inner in configs(each)), config]
+    carried = [content(resource).decode() for resource in merged if resource["source"].startswith("data:")]
+    return [*(inner for text in carried for inner in configs(text)), config]

@@ -1,4 +1,4 @@
-"""ignition-validate, the real judge of Ignition configs."""
+"""ignition-validate, the real validator of Ignition configs."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Verdicts on the rehearsal's valid install-config after a change."""
+"""The faults of the rehearsal's valid install-config after a change."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,8 +19,8 @@ def bare(config: dict[str, Any]) -> dict[str, Any]:
 
 def host(config: dict[str, Any], index: int = 0) -> dict[str, Any]:
     """Return one host."""
-    each: dict[str, Any] = bare(config)["hosts"][index]
-    return each
+    section: dict[str, Any] = bare(config)["hosts"][index]
+    return section
 
 
 def numbered(number: int, change: Change = lambda _: None) -> dict[str, Any]:
@@ -31,22 +31,22 @@ def numbered(number: int, change: Change = lambda _: None) -> dict[str, Any]:
     section["apiVIPs"] = [f"192.168.111.{100 + 2 * number}"]
     section["ingressVIPs"] = [f"192.168.111.{101 + 2 * number}"]
     section["externalMACAddress"] = f"52:54:00:22:{number:02x}:ff"
-    for index, each in enumerate(section["hosts"]):
-        each["bootMACAddress"] = f"52:54:00:22:{number:02x}:{index:02x}"
-        each["bmc"]["address"] = f"redfish-virtualmedia://10.0.{number}.{index}/redfish/v1/Systems/1"
+    for index, own_host in enumerate(section["hosts"]):
+        own_host["bootMACAddress"] = f"52:54:00:22:{number:02x}:{index:02x}"
+        own_host["bmc"]["address"] = f"redfish-virtualmedia://10.0.{number}.{index}/redfish/v1/Systems/1"
     change(config)
     return config
 
 
 def arm64(config: dict[str, Any]) -> None:
-    """Let compute be of arm64, with the firmware that it has."""
+    """Make compute arm64, with UEFI, its only firmware."""
     config["compute"][0].update(architecture="arm64")
-    for each in bare(config)["hosts"]:
-        each.update(bootMode="UEFI")
+    for section in bare(config)["hosts"]:
+        section.update(bootMode="UEFI")
 
 
 def all_of_arm64(config: dict[str, Any]) -> None:
-    """Let all servers be of arm64."""
+    """Make all servers arm64."""
     arm64(config)
     config["controlPlane"].update(architecture="arm64")
 
@@ -63,7 +63,7 @@ def by_http(*hosts: int) -> Change:
 
 
 def from_network(*hosts: int, mode: str = "Managed", **provisioning: Any) -> Change:
-    """Have a provisioning network, and boot the hosts of these numbers over it."""
+    """Add a provisioning network, and boot the hosts of these numbers over it."""
 
     def change(config: dict[str, Any]) -> None:
         bare(config).update(provisioningNetwork=mode, **provisioning)
@@ -82,18 +82,18 @@ def lines(change: Change) -> list[str]:
 
 def printed(faults: Sequence[Fault]) -> list[str]:
     """Return faults as the operator reads them; assert one line for each, without secrets."""
-    found = str(ConfigError(*faults)).split("\n") if faults else []
-    assert len(found) == len(faults)
-    assert all(line.isprintable() for line in found)
-    assert not any(secret in line for secret in SECRETS for line in found)
-    return found
+    texts = str(ConfigError(*faults)).split("\n") if faults else []
+    assert len(texts) == len(faults)
+    assert all(line.isprintable() for line in texts)
+    assert not any(secret in line for secret in SECRETS for line in texts)
+    return texts
 
 
 def refused(change: Change, *starts: str) -> None:
-    """Assert that the changed file has exactly as many faults as `starts`, and that each line starts so."""
-    found = lines(change)
-    assert len(found) == len(starts), found
-    for line, start in zip(found, starts, strict=True):
+    """Assert that the changed file has exactly as many faults as `starts`, and that each line starts with its own."""
+    texts = lines(change)
+    assert len(texts) == len(starts), texts
+    for line, start in zip(texts, starts, strict=True):
         assert line.startswith(start), (line, start)
 
 

@@ -1,4 +1,4 @@
-"""A link to a server that can be cut, as by a router that drops packets: no end of a connection learns of it."""
+"""A link to a server that a test can cut, like a router that drops packets: no end of a connection notices."""
 
 import socket
 from collections.abc import Iterator
@@ -21,18 +21,18 @@ class Link:
         self._is_whole = Event()
         self._ends = list[socket.socket]()
         self._passing = list[Thread]()
-        self.mend()
+        self.restore()
 
     def cut(self) -> None:
         """Pass nothing on."""
         self._is_whole.clear()
 
-    def mend(self) -> None:
-        """Pass everything on, first what was sent meanwhile."""
+    def restore(self) -> None:
+        """Pass everything on, beginning with the data sent meanwhile."""
         self._is_whole.set()
 
     def serve(self) -> None:
-        """Take connections until `stop`."""
+        """Accept connections until `stop`."""
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
@@ -44,10 +44,10 @@ class Link:
                     self._passing[-1].start()
 
     def stop(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self.mend()
+        self.restore()
 
     def close(self) -> None:
         """End all connections, once `serve` has ended."""
@@ -69,7 +69,7 @@ class Link:
 
 @contextmanager
 def link_to(target: str) -> Iterator[Link]:
-    """Keep a link."""
+    """Run a link to a server."""
     link = Link(target)
     thread = Thread(target=link.serve)
     thread.start()

@@ -1,7 +1,7 @@
 """Parts of a live ISO that coreos-installer 0.27 accepts as Fedora CoreOS, and the smallest such ISO.
 
-coreos-installer finds three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: the place of the
-embed area for Ignition, the place of kernel arguments, and the features of the live system. genisoimage writes these
+coreos-installer finds three files by their ISO 9660 names, COREOS/{IGNINFO,KARGS,FEATURES}.JSO: the position of the
+embed area for Ignition, that of kernel arguments, and the features of the live system. genisoimage writes these
 names; xorriso writes them in lower case, which coreos-installer does not find.
 """
 
@@ -27,14 +27,14 @@ def write_areas(tree: Path, menus: Mapping[str, str], kargs: str) -> None:
         menus: By its path below `tree`, the boot menu of each firmware, with @KARGS@ for the area of arguments.
         kargs: The kernel arguments.
     """
-    area, places = f"{kargs}\n".ljust(_KARGS_AREA_BYTES, _KARGS_PAD), []
+    area, areas = f"{kargs}\n".ljust(_KARGS_AREA_BYTES, _KARGS_PAD), []
     for path, text in menus.items():
         before, after = text.split("@KARGS@")
-        places.append({"path": path, "offset": len(before.encode()), "pad": _KARGS_PAD, "end": "\n"})
+        areas.append({"path": path, "offset": len(before.encode()), "pad": _KARGS_PAD, "end": "\n"})
         _write(tree / path, (before + area + after).encode())
     _write(tree / "images" / "ignition.img", bytes(_IGNITION_AREA_BYTES))
     _write_json(tree / "coreos" / "igninfo.json", {"file": "images/ignition.img"})
-    _write_json(tree / "coreos" / "kargs.json", {"default": kargs, "files": places, "size": _KARGS_AREA_BYTES})
+    _write_json(tree / "coreos" / "kargs.json", {"default": kargs, "files": areas, "size": _KARGS_AREA_BYTES})
     _write_json(tree / "coreos" / "features.json", _FEATURES)
 
 
@@ -45,7 +45,7 @@ def kernel(machine: int) -> bytes:
 
 @cache
 def live_iso(vmlinuz: bytes = b"", initrd: bytes = b"", rootfs: bytes = b"") -> bytes:
-    """Return an ISO of 1 MiB with nothing but these areas, and what is given of a live system."""
+    """Return an ISO of 1 MiB with only these areas, and these files of a live system."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         for name, content in (("vmlinuz", vmlinuz), ("initrd.img", initrd), ("rootfs.img", rootfs)):

@@ -1,6 +1,6 @@
 """Replay faults that were planted in the program, each with the test that must notice it (tests/mutants.yaml).
 
-The checkout itself stays as it is: each worker plants its faults in a copy of its own.
+The checkout itself stays unchanged: each worker plants its faults in its own copy.
 """
 
 import os
@@ -26,8 +26,8 @@ from testing.checkout import ROOT
 
 LIST = "tests/mutants.yaml"
 PASSED, FAILED = 0, 1
-"""Exit codes of pytest; with any other, no test was judged."""
-LIMIT_S = 300  # a planted fault can make its test wait for ever
+"""Exit codes of pytest; any other means that no test ran to its end."""
+LIMIT_S = 300  # a planted fault can make its test wait forever
 PROGRESS_S = 10
 
 
@@ -41,13 +41,13 @@ class Row(Model):
     """Occurs exactly once in the file."""
     new: str
     test: str
-    """The pytest node that fails with `new` in the place of `old`."""
+    """The pytest node that fails with `new` in place of `old`."""
     why: str = ""
-    """What an operator would lose, where neither the code nor the test says it."""
+    """The loss of an operator, where neither the code nor the test shows it."""
 
     @property
     def where(self) -> str:
-        """The place of the fault, as messages name it."""
+        """The file and the change, for messages."""
         return f"{self.file}: {' '.join(self.old.split())} -> {' '.join(self.new.split()) or 'nothing'}"
 
 
@@ -59,7 +59,7 @@ def rows_in(text: str) -> list[Row]:
     """Read a list of faults.
 
     Raises:
-        ValueError: It is no such list.
+        ValueError: The text is not such a list.
     """
     return TypeAdapter(list[Row]).validate_python(yaml.safe_load(text))
 
@@ -72,24 +72,28 @@ def chosen(rows: Iterable[Row], parts: Sequence[str]) -> list[Row]:
 def doubles(rows: Iterable[Row]) -> list[Fault]:
     """Return a fault for each row that is in the list twice."""
     times = Counter((row.file, row.old, row.new) for row in rows)
-    return [Fault(f"{each[0]}: {each[1]}", f"is listed {n} times", "keep one") for each, n in times.items() if n > 1]
+    return [
+        Fault(f"{file}: {old}", f"is listed {n} times", "remove the others")
+        for (file, old, _), n in times.items()
+        if n > 1
+    ]
 
 
 def mutated(text: str, row: Row) -> str:
     """Return a file's text with the fault in it.
 
     Raises:
-        ValueError: `old` is not exactly once in the text, or `new` is the same.
+        ValueError: `old` does not occur exactly once in the text, or `new` is the same.
     """
     if (times := text.count(row.old)) != 1:
-        raise ValueError(f"`old` occurs {times} times, once is wanted")
+        raise ValueError(f"`old` occurs {times} times, wanted once")
     if row.old == row.new:
         raise ValueError("`new` is the same as `old`")
     return text.replace(row.old, row.new)
 
 
-def judged(row: Row, code: int, output: str) -> Fault | None:
-    """Return what is wrong with a row, by how pytest ended; None if its test noticed the fault."""
+def row_fault(row: Row, code: int, output: str) -> Fault | None:
+    """Return the fault of a row, from pytest's exit code and output; None if its test noticed the planted fault."""
     if code == FAILED:
         return None
     if code == PASSED:
@@ -97,17 +101,17 @@ def judged(row: Row, code: int, output: str) -> Fault | None:
             row.where, f"went unnoticed by {row.test}", "write the test that notices it, and name it in `test`"
         )
     last = next((line for line in reversed(output.splitlines()) if line), "no output")
-    return Fault(row.where, f"{row.test} judged nothing: pytest ended with {code} ({last})", "correct the row")
+    return Fault(row.where, f"{row.test} tested nothing: pytest ended with {code} ({last})", "correct the row")
 
 
 @contextmanager
 def planted(copy: Path, row: Row, number: int) -> Iterator[None]:
-    """Have the fault in a copy of the checkout.
+    """Plant the fault in a copy of the checkout.
 
     Args:
         copy: The copy.
         row: The fault.
-        number: Of the row, not 0. It makes the file's time its own: Python knows stale bytecode by time and size.
+        number: The row's number, not 0, for a unique time of the file: Python finds stale bytecode by time and size.
 
     Raises:
         ValueError: As `mutated`.
@@ -125,16 +129,16 @@ def planted(copy: Path, row: Row, number: int) -> Iterator[None]:
 
 
 def outcome(copy: Path, row: Row, number: int, run: Run) -> Fault | None:
-    """Plant one fault, run its test, and return what is wrong with the row, if anything is."""
+    """Plant one fault, run its test, and return the fault of the row, if it has one."""
     try:
         with planted(copy, row, number):
-            return judged(row, *run(copy, row.test))
+            return row_fault(row, *run(copy, row.test))
     except (ValueError, OSError) as error:
         return Fault(row.where, f"cannot be planted: {error}", "correct the row")
 
 
 def replay(rows: Sequence[Row], copies: Sequence[Path], run: Run) -> Iterator[Fault | None]:
-    """Judge all rows, as many at once as there are copies, and yield each verdict when it is known."""
+    """Test all rows, as many at once as there are copies, and yield each result when it is known."""
     free = queue.SimpleQueue[Path]()
     for copy in copies:
         free.put(copy)
@@ -149,13 +153,13 @@ def replay(rows: Sequence[Row], copies: Sequence[Path], run: Run) -> Iterator[Fa
     with ThreadPoolExecutor(len(copies)) as pool:
         running = [pool.submit(one, number, row) for number, row in enumerate(rows, 1)]
         try:
-            yield from (each.result() for each in as_completed(running))
+            yield from (future.result() for future in as_completed(running))
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 def copy_checkout(folder: Path) -> Path:
-    """Copy what git knows or would add, as it is now, and return the copy's path."""
+    """Copy the files that git has or would add, as they are now, and return the copy's path."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z"]
     names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
@@ -168,7 +172,7 @@ def copy_checkout(folder: Path) -> Path:
 
 def run_pytest(copy: Path, *words: str) -> tuple[int, str]:
     """Run pytest in a copy, and return its exit code and output."""
-    # Its own folder for what tests write: otherwise, each run tidies the folders that all earlier ones left in /tmp.
+    # Its own folder for files of tests: otherwise, each run cleans up the folders of all earlier runs in /tmp.
     own = f"--basetemp={copy}.tmp"
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", own, *words]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -207,24 +211,24 @@ def main(parts: Sequence[str]) -> int:
         print(f"{len(rows)} faults, {len(tests)} tests: first without any fault", flush=True)
         code, output = run_pytest(copies[0], "-n", str(len(copies)), *tests)
         if code != PASSED:
-            print(f"{output}\nthe tests do not pass without a fault, so they judge nothing")
+            print(f"{output}\nthe tests do not pass without a fault, so they prove nothing")
             return 1
         faults += _reported(replay(rows, copies, run_pytest), len(rows), began)
     print(f"{len(rows)} faults, {len(faults)} of them unnoticed or broken, {time.monotonic() - began:.0f} s")
     return 1 if faults else 0
 
 
-def _reported(verdicts: Iterable[Fault | None], total: int, began: float) -> list[Fault]:
-    """Print each fault of the list when it is found, and the progress; return those faults."""
-    found, shown = list[Fault](), began
-    for done, verdict in enumerate(verdicts, 1):
-        if verdict:
-            print(verdict, flush=True)
-            found.append(verdict)
+def _reported(results: Iterable[Fault | None], total: int, began: float) -> list[Fault]:
+    """Print each fault when it is known, and the progress; return the faults."""
+    faults, shown = list[Fault](), began
+    for done, fault in enumerate(results, 1):
+        if fault:
+            print(fault, flush=True)
+            faults.append(fault)
         if time.monotonic() - shown > PROGRESS_S:
             shown = time.monotonic()
             print(f"{done} of {total}, {shown - began:.0f} s", flush=True)
-    return found
+    return faults
 
 
 if __name__ == "__main__":

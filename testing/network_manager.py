@@ -7,7 +7,7 @@ from pathlib import Path
 from assets.file import Reader, RenderedFile
 from providers.rendered_asset.readers import lay_out
 
-# NetworkManager takes a machine whose /sys cannot be written for one without udev, as a network namespace is.
+# With a read-only /sys, NetworkManager expects no udev, which a network namespace does not have.
 NO_UDEV = "mount -t sysfs -o ro sysfs /sys; mount -t tmpfs tmpfs /var/lib/NetworkManager"
 """Shell lines that come before its interfaces."""
 NETWORK_MANAGER = """

@@ -52,9 +52,11 @@ def issued(issuer: str, *hosts: str, made: datetime = MADE) -> str:
 @cache
 def _signed(name: str, issuer: str, hosts: tuple[str, ...], begins: datetime, ends: datetime) -> str:
     with warnings.catch_warnings(action="ignore"):  # the installer's kubelet-client has a name that is too long
-        names = [x509.NameAttribute(NameOID.COMMON_NAME, each, _validate=False) for each in (name, issuer)]
-    of, by = (x509.Name([each]) for each in names)
-    builder = x509.CertificateBuilder(by, of, _key(name).public_key(), x509.random_serial_number(), begins, ends)
+        names = [x509.NameAttribute(NameOID.COMMON_NAME, text, _validate=False) for text in (name, issuer)]
+    subject, signer = (x509.Name([attribute]) for attribute in names)
+    builder = x509.CertificateBuilder(
+        signer, subject, _key(name).public_key(), x509.random_serial_number(), begins, ends
+    )
     if hosts:
         served = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
         builder = builder.add_extension(served, critical=False)
@@ -73,7 +75,7 @@ def manifest(platform: str = "None", domain: str = DOMAIN) -> str:
 
 
 def cluster_config(**changes: Any) -> str:
-    """Return the ConfigMap that holds the install-config, defaults and all, without its pull secret."""
+    """Return the ConfigMap with the install-config, including defaults, without its pull secret."""
     pool = {"architecture": "amd64", "hyperthreading": "Enabled", "platform": {}}
     config = {
         "apiVersion": "v1",
@@ -103,7 +105,7 @@ def good(made: datetime = MADE, domain: str = DOMAIN, beside: str = "") -> Files
     """Return a payload without faults, parsed.
 
     Args:
-        beside: The PEM of an authority that all three files trust beside their own.
+        beside: The PEM of another CA that all three files trust.
     """
     root, lb = (certificate(name, made, made + TEN_YEARS) for name in ("root-ca", "kube-apiserver-lb-signer"))
     root += beside
@@ -144,13 +146,13 @@ def payload(change: Callable[[Files], object] = lambda files: None) -> dict[str,
 
 def written(files: Files) -> dict[str, bytes]:
     """Return the files as openshift-install writes them."""
-    return {name: each if isinstance(each, bytes) else json.dumps(each).encode() for name, each in files.items()}
+    return {name: file if isinstance(file, bytes) else json.dumps(file).encode() for name, file in files.items()}
 
 
 def without(files: Files, path: str) -> None:
     """Remove a file from bootstrap.ign."""
     storage = files["bootstrap"]["storage"]
-    storage["files"] = [each for each in storage["files"] if each["path"] != path]
+    storage["files"] = [file for file in storage["files"] if file["path"] != path]
 
 
 def put(files: Files, path: str, content: str) -> None:

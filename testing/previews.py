@@ -27,7 +27,7 @@ STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 LOGIN = "okd-master-0"
 PULL_SECRET = '{"auths": {"registry.example.com": {"auth": "b3B0aW9uOm9ubHk="}}}'
-"""That of the stack's options, which no resource reads."""
+"""The pull secret of the stack's options, which no resource reads."""
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's mark of a value that a preview cannot know
 KNOWN = "11111111-1111-4111-8111-111111111111"
 
@@ -74,7 +74,7 @@ class Project:
         return done.stdout
 
     def preview(self) -> Review:
-        """Return what would change."""
+        """Return the changes that a preview shows."""
         text = self.pulumi("preview", "--json")
         files, others = {}, {}
         for step in json.loads(text)["steps"]:
@@ -150,7 +150,7 @@ def settled(folder: Path, secret: str, **options: Any) -> Project:
     steps = json.loads(project.pulumi("preview", "--json", "--save-plan", f"{folder}/plan"))["steps"]
     # The plan has the inputs with their secrets, encrypted by the stack's own key; the steps have all the rest.
     plan = json.loads((folder / "plan").read_text())["resourcePlans"]
-    goals = {urn: each["goal"] for urn, each in plan.items()}
+    goals = {urn: resource["goal"] for urn, resource in plan.items()}
     state = json.loads(project.pulumi("stack", "export"))
     state["deployment"]["resources"] = _resources([step["newState"] for step in steps], goals)
     (folder / "state").write_text(json.dumps(state).replace(UNKNOWN, KNOWN))
@@ -159,15 +159,15 @@ def settled(folder: Path, secret: str, **options: Any) -> Project:
 
 
 def _resources(planned: list[dict[str, Any]], goals: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a deployment has of each resource, in the order of its making; the default provider has no step."""
-    (provider,) = goals.keys() - {each["urn"] for each in planned}
+    """Return the resources of a deployment in order of creation; the default provider has no step."""
+    (provider,) = goals.keys() - {resource["urn"] for resource in planned}
     first = {"urn": provider, "type": goals[provider]["type"], "custom": True}
     resources = []
-    for each in [first, *planned]:
-        inputs = goals[each["urn"]]["inputDiff"].get("adds", {})
-        found = {"uuid": KNOWN, "serial": KNOWN, "installed": _records(inputs)}
-        done = {"id": KNOWN, "outputs": {**inputs, **found}} if each["custom"] else {}
-        resources.append({**each, "inputs": inputs, **done})
+    for resource in [first, *planned]:
+        inputs = goals[resource["urn"]]["inputDiff"].get("adds", {})
+        known = {"uuid": KNOWN, "serial": KNOWN, "installed": _records(inputs)}
+        done = {"id": KNOWN, "outputs": {**inputs, **known}} if resource["custom"] else {}
+        resources.append({**resource, "inputs": inputs, **done})
     return resources
 
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def heed_interrupts() -> None:
-    """Let programs that this process starts heed SIGINT, which a script's background jobs ignore.
+def accept_interrupts() -> None:
+    """Have programs that this process starts accept SIGINT, which a script's background jobs ignore.
 
     Pulumi ends its language host by SIGINT, after each command: one that ignores it costs 5 s (3.259, 2026-11).
     """
@@ -18,6 +18,6 @@ def kill(setting: str, program: str = "") -> None:
     """Kill the processes whose environment contains `setting`, and whose command line contains `program`."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            ours = setting.encode() in (process / "environ").read_bytes()
-            if ours and program.encode() in (process / "cmdline").read_bytes():
+            is_started_here = setting.encode() in (process / "environ").read_bytes()
+            if is_started_here and program.encode() in (process / "cmdline").read_bytes():
                 os.kill(int(process.name), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A separate Pulumi project: the real engine, our providers, a file backend, and servers of the BMC emulator."""
+"""A separate Pulumi project: the real engine and providers, a file backend, and servers of the BMC emulator."""
 
 import hashlib
 import json
@@ -45,10 +45,10 @@ def host_of(bmc_url: str, uuid: str, address: str, role: str = "control-plane") 
     }
 
 
-def eventually(is_so: Callable[[], bool], within_s: float = 120) -> None:
-    """Wait until something is so."""
+def eventually(is_true: Callable[[], bool], within_s: float = 120) -> None:
+    """Wait until `is_true`."""
     until = time.monotonic() + within_s
-    while not is_so():
+    while not is_true():
         assert time.monotonic() < until
         time.sleep(0.05)
 
@@ -115,7 +115,7 @@ class Project:
         )
 
     def end(self) -> None:
-        """Kill the processes that a killed engine left behind: language host and providers would wait forever."""
+        """Kill the processes of a killed engine: language host and providers would wait forever."""
         kill(f"SITE={self.folder}/")
 
     def logs(self) -> list[list[dict[str, Any]]]:
@@ -124,16 +124,16 @@ class Project:
         return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 
     def report(self) -> str:
-        """Return the page of the newest run that was drawn; empty if none was."""
+        """Return the newest page of a run; empty if there is none."""
         page = self.folder / "program" / "report" / "test.html"
         return page.read_text() if page.exists() else ""
 
     def state(self, name: str, *words: str) -> dict[str, Any]:
         """Return the state of one resource."""
         resources = json.loads(self.pulumi("stack", "export", *words))["deployment"]["resources"]
-        found: dict[str, Any]
-        (found,) = [each for each in resources if each["urn"].endswith(f"::{name}")]
-        return found
+        named: dict[str, Any]
+        (named,) = [resource for resource in resources if resource["urn"].endswith(f"::{name}")]
+        return named
 
     def outputs(self, name: str) -> dict[str, Any]:
         outputs: dict[str, Any] = self.state(name)["outputs"]

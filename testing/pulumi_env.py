@@ -1,4 +1,4 @@
-"""The environment of a separate Pulumi project: the real engine, our providers, and nothing of the user's."""
+"""The environment of a separate Pulumi project: the real engine and providers, without settings of the user."""
 
 import os
 import shutil
@@ -11,16 +11,16 @@ from testing.checkout import ROOT
 
 def pulumi_dir() -> Path:
     """Return the folder of the CLI and its language host."""
-    if found := shutil.which("pulumi"):
-        return Path(found).resolve().parent
+    if program := shutil.which("pulumi"):
+        return Path(program).resolve().parent
     return sorted(cache_dir().glob("*/pulumi"))[-1].parent
 
 
 def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:
-    """Return an environment with state, home and plugins in `folder`. PATH has our Python, the CLI, `path` first."""
-    found = [Path(sys.executable).parent, pulumi_dir(), *path]
+    """Return an environment with state, home and plugins in `folder`; PATH begins with Python, the CLI and `path`."""
+    folders = [Path(sys.executable).parent, pulumi_dir(), *path]
     return {
-        "PATH": os.pathsep.join([*map(str, found), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]]),
         "HOME": str(folder),
         "PULUMI_HOME": str(folder / "pulumi"),
         "PULUMI_BACKEND_URL": f"file://{folder}",

@@ -19,10 +19,10 @@ from testing.fakes.site_worker import FakeSiteWorker
 from testing.histories import CONVERTER
 
 DEADLINE_S = 60
-"""For a whole scenario, of which the longest takes 2."""
-LOOK_S = 0.05
+"""For a whole scenario; the longest one takes 2 s."""
+POLL_S = 0.05
 IDENTITY = "recorded"
-"""A recorded history names no process of a developer's machine."""
+"""Keeps the names of a developer's processes out of recorded histories."""
 ENDS = {
     EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED: "in production",
     EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED: "cancelled",
@@ -30,7 +30,7 @@ ENDS = {
 
 
 class Rollouts:
-    """One rollout at one site of the same name, and what it is asked and told."""
+    """One rollout at one site of the same name, and its events."""
 
     def __init__(self, client: Client, name: str) -> None:
         self.client, self.name, self.site = client, name, FakeSiteWorker()
@@ -46,33 +46,34 @@ class Rollouts:
         """Return the handle of a cluster's workflow."""
         return self.client.get_workflow_handle_for(ClusterWorkflow.run, cluster_id(cluster))
 
-    async def until(self, is_so: Callable[[], Awaitable[bool]]) -> None:
-        """Wait until something is so, for as long as a scenario may take."""
-        while not await is_so():
-            await asyncio.sleep(LOOK_S)
+    async def until(self, is_true: Callable[[], Awaitable[bool]]) -> None:
+        """Wait until `is_true`; the deadline of the scenario limits it."""
+        while not await is_true():
+            await asyncio.sleep(POLL_S)
 
     async def at(self, cluster: str, step: str) -> Status:
         """Return the status of a cluster once it is at a step."""
-        found: list[Status] = []
+        statuses: list[Status] = []
 
         async def is_there() -> bool:
             with suppress(ConfigError):  # it has not begun
-                found[:] = [(await desk.told(self.client, cluster)).status]
-            return bool(found) and found[0].step == step
+                statuses[:] = [(await desk.told(self.client, cluster)).status]
+            return bool(statuses) and statuses[0].step == step
 
         await self.until(is_there)
-        return found[0]
+        return statuses[0]
 
     async def course(self, until: str) -> list[str]:
-        """Return what the rollout began, was told and saw end, once it has worked through a word of that."""
+        """Return the starts, signals and ends of clusters, once the rollout has processed the one named `until`."""
         words: list[str] = []
 
         async def is_through() -> bool:
             events = [event async for event in self._rollout.fetch_history_events()]
-            told = [await self._word(event) for event in events]
-            words[:] = filter(None, told)
+            by_event = [await self._word(event) for event in events]
+            words[:] = filter(None, by_event)
             kinds = [event.event_type for event in events]
-            return until in told and EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED in kinds[told.index(until) :]
+            processed = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+            return until in by_event and processed in kinds[by_event.index(until) :]
 
         await self.until(is_through)
         return words
@@ -82,7 +83,7 @@ class Rollouts:
         return self.client.get_workflow_handle_for(RolloutWorkflow.run, rollout_id(self.name))
 
     async def _word(self, event: HistoryEvent) -> str:
-        """Return what an event says of a cluster; empty if nothing."""
+        """Return the words for an event about a cluster; empty for any other event."""
         if event.event_type == EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
             child = event.start_child_workflow_execution_initiated_event_attributes.workflow_id
             return f"{child.removeprefix(cluster_id(''))} begins"
@@ -98,10 +99,10 @@ class Rollouts:
         return ""
 
     async def end(self) -> None:
-        """End what is still under way, since all tests share the server."""
-        for each in (rollout_id(self.name), *(cluster_id(order.cluster) for order in self._orders)):
+        """End the workflows that still run, since all tests share the server."""
+        for workflow in (rollout_id(self.name), *(cluster_id(order.cluster) for order in self._orders)):
             with suppress(RPCError):  # it has ended, or never began
-                await self.client.get_workflow_handle(each).terminate()
+                await self.client.get_workflow_handle(workflow).terminate()
 
 
 @asynccontextmanager
@@ -109,8 +110,8 @@ async def rollouts(address: str, name: str) -> AsyncIterator[Rollouts]:
     """Connect, and run the worker of the workflows."""
     client = await Client.connect(address, namespace=NAMESPACE, data_converter=CONVERTER, identity=IDENTITY)
     async with workflow_worker(client):
-        made = Rollouts(client, name)
+        own = Rollouts(client, name)
         try:
-            yield made
+            yield own
         finally:
-            await made.end()
+            await own.end()

@@ -77,7 +77,7 @@ class ServedMedia:
 
 @dataclass
 class ServerUnderTest:
-    """The only server of a fleet, running somebody else's system at first."""
+    """The only server of a fleet, which runs another installation's system at first."""
 
     fleet: Fleet
     media: ServedMedia
@@ -147,7 +147,7 @@ class ServerUnderTest:
         self.install()
 
     def is_installed(self) -> bool:
-        """Whether it runs from a disk installed from our ISO, with an empty drive and no open session."""
+        """Whether it runs from a disk installed from this ISO, with an empty drive and no open session."""
         state = self.fleet.state()
         return state.running and state.disk == self.media.publish(NAME) and not state.image and not state.sessions
 

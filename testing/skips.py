@@ -1,4 +1,4 @@
-"""The only reasons for which a test may skip. Any other skip fails: `make test` fetches all that a machine can have.
+"""The only reasons for which a test may skip. Any other skip fails: `make test` fetches all that machines can have.
 
 A plugin of pytest, which tests/conftest.py loads.
 """
@@ -17,23 +17,23 @@ R = TypeVar("R", pytest.TestReport, pytest.CollectReport)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Judge a skip in the set-up, call or teardown of a test."""
-    return _judged((yield))
+    """Fail a skip without an allowed reason in the set-up, call or teardown of a test."""
+    return _checked((yield))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Judge a skip of a whole file."""
-    return _judged((yield))
+    """Fail a skip of a whole file without an allowed reason."""
+    return _checked((yield))
 
 
-def _judged(report: R) -> R:
+def _checked(report: R) -> R:
     if report.skipped and isinstance(report.longrepr, tuple):
         path, line, reason = report.longrepr
         if reason.removeprefix("Skipped: ") not in ALLOWED:
             report.outcome = "failed"
             report.longrepr = (
-                f"{path}:{line}: {reason}, which is no reason of testing/skips.py. Fix: have `make test` fetch what "
-                "is missing, or add the reason there if a machine cannot have it"
+                f"{path}:{line}: {reason}, which is not a reason in testing/skips.py. Fix: have `make test` fetch "
+                "what is missing, or add the reason there if a machine cannot have it"
             )
     return report

@@ -27,7 +27,7 @@ def provider_classes() -> list[type[Provider[Any, Any]]]:
     """Return the provider of every resource."""
     for module in pkgutil.walk_packages(providers.__path__, "providers."):
         importlib.import_module(module.name)
-    return [each for each in Provider.__subclasses__() if each.__module__.startswith("providers.")]
+    return [provider for provider in Provider.__subclasses__() if provider.__module__.startswith("providers.")]
 
 
 def specs_of(plan: ClusterPlan) -> list[Spec]:

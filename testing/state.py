@@ -18,19 +18,19 @@ DYNAMIC = "pulumi-python:dynamic/"
 
 
 def recorded(export: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return our resources in an export."""
-    found = []
-    for each in export["deployment"]["resources"]:
-        kind = each["type"]
+    """Return this program's resources in an export."""
+    entries = []
+    for resource in export["deployment"]["resources"]:
+        kind = resource["type"]
         if not kind.startswith((DYNAMIC, "baremetal:")):
             continue
-        inputs, outputs = each.get("inputs", {}), each.get("outputs", {})
+        inputs, outputs = resource.get("inputs", {}), resource.get("outputs", {})
         pickled = inputs.get("__provider")
-        entry = {"urn": each["urn"], "type": kind, "provider": reference(pickled) if pickled else None}
+        entry = {"urn": resource["urn"], "type": kind, "provider": reference(pickled) if pickled else None}
         if pickled:
             entry |= {"inputs": _plain(inputs), "outputs": _plain(outputs)}
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def reference(pickled: str) -> str:
@@ -48,9 +48,9 @@ def _masked(value: Any, *, secret: bool = False) -> Any:
     if isinstance(value, dict):
         if SECRET in value:
             return _masked(json.loads(value["plaintext"]), secret=True)
-        return {key: _masked(each, secret=secret) for key, each in value.items()}
+        return {key: _masked(part, secret=secret) for key, part in value.items()}
     if isinstance(value, list):
-        return [_masked(each, secret=secret) for each in value]
+        return [_masked(part, secret=secret) for part in value]
     if isinstance(value, str):
         return MASKED if secret else re.sub(r"\s+", " ", value)[:LONGEST]
     return value

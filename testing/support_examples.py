@@ -13,7 +13,7 @@ from testing.certificates import authority
 
 
 class Absent:
-    """In place of the value of a key that is not there."""
+    """Stands for the value of an absent key."""
 
 
 BARE = "platform.baremetal"
@@ -26,7 +26,7 @@ CA = authority("bmc-ca").pem
 
 
 def _without(index: int) -> Callable[[Any], Any]:
-    return lambda listed: [each for number, each in enumerate(listed) if number != index]
+    return lambda listed: [item for number, item in enumerate(listed) if number != index]
 
 
 FENCES = [
@@ -89,7 +89,7 @@ def _address(kind: str) -> dict[str, Any]:
 
 
 def _suiting(kind: str) -> dict[str, Any]:
-    """Return what else a type of BMC's address needs."""
+    """Return the other values that a type of BMC's address needs."""
     return MANAGED if kind in NETWORK_BOOT else {f"{HOST}.bootMode": "UEFI"} if kind == UEFI_HTTP else {}
 
 
@@ -157,7 +157,7 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
         f"`controlPlane.architecture: {name}`, `compute[].architecture: {name}`": {
             "controlPlane.architecture": name,
             "compute[].architecture": name,
-            f"{BARE}.hosts": lambda hosts: [{**each, "bootMode": "UEFI"} for each in hosts],
+            f"{BARE}.hosts": lambda hosts: [{**host, "bootMode": "UEFI"} for host in hosts],
         }
         for name in ("arm64", "ppc64le", "s390x")
     },
@@ -263,11 +263,11 @@ BESIDE: dict[str, Mapping[str, Any]] = {
     **{label: suiting for label, kind in SCHEMES.items() if (suiting := _suiting(kind))},
     UNTYPED: MANAGED,
 }
-"""What a row's example is compared with in place of the rehearsal's install-config: the network without the field."""
+"""By row: the base of its example in place of the rehearsal's install-config: the network without the field."""
 
 
-def _has(judge: Callable[[Host], bool]) -> Callable[[InstallConfig], bool]:
-    return lambda config: any(map(judge, config.baremetal.hosts or ()))
+def _has(predicate: Callable[[Host], bool]) -> Callable[[InstallConfig], bool]:
+    return lambda config: any(map(predicate, config.baremetal.hosts or ()))
 
 
 def _spares(config: InstallConfig) -> bool:
@@ -289,4 +289,4 @@ USED: dict[str, Callable[[InstallConfig], bool]] = {
     f"`{HOST}.rootDeviceHints`, none": _has(lambda host: not _hints(host)),
     f"`{HOST}.rootDeviceHints`, several": _has(lambda host: _hints(host) > 1),
 }
-"""Whether an install-config has what a row is about, where a path does not say it."""
+"""By row without a path of its own: whether an install-config has its setting."""

@@ -10,20 +10,22 @@ from xdist.workermanage import WorkerController
 WAITING_S = {"e2e": 900, "fleet": 300, "wire": 300}
 """Time limits of the tiers that wait more than they work, for engines and machines."""
 REVIEW = "tests/e2e/test_review.py"
-"""The one file of those tiers whose tests share a fixture that takes long to set up."""
+"""The only file of those tiers whose tests share a slow fixture."""
 FROM_THE_END = 2
-"""Workers that begin with the tests that work: the cores have those to do while all other workers wait."""
+"""Workers that begin with the tests that compute, which use the cores while all other workers wait."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest file first, then the tests that wait, their tiers mixed, then those that work."""
-    sizes, places = Counter(map(tier, items)), Counter[str]()
+    sizes, positions = Counter(map(tier, items)), Counter[str]()
     order: dict[pytest.Item, float] = {}
     for item in items:
         name = tier(item)
-        places[name] += 1
-        order[item] = 0 if item.nodeid.startswith(REVIEW) else places[name] / sizes[name] if name in WAITING_S else 2
+        positions[name] += 1
+        order[item] = (
+            0 if item.nodeid.startswith(REVIEW) else positions[name] / sizes[name] if name in WAITING_S else 2
+        )
         if name in WAITING_S:
             item.add_marker(pytest.mark.timeout(WAITING_S[name]))
     items.sort(key=order.__getitem__)

@@ -8,7 +8,7 @@ from boot_media.tools import cache_dir
 
 
 def actionlint(workflow: Path) -> str:
-    """Return what actionlint finds in a workflow, and shellcheck in its scripts."""
+    """Return the findings of actionlint in a workflow, and of shellcheck in its scripts."""
     shellcheck = Path(sys.executable).with_name("shellcheck")
     command: list[Path | str] = [cache_dir() / "bin" / "actionlint", "-shellcheck", shellcheck, workflow]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -16,7 +16,7 @@ def actionlint(workflow: Path) -> str:
 
 
 def assert_linted(workflow: Path, quoted: str, folder: Path) -> None:
-    """Assert that the linters accept a workflow, and find it if a text of it loses its quotes."""
+    """Assert that the linters accept a workflow, and report a text in it that loses its quotes."""
     copy = folder / workflow.name
     copy.write_text(workflow.read_text())
     assert actionlint(copy) == ""

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, settings
 from cluster.plan import ClusterPlan
 from testing import plans
 from testing.certificates import authority
-from testing.processes import heed_interrupts
+from testing.processes import accept_interrupts
 
-heed_interrupts()
+accept_interrupts()
 pytest_plugins = ["pytester", "testing.skips", "testing.tiers"]
 settings.register_profile("default", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), max_examples=100, derandomize=True)

@@ -27,7 +27,7 @@ from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import PAYLOAD, Rehearsal
 from lab.shell import LabError
-from testing.processes import heed_interrupts
+from testing.processes import accept_interrupts
 
 PROJECT = Path("/var/lib/okd-lab/operator/project")
 CONSOLE_LINES = 20
@@ -40,7 +40,7 @@ KUBERNETES_BOOTSTRAP = {"bootstrap": {"memory_mib": 1024}}
 def main(arguments: list[str] | None = None) -> int:
     """Run one rehearsal; return 0, or 1 if a step or a proof fails."""
     options = _parser().parse_args(arguments)
-    heed_interrupts()
+    accept_interrupts()
     try:
         wanted = load_site(options.stack)
         if wanted.has_balancer and (options.scenario, options.payload) != (WHOLE, STAND_IN):

@@ -11,7 +11,7 @@ from cli.runs import chart, report
 from cli.runs.timeline import timelines_of
 from lab.rehearsal.report import Report
 from review.html import html
-from testing.browser import screenshot, seen
+from testing.browser import measure, screenshot
 from testing.checkout import ROOT
 from tests.unit.cli.runs.test_chart import BROKEN, MOVED
 from tests.unit.review.test_markdown import SMALL, many
@@ -59,13 +59,13 @@ def test_a_page_is_readable_and_loads_nothing(tmp_path: Path, name: str, window:
     page = tmp_path / "page.html"
     page.write_text(PAGES[name](tmp_path))
     width_px, dark = WINDOWS[window]
-    found = seen(page, width_px, dark=dark)
-    assert found["title"]
-    assert found["loaded"] == []
-    assert found["hidden_px"] <= 0, "the page is wider than its window"
-    assert found["faint"] == [], "text of a contrast below 4.5 (WCAG 2.2, AA)"
-    assert len(found["drawings"]) == (0 if "review" in name else 1 if name == "rehearsal" else 2)
-    for drawing in found["drawings"]:
+    figures = measure(page, width_px, dark=dark)
+    assert figures["title"]
+    assert figures["loaded"] == []
+    assert figures["hidden_px"] <= 0, "the page is wider than its window"
+    assert figures["faint"] == [], "text of a contrast below 4.5 (WCAG 2.2, AA)"
+    assert len(figures["drawings"]) == (0 if "review" in name else 1 if name == "rehearsal" else 2)
+    for drawing in figures["drawings"]:
         assert drawing["bars"] > 0
         assert drawing["thinnest"] >= 0.5
         assert (drawing["outside"], drawing["overlapping"]) == ([], [])

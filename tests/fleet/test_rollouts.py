@@ -16,7 +16,7 @@ from fleet.messages import Approval, Order, Wave
 from fleet.notices import URL_FILE
 from fleet.workflows import IN_PRODUCTION, PHASES, ClusterWorkflow, cluster_id, rollout_id
 from testing.fakes.web_hook import web_hook
-from testing.histories import keep
+from testing.histories import record
 from testing.rollouts import DEADLINE_S, Rollouts, rollouts
 from testing.sites.temporal import TemporalServer
 
@@ -98,7 +98,7 @@ def test_a_wave_begins_when_all_of_the_one_before_are_in_production(play: Play, 
             "waves-d begins",
             "waves-d in production",
         ]
-        await keep(fleet.client, rollout_id("waves"), "two-waves", accept=accept_golden)
+        await record(fleet.client, rollout_id("waves"), "two-waves", accept=accept_golden)
 
     play("waves", scenario)
 
@@ -123,7 +123,7 @@ def test_stopped_clusters_give_their_slots_and_so_many_hold_the_wave(play: Play,
         await desk.retry(fleet.client, "stop-a")
         assert await rollout.result() == in_production("stop-a", "stop-b", "stop-c")
         assert [fleet.site.begun["stop-b", step] for step in (PREVIEW, UP)] == [1, 2]
-        await keep(fleet.client, cluster_id("stop-b"), "stop-and-retry", accept=accept_golden)
+        await record(fleet.client, cluster_id("stop-b"), "stop-and-retry", accept=accept_golden)
 
     play("stop", scenario)
 
@@ -157,7 +157,7 @@ def test_a_cluster_at_a_gate_gives_its_slot_and_goes_on_with_its_preview_alone(
         assert await desk.approve(fleet.client, "gate-a", "gate-a-production", BY) == "production"
         assert await rollout.result() == in_production("gate-a", "gate-b")
         assert [fleet.site.begun["gate-a", step] for step in (UP, "production: up")] == [1, 1]
-        await keep(fleet.client, cluster_id("gate-a"), "both-gates", accept=accept_golden)
+        await record(fleet.client, cluster_id("gate-a"), "both-gates", accept=accept_golden)
 
     play("gate", scenario)
 
@@ -195,7 +195,7 @@ def test_an_update_that_would_do_something_else_has_its_preview_approved_anew(
             await desk.approve(fleet.client, "changed-a", shown, BY)
         assert await rollout.result() == in_production("changed-a")
         assert fleet.site.begun["changed-a", UP] == 3
-        await keep(fleet.client, cluster_id("changed-a"), "changed", accept=accept_golden)
+        await record(fleet.client, cluster_id("changed-a"), "changed", accept=accept_golden)
 
     play("changed", scenario)
 
@@ -209,7 +209,7 @@ def test_a_rollout_ends_with_the_wave_of_a_cancelled_canary(play: Play, accept_g
         await desk.cancel(fleet.client, cluster_id("canary-a"))
         assert await rollout.result() == {"canary-a": CANCELLED, "canary-b": TOO_MANY}
         assert await fleet.course("canary-a cancelled") == ["canary-a begins", "canary-a cancelled"]
-        await keep(fleet.client, cluster_id("canary-a"), "cancelled", accept=accept_golden)
+        await record(fleet.client, cluster_id("canary-a"), "cancelled", accept=accept_golden)
 
     play("canary", scenario)
 
@@ -265,7 +265,7 @@ def test_people_are_told_when_a_cluster_waits_for_them_and_is_done(
         await desk.approve(fleet.client, "told-a", "told-a-bootstrap", BY)
         assert await rollout.result() == in_production("told-a", "told-b")
         await fleet.until(are_told)
-        await keep(fleet.client, cluster_id("told-a"), "notices", accept=accept_golden)
+        await record(fleet.client, cluster_id("told-a"), "notices", accept=accept_golden)
 
     # The first notice comes after the others: its first attempt is refused.
     with web_hook([503]) as hook:

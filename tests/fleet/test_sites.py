@@ -123,7 +123,7 @@ def test_a_site_without_a_link_goes_on_and_reports_later(sites: Sites, temporal:
         def is_cut() -> None:
             link.cut()
             sites.wait(lambda: sites.attempt("link") > 1, SILENCE)
-            link.mend()
+            link.restore()
 
         through_bootstrap(sites, "link", is_cut)
 

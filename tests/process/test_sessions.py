@@ -9,9 +9,9 @@ from testing.checkout import ROOT
 from testing.namespaces import needs_root
 
 AUTOGROUP = Path("/proc/self/autogroup")
-HEEDS = """
+INTERRUPTS = """
 import signal, subprocess, sys
-from testing.processes import heed_interrupts
+from testing.processes import accept_interrupts
 {}
 subprocess.run([sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT).__class__.__name__)"])
 """
@@ -39,9 +39,9 @@ def run(script: str) -> str:
     ).stdout
 
 
-def test_a_program_started_in_the_background_heeds_interrupts() -> None:
-    assert run(HEEDS.format("")) == "Handlers\n", "it ignores them otherwise"
-    assert run(HEEDS.format("heed_interrupts()")) == "builtin_function_or_method\n"
+def test_a_program_started_in_the_background_accepts_interrupts() -> None:
+    assert run(INTERRUPTS.format("")) == "Handlers\n", "it ignores them otherwise"
+    assert run(INTERRUPTS.format("accept_interrupts()")) == "builtin_function_or_method\n"
 
 
 @needs_root

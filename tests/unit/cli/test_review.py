@@ -16,7 +16,7 @@ def test_a_saved_preview_is_reviewed_from_a_file_and_from_stdin(tmp_path: Path) 
     saved.write_text(SAVED)
     by_file, by_stdin = (
         run("review", "prod", "--preview", saved),
-        run("review", "prod", "--preview", "-", given=SAVED),
+        run("review", "prod", "--preview", "-", stdin=SAVED),
     )
     assert (by_file.returncode, by_file.stderr) == (0, "")
     assert by_file.stdout.startswith(f"{HEAD}- No machine is changed. 1 file will be as below.\n")
@@ -24,12 +24,12 @@ def test_a_saved_preview_is_reviewed_from_a_file_and_from_stdin(tmp_path: Path) 
 
 
 def test_a_preview_without_changes_says_so_with_exit_code_0() -> None:
-    done = run("review", "prod", "--preview", "-", given=preview())
+    done = run("review", "prod", "--preview", "-", stdin=preview())
     assert (done.returncode, done.stdout) == (0, f"{HEAD}- Nothing changes.\n{END}")
 
 
 def test_html_is_one_page() -> None:
-    done = run("review", "prod", "--html", "--preview", "-", given=SAVED)
+    done = run("review", "prod", "--html", "--preview", "-", stdin=SAVED)
     assert done.returncode == 0
     assert done.stdout.startswith("<!doctype html>\n")
     assert done.stdout.endswith("</html>\n")
@@ -47,7 +47,7 @@ def test_html_is_one_page() -> None:
     ids=["empty", "failed"],
 )
 def test_what_cannot_be_reviewed_is_refused(given: str, line: str) -> None:
-    done = run("review", "prod", "--preview", "-", given=given)
+    done = run("review", "prod", "--preview", "-", stdin=given)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(line)
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_reviewed_is_refused(given: str, line: str) -> None:
 @pytest.mark.parametrize("kind", ["HostProvisioning", "RenderedAsset", "BmcHost", "BootstrapVm", "VipHandoff"])
 def test_a_preview_of_another_release_is_refused(kind: str) -> None:
     done = run(
-        "review", "prod", "--preview", "-", given=preview(step_of("create", kind, "okd-x", None, {"role": "compute"}))
+        "review", "prod", "--preview", "-", stdin=preview(step_of("create", kind, "okd-x", None, {"role": "compute"}))
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
@@ -121,4 +121,4 @@ def test_a_backend_that_is_not_told_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_policy_is_a_wrong_command() -> None:
-    assert run("review", "prod", "--preview", "-", "--policy", "images", given=preview()).returncode == 2
+    assert run("review", "prod", "--preview", "-", "--policy", "images", stdin=preview()).returncode == 2

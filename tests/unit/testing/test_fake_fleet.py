@@ -240,8 +240,8 @@ def test_supermicro_boots_the_virtual_cd_as_usb_cd_alone(iso: str, target: str, 
         bmc.reset("On"), bmc.power(), bmc.power()
         assert fleet.figures().booted == [iso if booted == "iso" else booted]
         assert bmc.media("Eject", body={}) == 204
-        seen = bmc.drive()
-        assert (seen["Image"], seen["Inserted"], seen["ConnectedVia"]) == (iso, False, "NotConnected")
+        drive = bmc.drive()
+        assert (drive["Image"], drive["Inserted"], drive["ConnectedVia"]) == (iso, False, "NotConnected")
 
 
 @pytest.mark.parametrize(

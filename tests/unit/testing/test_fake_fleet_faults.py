@@ -118,7 +118,7 @@ def error(bmc: Raw) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "seen"),
+    ("kind", "check"),
     [
         ("truncated", no_json),
         ("malformed", no_json),
@@ -130,10 +130,10 @@ def error(bmc: Raw) -> None:
     ],
 )
 def test_an_answer_can_have_a_body_that_is_no_resource(
-    fleet: Fleet, bmc: Raw, kind: str, seen: Callable[[Raw], None]
+    fleet: Fleet, bmc: Raw, kind: str, check: Callable[[Raw], None]
 ) -> None:
     fleet.fault(Fault(READ, kind, times=1))
-    seen(bmc)
+    check(bmc)
     assert bmc.power() == "Off"
 
 
@@ -149,8 +149,8 @@ def test_a_fault_occurs_only_where_when_and_as_often_as_scripted(fleet: Fleet, b
     fleet.fault(
         Fault(READ, "status", skip=1, times=2, status=500), Fault(READ, "status", times=1, status=404), hosts=(0,)
     )
-    seen = [bmc.ask("GET", SYSTEM)[0] for _ in range(5)]
-    assert seen == [404, 500, 500, 200, 200]
+    statuses = [bmc.ask("GET", SYSTEM)[0] for _ in range(5)]
+    assert statuses == [404, 500, 500, 200, 200]
     assert bmc.ask("GET", "/redfish/v1/Systems")[0] == 200
     with raw(fleet, 1) as other:
         assert other.power() == "Off"

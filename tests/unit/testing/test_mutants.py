@@ -25,7 +25,7 @@ def changed(**members: str) -> Row:
     return ROW.model_copy(update=members)
 
 
-def verdict(copy: Path, row: Row, code: int, output: str = "") -> str:
+def fault_of(copy: Path, row: Row, code: int, output: str = "") -> str:
     return str(mutants.outcome(copy, row, 1, lambda *_: (code, output)))
 
 
@@ -58,21 +58,21 @@ def test_rows_are_chosen_by_a_part_of_their_files_path() -> None:
 
 def test_a_row_that_is_listed_twice_is_named_once() -> None:
     (fault,) = mutants.doubles([ROW, changed(new="a == b"), changed(test="another.py")])
-    assert str(fault) == "room/code.py: a < b: is listed 2 times. Fix: keep one"
+    assert str(fault) == "room/code.py: a < b: is listed 2 times. Fix: remove the others"
 
 
 def test_a_fault_is_in_the_copy_while_its_test_runs_and_not_after(copy: Path) -> None:
     path = copy / ROW.file
     before = path.stat().st_mtime_ns
-    seen: list[tuple[str, str, int]] = []
+    runs: list[tuple[str, str, int]] = []
 
     def run(where: Path, test: str) -> tuple[int, str]:
         assert where == copy
-        seen.append((path.read_text(), test, int(path.stat().st_mtime)))
+        runs.append((path.read_text(), test, int(path.stat().st_mtime)))
         return 1, ""
 
     assert [mutants.outcome(copy, ROW, number, run) for number in (1, 2)] == [None, None]
-    (first, test, at), (_, _, later) = seen
+    (first, test, at), (_, _, later) = runs
     assert first == "def less(a, b):\n    return a > b\n"
     assert test == ROW.test
     # Python knows stale bytecode by the source's size and full seconds.
@@ -81,7 +81,7 @@ def test_a_fault_is_in_the_copy_while_its_test_runs_and_not_after(copy: Path) ->
 
 
 def test_a_test_that_passes_has_not_noticed_the_fault(copy: Path) -> None:
-    assert verdict(copy, ROW, 0) == (
+    assert fault_of(copy, ROW, 0) == (
         "room/code.py: a < b -> a > b: went unnoticed by tests/test_code.py::test_a."
         " Fix: write the test that notices it, and name it in `test`"
     )
@@ -89,8 +89,8 @@ def test_a_test_that_passes_has_not_noticed_the_fault(copy: Path) -> None:
 
 @pytest.mark.parametrize("code", [2, 3, 4, 5, -9])
 def test_a_test_that_did_not_run_has_noticed_nothing(copy: Path, code: int) -> None:
-    assert verdict(copy, ROW, code, "collecting\nno tests ran\n\n") == (
-        f"room/code.py: a < b -> a > b: tests/test_code.py::test_a judged nothing: pytest ended with {code}"
+    assert fault_of(copy, ROW, code, "collecting\nno tests ran\n\n") == (
+        f"room/code.py: a < b -> a > b: tests/test_code.py::test_a tested nothing: pytest ended with {code}"
         " (no tests ran). Fix: correct the row"
     )
 
@@ -98,24 +98,24 @@ def test_a_test_that_did_not_run_has_noticed_nothing(copy: Path, code: int) -> N
 @pytest.mark.parametrize(
     ("members", "what"),
     [
-        pytest.param({"old": "a <= b"}, "`old` occurs 0 times, once is wanted", id="missing"),
-        pytest.param({"old": "a"}, "`old` occurs 2 times, once is wanted", id="twice"),
+        pytest.param({"old": "a <= b"}, "`old` occurs 0 times, wanted once", id="missing"),
+        pytest.param({"old": "a"}, "`old` occurs 2 times, wanted once", id="twice"),
         pytest.param({"new": "a < b"}, "`new` is the same as `old`", id="no-fault"),
         pytest.param({"file": "room/other.py"}, "No such file or directory", id="no-file"),
     ],
 )
 def test_a_row_that_plants_nothing_is_broken(copy: Path, members: dict[str, str], what: str) -> None:
-    found = verdict(copy, changed(**members), 1)
-    assert "cannot be planted: " in found
-    assert what in found
+    fault = fault_of(copy, changed(**members), 1)
+    assert "cannot be planted: " in fault
+    assert what in fault
     assert (copy / ROW.file).read_text() == TEXT
 
 
-def test_every_row_is_judged_in_a_copy_that_no_other_row_uses(tmp_path: Path) -> None:
+def test_every_row_is_tested_in_a_copy_that_no_other_row_uses(tmp_path: Path) -> None:
     copies = [tmp_path / str(number) for number in range(2)]
-    for each in copies:
-        each.mkdir()
-        (each / "code.py").write_text(TEXT)
+    for copy in copies:
+        copy.mkdir()
+        (copy / "code.py").write_text(TEXT)
     rows = [changed(file="code.py", test=str(number)) for number in range(20)]
     used: list[Path] = []
 
@@ -124,21 +124,21 @@ def test_every_row_is_judged_in_a_copy_that_no_other_row_uses(tmp_path: Path) ->
         used.append(where)
         return int(test) % 2, ""
 
-    verdicts = list(mutants.replay(rows, copies, run))
+    faults = list(mutants.replay(rows, copies, run))
     assert len(used) == 20
     assert set(used) <= set(copies)
-    assert [verdict is None for verdict in verdicts].count(True) == 10
+    assert [fault is None for fault in faults].count(True) == 10
 
 
-def test_real_pytest_tells_a_failure_from_what_it_cannot_collect(copy: Path) -> None:
+def test_real_pytest_separates_a_failure_from_a_collection_error(copy: Path) -> None:
     (copy / "test_code.py").write_text("from room.code import less\n\ndef test_less(): assert less(1, 2)\n")
     row = changed(test="test_code.py::test_less")
     assert mutants.outcome(copy, row, 1, mutants.run_pytest) is None
     for broken in (changed(test=row.test, new="a <"), changed(test="test_code.py::test_more")):
-        assert "judged nothing: pytest ended with" in str(mutants.outcome(copy, broken, 2, mutants.run_pytest))
+        assert "tested nothing: pytest ended with" in str(mutants.outcome(copy, broken, 2, mutants.run_pytest))
 
 
-def test_a_test_that_waits_for_ever_is_ended_with_its_children(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_that_waits_forever_is_ended_with_its_children(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = copy / "python"
     python.write_text("#!/bin/sh\nsleep infinity &\nwait\n")
     python.chmod(0o755)

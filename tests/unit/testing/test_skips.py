@@ -8,7 +8,7 @@ ALLOWED = f"def test_one():\n    pytest.skip({NO_ROOT!r})\n"
 IN_A_TEST = "def test_one():\n    pytest.skip('coredns is not built')\n"
 BY_A_MARK = "@pytest.mark.skipif(True, reason='coredns is not built')\ndef test_one():\n    pass\n"
 OF_A_FILE = "pytest.skip('coredns is not built', allow_module_level=True)\n"
-FIX = "*test_it.py:*: Skipped: coredns is not built, which is no reason of testing/skips.py. Fix: *"
+FIX = "*test_it.py:*: Skipped: coredns is not built, which is not a reason in testing/skips.py. Fix: *"
 
 
 def run(pytester: pytest.Pytester, text: str) -> pytest.RunResult:

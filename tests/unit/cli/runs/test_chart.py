@@ -117,5 +117,5 @@ def test_other_input_is_refused_in_a_line(given: str) -> None:
 
 
 def shown(given: str) -> tuple[int, str, str]:
-    done = run("chart", given=given)
+    done = run("chart", stdin=given)
     return done.returncode, done.stdout, done.stderr
