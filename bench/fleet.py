@@ -1,4 +1,4 @@
-"""`python -m bench.fleet [N ...]`: compare the installation of N servers with that of the slowest of them alone.
+"""`python -m bench.fleet [N ...]`: compare the installation of N servers with that of only the slowest one.
 
 It runs the real engine on BMCs of the fake fleet, over TLS, each with its own certificate.
 """
@@ -22,10 +22,10 @@ PACE = Pace(by_requests=False, power=(5, 30), install=(5, 10), boot=(5, 10), lat
 """In seconds. The number of a host determines its times; the latency differs for each request."""
 PARALLEL = 1000
 MOST_WITH_SERVERS = 100
-"""Beyond that, only the engine's own slots would be measured."""
+"""With more, the measurement would show only the engine's own slots."""
 SLOT_SIZES = (10, 20)
 INSTALLED = Counter({"On": 2})
-RUNNING = {**OFF, "power": "On", "running": True, "disk": "something of before"}
+RUNNING = {**OFF, "power": "On", "running": True, "disk": "another installation"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Bench:
     """Runs measurements on one fleet, one after the other."""
 
     fleet: Fleet
-    _alone: dict[tuple[int, bool, bool], float] = field(default_factory=dict)
+    _single: dict[tuple[int, bool, bool], float] = field(default_factory=dict)
 
     def install(self, hosts: list[int], *words: str, with_servers: bool = False, running: bool = False) -> Measured:
         """Install hosts with one `pulumi up`.
@@ -69,21 +69,21 @@ class Bench:
             update = stack.up(*words)
             wanted = INSTALLED + Counter({"ForceOff": int(running)})
             figures = {host: fleet.figures(host) for host in hosts}
-            wrong = [host for host, seen in figures.items() if seen.resets != wanted or seen.installs != 1]
+            wrong = [host for host, counted in figures.items() if counted.resets != wanted or counted.installs != 1]
             total = fleet.total()
             return Measured(update, preview_s, stack.state_bytes(), total.requests, total.connections, wrong)
 
-    def alone_s(self, hosts: int, *, with_servers: bool = False, running: bool = False) -> float:
-        """Return the seconds that the slowest of the first `hosts` takes alone."""
+    def slowest_s(self, hosts: int, *, with_servers: bool = False, running: bool = False) -> float:
+        """Return the seconds for only the slowest of the first `hosts`."""
         key = slowest(hosts), with_servers, running
-        if key not in self._alone:
+        if key not in self._single:
             measured = self.install([key[0]], with_servers=with_servers, running=running)
-            self._alone[key] = measured.update.work_s
-        return self._alone[key]
+            self._single[key] = measured.update.work_s
+        return self._single[key]
 
 
 def slowest(hosts: int) -> int:
-    """Return which of the first `hosts` has the longest times."""
+    """Return the number of the host with the longest times among the first `hosts`."""
 
     def needs_s(index: int) -> float:
         drawn = Machine(index, GENERIC, PACE, lambda machine, url: fetch(machine, url, "", 0, 0))
@@ -93,67 +93,76 @@ def slowest(hosts: int) -> int:
 
 
 def rollouts(bench: Bench, sizes: list[int]) -> None:
-    """Measure `HostProvisioning` alone."""
-    columns = ["hosts", "slowest alone, s", "rollout, s", "ratio", "pulumi up, s", "CPU ms/host: plugin", "the rest"]
+    """Measure `HostProvisioning` without `BmcHost`."""
+    columns = [
+        "hosts",
+        "only the slowest, s",
+        "rollout, s",
+        "ratio",
+        "pulumi up, s",
+        "CPU ms/host: plugin",
+        "the rest",
+    ]
     columns += ["plugin's peak, MiB", "preview, s", "state bytes/host", "requests/host", "connections/host"]
     table("HostProvisioning", *columns, "hosts not reset exactly as wanted", "load")
     for hosts in sizes:
-        alone_s, seen = bench.alone_s(hosts), bench.install(list(range(hosts)))
-        took, plugin = seen.update, seen.update.costs["plugin"]
+        slowest_s, measured = bench.slowest_s(hosts), bench.install(list(range(hosts)))
+        took, plugin = measured.update, measured.update.costs["plugin"]
         rest_s = sum(cost.cpu_s for cost in took.costs.values()) - plugin.cpu_s
-        times = f"{alone_s:.1f}", f"{took.work_s:.1f}", took.work_s / alone_s, f"{took.whole_s:.1f}"
+        times = f"{slowest_s:.1f}", f"{took.work_s:.1f}", took.work_s / slowest_s, f"{took.whole_s:.1f}"
         cpu_ms = [round(1000 * cpu_s / hosts) for cpu_s in (plugin.cpu_s, rest_s)]
-        each = [round(count / hosts, 1) for count in (seen.state_bytes, seen.requests, seen.connections)]
+        counts = measured.state_bytes, measured.requests, measured.connections
+        per_host = [round(count / hosts, 1) for count in counts]
         row(
             hosts,
             *times,
             *cpu_ms,
             round(plugin.peak_mib),
-            f"{seen.preview_s:.1f}",
-            *map(str, each),
-            seen.wrong or "none",
+            f"{measured.preview_s:.1f}",
+            *map(str, per_host),
+            measured.wrong or "none",
         )
 
 
 def with_servers(bench: Bench, hosts: int) -> None:
     """Measure `HostProvisioning` after a `BmcHost` for each server, as in the real graph."""
-    columns = "hosts", "servers", "--parallel", "slowest alone, s", "BmcHosts, s", "rollout, s", "ratio"
+    columns = "hosts", "servers", "--parallel", "only the slowest, s", "BmcHosts, s", "rollout, s", "ratio"
     table("BmcHost and HostProvisioning", *columns, "pulumi up, s", "hosts not reset exactly as wanted", "load")
     for running in (False, True):
         for words in ((), ("--parallel", str(PARALLEL))):
-            alone_s = bench.alone_s(hosts, with_servers=True, running=running)
-            seen = bench.install(list(range(hosts)), *words, with_servers=True, running=running)
-            took = seen.update
+            slowest_s = bench.slowest_s(hosts, with_servers=True, running=running)
+            measured = bench.install(list(range(hosts)), *words, with_servers=True, running=running)
+            took = measured.update
             servers_s = took.work_s - took.rollout_s
-            times = f"{alone_s:.1f}", f"{servers_s:.1f}", f"{took.rollout_s:.1f}", took.work_s / alone_s
+            times = f"{slowest_s:.1f}", f"{servers_s:.1f}", f"{took.rollout_s:.1f}", took.work_s / slowest_s
             kind, parallel = "running" if running else "off", words[-1] if words else "default"
-            row(hosts, kind, parallel, *times, f"{took.whole_s:.1f}", seen.wrong or "none")
+            row(hosts, kind, parallel, *times, f"{took.whole_s:.1f}", measured.wrong or "none")
 
 
 def in_slots(bench: Bench, sizes: list[int]) -> None:
     """Measure sushy with its defaults, one host per slot; extrapolate sizes beyond the last of SLOT_SIZES."""
     columns = (
         "hosts",
-        "slowest alone, s",
+        "only the slowest, s",
         "sushy's defaults in four slots, s",
         "ratio",
         "requests/host",
         "connections/host",
     )
     table("A host per slot", *columns, "load")
-    each_s = 0.0
+    host_s = 0.0
     for hosts in SLOT_SIZES:
-        alone_s = bench.alone_s(hosts)
+        slowest_s = bench.slowest_s(hosts)
         bench.fleet.change(**OFF)
         bench.fleet.forget()
         with tempfile.TemporaryDirectory() as folder:
             took_s = slots.install_all(bench.fleet, hosts, Path(folder))
-        total, each_s = bench.fleet.total(), took_s / hosts
+        total, host_s = bench.fleet.total(), took_s / hosts
         counts = f"{total.requests / hosts:.1f}", f"{total.connections / hosts:.1f}"
-        row(hosts, f"{alone_s:.1f}", f"{took_s:.1f}", took_s / alone_s, *counts)
+        row(hosts, f"{slowest_s:.1f}", f"{took_s:.1f}", took_s / slowest_s, *counts)
     for hosts in (size for size in sizes if size > max(SLOT_SIZES)):
-        alone_s = bench.alone_s(hosts)
-        row(hosts, f"{alone_s:.1f}", f"{each_s * hosts:,.0f} (extrapolated)", each_s * hosts / alone_s, "", "")
+        slowest_s = bench.slowest_s(hosts)
+        row(hosts, f"{slowest_s:.1f}", f"{host_s * hosts:,.0f} (extrapolated)", host_s * hosts / slowest_s, "", "")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""`python -m bench.handoff [RUNS]`, as root: compare four ways to take the API VIP from the bootstrap, as a client.
+"""`python -m bench.handoff [RUNS]`, as root: compare four methods to take the API VIP from the bootstrap.
 
-In the first row nothing moves: it shows the noise of the machine itself. Real keepalived and haproxy run in network
-namespaces, with the rendered files of a bootstrap and three control-plane nodes.
+The figures are those of a client. In the first row nothing moves: it shows the noise of the machine itself. Real
+keepalived and haproxy run in network namespaces, with the rendered files of a bootstrap and three nodes.
 """
 
 import statistics
@@ -27,45 +27,45 @@ ANSWERS_MS = (5, 50)
 SETTLED = 25
 """Successful connects, and requests, to wait for before and after a move."""
 QUIET_S = 4
-"""As long as a move takes."""
+"""The time of a move."""
 TORN_DOWN_S = 5
-"""How long the bootstrap's API fails before upstream stops keepalived (baremetal-runtimecfg 48239572)."""
+"""The time for which the bootstrap's API fails before upstream stops keepalived (baremetal-runtimecfg 48239572)."""
 COUNTS = ("connects_failed", "requests_failed_after_retry", "broken_in_flight")
 
 
 @dataclass(frozen=True)
 class Rig:
-    """A running cluster with the VIP on the bootstrap, and the ways to move it there and back."""
+    """A running cluster with the VIP on the bootstrap, and the methods that move it to a node and back."""
 
     cluster: Cluster
     send: Callable[[str], str]
 
     @property
-    def ways(self) -> dict[str, tuple[Callable[[], object], Callable[[], object]] | None]:
-        """By name, the calls that move the VIP and bring it back; None for no move."""
+    def moves(self) -> dict[str, tuple[Callable[[], object], Callable[[], object]] | None]:
+        """The calls that move the VIP and bring it back, by name; None for no move."""
         port = f"link set {self.cluster.bootstrap.port()}"
         return {
             "nothing": None,
-            "our handoff": (partial(self.send, "release"), self._hold),
+            "handoff": (partial(self.send, "release"), self._hold),
             "keepalived stopped": (self._stop, self._restart),
             "power cut": (partial(ip, f"{port} down"), partial(ip, f"{port} up")),
             "upstream's order": (self._tear_down, self._build_up),
         }
 
-    def run(self, way: tuple[Callable[[], object], Callable[[], object]] | None) -> dict[str, Any]:
+    def run(self, move: tuple[Callable[[], object], Callable[[], object]] | None) -> dict[str, Any]:
         """Move the VIP once, and return the figures of a client."""
         vips = tuple(map(str, self.cluster.vips))
         with measuring(vips, Api(DOMAIN, authority("test-ca").pem)) as client:
             settle(client)
-            if way:
+            if move:
                 before = self._masters()
-                way[0]()
+                move[0]()
                 until("a node is MASTER", lambda: self._masters() > before)
             else:
                 time.sleep(QUIET_S)
             settle(client)
-        if way:
-            way[1]()
+        if move:
+            move[1]()
             self.cluster.until_held_by(self.cluster.bootstrap.name)
         figures = client.figures(0)
         counts: dict[str, Any] = figures["clients"]
@@ -99,18 +99,18 @@ class Rig:
 
 def settle(client: VipClients) -> None:
     """Wait until the client has SETTLED more successes of each kind."""
-    both = [attempts for each in client.clients for attempts in (each.connects, each.requests)]
+    both = [attempts for one in client.clients for attempts in (one.connects, one.requests)]
     wanted = [attempts.tried - attempts.failed + SETTLED for attempts in both]
 
     def settled() -> bool:
-        return all(each.tried - each.failed >= enough for each, enough in zip(both, wanted, strict=True))
+        return all(attempts.tried - attempts.failed >= enough for attempts, enough in zip(both, wanted, strict=True))
 
     until("the client succeeds", settled)
 
 
 def measure(runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the figures of each run by way. The ways take turns, so that a busy moment affects all."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    """Return the figures of each run by method. The methods take turns, so that a busy moment affects all."""
+    figures: dict[str, list[dict[str, Any]]] = defaultdict(list)
     with (
         cluster_of("rehearsal", folder, certificate, answer_ms=answer_ms) as cluster,
         vip_channel(cluster.bootstrap) as send,
@@ -122,17 +122,17 @@ def measure(runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[s
         cluster.until_healthy(*cluster.nodes)
         rig = Rig(cluster, send)
         for _ in range(runs):
-            for name, way in rig.ways.items():
-                found[name].append(rig.run(way))
-    return found
+            for name, move in rig.moves.items():
+                figures[name].append(rig.run(move))
+    return figures
 
 
-def show(answer_ms: int, found: dict[str, list[dict[str, Any]]]) -> None:
-    """Print a row per way: sums over all its runs, and the gap."""
-    print(f"server answers in {answer_ms} ms; {len(next(iter(found.values())))} runs each")
-    print(f"| {'way':18} | connects failed | requests failed | broken in flight | gap, ms: median | worst |")
+def show(answer_ms: int, figures: dict[str, list[dict[str, Any]]]) -> None:
+    """Print a row per method: sums over all its runs, and the gap."""
+    print(f"server answers in {answer_ms} ms; {len(next(iter(figures.values())))} runs each")
+    print(f"| {'method':18} | connects failed | requests failed | broken in flight | gap, ms: median | worst |")
     print("|---|---|---|---|---|---|")
-    for name, runs in found.items():
+    for name, runs in figures.items():
         connects, requests, broken = (sum(run[count] for run in runs) for count in COUNTS)
         tried = [sum(run[count] for run in runs) for count in ("connects_tried", "requests_tried")]
         gaps = [run["gap_ms"] for run in runs]
@@ -141,7 +141,7 @@ def show(answer_ms: int, found: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def main() -> None:
-    """Measure all ways in front of a quick API server, and then of a slow one."""
+    """Measure all methods with a quick API server, and then with a slow one."""
     runs = int(sys.argv[1]) if sys.argv[1:] else RUNS
     with tempfile.TemporaryDirectory() as scratch:
         ca = authority("test-ca")

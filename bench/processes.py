@@ -10,11 +10,11 @@ from pathlib import Path
 SAMPLE_S = 0.25
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PULUMI = {"pulumi.dynamic": "plugin", "pulumi-language-python": "program", "pulumi ": "engine"}
-"""The kinds of a Pulumi command's processes. Others are helpers of the plugin, whose cost includes theirs."""
+"""The kinds of a Pulumi command's processes. All others are helpers of the plugin, whose cost includes theirs."""
 
 
 def by_words(kinds: Mapping[str, str]) -> Callable[[int], str]:
-    """Return what tells the kind of a process by the first of these words in its command line; empty: none."""
+    """Return a function for the kind of a process: that of the first of these words in its command line, or empty."""
 
     def kind_of(pid: int) -> str:
         line = command_line(pid)
@@ -36,7 +36,7 @@ class Cost:
 
 @dataclass
 class Watch:
-    """Samples a process and its descendants from `start` to `stop`, but not what one spends after its last sample."""
+    """Samples a process and its descendants from `start` to `stop`, without their cost after their last sample."""
 
     root: int
     kind_of: Callable[[int], str] = field(default_factory=lambda: by_words(PULUMI))
@@ -77,13 +77,13 @@ class Watch:
             try:
                 if kind := self.kind_of(pid):
                     together[kind] += self._sample(pid, kind)
-            except (OSError, IndexError):  # it has ended since
+            except (OSError, IndexError):  # it has ended
                 continue
         for kind, now_mib in together.items():
             self._together[kind] = max(self._together[kind], now_mib)
 
     def _sample(self, pid: int, kind: str) -> float:
-        """Note a process, and return its share of memory in MiB."""
+        """Record a process, and return its share of memory in MiB."""
         times = fields(pid)[11:15]  # its own, and those of the children that have ended
         own = 4 if kind == "plugin" else 2
         self._cpu_s[pid] = kind, sum(map(int, times[:own])) / TICKS_PER_S
@@ -92,7 +92,7 @@ class Watch:
 
 
 def command_line(pid: int) -> str:
-    """Return the words of a process.
+    """Return the command line of a process.
 
     Raises:
         OSError: It has ended.
@@ -118,7 +118,7 @@ def _below(root: int) -> list[int]:
             children[int(fields(int(entry.name))[1])].append(int(entry.name))
         except OSError:
             continue
-    found = [root]
-    for pid in found:
-        found += children[pid]
-    return found
+    pids = [root]
+    for pid in pids:
+        pids += children[pid]
+    return pids

@@ -1,4 +1,4 @@
-"""The same installation with sushy's defaults, four hosts at a time, as a plain dynamic provider would do it."""
+"""The same installation with sushy's defaults, four hosts at a time, like a plain dynamic provider."""
 
 import http.server
 import ssl
@@ -81,8 +81,8 @@ def _is_ready(url: str, context: ssl.SSLContext) -> bool:
     return True
 
 
-def _until(is_so: Callable[[], bool]) -> None:
-    while not is_so():
+def _until(is_true: Callable[[], bool]) -> None:
+    while not is_true():
         time.sleep(POLL_S)
 
 

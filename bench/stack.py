@@ -17,10 +17,10 @@ from testing.fakes.fleet.fleet import Fleet, uuid_of
 from testing.pulumi_env import site_env
 
 STACK = "bench"
-OURS = "baremetal:"
-ROLLOUT = f"{OURS}HostProvisioning control-plane"
-MARKS = OURS, f"{ROLLOUT} creating", f"{ROLLOUT} created"
-"""What the engine prints when the work begins, and when the rollout begins and ends."""
+RESOURCE = "baremetal:"
+ROLLOUT = f"{RESOURCE}HostProvisioning control-plane"
+MARKS = RESOURCE, f"{ROLLOUT} creating", f"{ROLLOUT} created"
+"""The engine's words when the work begins, and when the rollout begins and ends."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Update:
     """Time and cost of one `pulumi up`.
 
     Args:
-        work_s: From the engine's first "creating" of a resource of ours to the "created" of the rollout.
-        rollout_s: Time of the rollout alone.
+        work_s: From the engine's first "creating" of this program's resources to the "created" of the rollout.
+        rollout_s: Time of only the rollout.
         whole_s: Time of the whole command.
         costs: Cost by kind of process.
     """
@@ -83,9 +83,9 @@ class Stack:
         """Install the hosts.
 
         Raises:
-            RuntimeError: The engine failed; the message ends with what it printed.
+            RuntimeError: The engine failed; the message ends with its output.
         """
-        lines, seen, began = [], dict[str, float](), time.monotonic()
+        lines, times, began = [], dict[str, float](), time.monotonic()
         with self._start("up", "--yes", "--skip-preview", *words) as command:
             watch = Watch(command.pid).start()
             assert command.stdout is not None  # noqa: S101  (a pipe was asked for)
@@ -93,12 +93,12 @@ class Stack:
                 lines.append(line)
                 for mark in MARKS:
                     if mark in line:
-                        seen.setdefault(mark, time.monotonic())
+                        times.setdefault(mark, time.monotonic())
             costs = watch.stop()
         whole_s = time.monotonic() - began
         if command.returncode:
             raise RuntimeError(f"pulumi up: {''.join(lines[-40:])}")
-        first, creating, created = (seen[mark] for mark in MARKS)
+        first, creating, created = (times[mark] for mark in MARKS)
         return Update(created - first, created - creating, whole_s, costs)
 
     def state_bytes(self) -> int:

@@ -31,7 +31,7 @@ TYPICAL_S = {
 """Real times; a cluster's own are within `SPREAD` of them, the same in each run."""
 AT_A_TIME = 1000
 """Activities of one site side by side: so many that no cluster waits for a slot."""
-VERDICT = Preview(
+PREVIEW = Preview(
     "0123456789abcdef",
     [
         "installs 3 control-plane servers: node-0, node-1, node-2",
@@ -55,7 +55,7 @@ def needs_s(cluster: str) -> float:
 
 @dataclass(frozen=True)
 class StandIn:
-    """What a site can do, with a heartbeat every `beat_s`."""
+    """The activities of a site, with a heartbeat every `beat_s`."""
 
     beat_s: float
 
@@ -69,7 +69,7 @@ class StandIn:
     async def preview(self, step: Step) -> Preview:
         """Take the time of a preview."""
         await self._work(step, Activity.PREVIEW)
-        return VERDICT
+        return PREVIEW
 
     @activity.defn(name=Activity.UP)
     async def up(self, step: Step) -> Done:
@@ -89,13 +89,13 @@ class StandIn:
 @asynccontextmanager
 async def workers(client: Client, beat_s: float) -> AsyncIterator[None]:
     """Run the workers of all sites."""
-    does = StandIn(beat_s)
+    stand_in = StandIn(beat_s)
     async with AsyncExitStack() as running:
         for site in SITES:
             worker = Worker(
                 client,
                 task_queue=queue_of(site),
-                activities=[does.check, does.preview, does.up],
+                activities=[stand_in.check, stand_in.preview, stand_in.up],
                 max_concurrent_activities=AT_A_TIME,
                 max_heartbeat_throttle_interval=timedelta(seconds=beat_s),
             )

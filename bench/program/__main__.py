@@ -24,7 +24,7 @@ hosts: dict[str, dict[str, Any]] = site["hosts"]
 
 
 def access(host: dict[str, Any], ca: str) -> BmcAccess:
-    """How its BMC is reached."""
+    """Return the access to a host's BMC."""
     return BmcAccess(address=host["bmc_url"], username=site["username"], ca=ca)
 
 

@@ -39,21 +39,21 @@ INSTALLED = Counter({"On": 2})
 """The resets of a server that is off, and is installed: for the installer, and for the installed system."""
 PASSPHRASE = "correct-horse-of-the-site"
 LONGEST_S = 300
-LOOK_S = 0.5
+POLL_S = 0.5
 
 Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
 class Got:
-    """What a server has got from its BMC, and from the installer."""
+    """The resets of a server by its BMC, and its installations."""
 
     resets: Counter[str]
     installs: int
 
 
 class LateError(Exception):
-    """A step does not come."""
+    """A step was not reached in time."""
 
 
 @contextmanager
@@ -93,7 +93,7 @@ class Cluster:
         section["externalMACAddress"] = f"52:54:01:00:{self.number:02x}:ff"
         for host, (name, index) in zip(section["hosts"], self.hosts.items(), strict=True):
             host.update(name=name, bootMACAddress=f"52:54:01:00:{self.number:02x}:{index % len(ROLES):02x}")
-            # The login is the site's alone: what stands here is refused by the BMC.
+            # Only the site has the login: the BMC refuses this one.
             host["bmc"].update(address=fleet.address(index), username="admin", password="in-no-one-s-hands")
         return config
 
@@ -115,9 +115,9 @@ class Sites:
 
     Args:
         folder: An empty folder.
-        fleet: Has the servers.
+        fleet: The fleet with the servers.
         clusters: Names of clusters by site.
-        server: Environment of a worker by which it finds server and state.
+        server: Environment of a worker with the addresses of server and state.
         waves: As in `fleet.yaml`.
     """
 
@@ -133,7 +133,7 @@ class Sites:
         named = [(name, site) for site, names in clusters.items() for name in names]
         self.clusters = {name: Cluster(name, site, number) for number, (name, site) in enumerate(named)}
         (folder / "key").write_text(new_key())
-        self.payloads = {name: each.payload(fleet) for name, each in self.clusters.items()}
+        self.payloads = {name: cluster.payload(fleet) for name, cluster in self.clusters.items()}
         self.base = live_iso()
         self._server = dict(server)
         self.origin = self._repository(clusters, waves)
@@ -170,7 +170,7 @@ class Sites:
         """Start the worker of a site, or that of the workflows, and return it once it polls.
 
         Args:
-            environment: In place of what it has from here.
+            environment: Values that replace those of the default environment.
         """
         words = ["--site", site] if site else []
         env, folder = (self.site_env(site), self.root(site)) if site else (self.env, self.origin)
@@ -190,8 +190,8 @@ class Sites:
     def start(self, *clusters: str) -> None:
         """Start a rollout of some clusters, named after the first."""
         sites: dict[str, list[str]] = {}
-        for each in clusters:
-            sites.setdefault(self.clusters[each].site, []).append(each)
+        for cluster in clusters:
+            sites.setdefault(self.clusters[cluster].site, []).append(cluster)
         file = self.origin / f"{clusters[0]}.yaml"
         file.write_text(yaml.safe_dump({"sites": sites, "waves": [{"at_a_time": len(clusters)}]}))
         self.command("start", file.name, "--name", clusters[0])
@@ -219,8 +219,8 @@ class Sites:
         ).stdout
 
     def status(self) -> list[Row]:
-        """Return the table of these clusters, which the server keeps unsealed; other tests may have left theirs."""
-        return [row for row in self._asked(desk.rows) if row.cluster in self.clusters]
+        """Return the table of these clusters, which the server has unsealed; other tests may have theirs there."""
+        return [row for row in self._query(desk.rows) if row.cluster in self.clusters]
 
     def until(self, cluster: str, step: str) -> None:
         """Wait until a cluster is at a step.
@@ -232,20 +232,20 @@ class Sites:
             lambda: any((row.cluster, row.step) == (cluster, step) for row in self.status()), f"{cluster}: {step}"
         )
 
-    def wait(self, is_so: Callable[[], bool], what: str) -> None:
-        """Wait for something.
+    def wait(self, is_true: Callable[[], bool], what: str) -> None:
+        """Wait until `is_true`.
 
         Raises:
-            LateError: It does not come, or a cluster has stopped.
+            LateError: It is not in time, or a cluster has stopped.
         """
         began = time.monotonic()
-        while not is_so():
+        while not is_true():
             table = self.status()
             if stopped := [row.cluster for row in table if row.step.endswith(STOPPED)]:
-                raise LateError("\n".join(self.command("status", each) for each in stopped))
+                raise LateError("\n".join(self.command("status", cluster) for cluster in stopped))
             if time.monotonic() - began > LONGEST_S:
                 raise LateError(f"not within {LONGEST_S} s: {what}; {table}")
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def approve(self, cluster: str, phase: str) -> str:
         """Wait for a cluster's preview, approve it, and return what `status` and `approve` print."""
@@ -254,34 +254,34 @@ class Sites:
         return shown + self.command("approve", cluster, shown.split()[-1], "--by", "the-operator")
 
     def attempt(self, cluster: str) -> int:
-        """Return the number of the attempt that the server waits for, or wants since the one before fell silent."""
+        """Return the number of the attempt that runs, or that the server wants since the one before fell silent."""
 
         async def asked(client: Client) -> int:
             described = await client.get_workflow_handle(cluster_id(cluster)).describe()
-            return max((each.attempt for each in described.raw_description.pending_activities), default=0)
+            return max((pending.attempt for pending in described.raw_description.pending_activities), default=0)
 
-        return self._asked(asked)
+        return self._query(asked)
 
     def got(self, cluster: str) -> dict[str, Got]:
-        """Return what each server of a cluster has got."""
-        seen = {name: self.fleet.figures(host) for name, host in self.clusters[cluster].hosts.items()}
-        return {name: Got(each.resets, each.installs) for name, each in seen.items()}
+        """Return the resets and installations of each server of a cluster."""
+        figures = {name: self.fleet.figures(host) for name, host in self.clusters[cluster].hosts.items()}
+        return {name: Got(counted.resets, counted.installs) for name, counted in figures.items()}
 
     def wanted(self, cluster: str) -> dict[str, Got]:
-        """Return what each server will have got in production, by how it is now: docs/explanation/servers.md."""
-        found = self.got(cluster)
+        """Return the same in production, by the state of each server now: docs/explanation/servers.md."""
+        totals = self.got(cluster)
         for name, host in self.clusters[cluster].hosts.items():
-            state, got = self.fleet.state(host), found[name]
+            state, got = self.fleet.state(host), totals[name]
             if state.power == "On" and not state.image:
                 continue
-            # What was interrupted is ended first. Then the server boots from its ISO, and from its disk.
+            # An interrupted installation is ended first. Then the server boots from its ISO, and from its disk.
             interrupted = Counter({"ForceOff": 1} if state.power == "On" else {})
-            found[name] = Got(got.resets + interrupted + INSTALLED, got.installs + 1)
-        return found
+            totals[name] = Got(got.resets + interrupted + INSTALLED, got.installs + 1)
+        return totals
 
-    def _asked(self, ask: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    def _query(self, query: Callable[[Client], Awaitable[Answer]]) -> Answer:
         async def asked() -> Answer:
-            return await ask(await Client.connect(self.address, namespace=NAMESPACE))
+            return await query(await Client.connect(self.address, namespace=NAMESPACE))
 
         return asyncio.run(asked())
 
@@ -304,10 +304,10 @@ class Sites:
         return origin
 
     def _clone(self, site: str) -> None:
-        """Clone the repository, and add what stays at the site: payloads, logins, a base ISO."""
-        root, mine = self.root(site), [each for each in self.clusters.values() if each.site == site]
+        """Clone the repository, and add the site's own files: payloads, logins, a base ISO."""
+        root, clusters = self.root(site), [cluster for cluster in self.clusters.values() if cluster.site == site]
         git(self.folder, "clone", "-q", str(self.origin), str(root))
-        for cluster in mine:
+        for cluster in clusters:
             folder = root / "stacks" / cluster.name / "payload"
             folder.mkdir()
             for name, content in self.payloads[cluster.name].items():
@@ -322,6 +322,6 @@ class Sites:
             "ca": self.fleet.ca,
             "api_name": API_NAME,
             "base_iso_sha256": base_sha256,
-            "nodes": {name: self.fleet.node(index) for each in mine for name, index in each.hosts.items()},
+            "nodes": {name: self.fleet.node(index) for cluster in clusters for name, index in cluster.hosts.items()},
         }
         (self.folder / site / "site.json").write_text(json.dumps(known))

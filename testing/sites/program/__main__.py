@@ -23,7 +23,7 @@ ROLES = {Role.CONTROL_PLANE: "master", Role.COMPUTE: "worker"}
 site = json.loads(Path(os.environ["SITE"]).read_text())
 consent = pulumi.Config().require_object("consent")
 config = yaml.safe_load(Path("stacks", STACK, "install-config.yaml").read_text())
-hosts: dict[str, dict[str, Any]] = {each["name"]: each for each in config["platform"]["baremetal"]["hosts"]}
+hosts: dict[str, dict[str, Any]] = {host["name"]: host for host in config["platform"]["baremetal"]["hosts"]}
 
 
 def access(host: dict[str, Any], ca: str) -> BmcAccess:
@@ -46,7 +46,7 @@ servers = {
 }
 waits: list[pulumi.Resource] = list(servers.values())
 for role in ROLES if pulumi.Config().get("phase") == "production" else [Role.CONTROL_PLANE]:
-    mine = {name: host for name, host in hosts.items() if host["role"] == ROLES[role]}
+    members = {name: host for name, host in hosts.items() if host["role"] == ROLES[role]}
     # Compute is installed once the control plane is.
     provisioning = HostProvisioning(
         role.value,
@@ -56,20 +56,20 @@ for role in ROLES if pulumi.Config().get("phase") == "production" else [Role.CON
                 name: HostSpec(
                     bmc=access(host, ca=""), address=site["nodes"][name], root_device={"deviceName": "/dev/vda"}
                 )
-                for name, host in mine.items()
+                for name, host in members.items()
             },
-            identities={name: MachineId(uuid=consent[name]) for name in mine},
-            passwords=dict.fromkeys(mine, site["password"]),
+            identities={name: MachineId(uuid=consent[name]) for name in members},
+            passwords=dict.fromkeys(members, site["password"]),
             ca=site["ca"],
             media_address="127.0.0.1",
             media_port=0,
             base_iso_sha256=site["base_iso_sha256"],
-            ignition_sha256=dict.fromkeys(mine, "made for the fake fleet"),
-            own_ignition=dict.fromkeys(mine, SecretStr('{"ignition":{"version":"3.2.0"}}')),
+            ignition_sha256=dict.fromkeys(members, "made for the fake fleet"),
+            own_ignition=dict.fromkeys(members, SecretStr('{"ignition":{"version":"3.2.0"}}')),
             payload_sha256=pulumi.Config().require_object("payload")[ROLES[role]],
             stack=STACK,
             api_name=site["api_name"],
-            rows={name: urn("BmcHost", name) for name in mine},
+            rows={name: urn("BmcHost", name) for name in members},
             urn=urn("HostProvisioning", role.value),
         ),
         pulumi.ResourceOptions(depends_on=waits),
