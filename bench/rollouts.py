@@ -35,13 +35,13 @@ async def _approve_those_that_wait(client: Client) -> None:
 
     async def approve(cluster: str) -> None:
         async with slots:
-            status = (await desk.told(client, cluster)).status
+            status = (await desk.describe(client, cluster)).status
             approved = {f"{each.phase}: {APPROVAL}" for each in status.approvals}
             # The table is a moment behind, and an approved cluster stays at the step until its rollout knows.
             if status.step.endswith(APPROVAL) and status.step not in approved and status.preview:
                 await desk.approve(client, cluster, status.preview.digest, "bench")
 
-    waiting = [each.cluster for each in await desk.rows(client) if each.step.endswith(APPROVAL)]
+    waiting = [each.cluster for each in await desk.cluster_statuses(client) if each.step.endswith(APPROVAL)]
     await asyncio.gather(*map(approve, waiting))
 
 

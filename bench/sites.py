@@ -132,7 +132,7 @@ async def _figures(client: Client, size: int, names: list[str], costs: Mapping[s
     whole_s = max(_ended(each) - began for each in rollouts).total_seconds()
     besides_s = [(_ended(each) - each.start_time).total_seconds() - needs[each.id] for each in clusters]
     looked = time.monotonic()
-    await desk.rows(client)
+    await desk.cluster_statuses(client)
     status_s = time.monotonic() - looked
     cpu_ms = {kind: 1000 * cost.cpu_s / size for kind, cost in costs.items()}
     return Measured(

@@ -18,7 +18,7 @@ NONCE_BYTES = 12
 """NIST SP 800-38D: the length for which GCM's counter needs no hash."""
 ENCODING = b"binary/aes-256-gcm"
 ONE_KEY = "give all workers and the command line the fleet's one key"
-"""How to mend two keys."""
+"""The fix for two keys."""
 
 
 class FleetCodec(PayloadCodec):
@@ -30,7 +30,8 @@ class FleetCodec(PayloadCodec):
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Return sealed payloads: a nonce, then the payload with its metadata."""
         return [
-            Payload(metadata={"encoding": ENCODING}, data=self._sealed(each.SerializeToString())) for each in payloads
+            Payload(metadata={"encoding": ENCODING}, data=self._sealed(payload.SerializeToString()))
+            for payload in payloads
         ]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
@@ -39,7 +40,7 @@ class FleetCodec(PayloadCodec):
         Raises:
             ConfigError: One was not sealed with this key.
         """
-        return [self._opened(each) for each in payloads]
+        return [self._opened(payload) for payload in payloads]
 
     def _sealed(self, content: bytes) -> bytes:
         nonce = os.urandom(NONCE_BYTES)
@@ -75,7 +76,7 @@ def converter() -> DataConverter:
     except (OSError, ValueError):
         key = b""
     if len(key) != KEY_BYTES:
-        raise ConfigError(Fault(KEY_FILE, f"{name} is no file with {KEY_BYTES} bytes in hexadecimal", fix))
+        raise ConfigError(Fault(KEY_FILE, f"{name} is not a file with {KEY_BYTES} bytes in hexadecimal", fix))
     return sealing(key)
 
 

@@ -1,4 +1,4 @@
-"""What an operator or CI asks of the fleet: start, show, approve, retry, cancel. It reaches no site."""
+"""What an operator or CI asks of the fleet: start, describe, approve, retry, cancel. It reaches no site."""
 
 import asyncio
 import time
@@ -41,17 +41,17 @@ from fleet.workflows import (
 
 CLUSTERS = "WorkflowType = 'Cluster'"
 POLL_S = 90
-"""A worker asks at least once a minute: Temporal's long poll. The server lists it for five."""
+"""A worker polls at least once a minute: Temporal's long poll. The server lists it for five minutes."""
 WORKER = "the site's worker"
 RUNNING = "ExecutionStatus = 'Running'"
 
 
 @dataclass(frozen=True)
-class Row:
-    """Where one cluster is.
+class ClusterStatus:
+    """The step at which one cluster is.
 
     Args:
-        since: When it came there.
+        since: When it began that step.
         waits_for: Whom or what it waits for; empty if it works.
     """
 
@@ -63,18 +63,18 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Told:
+class ClusterDetail:
     """One cluster in detail.
 
     Args:
         attempt: Number of the present attempt of its activity; 0 without one.
-        row: The latest row of its progress.
+        progress: The latest line of its progress.
         failure: Why the attempt before failed.
     """
 
     status: Status
     attempt: int = 0
-    row: str = ""
+    progress: str = ""
     failure: str = ""
 
 
@@ -85,7 +85,7 @@ async def start(client: Client, rollout: Rollout) -> None:
         ConfigError: One of its clusters is under way already, or a rollout of this name is.
     """
     wanted = {order.cluster for wave in rollout.waves for order in wave.orders}
-    busy = [each.cluster async for each in _rows(client, RUNNING) if each.cluster in wanted]
+    busy = [status.cluster async for status in _statuses(client, RUNNING) if status.cluster in wanted]
     fix = "wait for its end, or end it with `okd-baremetal fleet cancel`"
     if busy:
         raise ConfigError(
@@ -97,19 +97,21 @@ async def start(client: Client, rollout: Rollout) -> None:
         raise ConfigError(Fault(rollout.name, "a rollout of this name is under way", fix)) from None
 
 
-async def rows(client: Client) -> list[Row]:
-    """Return a row per cluster, its latest workflow, sorted by site and cluster."""
-    latest: dict[str, Row] = {}
-    async for row in _rows(client):
-        if row.cluster not in latest or row.since > latest[row.cluster].since:
-            latest[row.cluster] = row
-    sites = sorted({row.site for row in latest.values()})
+async def cluster_statuses(client: Client) -> list[ClusterStatus]:
+    """Return the status of each cluster's latest workflow, sorted by site and cluster."""
+    latest: dict[str, ClusterStatus] = {}
+    async for status in _statuses(client):
+        if status.cluster not in latest or status.since > latest[status.cluster].since:
+            latest[status.cluster] = status
+    sites = sorted({status.site for status in latest.values()})
     served = dict(zip(sites, await asyncio.gather(*(_is_served(client, site) for site in sites)), strict=True))
-    found = sorted(latest.values(), key=lambda row: (row.site, row.cluster))
-    return [replace(row, waits_for="") if row.waits_for == WORKER and served[row.site] else row for row in found]
+    return [
+        replace(status, waits_for="") if status.waits_for == WORKER and served[status.site] else status
+        for status in sorted(latest.values(), key=lambda status: (status.site, status.cluster))
+    ]
 
 
-async def told(client: Client, cluster: str) -> Told:
+async def describe(client: Client, cluster: str) -> ClusterDetail:
     """Return one cluster in detail.
 
     Raises:
@@ -118,18 +120,18 @@ async def told(client: Client, cluster: str) -> Told:
     handle = _handle(client, cluster)
     try:
         status = await handle.query(ClusterWorkflow.status)
-        described = await handle.describe()
+        execution = await handle.describe()
     except RPCError as error:
         raise _unknown(cluster, error) from None
     except WorkflowQueryFailedError:
         raise ConfigError(Fault(cluster, "the worker of the workflows cannot read it", ONE_KEY)) from None
-    for pending in described.raw_description.pending_activities:
+    for pending in execution.raw_description.pending_activities:
         beats = await client.data_converter.decode(pending.heartbeat_details.payloads)
         failure = ""
         if pending.HasField("last_failure"):
             failure = str(await client.data_converter.decode_failure(pending.last_failure))
-        return Told(status, pending.attempt, str(beats[0]) if beats else "", failure)
-    return Told(status)
+        return ClusterDetail(status, pending.attempt, str(beats[0]) if beats else "", failure)
+    return ClusterDetail(status)
 
 
 async def approve(client: Client, cluster: str, digest: str, by: str) -> str:
@@ -138,19 +140,17 @@ async def approve(client: Client, cluster: str, digest: str, by: str) -> str:
     Raises:
         ConfigError: It is not the one that waits.
     """
-    phase = (await told(client, cluster)).status.step.partition(":")[0]
+    phase = (await describe(client, cluster)).status.step.partition(":")[0]
     approval = Approval(phase, digest, by)
     try:
         await _handle(client, cluster).execute_update(ClusterWorkflow.approve, approval)
     except WorkflowUpdateFailedError as error:
-        raise ConfigError(
-            Fault(cluster, str(error.cause), f"look at `okd-baremetal fleet status {cluster}`")
-        ) from None
+        raise ConfigError(Fault(cluster, str(error.cause), f"run `okd-baremetal fleet status {cluster}`")) from None
     return phase
 
 
 async def retry(client: Client, cluster: str) -> None:
-    """Let the step that stopped begin again.
+    """Repeat the step that stopped.
 
     Raises:
         ConfigError: None has stopped.
@@ -184,26 +184,26 @@ def _unknown(name: str, error: RPCError) -> ConfigError:
     return ConfigError(Fault(name, what, "see `okd-baremetal fleet status`"))
 
 
-async def _rows(client: Client, query: str = "") -> AsyncIterator[Row]:
-    async for found in client.list_workflows(" AND ".join(filter(None, [CLUSTERS, query]))):
-        yield _row(found)
+async def _statuses(client: Client, query: str = "") -> AsyncIterator[ClusterStatus]:
+    async for execution in client.list_workflows(" AND ".join(filter(None, [CLUSTERS, query]))):
+        yield _status(execution)
 
 
-def _row(found: WorkflowExecution) -> Row:
-    kept = found.typed_search_attributes
-    step, since = kept.get(STEP) or "starting", kept.get(SINCE) or found.start_time
-    who = ""
-    if found.status is WorkflowExecutionStatus.RUNNING:
-        who = _who(step)
-    elif found.status is WorkflowExecutionStatus.COMPLETED:
+def _status(execution: WorkflowExecution) -> ClusterStatus:
+    attributes = execution.typed_search_attributes
+    step, since = attributes.get(STEP) or "starting", attributes.get(SINCE) or execution.start_time
+    waits_for = ""
+    if execution.status is WorkflowExecutionStatus.RUNNING:
+        waits_for = _waits_for(step)
+    elif execution.status is WorkflowExecutionStatus.COMPLETED:
         step = IN_PRODUCTION
     else:
-        ended = found.status.name.lower() if found.status else "ended"
-        step, since = f"{ended} at {step}", found.close_time or since
-    return Row(kept.get(SITE) or "", kept.get(CLUSTER) or "", step, since, who)
+        ended = execution.status.name.lower() if execution.status else "ended"
+        step, since = f"{ended} at {step}", execution.close_time or since
+    return ClusterStatus(attributes.get(SITE) or "", attributes.get(CLUSTER) or "", step, since, waits_for)
 
 
-def _who(step: str) -> str:
+def _waits_for(step: str) -> str:
     if step == IN_PRODUCTION:
         return ""
     if step.endswith(APPROVAL):
@@ -213,19 +213,19 @@ def _who(step: str) -> str:
 
 async def _is_served(client: Client, site: str) -> bool:
     """Return whether a worker of the site polls."""
-    asked = DescribeTaskQueueRequest(
+    request = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=queue_of(site)),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
     )
-    pollers = (await client.workflow_service.describe_task_queue(asked, retry=True)).pollers
+    pollers = (await client.workflow_service.describe_task_queue(request, retry=True)).pollers
     now = time.time()
-    return any(now - each.last_access_time.ToSeconds() < POLL_S for each in pollers)
+    return any(now - poller.last_access_time.ToSeconds() < POLL_S for poller in pollers)
 
 
-def cells(row: Row) -> tuple[str, str, str, str, str]:
-    """Return a row as texts, with the time since."""
-    return row.site, row.cluster, row.step, _ago(row.since), row.waits_for or "-"
+def table_row(status: ClusterStatus) -> tuple[str, str, str, str, str]:
+    """Return the cells of a table's row, with the time since the step began."""
+    return status.site, status.cluster, status.step, _ago(status.since), status.waits_for or "-"
 
 
 def _ago(since: datetime) -> str:

@@ -54,7 +54,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Notice:
-    """What people are told of a cluster. It has no problem's text: who reads a web hook may not read that.
+    """What a web hook is sent about a cluster. It has no problem's text: who reads a web hook may not read that.
 
     Args:
         step: As the search attribute `Step`.
@@ -129,12 +129,12 @@ class Done:
 
 @dataclass(frozen=True)
 class Status:
-    """Where a cluster is.
+    """The step at which a cluster is.
 
     Args:
         step: As the search attribute `Step`.
         preview: The one that waits for approval, or the last.
-        problem: What a person has to mend before `retry`; empty if nothing.
+        problem: What a person must fix before `retry`; empty if nothing.
         approvals: Those that count, in the order of phases.
     """
 
@@ -146,7 +146,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Waits:
-    """What a cluster tells its rollout.
+    """What a cluster reports to its rollout.
 
     Args:
         for_person: Whether it waits for one.

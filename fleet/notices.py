@@ -1,4 +1,4 @@
-"""Tells people where a cluster waits for them: a POST to their web hook, by the worker of the workflows."""
+"""Notifies people of a cluster that waits for them: a POST to their web hook, by the worker of the workflows."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ class WebHook:
         """Send one notice.
 
         Raises:
-            ApplicationError: It was not accepted; no retry mends a worker without a web hook.
+            ApplicationError: It was not accepted. Without a web hook, no retry helps.
         """
         if not self._url:
             raise ApplicationError(f"{URL_FILE} is not set at the worker of the workflows", non_retryable=True)
@@ -58,5 +58,5 @@ def web_hook() -> WebHook:
         url = ""
     if not is_url(url):
         fix = "write the URL of your web hook to it, https://…, or unset the variable"
-        raise ConfigError(Fault(URL_FILE, f"{name} is no file with a URL", fix))
+        raise ConfigError(Fault(URL_FILE, f"{name} is not a file with a URL", fix))
     return WebHook(url)

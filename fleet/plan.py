@@ -24,20 +24,20 @@ NAME = "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 Values = TypeVar("Values", bound=Sized)
 
 
-def _judged_name(name: str) -> str:
+def _checked_name(name: str) -> str:
     if not re.fullmatch(NAME, name):
         fix = "write at most 63 letters, digits and hyphens; begin and end with a letter or digit"
         raise PydanticCustomError("name", "{name} is not a name", {"name": name, FIX: fix})
     return name
 
 
-def _some(values: Values) -> Values:
+def _not_empty(values: Values) -> Values:
     if not values:
         raise PydanticCustomError("empty", "it is empty", {FIX: "write at least one, or remove it"})
     return values
 
 
-Name = Annotated[str, AfterValidator(_judged_name), Field(json_schema_extra={"pattern": NAME})]
+Name = Annotated[str, AfterValidator(_checked_name), Field(json_schema_extra={"pattern": NAME})]
 Clusters = tuple[Name, ...]
 
 
@@ -52,11 +52,11 @@ class Wave(Model, extra="forbid"):
 class Fleet(Model, extra="forbid"):
     """The content of `fleet.yaml`."""
 
-    sites: Annotated[dict[Name, Annotated[Clusters, AfterValidator(_some)]], AfterValidator(_some)] = Field(
+    sites: Annotated[dict[Name, Annotated[Clusters, AfterValidator(_not_empty)]], AfterValidator(_not_empty)] = Field(
         description="The clusters of each site, which share a layer-2 network."
     )
     gates: tuple[Phase, ...] = Field(tuple(Phase), description="Phases whose preview a person approves.")
-    waves: Annotated[tuple[Wave, ...], AfterValidator(_some)] = (Wave(),)
+    waves: Annotated[tuple[Wave, ...], AfterValidator(_not_empty)] = (Wave(),)
     notify: bool = Field(False, description="Send notices to the web hook: a cluster waits for a person, or is done.")
 
     @property
@@ -74,11 +74,11 @@ class Fleet(Model, extra="forbid"):
     @cached_property
     def site_of(self) -> dict[str, str]:
         """The site of each cluster."""
-        return {each: site for site, clusters in self.sites.items() for each in clusters}
+        return {cluster: site for site, clusters in self.sites.items() for cluster in clusters}
 
 
 def load(path: Path) -> Fleet:
-    """Read and judge a `fleet.yaml`.
+    """Read and check a `fleet.yaml`.
 
     Raises:
         ConfigError: There are faults; it has them all, one line each.
@@ -97,7 +97,7 @@ def load(path: Path) -> Fleet:
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of the file, for editors."""
-    description = "The clusters of all sites. `okd-baremetal fleet check` judges whether the values fit each other."
+    description = "The clusters of all sites. `okd-baremetal fleet check` checks whether the values fit each other."
     return generated(Fleet) | {"title": "fleet.yaml", "description": description}
 
 
@@ -119,7 +119,7 @@ def _misplaced(fleet: Fleet) -> Iterator[Fault]:
         if cluster not in fleet.site_of:
             yield Fault(path, f"{cluster} is at no site", "write a cluster of `sites`, or add it there")
     named = {cluster for _, cluster in in_waves}
-    yield from _left(fleet, {cluster: path for path, cluster in at_sites if cluster not in named})
+    yield from _in_no_wave(fleet, {cluster: path for path, cluster in at_sites if cluster not in named})
 
 
 def _twice(entries: Iterable[tuple[str, str]]) -> Iterator[Fault]:
@@ -131,12 +131,12 @@ def _twice(entries: Iterable[tuple[str, str]]) -> Iterator[Fault]:
             firsts[cluster] = path
 
 
-def _left(fleet: Fleet, paths: dict[str, str]) -> Iterator[Fault]:
+def _in_no_wave(fleet: Fleet, paths: dict[str, str]) -> Iterator[Fault]:
     """Yield what is wrong with the clusters that no wave names, and with the wave that takes them.
 
     Args:
         fleet: The fleet.
-        paths: The place of each of these clusters below `sites`.
+        paths: The path of each of these clusters below `sites`.
     """
     unnamed = [number for number, wave in enumerate(fleet.waves) if not wave.clusters]
     last = len(fleet.waves) - 1

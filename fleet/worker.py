@@ -20,7 +20,7 @@ from fleet.workflows import QUEUE, ClusterWorkflow, NoticeWorkflow, RolloutWorkf
 AT_A_TIME = 4
 """Updates of one provisioner side by side."""
 LONGEST_END = timedelta(hours=12)
-"""A worker that is told to end takes nothing new, and waits for its updates, which are no longer than this."""
+"""A worker that must end takes nothing new, and waits for its updates, which are no longer than this."""
 
 
 def workflow_worker(client: Client) -> Worker:
@@ -29,7 +29,7 @@ def workflow_worker(client: Client) -> Worker:
     Raises:
         ConfigError: `FLEET_NOTIFY_FILE` names no file with a URL.
     """
-    # The messages are this program's own: the sandbox need not load them anew for each workflow.
+    # The messages are this program's own: the sandbox need not load them again for each workflow.
     known = SandboxRestrictions.default.with_passthrough_modules("fleet.messages")
     return Worker(
         client,
@@ -42,11 +42,11 @@ def workflow_worker(client: Client) -> Worker:
 
 def site_worker(client: Client, site: str, root: Path) -> Worker:
     """Return the worker of a site, whose clone is `root`."""
-    does = Site(Clone(root))
+    activities = Site(Clone(root))
     return Worker(
         client,
         task_queue=queue_of(site),
-        activities=[does.check, does.preview, does.up],
+        activities=[activities.check, activities.preview, activities.up],
         max_concurrent_activities=AT_A_TIME,
         graceful_shutdown_timeout=LONGEST_END,
         # Otherwise the SDK holds heartbeats back for 24 of the 30 s of silence that end an attempt.

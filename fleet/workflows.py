@@ -1,7 +1,8 @@
-"""The way of a cluster to production, and of many. This code is deterministic: what touches the world is an activity.
+"""The workflows that take one cluster, and many, to production. They are deterministic: activities do all I/O.
 
-A change of it must replay the histories in tests/fleet/histories; `workflow.patched` keeps the old way for those.
-`pytest -m "fleet and golden" --accept-golden tests/fleet` records them anew: only while no release has the old way.
+A change of this module must replay the histories in tests/fleet/histories; `workflow.patched` keeps the old code for
+those. `pytest -m "fleet and golden" --accept-golden tests/fleet` records them again: only while no release has the
+old code.
 """
 
 import asyncio
@@ -48,15 +49,15 @@ IN_PRODUCTION = "in production"
 NOTIFY = "notify"
 """The activity that sends a notice."""
 
-SILENCE = timedelta(seconds=30)
-"""A worker that sends no heartbeat for so long is dead, or has no link: another attempt begins."""
-LONGEST = timedelta(hours=12)
-"""An update's own deadlines are shorter."""
-AGAIN = RetryPolicy(initial_interval=timedelta(seconds=2), maximum_interval=timedelta(minutes=2))
-"""For ever, since each attempt begins with a look. What no retry can mend is raised as non-retryable."""
+HEARTBEAT_TIMEOUT = timedelta(seconds=30)
+"""A worker that sends no heartbeat for this long is dead, or has no link: another attempt begins."""
+UPDATE_TIMEOUT = timedelta(hours=12)
+"""The limit of one update; its own deadlines are shorter."""
+RETRY_POLICY = RetryPolicy(initial_interval=timedelta(seconds=2), maximum_interval=timedelta(minutes=2))
+"""Without end, since each attempt first reads the state. What no retry can fix is raised as non-retryable."""
 
-NEWS = timedelta(hours=1)
-"""A notice that was not sent for so long is none."""
+NOTICE_TIMEOUT = timedelta(hours=1)
+"""A notice that could not be sent for this long is dropped."""
 
 Result = TypeVar("Result")
 
@@ -124,30 +125,30 @@ class ClusterWorkflow:
         return digest
 
     async def _at_site(self, activity: Activity, step: Step, result: type[Result]) -> Result:
-        """Run an activity at the site. One that no retry mends waits for a person's `retry`."""
+        """Run an activity at the site. A failure that no retry can fix waits for a person's `retry`."""
         name = f"{step.phase}: {activity}" if step.phase else activity.value
         while True:
             self._enter(name)
             try:
-                found: Result = await workflow.execute_activity(
+                answer: Result = await workflow.execute_activity(
                     activity.value,
                     step,
                     result_type=result,
                     task_queue=queue_of(self._order.site),
-                    start_to_close_timeout=LONGEST,
-                    heartbeat_timeout=SILENCE,
-                    retry_policy=AGAIN,
+                    start_to_close_timeout=UPDATE_TIMEOUT,
+                    heartbeat_timeout=HEARTBEAT_TIMEOUT,
+                    retry_policy=RETRY_POLICY,
                     cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
                 )
-                return found
+                return answer
             except ActivityError as error:
                 if not isinstance(error.cause, ApplicationError):
                     raise
                 if error.cause.type == CHANGED:
                     raise _ChangedError from None
-                await self._mended(name, error.cause.message)
+                await self._wait_for_retry(name, error.cause.message)
 
-    async def _mended(self, step: str, problem: str) -> None:
+    async def _wait_for_retry(self, step: str, problem: str) -> None:
         self._problem = problem
         self._enter(f"{step}: {STOPPED}")
         await self._notify()
@@ -173,7 +174,7 @@ class ClusterWorkflow:
             return
         rollout = workflow.get_external_workflow_handle_for(RolloutWorkflow.run, parent.workflow_id)
         try:
-            await rollout.signal(RolloutWorkflow.told, waits)
+            await rollout.signal(RolloutWorkflow.note, waits)
         except FailureError:
             workflow.logger.info("the rollout has ended; its cluster goes on")
         _heed_cancellation()
@@ -191,7 +192,7 @@ class ClusterWorkflow:
     @approve.validator
     def _may_approve(self, approval: Approval) -> None:
         if self._step != f"{approval.phase}: {APPROVAL}" or self._preview is None:
-            raise ApplicationError(f"no approval of {approval.phase} is waited for; the cluster is at: {self._step}")
+            raise ApplicationError(f"{approval.phase} does not wait for an approval; the cluster is at: {self._step}")
         if approval.digest != self._preview.digest:
             raise ApplicationError(
                 f"{approval.digest} is not the preview that waits, which is {self._preview.digest}"
@@ -199,7 +200,7 @@ class ClusterWorkflow:
 
     @workflow.update
     async def retry(self) -> None:
-        """Let the step that stopped begin again."""
+        """Repeat the step that stopped."""
         self._problem = ""
 
     @retry.validator
@@ -210,8 +211,8 @@ class ClusterWorkflow:
     @workflow.query
     def status(self) -> Status:
         """Return where the cluster is."""
-        counted = [self._approvals[phase] for phase in PHASES if phase in self._approvals]
-        return Status(self._step, self._preview, self._problem, counted)
+        approvals = [self._approvals[phase] for phase in PHASES if phase in self._approvals]
+        return Status(self._step, self._preview, self._problem, approvals)
 
 
 @workflow.defn(name="Notice")
@@ -222,7 +223,11 @@ class NoticeWorkflow:
     async def run(self, notice: Notice) -> None:
         """End when it is sent."""
         await workflow.execute_activity(
-            NOTIFY, notice, start_to_close_timeout=SILENCE, schedule_to_close_timeout=NEWS, retry_policy=AGAIN
+            NOTIFY,
+            notice,
+            start_to_close_timeout=HEARTBEAT_TIMEOUT,
+            schedule_to_close_timeout=NOTICE_TIMEOUT,
+            retry_policy=RETRY_POLICY,
         )
 
 
@@ -231,7 +236,7 @@ class _ChangedError(Exception):
 
 
 def _heed_cancellation() -> None:
-    """End a workflow that was cancelled while what it waited for ended by itself: Temporal tells it only once."""
+    """End a workflow that was cancelled while what it waited for ended by itself: Temporal reports it only once."""
     if workflow.cancellation_reason() is not None:
         raise asyncio.CancelledError
 
@@ -290,8 +295,8 @@ class RolloutWorkflow:
         ends = await asyncio.gather(*map(one, wave.orders))
         return dict(zip((order.cluster for order in wave.orders), ends, strict=True))
 
-    @workflow.signal
-    def told(self, waits: Waits) -> None:
+    @workflow.signal(name="told")  # the name in the histories
+    def note(self, waits: Waits) -> None:
         """Take note of a cluster that waits for a person, or goes on."""
         (self._waiting.add if waits.for_person else self._waiting.discard)(waits.cluster)
         (self._stopped.add if waits.is_stopped else self._stopped.discard)(waits.cluster)

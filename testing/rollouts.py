@@ -57,7 +57,7 @@ class Rollouts:
 
         async def is_there() -> bool:
             with suppress(ConfigError):  # it has not begun
-                statuses[:] = [(await desk.told(self.client, cluster)).status]
+                statuses[:] = [(await desk.describe(self.client, cluster)).status]
             return bool(statuses) and statuses[0].step == step
 
         await self.until(is_there)

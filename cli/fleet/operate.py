@@ -55,7 +55,7 @@ def start(options: argparse.Namespace) -> int:
     commit = _commit(options.file.parent, options.commit)
     approvals = _approvals(options.approved, fleet, options.by or _person())
     rollout = messages.Rollout(options.name or commit[:12], _waves(fleet, commit, approvals))
-    _asked(lambda client: desk.start(client, rollout))
+    _ask(lambda client: desk.start(client, rollout))
     print(f"rollout {rollout.name}: {len(fleet.clusters)} clusters at commit {commit}")
     print("see `okd-baremetal fleet status`")
     return EXIT_OK
@@ -72,9 +72,9 @@ def status(options: argparse.Namespace) -> int:
     for a person.
     """
     if cluster := options.cluster:
-        lines = _detail(cluster, _asked(lambda client: desk.told(client, cluster)))
+        lines = _detail(cluster, _ask(lambda client: desk.describe(client, cluster)))
     else:
-        lines = table([HEAD, *map(desk.cells, _asked(desk.rows))])
+        lines = table([HEAD, *map(desk.table_row, _ask(desk.cluster_statuses))])
     for line in lines:
         print(one_line(line))
     return EXIT_OK
@@ -93,15 +93,15 @@ def approve(options: argparse.Namespace) -> int:
     begin, and the new preview waits for an approval of its own.
     """
     by = options.by or _person()
-    phase = _asked(lambda client: desk.approve(client, options.cluster, options.digest, by))
+    phase = _ask(lambda client: desk.approve(client, options.cluster, options.digest, by))
     print(f"{options.cluster}: {phase} approved by {by}")
     return EXIT_OK
 
 
 def retry(options: argparse.Namespace) -> int:
     """Repeat the step at which a cluster stopped."""
-    _asked(lambda client: desk.retry(client, options.cluster))
-    print(f"{options.cluster}: begins the step again")
+    _ask(lambda client: desk.retry(client, options.cluster))
+    print(f"{options.cluster}: repeats the step")
     return EXIT_OK
 
 
@@ -114,7 +114,7 @@ def _add_cancel(parser: ArgumentParser) -> None:
 def cancel(options: argparse.Namespace) -> int:
     """Interrupt a cluster's update, or start no further cluster of a rollout."""
     workflow = rollout_id(options.rollout) if options.rollout else cluster_id(options.cluster)
-    _asked(lambda client: desk.cancel(client, workflow))
+    _ask(lambda client: desk.cancel(client, workflow))
     print(f"{workflow}: is asked to end")
     return EXIT_OK
 
@@ -149,17 +149,17 @@ def key(_options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _asked(ask: Callable[[Client], Awaitable[Answer]]) -> Answer:
-    """Return what the server answers."""
+def _ask(request: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    """Return the server's answer to a request."""
 
-    async def asked() -> Answer:
-        return await ask(await connected())
+    async def answer() -> Answer:
+        return await request(await connected())
 
-    return asyncio.run(asked())
+    return asyncio.run(answer())
 
 
 def _person() -> str:
-    """Return who types the command."""
+    """Return who runs the command, as USER@HOST."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container's user has no name; which of the two it is depends on Python's release
@@ -171,19 +171,21 @@ def _commit(folder: Path, name: str) -> str:
     """Return the full id of a commit, which means the same at each site."""
     done = run_git(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if done.returncode:
-        raise ConfigError(Fault("--commit", f"{name} is no commit of {folder.resolve()}", "name one that is pushed"))
+        raise ConfigError(
+            Fault("--commit", f"{name} is not a commit of {folder.resolve()}", "name one that is pushed")
+        )
     return done.stdout.strip()
 
 
-def _approvals(given: Sequence[str], fleet: Fleet, by: str) -> dict[str, list[messages.Approval]]:
+def _approvals(arguments: Sequence[str], fleet: Fleet, by: str) -> dict[str, list[messages.Approval]]:
     """Return the approvals of `CLUSTER=DIGEST` for the first phase, by cluster."""
-    found: dict[str, list[messages.Approval]] = {}
-    for each in given:
-        cluster, _, digest = each.partition("=")
+    approvals: dict[str, list[messages.Approval]] = {}
+    for argument in arguments:
+        cluster, _, digest = argument.partition("=")
         if cluster not in fleet.site_of or not digest:
-            raise ConfigError(Fault("--approved", f"{each} is not CLUSTER=DIGEST of a cluster of the fleet"))
-        found[cluster] = [messages.Approval("bootstrap", digest, by)]
-    return found
+            raise ConfigError(Fault("--approved", f"{argument} is not CLUSTER=DIGEST of a cluster of the fleet"))
+        approvals[cluster] = [messages.Approval("bootstrap", digest, by)]
+    return approvals
 
 
 def _waves(fleet: Fleet, commit: str, approvals: dict[str, list[messages.Approval]]) -> list[messages.Wave]:
@@ -200,20 +202,20 @@ def _waves(fleet: Fleet, commit: str, approvals: dict[str, list[messages.Approva
     ]
 
 
-def _detail(cluster: str, told: desk.Told) -> list[str]:
-    status = told.status
+def _detail(cluster: str, detail: desk.ClusterDetail) -> list[str]:
+    status = detail.status
     lines = [f"{cluster}: {status.step}"]
-    if told.row:
-        lines.append(f"  now: {told.row}")
-    if told.failure:
-        lines.append(f"  attempt {told.attempt}; the one before failed: {told.failure}")
-    lines += [f"  {each.phase} was approved by {each.by} as {each.digest}" for each in status.approvals]
+    if detail.progress:
+        lines.append(f"  now: {detail.progress}")
+    if detail.failure:
+        lines.append(f"  attempt {detail.attempt}; the one before failed: {detail.failure}")
+    lines += [f"  {given.phase} was approved by {given.by} as {given.digest}" for given in status.approvals]
     if status.problem:
         lines += [f"  problem: {line}" for line in status.problem.splitlines()]
         lines.append(f"  Fix it, then run: okd-baremetal fleet retry {cluster}")
     if status.preview and status.step.endswith(APPROVAL):
         lines += [f"  {sentence}" for sentence in status.preview.sentences]
-        lines.append(f"  to let it: okd-baremetal fleet approve {cluster} {status.preview.digest}")
+        lines.append(f"  To approve it, run: okd-baremetal fleet approve {cluster} {status.preview.digest}")
     return lines
 
 

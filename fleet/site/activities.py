@@ -17,9 +17,9 @@ from fleet.site.updates import ChangedError, EngineError, Update
 from fleet.workflows import CHANGED
 
 BEAT_S = 5
-"""A sixth of the silence after which the server gives an attempt up."""
+"""A sixth of the heartbeat timeout, after which the server gives an attempt up."""
 ATTEMPTS = 8
-"""Attempts of what may mend itself, as a backend that is away: four minutes, by the policy's pauses."""
+"""Attempts at what may recover, as a backend that is away: four minutes, by the policy's pauses."""
 
 Result = TypeVar("Result", Checked, Preview, Done)
 
@@ -46,7 +46,7 @@ class Site:
 
     @activity.defn(name=Activity.CHECK)
     async def check(self, step: Step) -> Checked:
-        """Judge a cluster's inputs."""
+        """Check a cluster's inputs."""
         return await self._done(step, Update.check)
 
     @activity.defn(name=Activity.PREVIEW)
@@ -89,10 +89,10 @@ class Site:
 
 
 async def _waited(job: _Job) -> bool:
-    """Wait for the end of the work, with a heartbeat of its latest row, and return whether a person cancelled it."""
+    """Wait for the end of the work, with heartbeats of its latest progress; return whether a person cancelled it."""
     is_cancelled = False
     while not job.future.done():
-        activity.heartbeat(job.update.row)
+        activity.heartbeat(job.update.progress)
         try:
             await asyncio.wait({job.future}, timeout=BEAT_S)
         except asyncio.CancelledError:
@@ -106,6 +106,6 @@ async def _waited(job: _Job) -> bool:
 
 def failure_of(error: OkdBaremetalError, attempt: int) -> ApplicationError:
     """Return how the server learns of an error: to try again, or to wait for a person."""
-    mends_itself = isinstance(error, EngineError | UnreachableError) and attempt < ATTEMPTS
+    may_recover = isinstance(error, EngineError | UnreachableError) and attempt < ATTEMPTS
     kind = CHANGED if isinstance(error, ChangedError) else type(error).__name__
-    return ApplicationError(str(error), type=kind, non_retryable=not mends_itself)
+    return ApplicationError(str(error), type=kind, non_retryable=not may_recover)

@@ -97,6 +97,6 @@ class Clone:
         if program.is_dir() and not any(program.iterdir()):
             program.rmdir()
         for name in (PROGRAM, ".venv", f"stacks/{cluster}/payload"):
-            ours, theirs = folder / name, self.root / name
-            if theirs.exists() and not ours.is_symlink() and not ours.exists():
-                ours.symlink_to(theirs)
+            link, target = folder / name, self.root / name
+            if target.exists() and not link.is_symlink() and not link.exists():
+                link.symlink_to(target)

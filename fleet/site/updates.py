@@ -1,4 +1,4 @@
-"""A cluster's preview and update by Pulumi's Automation API. Each begins with a look at what an earlier run left."""
+"""A cluster's preview and update by Pulumi's Automation API. Each first reads what an earlier run left."""
 
 import json
 import re
@@ -34,9 +34,9 @@ from review import preview as previews
 from review.verdict import verdict
 
 LOCKED_BY = re.compile(r"created by \S+@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
-"""How Pulumi's own backends name the holder of a stack's lock."""
+"""How Pulumi's own backends name the process that has a stack's lock."""
 GUARDED_PID = "1"
-"""Each of our updates runs as process 1 of its own namespace, which no `pulumi` that a person starts does."""
+"""Each update of a worker is process 1 of its own namespace, which no `pulumi` that a person starts is."""
 ERROR_LINES = 20
 
 
@@ -49,7 +49,7 @@ class ChangedError(OkdBaremetalError):
 
 
 class StoppedError(OkdBaremetalError):
-    """An update failed with what only a person can mend."""
+    """An update failed, and only a person can fix the cause."""
 
 
 @dataclass
@@ -65,15 +65,15 @@ class Update:
     clone: Clone
     step: Step
     run: str
-    row: str = ""
-    """The latest row of progress: a resource, and what it does."""
+    progress: str = ""
+    """The latest line of progress: a resource, and what it does."""
     _errors: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.pulumi = GuardedPulumi(self.clone.lock(self.step.cluster))
 
     def check(self) -> Checked:
-        """Judge the stack's inputs without a look at any machine, and return what the cluster has before it.
+        """Check the stack's inputs, reach no machine, and return the phases that the cluster has before it.
 
         Raises:
             StoppedError: They are refused.
@@ -157,7 +157,7 @@ class Update:
         try:
             return self._ran_up(stack), False
         except ConcurrentUpdateError as error:
-            # Behind the lock of our guard, no run of ours is alive: whatever holds Pulumi's lock as one has died.
+            # Behind the guard's lock, no run of a worker is alive: one that still has Pulumi's lock has died.
             holders = {(each["host"], each["pid"]) for each in LOCKED_BY.finditer(str(error))}
             if holders != {(socket.gethostname(), GUARDED_PID)}:
                 raise EngineError(f"another run holds the stack: {_last_line(error)}") from None
@@ -168,7 +168,7 @@ class Update:
     def _ran_up(self, stack: Stack) -> dict[str, int]:
         self._errors.clear()
         try:
-            done = stack.up(on_event=self._seen, show_secrets=False, suppress_outputs=True)
+            done = stack.up(on_event=self._note_event, show_secrets=False, suppress_outputs=True)
         except ConcurrentUpdateError:
             raise
         except CommandError as error:
@@ -177,17 +177,17 @@ class Update:
             raise EngineError(_last_line(error)) from None
         return {OpType(operation).value: count for operation, count in (done.summary.resource_changes or {}).items()}
 
-    def _seen(self, event: EngineEvent) -> None:
-        """Keep what a person wants to know: the latest row, and the errors of resources."""
-        if (told := event.diagnostic_event) and told.urn:
-            name, text = told.urn.rpartition("::")[2], _plain(told.message)
-            if told.severity == "error":
+    def _note_event(self, event: EngineEvent) -> None:
+        """Note what a person wants to know: the latest progress, and the errors of resources."""
+        if (diagnostic := event.diagnostic_event) and diagnostic.urn:
+            name, text = diagnostic.urn.rpartition("::")[2], _plain(diagnostic.message)
+            if diagnostic.severity == "error":
                 self._errors.append(f"{name}: {text}")
             elif text:
-                self.row = f"{name}: {text}"
+                self.progress = f"{name}: {text}"
         elif event.resource_pre_event:
             begun = event.resource_pre_event.metadata
-            self.row = f"{begun.urn.rpartition('::')[2]}: {begun.op.value}"
+            self.progress = f"{begun.urn.rpartition('::')[2]}: {begun.op.value}"
 
 
 class _Note:
@@ -202,13 +202,13 @@ class _Note:
 
     def __init__(self, file: Path, key: dict[str, str]) -> None:
         self._file, self._key = file, key
-        found = json.loads(file.read_text()) if file.exists() else {}
-        self.is_begun = found.get("key") == key
-        done = found.get("done") if self.is_begun else None
+        note = json.loads(file.read_text()) if file.exists() else {}
+        self.is_begun = note.get("key") == key
+        done = note.get("done") if self.is_begun else None
         self.done = Done(**done) if done else None
 
     def write(self, done: Done | None = None) -> None:
-        """Keep that the update has begun, or what it did."""
+        """Record that the update has begun, or what it did."""
         write_private(self._file, json.dumps({"key": self._key, "done": asdict(done) if done else None}))
 
 

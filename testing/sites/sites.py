@@ -22,7 +22,7 @@ from temporalio.client import Client
 from fleet import desk
 from fleet.codec import new_key
 from fleet.connection import NAMESPACE
-from fleet.desk import Row
+from fleet.desk import ClusterStatus
 from fleet.workflows import APPROVAL, STOPPED, cluster_id
 from testing import payloads, plans
 from testing.checkout import ROOT
@@ -218,9 +218,9 @@ class Sites:
             command, cwd=self.root(site), env=self.site_env(site), capture_output=True, text=True, check=True
         ).stdout
 
-    def status(self) -> list[Row]:
+    def status(self) -> list[ClusterStatus]:
         """Return the table of these clusters, which the server has unsealed; other tests may have theirs there."""
-        return [row for row in self._query(desk.rows) if row.cluster in self.clusters]
+        return [row for row in self._query(desk.cluster_statuses) if row.cluster in self.clusters]
 
     def until(self, cluster: str, step: str) -> None:
         """Wait until a cluster is at a step.

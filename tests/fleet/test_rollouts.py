@@ -146,11 +146,11 @@ def test_a_cluster_at_a_gate_gives_its_slot_and_goes_on_with_its_preview_alone(
         with pytest.raises(WorkflowUpdateFailedError) as refused:
             await fleet.cluster("gate-a").execute_update(ClusterWorkflow.approve, early)
         assert isinstance(refused.value.cause, ApplicationError)
-        assert refused.value.cause.message == f"no approval of production is waited for; the cluster is at: {GATE}"
+        assert refused.value.cause.message == f"production does not wait for an approval; the cluster is at: {GATE}"
         assert not fleet.site.begun["gate-a", UP]
         assert await desk.approve(fleet.client, "gate-a", "gate-a-bootstrap", BY) == "bootstrap"
         await fleet.at("gate-a", UP)
-        with pytest.raises(ConfigError, match=f"no approval of bootstrap is waited for; the cluster is at: {UP}"):
+        with pytest.raises(ConfigError, match=f"bootstrap does not wait for an approval; the cluster is at: {UP}"):
             await desk.approve(fleet.client, "gate-a", "gate-a-bootstrap", BY)
         held.set()
         await fleet.at("gate-a", LAST_GATE)
@@ -314,7 +314,7 @@ def test_a_cancelled_rollout_leaves_its_clusters_and_starts_no_further(
         for cluster in ("left-a", "left-b"):
             await fleet.cluster(cluster).result()
         with pytest.raises(ConfigError, match="left-c: has no workflow"):
-            await desk.told(fleet.client, "left-c")
+            await desk.describe(fleet.client, "left-c")
 
     play("left", scenario)
 
@@ -334,7 +334,7 @@ def test_a_cluster_with_its_control_plane_begins_with_production(play: Play) -> 
 def test_a_site_without_a_worker_is_waited_for(play: Play) -> None:
     async def scenario(fleet: Rollouts) -> None:
         async def rows() -> list[tuple[str, str, str]]:
-            found = await desk.rows(fleet.client)
+            found = await desk.cluster_statuses(fleet.client)
             return [(row.cluster, row.step, row.waits_for) for row in found if row.site == "alone"]
 
         async def is_waited_for() -> bool:

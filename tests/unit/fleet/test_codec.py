@@ -106,7 +106,7 @@ def test_a_file_without_a_key_is_refused(key_file: Path, content: str | None) ->
     with pytest.raises(ConfigError) as caught:
         converter()
     assert str(caught.value) == (
-        f"FLEET_KEY_FILE: {key_file} is no file with 32 bytes in hexadecimal. "
+        f"FLEET_KEY_FILE: {key_file} is not a file with 32 bytes in hexadecimal. "
         "Fix: write a key with `okd-baremetal fleet key > FILE`, and export FLEET_KEY_FILE=FILE"
     )
 

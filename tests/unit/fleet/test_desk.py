@@ -17,7 +17,7 @@ from temporalio.converter import DataConverter, encode_search_attributes
 
 from base.errors import ConfigError
 from fleet import desk
-from fleet.desk import Row
+from fleet.desk import ClusterStatus
 from fleet.messages import Order, Rollout, Wave
 from fleet.workflows import CLUSTER, SINCE, SITE, STEP, queue_of
 
@@ -74,8 +74,8 @@ class Server:
         return DescribeTaskQueueResponse(pollers=[poller] if asked.task_queue.name in self._queues else [])
 
 
-def rows(*executions: WorkflowExecution, served: Sequence[str] = ("north",)) -> list[Row]:
-    return asyncio.run(desk.rows(Server(*executions, served=served).client))
+def rows(*executions: WorkflowExecution, served: Sequence[str] = ("north",)) -> list[ClusterStatus]:
+    return asyncio.run(desk.cluster_statuses(Server(*executions, served=served).client))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def rows(*executions: WorkflowExecution, served: Sequence[str] = ("north",)) -> 
     ],
 )
 def test_a_row_says_for_whom_a_cluster_waits(step: str, waits_for: str) -> None:
-    assert rows(execution("north-a", step)) == [Row("north", "north-a", step, NOON, waits_for)]
+    assert rows(execution("north-a", step)) == [ClusterStatus("north", "north-a", step, NOON, waits_for)]
 
 
 @pytest.mark.parametrize(
@@ -113,17 +113,19 @@ def test_a_site_without_a_worker_is_waited_for(step: str, waits_for: str) -> Non
 )
 def test_one_that_has_ended_waits_for_nobody(status: "Raw.ValueType", told: str, step: str) -> None:
     ended = execution("north-a", step, status)
-    assert rows(ended, served=()) == [Row("north", "north-a", told.format(step), NOON, "")]
+    assert rows(ended, served=()) == [ClusterStatus("north", "north-a", told.format(step), NOON, "")]
 
 
 def test_a_worker_that_no_longer_asks_is_waited_for() -> None:
     server = Server(execution("north-a", "bootstrap: up"), served=["north"], asked_s=120)
-    (row,) = asyncio.run(desk.rows(server.client))
+    (row,) = asyncio.run(desk.cluster_statuses(server.client))
     assert row.waits_for == "the site's worker"
 
 
 def test_one_that_was_only_just_started_has_a_row() -> None:
-    assert rows(execution("north-a", "")) == [Row("north", "north-a", "starting", NOON - timedelta(hours=1), "")]
+    assert rows(execution("north-a", "")) == [
+        ClusterStatus("north", "north-a", "starting", NOON - timedelta(hours=1), "")
+    ]
 
 
 def test_each_cluster_has_its_latest_row_in_the_order_of_sites() -> None:
@@ -173,7 +175,7 @@ def test_the_time_since_has_one_unit(ago: timedelta, told: str, monkeypatch: pyt
             return NOON
 
     monkeypatch.setattr(desk, "datetime", Noon)
-    assert desk.cells(Row("north", "north-a", "bootstrap: up", NOON - ago, "")) == (
+    assert desk.table_row(ClusterStatus("north", "north-a", "bootstrap: up", NOON - ago, "")) == (
         "north",
         "north-a",
         "bootstrap: up",

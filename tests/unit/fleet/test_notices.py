@@ -113,9 +113,9 @@ def test_a_file_without_a_url_is_refused_and_not_quoted(url_file: Path, content:
     with pytest.raises(ConfigError) as caught:
         web_hook()
     fix = "Fix: write the URL of your web hook to it, https://…, or unset the variable"
-    assert str(caught.value) == f"{URL_FILE}: {url_file} is no file with a URL. {fix}"
+    assert str(caught.value) == f"{URL_FILE}: {url_file} is not a file with a URL. {fix}"
 
 
 def test_a_missing_file_is_refused(url_file: Path) -> None:
-    with pytest.raises(ConfigError, match="is no file with a URL"):
+    with pytest.raises(ConfigError, match="is not a file with a URL"):
         web_hook()

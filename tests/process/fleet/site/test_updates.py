@@ -231,7 +231,7 @@ def test_a_long_list_of_errors_is_cut(site: Site, pulumi: FakePulumi) -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "row"),
+    ("events", "progress"),
     [
         pytest.param([], "", id="nothing"),
         pytest.param(
@@ -248,11 +248,13 @@ def test_a_long_list_of_errors_is_cut(site: Site, pulumi: FakePulumi) -> None:
         pytest.param([said("boots", "info"), said("no disk")], "okd-master-0: boots", id="error"),
     ],
 )
-def test_the_latest_row_is_kept(site: Site, pulumi: FakePulumi, events: list[Mapping[str, Any]], row: str) -> None:
+def test_the_latest_progress_is_noted(
+    site: Site, pulumi: FakePulumi, events: list[Mapping[str, Any]], progress: str
+) -> None:
     pulumi.updates(*events)
     update = site.update()
     update.up()
-    assert update.row == row
+    assert update.progress == progress
 
 
 def test_the_lock_of_a_worker_that_died_here_is_taken_over(site: Site, pulumi: FakePulumi) -> None:

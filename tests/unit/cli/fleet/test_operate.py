@@ -11,7 +11,7 @@ import yaml
 from cli.fleet import operate as fleet_desk
 from fleet import desk
 from fleet.codec import new_key
-from fleet.desk import Row, Told
+from fleet.desk import ClusterDetail, ClusterStatus
 from fleet.messages import Approval, Order, Preview, Rollout, Status, Wave
 from testing.command_line import run
 from testing.git import committed, git
@@ -91,7 +91,7 @@ def test_the_gates_are_those_of_the_plan(site: Site, server: Server) -> None:
     assert server.started["rollout/spring"].waves[0].orders[0].gates == ["production"]
 
 
-@pytest.mark.parametrize(("notify", "notifies"), [({}, False), ({"notify": True}, True)], ids=["silent", "told"])
+@pytest.mark.parametrize(("notify", "notifies"), [({}, False), ({"notify": True}, True)], ids=["silent", "notified"])
 def test_notices_are_sent_if_the_plan_says_so(
     site: Site, server: Server, notify: dict[str, bool], notifies: bool
 ) -> None:
@@ -106,7 +106,7 @@ def test_notices_are_sent_if_the_plan_says_so(
     [
         pytest.param(
             ("--commit", "none"),
-            "--commit: none is no commit of {folder}. Fix: name one that is pushed",
+            "--commit: none is not a commit of {folder}. Fix: name one that is pushed",
             id="commit",
         ),
         pytest.param(
@@ -158,13 +158,13 @@ def test_cancel_takes_exactly_one_of_the_two(server: Server) -> None:
 def test_the_table_has_a_line_per_cluster(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime(9999, 1, 1, tzinfo=UTC)  # by a clock that is ahead
 
-    async def rows(_client: object) -> list[Row]:
+    async def rows(_client: object) -> list[ClusterStatus]:
         return [
-            Row("north", "north-a", "bootstrap: up", now, ""),
-            Row("south", "south-a", "production: waits for approval", now, "a person's approval"),
+            ClusterStatus("north", "north-a", "bootstrap: up", now, ""),
+            ClusterStatus("south", "south-a", "production: waits for approval", now, "a person's approval"),
         ]
 
-    monkeypatch.setattr(desk, "rows", rows)
+    monkeypatch.setattr(desk, "cluster_statuses", rows)
     assert run("fleet", "status").stdout.splitlines() == [
         "SITE   CLUSTER  STEP                            SINCE  WAITS FOR",
         "north  north-a  bootstrap: up                   0 s    -",
@@ -172,12 +172,12 @@ def test_the_table_has_a_line_per_cluster(server: Server, monkeypatch: pytest.Mo
     ]
 
 
-def detail(told: Told, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    async def answer(_client: object, cluster: str) -> Told:
+def detail(given: ClusterDetail, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    async def answer(_client: object, cluster: str) -> ClusterDetail:
         assert cluster == "north-a"
-        return told
+        return given
 
-    monkeypatch.setattr(desk, "told", answer)
+    monkeypatch.setattr(desk, "describe", answer)
     return run("fleet", "status", "north-a").stdout.splitlines()
 
 
@@ -186,8 +186,8 @@ def test_a_cluster_at_work_shows_its_row_and_why_it_tries_again(
 ) -> None:
     approvals = [Approval("bootstrap", "5eed", "pull request 7")]
     status = Status("bootstrap: up", Preview("5eed", ["wipes a disk"]), "", approvals)
-    told = Told(status, 2, "okd-master-0: boots\x1b[2J", "backend is away")
-    assert detail(told, monkeypatch) == [
+    at_work = ClusterDetail(status, 2, "okd-master-0: boots\x1b[2J", "backend is away")
+    assert detail(at_work, monkeypatch) == [
         "north-a: bootstrap: up",
         r"  now: okd-master-0: boots\x1b[2J",
         "  attempt 2; the one before failed: backend is away",
@@ -199,11 +199,11 @@ def test_a_cluster_at_a_gate_shows_its_preview_and_the_command(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status = Status("bootstrap: waits for approval", Preview("5eed", ["wipes a disk", "boots"]), "", [])
-    assert detail(Told(status), monkeypatch) == [
+    assert detail(ClusterDetail(status), monkeypatch) == [
         "north-a: bootstrap: waits for approval",
         "  wipes a disk",
         "  boots",
-        "  to let it: okd-baremetal fleet approve north-a 5eed",
+        "  To approve it, run: okd-baremetal fleet approve north-a 5eed",
     ]
 
 
@@ -211,7 +211,7 @@ def test_a_cluster_that_stopped_shows_the_problem_and_the_command(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status = Status("bootstrap: up: stopped", None, "okd-master-0: no disk\nokd-master-1: no disk", [])
-    assert detail(Told(status), monkeypatch) == [
+    assert detail(ClusterDetail(status), monkeypatch) == [
         "north-a: bootstrap: up: stopped",
         "  problem: okd-master-0: no disk",
         "  problem: okd-master-1: no disk",
