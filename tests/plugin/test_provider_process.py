@@ -152,7 +152,7 @@ def test_an_error_is_one_line_without_a_traceback(
     assert len([line for line in text.splitlines() if line.startswith("  File")]) == 0
 
 
-def test_the_process_logs_its_run_in_the_projects_root_and_its_error_names_the_file(tmp_path: Path) -> None:
+def test_a_run_is_logged_in_the_projects_root_and_its_error_names_the_file(tmp_path: Path) -> None:
     urn = "urn:pulumi:prod::okd::pulumi-python:dynamic/baremetal:BmcHost::m0"
     properties = bmc_host(bmc=DEAD, deadline_s=0, urn=urn)
     with started(tmp_path) as plugin:

@@ -87,7 +87,7 @@ def test_the_vm_goes_when_the_balancer_has_left_it(
     behind_a_balancer(work)
 
 
-def test_a_bootstrap_that_serves_on_is_kept(behind_a_balancer: Callable[[Work], None]) -> None:
+def test_a_bootstrap_that_serves_on_is_not_ended(behind_a_balancer: Callable[[Work], None]) -> None:
     def work(scene: BalancedCluster) -> None:
         with ready(scene, *EVERYBODY):
             refused(scene, "await", "okd-bootstrap (192.168.111.20) still accepts connections on 6443 and 22623")
@@ -95,7 +95,7 @@ def test_a_bootstrap_that_serves_on_is_kept(behind_a_balancer: Callable[[Work], 
     behind_a_balancer(work)
 
 
-def test_a_balancer_that_leads_to_the_bootstrap_alone_keeps_it(behind_a_balancer: Callable[[Work], None]) -> None:
+def test_a_balancer_that_leads_only_to_the_bootstrap_keeps_it(behind_a_balancer: Callable[[Work], None]) -> None:
     def work(scene: BalancedCluster) -> None:
         with ready(scene, "okd-bootstrap"):
             scene.handoff.when["await: okd-bootstrap"] = partial(end_the_api_of_the_bootstrap, scene)
@@ -115,7 +115,7 @@ def test_a_balancer_without_health_checks_keeps_the_vm(behind_a_balancer: Callab
     behind_a_balancer(work)
 
 
-def test_a_balancer_that_does_not_lead_to_the_bootstrap_is_no_way_to_install(
+def test_a_balancer_that_misses_the_bootstrap_cannot_install(
     behind_a_balancer: Callable[[Work], None],
 ) -> None:
     def work(scene: BalancedCluster) -> None:

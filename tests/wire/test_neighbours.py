@@ -76,7 +76,7 @@ def test_a_bridge_without_an_address_gets_answers(family: Family) -> None:
     assert seen == frozenset(MACS[:1])
 
 
-def test_an_answer_to_all_nodes_passes_the_filter_of_an_interface_without_ipv6(
+def test_an_interface_without_ipv6_receives_an_answer_to_all_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A bridge has no such filter, as many a card has: seen here is what is asked of the kernel."""

@@ -142,7 +142,7 @@ def test_a_dhcp_server_on_this_machine_itself_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_a_server_that_knows_the_clusters_macs_alone_is_no_fault_on_a_managed_network(tmp_path: Path) -> None:
+def test_a_server_that_knows_only_the_clusters_macs_is_no_fault(tmp_path: Path) -> None:
     def scenario() -> None:
         with dhcp_server(PXE, tmp_path, *KNOWN_ALONE) as log:
             assert dhcp_result("Managed").faults == []
@@ -165,7 +165,7 @@ def test_a_dhcp_server_of_the_site_is_wanted_on_an_unmanaged_network(
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_a_dhcp_server_that_does_not_serve_the_mac_is_a_fault_on_an_unmanaged_network(tmp_path: Path) -> None:
+def test_an_unmanaged_network_needs_a_dhcp_server_for_the_mac(tmp_path: Path) -> None:
     def scenario() -> None:
         others = [option.replace(CLIENT, OTHER) for option in KNOWN_ALONE]
         with dhcp_server(PXE, tmp_path, *others) as log:

@@ -171,7 +171,7 @@ def test_a_process_that_no_engine_started_leaves_no_log(monkeypatch: pytest.Monk
     assert not Path("log").exists()
 
 
-def test_a_run_removes_the_oldest_logs_of_its_stack_alone() -> None:
+def test_a_run_removes_the_oldest_logs_of_only_its_stack() -> None:
     for stack in ("prod", "other"):
         for day in range(10, 35):
             path = Path("log", stack, f"2026-01-{day}T000000.000Z.jsonl")

@@ -169,7 +169,7 @@ def test_the_vms_own_mac_on_the_vip_is_no_stranger() -> None:
     assert Rig(frozenset({SPEC.mac})).has(running=False).ensure() == [f"start {NAME}"]
 
 
-def test_a_changed_configuration_is_refused_while_the_control_plane_answers() -> None:
+def test_a_changed_vm_is_refused_while_the_control_plane_answers() -> None:
     rig = Rig(node="192.0.2.21").has()
     assert rig.refuses(CHANGED) == (
         f"{NAME}: its configuration has changed, and 192.0.2.21 of the control plane answers already. "
@@ -292,7 +292,7 @@ def test_the_domain_has_the_vms_inputs_and_volumes() -> None:
     )
 
 
-def test_the_vm_has_a_second_card_where_the_control_plane_boots_from_the_network() -> None:
+def test_the_vm_has_a_second_card_for_a_control_plane_that_network_boots() -> None:
     base = VmBase("default", "base.qcow2", "", "uplink", "provisioning")
     specs = {
         name: BootstrapVmSpec.of(clusters.plan(name), (), base, "o/p", "p")

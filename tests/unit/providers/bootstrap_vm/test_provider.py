@@ -257,7 +257,7 @@ class TestRead:
     """`pulumi refresh`."""
 
     @pytest.mark.parametrize("running", [True, False], ids=["on", "off"])
-    def test_a_refresh_returns_the_power_state_as_an_input_so_that_up_corrects_it(
+    def test_a_refresh_returns_the_power_as_an_input_so_that_up_corrects_it(
         self, adapters: FakeAdapters, props: dict[str, Any], running: bool
     ) -> None:
         adapters.hypervisor.domains[NAME] = Domain("okd-baremetal/prod", "", running)

@@ -183,7 +183,7 @@ def test_a_worker_with_the_vrid_of_the_api_vip_is_a_fault() -> None:
     assert fault.what.startswith("advertised by 192.168.111.25, ")
 
 
-def test_over_ipv6_multicast_the_clusters_machines_are_recognized_by_their_macs() -> None:
+def test_over_ipv6_multicast_the_clusters_machines_are_known_by_their_macs() -> None:
     spec = NetworkPreflightSpec.of(clusters.plan("ipv6"))
     names = {name: {"fd2e::4" if "apps" in name else "fd2e::5"} for name in NAMES}
     own = advert(source="fe80::21", mac=MACS["fd2e::21"], version=3)
@@ -234,7 +234,7 @@ SITE = NetworkPreflightSpec.of(clusters.plan("balancer"))
 RIGHT = {name: {BALANCER} for name in ("api", "api-int", "preflight.apps")}
 
 
-def test_a_balancer_of_the_site_is_probed_over_tcp_and_dns_alone() -> None:
+def test_a_balancer_of_the_site_is_probed_only_over_tcp_and_dns() -> None:
     network = FakeNetwork({BALANCER: {STRANGER}}, [advert()], RIGHT)
     assert (result_of(network, SITE).faults, result_of(network, SITE).warnings) == ([], [])
     assert network.asked == []
@@ -267,7 +267,7 @@ def booting(mode: Mode, base: NetworkPreflightSpec = SPEC) -> NetworkPreflightSp
     return base.model_copy(update={"provisioning": segment})
 
 
-def test_without_servers_that_boot_from_the_network_nobody_is_asked_for_dhcp() -> None:
+def test_without_network_boot_no_dhcp_server_is_probed() -> None:
     network = FakeNetwork(offers=[OFFER])
     assert result_of(network).findings == ()
     assert not any("DHCP" in each for each in network.asked)
@@ -277,7 +277,7 @@ def test_without_servers_that_boot_from_the_network_nobody_is_asked_for_dhcp() -
 @pytest.mark.parametrize(
     ("mode", "offers", "mac"), [("Managed", [], "02:6f:6b:64:00:00"), ("Unmanaged", [OFFER], FIRST)]
 )
-def test_dhcp_is_asked_for_as_a_machine_that_ours_do_not_answer_and_the_sites_does(
+def test_the_dhcp_probe_has_a_mac_that_only_the_wanted_server_may_answer(
     mode: Mode, offers: list[Offer], mac: str, phase: Phase
 ) -> None:
     network = FakeNetwork(offers=offers)
@@ -306,7 +306,7 @@ def test_no_dhcp_server_on_an_unmanaged_network_is_a_fault() -> None:
     assert result_of(FakeNetwork(), booting("Unmanaged"), dhcp="warn").warnings == [line]
 
 
-def test_dhcp_is_judged_with_a_balancer_of_the_site_too() -> None:
+def test_dhcp_is_checked_with_a_balancer_of_the_site_too() -> None:
     (fault,) = result_of(FakeNetwork(names=RIGHT), booting("Unmanaged", SITE)).faults
     assert fault.where == "DHCP on pxe0"
 

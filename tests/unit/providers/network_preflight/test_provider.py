@@ -128,7 +128,7 @@ def test_a_lost_answer_makes_no_machine_foreign(monkeypatch: pytest.MonkeyPatch)
     assert probe.LocalNetworkProbe(print).macs_of("192.168.111.21") == {BOOTSTRAP}
 
 
-def test_a_master_is_heard_that_speaks_each_second_on_each_network_of_the_vips(
+def test_a_vrrp_master_is_heard_on_each_network_of_the_vips(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A backup waits for 3 adverts and a part of a second before it takes the VIP: what it hears is heard here."""
@@ -141,7 +141,7 @@ def test_a_master_is_heard_that_speaks_each_second_on_each_network_of_the_vips(
     assert min(listened.values()) >= 3 + 255 / 256
 
 
-def test_a_dhcp_server_is_awaited_that_pings_an_address_before_it_offers_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dhcp_server_has_time_to_ping_an_address_before_its_offer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dnsmasq 2.90 offers one after 3.0 s."""
     asked = dict[tuple[str, str], float]()
     monkeypatch.setattr(
@@ -155,9 +155,7 @@ def test_a_dhcp_server_is_awaited_that_pings_an_address_before_it_offers_it(monk
     assert reported == [f"asking for DHCP: provisioning as {STRANGER}, at most {wait_s:g} s"]
 
 
-def test_a_deletion_asks_nothing_so_that_a_machine_that_is_not_ready_hinders_no_destroy(
-    props: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_probes_nothing(props: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(_: object) -> None:
         raise AssertionError("probed")
 

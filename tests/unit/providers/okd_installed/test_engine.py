@@ -94,7 +94,7 @@ def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
     )
 
 
-def test_the_error_names_the_operators_that_are_not_ready_with_their_messages() -> None:
+def test_the_error_names_unready_operators_with_their_messages() -> None:
     operators = [
         operator("dns"),
         operator("console", ROUTE, Available="False"),

@@ -11,7 +11,7 @@ def faults(result: PreflightResult) -> list[str]:
     return [str(fault) for fault in result.faults]
 
 
-def test_each_wanted_iso_is_looked_for() -> None:
+def test_each_wanted_iso_is_checked() -> None:
     assert faults(result_of(OF_ARM64)) == []
     both = {"base_iso_arm64_sha256": "a6"}
     assert faults(result_of(both)) == [
@@ -37,6 +37,6 @@ def test_an_iso_of_another_architecture_is_a_fault() -> None:
     assert [faults(result_of(architectures=amd64)), faults(result_of(OF_ARM64, architectures=arm64))] == [[], []]
 
 
-def test_the_bytes_of_an_iso_are_judged_before_its_architecture() -> None:
+def test_the_bytes_of_an_iso_are_checked_before_its_architecture() -> None:
     (fault,) = faults(result_of(files=files(iso="ff"), architectures={ISO: Architecture.ARM64}))
     assert fault.startswith(f"base ISO {ISO}: sha256 is ff")

@@ -34,7 +34,7 @@ def plan(mode: str, by_network: Role | None) -> ClusterPlan:
         pytest.param(DISABLED, Role.CONTROL_PLANE, ONE, id="a-bridge-that-nothing-needs"),
     ],
 )
-def test_the_provisioning_bridge_is_wanted_where_the_bootstrap_vm_has_a_card_there(
+def test_the_provisioning_bridge_is_wanted_if_the_vm_has_a_card_on_it(
     mode: str, by_network: Role | None, bridges: dict[str, str]
 ) -> None:
     assert ProvisionerPreflightSpec.of(plan(mode, by_network), "prod", []).bridges == bridges

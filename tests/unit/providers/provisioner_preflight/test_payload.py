@@ -14,7 +14,7 @@ from testing.fakes.provisioner import result_of
 from testing.kubeconfigs import kubeconfig
 
 
-def test_the_remaining_files_are_judged_if_one_is_missing() -> None:
+def test_the_remaining_files_are_checked_if_one_is_missing() -> None:
     contents = payloads.payload()
     del contents["master"]
     missing, useless = result_of(contents=contents, time=payloads.NOW + timedelta(days=1)).faults
@@ -102,7 +102,7 @@ class TestKubeconfig:
         assert str(fault) == "auth/kubeconfig: broken. Fix: put another one there"
 
     @pytest.mark.parametrize("inside", ["", "a: b: c", "clusters: []", "hunter2"])
-    def test_a_bootstrap_with_a_broken_kubeconfig_is_a_fault_that_shows_none_of_it(self, inside: str) -> None:
+    def test_a_broken_kubeconfig_in_the_bootstrap_is_a_fault_without_its_text(self, inside: str) -> None:
         (fault,) = result_of(contents=self.contents(inside), beside=self.good()).faults
         assert str(fault) == (
             "bootstrap.ign: /opt/openshift/auth/kubeconfig in it is not a kubeconfig. "

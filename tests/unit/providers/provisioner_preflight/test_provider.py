@@ -97,9 +97,7 @@ def test_a_payload_with_another_digest_than_the_pinned_one_is_a_fault(free: dict
         ProvisionerPreflightProvider().create(free)
 
 
-def test_a_deletion_asks_nothing_so_that_a_machine_that_is_not_ready_hinders_no_destroy(
-    props: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_probes_nothing(props: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(_: object) -> None:
         raise AssertionError("probed")
 

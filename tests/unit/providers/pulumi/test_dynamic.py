@@ -218,7 +218,7 @@ class TestCheck:
 
 
 class TestOutputs:
-    def test_outputs_repeat_the_inputs_except_large_secrets_and_keep_the_pickle(self) -> None:
+    def test_outputs_repeat_inputs_except_large_secrets_and_keep_the_pickle(self) -> None:
         props = {"name": "a", "size": 9.0, "large": {"x": {"y": "canary"}}, "__provider": "pickle", "log": None}
         created = Things().create(props)
         outs = outs_of(created)

@@ -77,7 +77,7 @@ def test_progress_is_ephemeral_in_its_row_and_warnings_and_notes_stay(engine: En
     ]
 
 
-def test_progress_of_a_host_goes_into_its_own_row_or_by_name_into_that_of_the_role(engine: Engine) -> None:
+def test_a_hosts_progress_is_in_its_own_row_or_by_name_in_the_roles(engine: Engine) -> None:
     for name in ("w0", "w1"):
         rows(URN, {"w0": OTHER}, name)(Progress("working"))
     assert [(each.message, each.urn, each.ephemeral) for each in engine.log] == [

@@ -60,7 +60,7 @@ def test_its_real_reader_refuses_a_broken_one_in_one_line(name: str, good: str, 
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_without_a_reader_here_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_an_installed_reader_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not lint(RenderedFile("/etc/x", "nonsense", Reader.SYSTEMD))
     monkeypatch.setattr(readers, "PATH", "/nowhere")
     assert not lint(RenderedFile("/etc/x", "nonsense", Reader.HAPROXY))

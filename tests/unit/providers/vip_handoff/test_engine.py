@@ -117,7 +117,7 @@ def test_a_vip_that_does_not_return_is_reported() -> None:
     assert rig.lan.sent == ["status", "release", "hold"]
 
 
-def test_a_channel_that_fails_after_the_release_keeps_the_vm_and_reports_both_errors() -> None:
+def test_a_channel_that_fails_after_the_release_leaves_the_vm_running() -> None:
     rig = Rig(outages=[(VIP, 31, NEVER)], silent_s=60)
     error = rig.fails()
     assert "master-1 holds it; its API is not ready (status 500)" in str(error)
@@ -204,7 +204,7 @@ def test_a_vip_released_by_a_killed_run_is_taken_back_if_it_does_not_serve() -> 
 
 
 @pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
-def test_the_vm_is_kept_until_the_payload_reports_completion(lan: dict[str, Any]) -> None:
+def test_the_vm_runs_on_until_the_payload_reports_completion(lan: dict[str, Any]) -> None:
     rig = Rig(signals=True, completes_s=400, **lan)
     outs = rig.move()
     assert rig.states[-3:] == ["await", "let go", "done"]
@@ -214,7 +214,7 @@ def test_the_vm_is_kept_until_the_payload_reports_completion(lan: dict[str, Any]
 
 
 @pytest.mark.parametrize("lan", [{}, TOOK_IT], ids=["released", "taken-by-the-control-plane"])
-def test_without_completion_the_vm_is_kept_and_the_control_plane_keeps_the_vip(
+def test_without_completion_the_vm_runs_on_and_the_vip_stays(
     lan: dict[str, Any],
 ) -> None:
     rig = Rig(signals=True, completes_s=NEVER, **lan)
@@ -225,7 +225,7 @@ def test_without_completion_the_vm_is_kept_and_the_control_plane_keeps_the_vip(
     assert rig.lan.vip_macs() == (TAKEN,)
 
 
-def test_the_vm_is_kept_while_the_vip_is_away_from_the_control_plane() -> None:
+def test_the_vm_runs_on_while_the_vip_is_away_from_the_control_plane() -> None:
     rig = Rig(signals=True, macs=[(0, TAKEN), (60, HELD)], completes_s=70)
     assert f"at await: answered by okd-bootstrap ({BOOTSTRAP})" in str(rig.fails())
     assert rig.lan.sent == ["status"]

@@ -59,7 +59,7 @@ def test_a_refresh_reports_the_holder_of_the_vip_and_all_that_answer(
     assert f"API VIP {VIP}: {line}" in capsys.readouterr().err
 
 
-def test_a_refresh_of_a_vip_without_an_answer_keeps_the_state_with_a_warning(
+def test_a_refresh_without_an_answer_keeps_the_state_with_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = refreshed({})
@@ -174,7 +174,7 @@ def test_one_run_at_a_time_moves_the_vip_from_the_phase_of_the_state(
     assert (engine.came_from, engine.unlocked) == ([before], 0)
 
 
-def test_the_kubeconfig_is_an_output_that_a_machine_without_the_payload_keeps(
+def test_a_machine_without_the_payload_keeps_the_kubeconfig_output(
     payload: Path, monkeypatch: pytest.MonkeyPatch, lock_folder: Path
 ) -> None:
     monkeypatch.setattr(vip_handoff, "_engine", lambda _: Reaching())
@@ -188,7 +188,7 @@ def test_the_kubeconfig_is_an_output_that_a_machine_without_the_payload_keeps(
     assert (VipHandoffProvider().update("id", outs, props).outs or {})["kubeconfig"] == content
 
 
-def test_a_refresh_of_a_balancer_of_the_site_keeps_the_state_and_warns_if_it_is_closed(
+def test_a_refresh_warns_of_a_site_balancer_that_accepts_no_connection(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     state = {**PROPS, **KNOWN, "balancer": "site", "vips": ["127.0.0.1"]}

@@ -57,7 +57,7 @@ def test_the_segment_is_never_probed() -> None:
         pytest.param({"config_ends_s": NEVER}, "22623", id="config"),
     ],
 )
-def test_a_bootstrap_that_still_serves_is_kept(lan: dict[str, float], ports: str) -> None:
+def test_a_bootstrap_that_still_serves_runs_on(lan: dict[str, float], ports: str) -> None:
     assert str(rig(**lan).fails()) == (
         f"{WHERE}at await: okd-bootstrap ({BOOTSTRAP_ADDRESS}) still accepts connections on {ports}, "
         "so the balancer may lead to it, after 600 s; VIP and VM are untouched. Fix: "
@@ -80,7 +80,7 @@ def test_a_balancer_that_fails_now_and_then_restarts_the_soak() -> None:
 
 
 @pytest.mark.parametrize("what", [VIP, CONFIG, FIRST, f"config {FIRST}"])
-def test_the_gate_waits_for_all_nodes_and_for_the_way_through_the_balancer(what: str) -> None:
+def test_the_gate_waits_for_all_nodes_and_for_the_balancer(what: str) -> None:
     others = [(f"config {address}", 0.0, 25.0) for address in NODES.values() if address != FIRST]
     made = rig(outages=[(what, 0, 25), *others])
     made.move()
@@ -98,7 +98,7 @@ def test_both_families_are_asked() -> None:
     assert f"the API is not ready through {VIP6} (status 500)" in str(made.fails())
 
 
-def test_phase_bootstrap_proves_the_way_to_the_bootstrap() -> None:
+def test_phase_bootstrap_proves_that_the_balancer_reaches_the_bootstrap() -> None:
     made = rig(outages=[(VIP, 0, 20), (CONFIG, 0, 30)])
     assert prove(made).holder == "okd-bootstrap"
     assert made.at("done") == 30
@@ -137,7 +137,7 @@ def test_a_node_that_serves_after_the_bootstrap_has_ended_is_enough() -> None:
     assert prove(made).holder == "control plane"
 
 
-def test_production_asks_for_the_way_through_the_balancer_alone() -> None:
+def test_production_only_proves_answers_through_the_balancer() -> None:
     made = rig(ends_s=0, outages=[(address, 0, NEVER) for address in NODES.values()])
     assert made.engine.prove_control_plane().holder == "control plane"
     assert made.at("done") == 0

@@ -39,7 +39,7 @@ def test_a_refresh_reports_the_current_holder(answers: dict[str, list[str]], hol
     assert (read.id, read.outs) == (VIP, {**PROPS, "holder": holder, "macs": sorted(answers)})
 
 
-def test_a_refresh_of_a_vip_without_an_answer_keeps_the_state_with_a_warning(
+def test_a_refresh_without_an_answer_keeps_the_state_with_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def work() -> Any:
@@ -59,7 +59,7 @@ def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
     )
 
 
-def test_a_refresh_of_a_balancer_of_the_site_keeps_the_state_and_warns_of_a_missing_router(
+def test_a_refresh_warns_of_a_missing_router_behind_the_sites_balancer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     state = {**PROPS, "balancer": "site", "vip": "127.0.0.1", "holder": "the site's balancer", "macs": []}

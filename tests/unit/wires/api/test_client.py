@@ -72,7 +72,7 @@ def test_a_request_that_broke_in_flight_is_retried_once_immediately() -> None:
     assert client.requests.problems == ["problem 2", "problem 4", "problem 5"]
 
 
-def test_only_the_first_few_problems_are_kept() -> None:
+def test_only_the_first_few_problems_are_recorded() -> None:
     connects, requests = Answers(*[False] * (PROBLEMS + 3), True), Answers(True)
     client = measured(connects, requests, connects, requests)
     assert client.connects.problems == [f"problem {number}" for number in range(1, PROBLEMS + 1)]

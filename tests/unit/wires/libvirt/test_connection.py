@@ -86,7 +86,7 @@ def test_a_foreign_domain_has_no_owner(hypervisor: Libvirt) -> None:
     assert hypervisor.find("theirs") == Domain("", "", running=True)
 
 
-def test_an_existing_overlay_is_replaced_and_a_missing_one_is_deleted_silently(hypervisor: Libvirt) -> None:
+def test_an_overlay_is_replaced_and_a_missing_one_deleted_silently(hypervisor: Libvirt) -> None:
     for size_gib in (1, 2):
         path = hypervisor.make_overlay(POOL, "disk.qcow2", base="/pool/base.qcow2", size_gib=size_gib)
         assert path == "/images/disk.qcow2" == hypervisor.volume_path(POOL, "disk.qcow2")
@@ -274,7 +274,7 @@ def test_a_guest_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch)
         Libvirt(Silent(), "qemu:///system").ask("okd-bootstrap", "status")
 
 
-def test_a_pool_is_listed_anew_before_its_volumes_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_is_refreshed_before_its_volumes_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else libvirt does not know what was copied there a moment ago."""
     refreshed = list[str]()
     monkeypatch.setattr(Recorder, "refresh", lambda _: refreshed.append("refreshed"))

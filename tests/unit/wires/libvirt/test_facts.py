@@ -41,7 +41,7 @@ def test_a_pool_is_reported_with_the_volumes_that_were_asked_for(uri: str) -> No
     assert (volume.capacity, volume.allocation) == (64 * MIB, 3 * MIB)
 
 
-def test_all_volumes_are_reported_where_none_is_named_and_overlays_are_known(uri: str) -> None:
+def test_without_names_all_volumes_are_reported_and_overlays_marked(uri: str) -> None:
     pool = host_facts(uri, "images", None).pool
     assert pool is not None
     assert {name: each.backed for name, each in pool.volumes.items()} == {

@@ -165,7 +165,7 @@ def attribute(root: Element, path: str, name: str) -> str | None:
     return found.get(name)
 
 
-def test_special_characters_of_a_domain_are_kept() -> None:
+def test_special_characters_of_a_domain_survive() -> None:
     root = parsed(domain(ODD_SPEC))
     assert root.findtext("name") == ODD
     assert attribute(root, "metadata/{urn:okd-baremetal:owner}vm", "owner") == f"{ODD}/lab"
@@ -177,7 +177,7 @@ def test_special_characters_of_a_domain_are_kept() -> None:
     assert attribute(network, "devices/interface/source", "network") == ODD
 
 
-def test_special_characters_of_a_volume_are_kept() -> None:
+def test_special_characters_of_a_volume_survive() -> None:
     overlay = parsed(xml.overlay(ODD, base=f"/{ODD}", size_gib=7))
     assert (overlay.findtext("name"), overlay.findtext("backingStore/path")) == (ODD, f"/{ODD}")
     assert parsed(xml.private(ODD, 7)).findtext("name") == ODD

@@ -35,7 +35,7 @@ def test_an_override_that_waits_in_settings_is_written_once(it: OneBmc) -> None:
 
 
 @pytest.mark.parametrize("it", ["gb300"], indirect=True)
-def test_an_override_that_settings_alone_shows_may_be_used_up_and_is_written_again(it: OneBmc) -> None:
+def test_an_override_that_only_settings_show_is_written_again(it: OneBmc) -> None:
     it.says(f"GET {SETTINGS}$", Boot={**CD_ONCE, "BootSourceOverrideTarget@Redfish.AllowableValues": ["Cd"]})
     to = steps(it)
     run_steps(to.override("Cd"), to.clock)

@@ -45,7 +45,7 @@ def test_a_bmc_that_boots_by_http_needs_no_virtual_cd(it: OneBmc) -> None:
 
 
 @pytest.mark.parametrize("it", ["generic_http"], indirect=True)
-def test_a_bmc_that_offers_another_boot_alone_is_found(it: OneBmc) -> None:
+def test_a_bmc_that_offers_only_another_boot_is_refused(it: OneBmc) -> None:
     it.says(f"GET {SYSTEM}$", Boot={"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Hdd"]})
     with pytest.raises(BmcRefusedError, match="boot override UefiHttp is not offered; Hdd, Pxe are"):
         probe(it, UEFI_HTTP).expect_boot_method()

@@ -123,7 +123,7 @@ def test_a_bmc_that_ends_or_ignores_the_handshake_shows_no_certificate(hangs_up:
         assert BmcProbe(access, SecretStr("x"), Limits(connect_s=5 if hangs_up else 0.1)).certificate() is None
 
 
-def test_a_bmc_that_cannot_be_reached_is_told_with_what_to_compare(it: OneBmc) -> None:
+def test_an_unreachable_bmc_is_an_error_with_what_to_compare(it: OneBmc) -> None:
     it.fleet.change(listening=False)
     with pytest.raises(BmcRefusedError, match=r"no connection \(Connection refused\)\. Fix: compare bmc\.address"):
         probe(it).certificate()

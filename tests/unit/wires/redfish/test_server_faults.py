@@ -91,7 +91,7 @@ def answer_lost(request: str) -> Callable[[ServerUnderTest], None]:
 
 
 @dataclass(frozen=True)
-class Row:
+class FaultCase:
     """A fault, and its end.
 
     Args:
@@ -110,103 +110,109 @@ class Row:
 
 
 ROWS = (
-    Row("connections refused for a minute", refusing_connections_for_a_minute),
-    Row("connections refused forever", refusing_connections, BmcTimeoutError, "connection refused"),
-    Row("connection reset", script(Fault(".", "reset", times=3))),
-    Row("closes used connections without saying so", script(Fault(".", "used"))),
-    Row("no answer", script(Fault("GET", "hang", times=1))),
-    Row("answer trickles (slow loris)", script(Fault("GET", "drip", times=1))),
-    Row("500 burst", script(Fault("GET", "status", status=500, times=5))),
-    Row("503 burst", script(Fault("GET|POST|PATCH", "status", status=503, times=5))),
-    Row("503 with Retry-After", script(Fault("GET", "status", times=1, headers={"Retry-After": "120"}))),
-    Row("503 forever", script(Fault(".", "status")), BmcTimeoutError, "HTTP 503"),
-    Row("401 once", script(Fault("GET", "status", status=401, times=1)), BmcAuthError, "accounts lock"),
-    Row("401 forever", script(Fault("GET", "status", status=401)), BmcAuthError, "accounts lock"),
-    Row("403", script(Fault("POST.*Reset", "status", status=403)), BmcAuthError, "HTTP 403", writes=1),
-    Row(
+    FaultCase("connections refused for a minute", refusing_connections_for_a_minute),
+    FaultCase("connections refused forever", refusing_connections, BmcTimeoutError, "connection refused"),
+    FaultCase("connection reset", script(Fault(".", "reset", times=3))),
+    FaultCase("closes used connections without saying so", script(Fault(".", "used"))),
+    FaultCase("no answer", script(Fault("GET", "hang", times=1))),
+    FaultCase("answer trickles (slow loris)", script(Fault("GET", "drip", times=1))),
+    FaultCase("500 burst", script(Fault("GET", "status", status=500, times=5))),
+    FaultCase("503 burst", script(Fault("GET|POST|PATCH", "status", status=503, times=5))),
+    FaultCase("503 with Retry-After", script(Fault("GET", "status", times=1, headers={"Retry-After": "120"}))),
+    FaultCase("503 forever", script(Fault(".", "status")), BmcTimeoutError, "HTTP 503"),
+    FaultCase("401 once", script(Fault("GET", "status", status=401, times=1)), BmcAuthError, "accounts lock"),
+    FaultCase("401 forever", script(Fault("GET", "status", status=401)), BmcAuthError, "accounts lock"),
+    FaultCase("403", script(Fault("POST.*Reset", "status", status=403)), BmcAuthError, "HTTP 403", writes=1),
+    FaultCase(
         "403 for want of a licence",
         script(Fault("POST.*Insert", "unlicensed")),
         ProvisioningError,
         r"HTTP 403, the BMC lacks a licence \(Base\.1\.8\.LicenseNotPassed",
     ),
-    Row("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, requests=4))),
-    Row("answer to a reset lost", answer_lost("POST.*Reset")),
-    Row("answer to an insert lost", answer_lost("POST.*InsertMedia")),
-    Row("answer to an eject lost", answer_lost("POST.*EjectMedia")),
-    Row("answer to a boot override lost", answer_lost(f"PATCH.*{SYSTEM}")),
-    Row("500 after a reset was done", script(Fault("POST.*Reset", "status", status=500, times=1, applied=True))),
-    Row(
+    FaultCase("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, requests=4))),
+    FaultCase("answer to a reset lost", answer_lost("POST.*Reset")),
+    FaultCase("answer to an insert lost", answer_lost("POST.*InsertMedia")),
+    FaultCase("answer to an eject lost", answer_lost("POST.*EjectMedia")),
+    FaultCase("answer to a boot override lost", answer_lost(f"PATCH.*{SYSTEM}")),
+    FaultCase(
+        "500 after a reset was done", script(Fault("POST.*Reset", "status", status=500, times=1, applied=True))
+    ),
+    FaultCase(
         "200 with an error, nothing done",
         script(Fault("POST.*Insert", "error")),
         ProvisioningError,
         "never fetched.*boot ISO in the virtual CD drive was not reached",
     ),
-    Row("truncated document", script(Fault("GET", "truncated", times=2))),
-    Row("shorter than its Content-Length", script(Fault("GET", "short", times=2))),
-    Row("malformed JSON", script(Fault("GET", "malformed", times=2))),
-    Row("HTML", script(Fault("GET", "html", times=2))),
-    Row("empty", script(Fault("GET", "empty", times=2))),
-    Row("64 MB", script(Fault("GET", "huge")), BmcRefusedError, "is longer than 4,096 KiB"),
-    Row(
+    FaultCase("truncated document", script(Fault("GET", "truncated", times=2))),
+    FaultCase("shorter than its Content-Length", script(Fault("GET", "short", times=2))),
+    FaultCase("malformed JSON", script(Fault("GET", "malformed", times=2))),
+    FaultCase("HTML", script(Fault("GET", "html", times=2))),
+    FaultCase("empty", script(Fault("GET", "empty", times=2))),
+    FaultCase("64 MB", script(Fault("GET", "huge")), BmcRefusedError, "is longer than 4,096 KiB"),
+    FaultCase(
         "wrong identity", script(Fault(SYSTEM, "says", says=ANOTHER)), BmcIdentityError, f"{uuid_of(0)}.*{uuid_of(7)}"
     ),
-    Row(
+    FaultCase(
         "expired certificate",
         having(certificate="expired"),
         BmcRefusedError,
         r"certificate has expired\)\. Fix: renew it",
     ),
-    Row("certificate of another name", having(certificate="other name"), BmcRefusedError, "mismatch.*bmc.address"),
-    Row("certificate of another CA", having(certificate="other authority"), BmcRefusedError, "not trusted.*bmc_ca"),
-    Row("session table full for a minute", sessions_full_for_a_minute),
-    Row("session table full forever", sessions_full, BmcTimeoutError, "HTTP 503"),
-    Row("session lost", logged_out),
-    Row("foreign media, off", having(image=FOREIGN, power="Off")),
-    Row("foreign media, on", having(image=FOREIGN)),
-    Row(
+    FaultCase(
+        "certificate of another name", having(certificate="other name"), BmcRefusedError, "mismatch.*bmc.address"
+    ),
+    FaultCase(
+        "certificate of another CA", having(certificate="other authority"), BmcRefusedError, "not trusted.*bmc_ca"
+    ),
+    FaultCase("session table full for a minute", sessions_full_for_a_minute),
+    FaultCase("session table full forever", sessions_full, BmcTimeoutError, "HTTP 503"),
+    FaultCase("session lost", logged_out),
+    FaultCase("foreign media, off", having(image=FOREIGN, power="Off")),
+    FaultCase("foreign media, on", having(image=FOREIGN)),
+    FaultCase(
         "reports an empty drive although it is full",
         script(Fault(CD, "says", says=OUT)),
         ProvisioningError,
         "never fetched.*boot ISO in the virtual CD drive was not reached",
     ),
-    Row(
+    FaultCase(
         "reports a full drive although it is empty",
         script(Fault(CD, "says", says=IN)),
         BmcTimeoutError,
         "an empty virtual CD",
     ),
-    Row("power never changes", script(Fault("POST.*Reset", "ignored")), BmcTimeoutError, "power Off", writes=1),
-    Row("restarts and forgets", script(Fault("PATCH", "reboot", times=1, applied=True, keeps=False))),
-    Row("restarts while it installs", script(Fault("GET", "reboot", skip=25, times=1))),
-    Row(
+    FaultCase("power never changes", script(Fault("POST.*Reset", "ignored")), BmcTimeoutError, "power Off", writes=1),
+    FaultCase("restarts and forgets", script(Fault("PATCH", "reboot", times=1, applied=True, keeps=False))),
+    FaultCase("restarts while it installs", script(Fault("GET", "reboot", skip=25, times=1))),
+    FaultCase(
         "boot override ignored",
         having(ignores_once=True),
         ProvisioningError,
         "never fetched.*its boot override reads None",
     ),
-    Row("shows a boot override in @Redfish.Settings until the next reset", nothing, vendor="gb300"),
-    Row(
+    FaultCase("shows a boot override in @Redfish.Settings until the next reset", nothing, vendor="gb300"),
+    FaultCase(
         "404 forever where an iDRAC9 before 6.00 has its boot attributes",
         script(Fault("Attributes", "status", status=404)),
         BmcRefusedError,
         "cannot read the boot attributes: HTTP 404.*for 120 s",
         vendor="dell5",
     ),
-    Row(
+    FaultCase(
         "no reset action",
         script(Fault(SYSTEM, "says", says={"Actions": {}})),
         BmcRefusedError,
         "Reset is missing.*Fix: do it on the BMC's own pages",
     ),
-    Row("boots as Legacy unless the mode is sent", nothing, vendor="supermicro"),
-    Row(
+    FaultCase("boots as Legacy unless the mode is sent", nothing, vendor="supermicro"),
+    FaultCase(
         "accepts a boot override, and stores another mode",
         script(Fault("PATCH", "stores", says={"Boot": AS_LEGACY})),
         BmcRefusedError,
         "accepted boot override Cd with mode UEFI, and reads UsbCd Once Legacy 60 s later. Fix: set",
         vendor="supermicro",
     ),
-    Row(
+    FaultCase(
         "accepts a boot override, and disables it",
         script(Fault("PATCH", "stores", says={"Boot": DISABLED})),
         BmcRefusedError,
@@ -223,12 +229,12 @@ def it(tmp_path: Path) -> Iterator[ServerUnderTest]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name.replace(" ", "-"))
-def test_a_fault_ends_as_the_document_says(tmp_path: Path, row: Row) -> None:
+def test_a_fault_ends_as_the_document_says(tmp_path: Path, row: FaultCase) -> None:
     with server(tmp_path, row.vendor) as it:
         ends_as_the_document_says(it, row)
 
 
-def ends_as_the_document_says(it: ServerUnderTest, row: Row) -> None:
+def ends_as_the_document_says(it: ServerUnderTest, row: FaultCase) -> None:
     row.fault(it)
     began = it.clock.now()
     if row.error is None:
@@ -278,7 +284,7 @@ def test_a_pinned_certificate_is_trusted_whatever_ca_signed_it(it: ServerUnderTe
     assert it.is_installed()
 
 
-def test_a_bmc_with_another_certificate_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
+def test_a_certificate_other_than_the_pinned_one_gets_no_password(it: ServerUnderTest) -> None:
     it.fingerprint = "ab" * 32
     with pytest.raises(
         BmcRefusedError, match=r"not trusted \(Fingerprints did not match.*find out what answers"

@@ -52,7 +52,7 @@ def test_power_that_never_changes_ends_the_step_long_before_the_deadline() -> No
     ("undone", "after_s"),
     [pytest.param(True, 2, id="refused-by-the-bmc"), pytest.param(False, 60, id="perhaps-done")],
 )
-def test_a_failed_change_is_requested_again_at_once_only_if_it_was_not_made(undone: bool, after_s: float) -> None:
+def test_a_failed_change_is_repeated_at_once_only_if_it_was_not_made(undone: bool, after_s: float) -> None:
     bmc = FakeBmc(FakeClock())
     asked: list[float] = []
 
@@ -115,9 +115,7 @@ def test_reads_become_rarer_during_a_long_wait() -> None:
         pytest.param(BmcAuthError("HTTP 401"), False, id="wrong-password"),
     ],
 )
-def test_a_refused_change_that_took_effect_is_no_error_but_a_refused_login_is(
-    error: Exception, ends_well: bool
-) -> None:
+def test_a_refused_change_that_took_effect_is_no_error(error: Exception, ends_well: bool) -> None:
     bmc = FakeBmc(FakeClock(), change_s=0)
     bmc.lost = failing(1, error)
     if ends_well:

@@ -140,9 +140,7 @@ def test_an_error_of_the_bmc_becomes_an_error_of_this_program(
     indirect=["it"],
     ids=["system", "drives", "insert", "terse"],
 )
-def test_a_licence_that_is_missing_is_named_and_the_credentials_are_not_blamed(
-    it: OneBmc, where: str, licence: str
-) -> None:
+def test_a_missing_licence_is_no_fault_of_the_credentials(it: OneBmc, where: str, licence: str) -> None:
     """D7 of 32 captured trees: "refuses the credentials", of a BMC that wanted a licence."""
     it.fleet.fault(Fault(where, "unlicensed"))
     bmc = it.client()
@@ -155,7 +153,7 @@ def test_a_licence_that_is_missing_is_named_and_the_credentials_are_not_blamed(
 
 
 @pytest.mark.parametrize("it", ["hpe"], indirect=True)
-def test_an_error_without_words_is_told_by_its_message_id(it: OneBmc) -> None:
+def test_an_error_without_words_has_its_message_id(it: OneBmc) -> None:
     """D7 of 32 captured trees: an iLO's error read "See @Message.ExtendedInfo for more information."."""
     with pytest.raises(BmcRefusedError, match=r"HTTP 404 \(Base\.1\.8\.ResourceMissingAtURI\)"):
         it.client("/redfish/v1/Systems/2").power()
@@ -234,7 +232,7 @@ def test_the_password_is_in_no_repr() -> None:
     assert "hidden" not in f"{access!r} {bmc!r} {vars(bmc)!r}"
 
 
-def test_a_404_after_the_first_read_is_transient_and_paths_are_found_anew(it: OneBmc) -> None:
+def test_a_404_after_the_first_read_is_transient_and_paths_are_read_again(it: OneBmc) -> None:
     bmc = it.client()
     assert bmc.media() is None
     first = len(it.lines)

@@ -68,7 +68,7 @@ def test_media_are_reported_by_inserted_and_not_by_the_image_name(
 @pytest.mark.parametrize(
     ("named", "ejects"), [("http://x/a.iso", 1), (None, 0)], ids=["out-and-still-named", "empty"]
 )
-def test_an_image_that_the_drive_still_names_is_ejected_before_the_next_one_goes_in(
+def test_an_image_that_the_drive_still_names_is_ejected_before_an_insert(
     it: OneBmc, named: str | None, ejects: int
 ) -> None:
     it.says(DRIVE, Image=named, Inserted=False, ConnectedVia="NotConnected")

@@ -150,7 +150,7 @@ def test_the_interface_asks_for_another_mac_than_its_own() -> None:
 
 @needs_root
 @pytest.mark.usefixtures("_known_transaction")
-def test_offers_of_several_servers_are_collected_and_other_frames_do_not_reach_the_queue(
+def test_offers_of_several_servers_are_collected_and_other_frames_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A stranger's answer, a reader of TFTP and a TCP segment come before two offers."""

@@ -12,7 +12,7 @@ from wires.segment.packets import frames, packets
 pytestmark = needs_root
 
 
-def test_a_frame_of_another_interface_that_comes_while_the_socket_is_made_is_nobodys(
+def test_a_frame_that_came_before_the_socket_was_bound_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plain = socket.socket

@@ -26,7 +26,7 @@ def steps(it: OneBmc) -> Steps:
 @pytest.mark.parametrize(
     ("it", "path"), [("dell5", LINKED), ("dell4", OLDER)], indirect=["it"], ids=["linked", "not-linked"]
 )
-def test_attributes_are_written_where_the_tree_links_them_else_at_the_older_path(it: OneBmc, path: str) -> None:
+def test_attributes_are_written_where_linked_else_at_the_older_path(it: OneBmc, path: str) -> None:
     to = steps(it)
     run_steps(to.override("Cd"), to.clock)
     assert (it.writes, it.bodies) == ([f"PATCH {path}"], [{"Attributes": FROM_CD}])

@@ -80,7 +80,7 @@ def test_what_reads_otherwise_is_set_and_nothing_else(wanted: str, mode: str, wr
     assert fake.writes == writes, "it is as wanted now"
 
 
-def test_a_mode_that_is_sent_with_each_override_is_not_set_alone() -> None:
+def test_a_mode_that_goes_with_each_override_is_not_set_separately() -> None:
     fake = bmc("UEFI", override=BootOverride("Hdd", "Once", "Legacy"), boot_mode="UEFI")
     set_up(fake)
     assert fake.writes == []
@@ -89,7 +89,7 @@ def test_a_mode_that_is_sent_with_each_override_is_not_set_alone() -> None:
 IN_SETUP = ["override BiosSetup Once", "On", "Off"]
 
 
-def test_a_change_that_waits_for_a_reset_is_applied_in_the_firmwares_own_setup() -> None:
+def test_a_pending_change_is_applied_in_the_firmwares_own_setup() -> None:
     """A job of an iDRAC; what is on the disk, perhaps an older cluster, must not run."""
     fake = bmc(by_job=True, disk="older", sticky=False)
     set_up(fake)
@@ -112,7 +112,7 @@ def test_a_job_that_a_killed_run_left_is_taken_for_the_change() -> None:
     assert fake.secure.enabled
 
 
-def test_without_the_firmwares_setup_a_pending_change_is_an_error_and_nothing_boots() -> None:
+def test_a_pending_change_without_a_firmware_setup_boots_nothing() -> None:
     fake = bmc(by_job=True)
 
     def lacking(request: str) -> None:
@@ -127,7 +127,7 @@ def test_without_the_firmwares_setup_a_pending_change_is_an_error_and_nothing_bo
     assert fake.writes == ["secure boot True"]
 
 
-def test_a_change_that_the_firmware_never_applies_is_an_error_and_the_host_is_off() -> None:
+def test_a_change_that_never_applies_is_an_error_with_the_host_off() -> None:
     fake = bmc(by_job=True, sticky=False)
     fake.lost = lambda _: setattr(fake, "_job", None)
     with pytest.raises(
@@ -163,7 +163,7 @@ def test_what_was_found_is_restored_and_nothing_else(mode: str, secure_boot: str
     assert fake.writes == writes
 
 
-def test_what_waits_for_the_next_power_on_is_told_and_no_error() -> None:
+def test_a_change_that_waits_for_power_on_is_reported_without_error() -> None:
     fake = bmc(secure=SecureBoot(enabled=True, keys="UserMode"), by_job=True)
     assert put_back(fake, "UEFI", "off") == ["Secure Boot off"]
     assert fake.writes == ["secure boot False"]
@@ -230,7 +230,7 @@ def test_every_vendor_has_its_end() -> None:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_a_server_of_each_vendor_boots_with_secure_boot_or_is_refused_untouched(tmp_path: Path, vendor: str) -> None:
+def test_each_vendors_server_boots_securely_or_is_refused_untouched(tmp_path: Path, vendor: str) -> None:
     with server(tmp_path, vendor) as it:
         it.boot_mode = SECURE
         if why := SECURELY[vendor]:
@@ -279,7 +279,7 @@ def bodies(it: ServerUnderTest) -> list[Any]:
     return it.fleet.figures().bodies
 
 
-def test_firmware_that_enforces_nothing_is_an_error_before_the_first_boot_from_disk(tmp_path: Path) -> None:
+def test_firmware_that_enforces_nothing_is_an_error_before_the_disk_boots(tmp_path: Path) -> None:
     with server(tmp_path, "generic_system") as it:
         it.boot_mode = SECURE
         it.fleet.change(0, insecure=True)
@@ -300,7 +300,7 @@ def test_a_lost_answer_to_the_switch_is_no_reason_to_send_it_again(tmp_path: Pat
         assert bodies(it).count({"SecureBootEnable": True}) == 1
 
 
-def test_a_missing_licence_is_told_before_anything_is_touched(tmp_path: Path) -> None:
+def test_a_missing_licence_is_an_error_before_anything_is_touched(tmp_path: Path) -> None:
     with server(tmp_path, "supermicro") as it:
         it.boot_mode = SECURE
         it.fleet.fault(Fault("GET .*SecureBoot$", "unlicensed"))

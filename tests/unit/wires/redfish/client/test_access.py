@@ -44,7 +44,7 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
         ),
     ],
 )
-def test_the_options_of_one_bmc_change_its_access_alone(options: dict[str, Any], changed: dict[str, Any]) -> None:
+def test_the_options_of_one_bmc_change_only_its_access(options: dict[str, Any], changed: dict[str, Any]) -> None:
     before = access(FIRST)
     assert access(FIRST, **options).model_dump() == {**before.model_dump(), **changed}
     assert access(SECOND, **options) == access(SECOND)

@@ -51,9 +51,7 @@ def test_all_clients_of_a_bmc_take_turns() -> None:
         assert (fleet.figures().peak, len(fleet.figures().lines)) == (1, 6)
 
 
-def test_an_insert_has_time_for_a_bmc_that_downloads_the_image_and_all_else_has_less(
-    it: OneBmc, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_an_insert_has_the_time_to_download_an_image(it: OneBmc, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = list[float]()
 
     @contextmanager

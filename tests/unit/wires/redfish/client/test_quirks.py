@@ -81,7 +81,7 @@ def test_a_service_root_that_does_not_answer_at_first_is_read_again(tmp_path: Pa
     ],
     ids=["dgx", "lenovo-tsm", "asus", "openbmc", "lenovo-xcc", "other"],
 )
-def test_ami_is_known_by_its_service_root_and_its_host_not_started_before_it_sees_the_drive(
+def test_amis_host_starts_only_once_it_sees_the_drive(
     it: OneBmc, manufacturer: str, root: dict[str, Any], settle_s: float
 ) -> None:
     it.says(f"GET {SYSTEM}$", Manufacturer=manufacturer)

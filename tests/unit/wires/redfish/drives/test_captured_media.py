@@ -49,7 +49,7 @@ def test_d1_an_interrupted_installation_is_recognized_by_such_an_image(tmp_path:
         assert it.fleet.figures().resets == {"ForceOff": 2, "On": 4}
 
 
-def test_d5_an_iso_that_the_bmc_refuses_is_told_so_in_its_words_and_without_the_secret_path(tmp_path: Path) -> None:
+def test_d5_a_refused_iso_has_the_bmcs_words_without_the_secret_path(tmp_path: Path) -> None:
     with server(tmp_path, "gb300_https") as it:
         it.take_over()
         began = it.clock.now()
@@ -72,14 +72,14 @@ def test_d5_an_iso_that_the_bmc_refuses_is_told_so_in_its_words_and_without_the_
         ("supermicro_x11", r"CD1 has neither InsertMedia nor PATCH\. Fix: "),
     ],
 )
-def test_d5_before_the_server_is_switched_off_it_is_known_that_a_drive_takes_an_image(
+def test_d5_a_drive_is_known_to_take_images_before_the_server_goes_off(
     tmp_path: Path, vendor: str, found: str
 ) -> None:
     with server(tmp_path, vendor) as it:
         assert re.search(rf"no virtual CD drive takes an image: {found}", refusal(it))
 
 
-def test_d6_a_cd_without_media_types_is_taken_once_it_was_enabled_by_another_name(tmp_path: Path) -> None:
+def test_d6_a_cd_without_media_types_is_used_once_enabled(tmp_path: Path) -> None:
     with server(tmp_path, "gigabyte") as it:
         it.from_start_to_end()
         assert is_installed_once(it)
@@ -151,7 +151,7 @@ def test_d12_no_virtual_cd_drive_names_what_was_found_instead(tmp_path: Path, ve
         assert ("licence" in text) is (vendor == "intel")
 
 
-def test_d12_a_bmc_that_links_no_virtual_drive_is_told_so(tmp_path: Path) -> None:
+def test_d12_a_bmc_without_virtual_drives_is_refused(tmp_path: Path) -> None:
     with server(tmp_path) as it:
         it.fleet.fault(Fault("GET.*/Managers/1$", "says", says={"VirtualMedia": None}))
         assert "no virtual CD drive: neither System nor Manager links any" in refusal(it)
