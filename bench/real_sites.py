@@ -1,4 +1,4 @@
-"""The real engine on the fake fleet: one cluster alone, then N of two sites side by side, in one rollout."""
+"""The real engine on the fake fleet: one cluster by itself, then N of two sites side by side, in one rollout."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ from testing.sites.sites import ROLES, Sites, servers_of
 from testing.sites.temporal import temporal_server
 
 SITES = ("north", "south")
-ALONE = "alone"
+SINGLE = "alone"
 NAME = "real"
 PACE = Pace(by_requests=False, power=(1, 2), install=(4, 8), boot=(2, 4), latency_s=(0.01, 0.05))
 """In seconds, as in the rehearsal of many sites: short, so that the engine's own cost shows."""
@@ -36,7 +36,7 @@ MEMORY_S = 1.0
 
 @dataclass(frozen=True)
 class Cluster:
-    """The way of one cluster, and its updates by phase."""
+    """The workflow of one cluster, and its updates by phase."""
 
     name: str
     execution: WorkflowExecution
@@ -44,16 +44,16 @@ class Cluster:
 
 
 def measure(size: int) -> None:
-    """Print how N clusters compare with one of them alone."""
+    """Print how N clusters compare with a single one."""
     others = names(size)
     clusters = {site: others[number :: len(SITES)] for number, site in enumerate(SITES)}
-    clusters[SITES[0]].insert(0, ALONE)
+    clusters[SITES[0]].insert(0, SINGLE)
     with tempfile.TemporaryDirectory(prefix="okd-bench-") as folder, ExitStack() as stack:
         servers = stack.enter_context(servers_of(size + 1, PACE))
         temporal = stack.enter_context(temporal_server(Path(folder)))
         database = stack.enter_context(postgres())
         environment = {"TEMPORAL_ADDRESS": temporal.address, **database.environment}
-        sites = Sites(Path(folder), servers, clusters, environment, [{"clusters": [ALONE]}, {"at_a_time": size}])
+        sites = Sites(Path(folder), servers, clusters, environment, [{"clusters": [SINGLE]}, {"at_a_time": size}])
         for site in ("", *SITES):
             worker = sites.worker(site)
             stack.callback(worker.wait)
@@ -62,24 +62,25 @@ def measure(size: int) -> None:
         for watch in watches:
             watch.start()
         try:
-            wanted = {each: sites.wanted(each) for each in sites.clusters}
+            wanted = {cluster: sites.wanted(cluster) for cluster in sites.clusters}
             sites.command("start", "--name", NAME)
             os.environ |= sites.env
-            found = asyncio.run(_clusters(size + 1))
+            done = asyncio.run(_clusters(size + 1))
         finally:
             costs = [watch.stop() for watch in watches]
-        _print(found, costs[0], costs[1][SITES[-1]], [each for each in wanted if sites.got(each) != wanted[each]])
+        wrong = [cluster for cluster in wanted if sites.got(cluster) != wanted[cluster]]
+        _print(done, costs[0], costs[1][SITES[-1]], wrong)
 
 
 def names(size: int) -> list[str]:
-    """Return names whose VRIDs do not clash, for their sites have one network each."""
-    found, taken = list[str](), set(router_ids(ALONE))
+    """Return names whose VRIDs do not clash, since all clusters of a site share its network."""
+    chosen, taken = list[str](), set(router_ids(SINGLE))
     candidates = (f"cluster-{number}" for number in count())
-    while len(found) < size:
+    while len(chosen) < size:
         if taken.isdisjoint(ids := router_ids(name := next(candidates))):
-            found.append(name)
+            chosen.append(name)
             taken.update(ids)
-    return found
+    return chosen
 
 
 def of_update(pid: int) -> str:
@@ -94,7 +95,7 @@ def of_update(pid: int) -> str:
 async def _clusters(size: int) -> list[Cluster]:
     client = await connected()
     await approved_until_done(client, [NAME])
-    return [await _cluster(client, each) for each in await clusters_of(client, size)]
+    return [await _cluster(client, execution) for execution in await clusters_of(client, size)]
 
 
 async def _cluster(client: Client, execution: WorkflowExecution) -> Cluster:
@@ -102,25 +103,25 @@ async def _cluster(client: Client, execution: WorkflowExecution) -> Cluster:
     return Cluster(execution.id.partition("/")[2], execution, done)
 
 
-def _print(found: list[Cluster], updates: Mapping[str, Cost], site: Cost, wrong: list[str]) -> None:
+def _print(clusters: list[Cluster], updates: Mapping[str, Cost], site: Cost, wrong: list[str]) -> None:
     columns = "clusters", "rollout, s", "s/cluster", *(f"`up` of {phase}, s: median" for phase in PHASES)
     table(f"Two sites with {AT_A_TIME} updates at a time each", *columns, "load")
-    alone = [each for each in found if each.name == ALONE]
-    rows = [_times(each) for each in (alone, [each for each in found if each.name != ALONE])]
+    single = [cluster for cluster in clusters if cluster.name == SINGLE]
+    rows = [_times(single), _times([cluster for cluster in clusters if cluster.name != SINGLE])]
     for times in rows:
         row(*times)
     row(*(f"x {after / before:.2f}" for before, after in zip(*rows, strict=True)))
     mib = [cost.together_mib for kind, cost in updates.items() if kind.startswith("up ")]
-    cpu_s = sum(cost.cpu_s for cost in updates.values()) / len(found)
+    cpu_s = sum(cost.cpu_s for cost in updates.values()) / len(clusters)
     print(f"\nmemory of an `up` at its peak, MiB: median {statistics.median(mib):.0f}, largest {max(mib):.0f}")
     print(f"memory of the worker of one site with all of its updates at its peak, MiB: {site.together_mib:.0f}")
     print(f"CPU of Pulumi's processes in a cluster's previews and updates, s: {cpu_s:.1f}")
-    print(f"{len(found) * len(ROLES)} servers; clusters with one not installed exactly once: {wrong or 'none'}")
+    print(f"{len(clusters) * len(ROLES)} servers; clusters with one not installed exactly once: {wrong or 'none'}")
 
 
 def _times(clusters: list[Cluster]) -> list[float]:
     """Return the number of clusters, and their times in seconds."""
-    began = min(each.execution.start_time for each in clusters)
-    took_s = max((each.execution.close_time or began) - began for each in clusters).total_seconds()
-    ups_s = [statistics.median(each.done[phase].seconds for each in clusters) for phase in PHASES]
+    began = min(cluster.execution.start_time for cluster in clusters)
+    took_s = max((cluster.execution.close_time or began) - began for cluster in clusters).total_seconds()
+    ups_s = [statistics.median(cluster.done[phase].seconds for cluster in clusters) for phase in PHASES]
     return [len(clusters), took_s, took_s / len(clusters), *ups_s]

@@ -38,15 +38,15 @@ KINDS = {"start-dev": "server", "fleet worker": "workflows", "stand_ins": "sites
 SAMPLE_S = 1.0
 COMMIT = "c0ffee" * 6 + "c0de"
 SIDE_BY_SIDE = 10
-"""Rollouts among which the largest size is divided for comparison."""
+"""The number of rollouts that share the largest size, for comparison."""
 BEATS_S = (25, 1)
-"""Pauses between heartbeats, of which the cost of one follows, for `WITH_BEATS` clusters."""
+"""Pauses between heartbeats, which show the cost of one, for `WITH_BEATS` clusters."""
 WITH_BEATS = 100
 
 
 @dataclass(frozen=True)
 class Run:
-    """What to measure: so many clusters in so many rollouts side by side, with or without both gates."""
+    """The scenario: a number of clusters in a number of rollouts side by side, with or without both gates."""
 
     size: int
     rollouts: int = 1
@@ -61,10 +61,10 @@ class Measured:
     Args:
         started_s: From the start of the rollout to that of its last cluster.
         ideal_s: The steps of the slowest cluster.
-        median_s: What a cluster needs besides its steps, of which the server and the worker of workflows are the
-            cause; with gates, also the way of an approval.
-        worst_s: The same of the slowest.
-        rollout_events: In the largest history of a rollout.
+        median_s: Time of a cluster besides its steps, for server and worker of workflows; with gates, also for
+            its approvals.
+        worst_s: The same for the slowest cluster.
+        rollout_events: Events in the largest history of a rollout.
         status_s: One `okd-baremetal fleet status` of all clusters.
     """
 
@@ -111,13 +111,13 @@ def measured(run: Run) -> Measured:
 async def _measured(run: Run) -> Measured:
     client, watch = await connected(), Watch(os.getpid(), by_words(KINDS), SAMPLE_S).start()
     gates = list(run.gates)
-    orders = [Order(f"cluster-{each:05}", SITES[each % len(SITES)], COMMIT, gates) for each in range(run.size)]
+    orders = [Order(f"cluster-{number:05}", SITES[number % len(SITES)], COMMIT, gates) for number in range(run.size)]
     names = [f"bench-{number}" for number in range(run.rollouts)]
     try:
         for number, name in enumerate(names):
-            mine = orders[number :: run.rollouts]
-            await desk.start(client, Rollout(name, [Wave(mine, at_a_time=len(mine), hold_at=1)]))
-        await approved_until_done(client, names, looks=bool(gates))
+            own = orders[number :: run.rollouts]
+            await desk.start(client, Rollout(name, [Wave(own, at_a_time=len(own), hold_at=1)]))
+        await approved_until_done(client, names, has_gates=bool(gates))
     finally:
         costs = watch.stop()
     return await _figures(client, run.size, names, costs)
@@ -126,14 +126,14 @@ async def _measured(run: Run) -> Measured:
 async def _figures(client: Client, size: int, names: list[str], costs: Mapping[str, Cost]) -> Measured:
     rollouts = [await client.get_workflow_handle(rollout_id(name)).describe() for name in names]
     clusters = await clusters_of(client, size)
-    needs = {each.id: needs_s(each.id.partition("/")[2]) for each in clusters}
-    began = min(each.start_time for each in rollouts)
-    started_s = (max(each.start_time for each in clusters) - began).total_seconds()
-    whole_s = max(_ended(each) - began for each in rollouts).total_seconds()
-    besides_s = [(_ended(each) - each.start_time).total_seconds() - needs[each.id] for each in clusters]
-    looked = time.monotonic()
+    needs = {cluster.id: needs_s(cluster.id.partition("/")[2]) for cluster in clusters}
+    began = min(rollout.start_time for rollout in rollouts)
+    started_s = (max(cluster.start_time for cluster in clusters) - began).total_seconds()
+    whole_s = max(_ended(rollout) - began for rollout in rollouts).total_seconds()
+    besides_s = [(_ended(cluster) - cluster.start_time).total_seconds() - needs[cluster.id] for cluster in clusters]
+    asked = time.monotonic()
     await desk.cluster_statuses(client)
-    status_s = time.monotonic() - looked
+    status_s = time.monotonic() - asked
     cpu_ms = {kind: 1000 * cost.cpu_s / size for kind, cost in costs.items()}
     return Measured(
         clusters=size,
@@ -147,9 +147,9 @@ async def _figures(client: Client, size: int, names: list[str], costs: Mapping[s
         worst_s=max(besides_s),
         **{f"{kind}_cpu_ms": cpu_ms[kind] for kind in KINDS.values()},
         **{f"{kind}_mib": costs[kind].together_mib for kind in ("server", "workflows")},
-        events=statistics.median(each.history_length for each in clusters),
+        events=statistics.median(cluster.history_length for cluster in clusters),
         kib=statistics.median(map(_kib, clusters)),
-        rollout_events=max(each.history_length for each in rollouts),
+        rollout_events=max(rollout.history_length for rollout in rollouts),
         rollout_kib=max(map(_kib, rollouts)),
         status_s=status_s,
     )
@@ -196,7 +196,7 @@ def _print(title: str, runs: Sequence[Run]) -> None:
         now = asdict(measured(run))
         if before:
             row(*(f"x {now[name] / before[name]:.2f}" for name in now))
-        row(*(round(each, 2) for each in now.values()))
+        row(*(round(value, 2) for value in now.values()))
         before = now
 
 

@@ -1,6 +1,6 @@
 // Measures the page that it is appended to, for testing/browser.py.
 
-// The part of each colour, 0 to 1, and its opacity.
+// The parts of a colour, 0 to 1, and its opacity.
 const parts = (colour) => {
   const [red, green, blue, alpha = 1] = colour.match(/[\d.]+/g).map(Number);
   return [red / 255, green / 255, blue / 255, alpha];
@@ -14,7 +14,7 @@ const contrast = (one, other) => {
   const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (light + 0.05) / (dark + 0.05);
 };
-// What Chromium paints below all else.
+// The colour that Chromium paints below everything.
 const isDark =
   matchMedia("(prefers-color-scheme: dark)").matches &&
   getComputedStyle(document.documentElement).colorScheme.includes("dark");
@@ -27,17 +27,17 @@ const below = (element) => {
 };
 const ink = (element) => getComputedStyle(element)[element.closest("svg") ? "fill" : "color"];
 const name = (element) => `${element.tagName.toLowerCase()}: ${element.textContent.trim().slice(0, 60)}`;
-const hasText = (element) => [...element.childNodes].some((each) => each.nodeType === 3 && each.data.trim());
+const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
 const isShown = (element) => element.getClientRects().length > 0;
 
 const faint = [...document.querySelectorAll("body *")]
-  .filter((each) => !each.closest("script, style, title") && hasText(each) && isShown(each))
-  .filter((each) => contrast(parts(ink(each)).slice(0, 3), below(each)) < 4.5)
+  .filter((element) => !element.closest("script, style, title") && hasText(element) && isShown(element))
+  .filter((element) => contrast(parts(ink(element)).slice(0, 3), below(element)) < 4.5)
   .map(name);
 
 const drawings = [...document.querySelectorAll("svg")].map((svg) => {
   const frame = svg.getBoundingClientRect();
-  const box = (each) => each.getBoundingClientRect();
+  const frameOf = (element) => element.getBoundingClientRect();
   const isOutside = ({ left, right, top, bottom }) =>
     left < frame.left - 1 || right > frame.right + 1 || top < frame.top - 1 || bottom > frame.bottom + 1;
   const texts = [...svg.querySelectorAll("text")];
@@ -47,18 +47,18 @@ const drawings = [...document.querySelectorAll("svg")].map((svg) => {
   return {
     width: frame.width,
     bars: bars.length,
-    thinnest: Math.min(...bars.map((each) => box(each).width)),
-    outside: [...texts, ...bars].filter((each) => isOutside(box(each))).map(name),
+    thinnest: Math.min(...bars.map((element) => frameOf(element).width)),
+    outside: [...texts, ...bars].filter((element) => isOutside(frameOf(element))).map(name),
     overlapping: texts
       .flatMap((one, index) => texts.slice(index + 1).map((other) => [one, other]))
-      .filter(([one, other]) => overlaps(box(one), box(other)))
+      .filter(([one, other]) => overlaps(frameOf(one), frameOf(other)))
       .map((pair) => pair.map(name).join(" | ")),
   };
 });
 
 document.body.dataset.measured = JSON.stringify({
   title: document.title,
-  loaded: performance.getEntriesByType("resource").map((each) => each.name),
+  loaded: performance.getEntriesByType("resource").map((resource) => resource.name),
   hidden_px: document.documentElement.scrollWidth - innerWidth,
   faint,
   drawings,

@@ -90,7 +90,7 @@ def printed(faults: Sequence[Fault]) -> list[str]:
 
 
 def refused(change: Change, *starts: str) -> None:
-    """Assert that the changed file has exactly as many faults as `starts`, and that each line starts with its own."""
+    """Assert that the changed file has exactly as many faults as `starts`, and that each line starts so."""
     texts = lines(change)
     assert len(texts) == len(starts), texts
     for line, start in zip(texts, starts, strict=True):

@@ -36,7 +36,7 @@ def build_initrd(kernel: Kernel, work: Path) -> Path:
 
 
 def _module_files(kernel: Kernel, names: list[str]) -> list[Path]:
-    """Return the files of the modules and their dependencies, each after those that it depends on."""
+    """Return the files of the modules and their dependencies, each after its own dependencies."""
     files: dict[Path, None] = {}
     for name in names:
         listed = run("modprobe", "--set-version", kernel.release, "--show-depends", name)

@@ -91,10 +91,10 @@ class FakeProvisioner:
         self.sha256(path)
 
     def sha256(self, path: Path) -> str:
-        found = self.files.get(str(path), errno.ENOENT)
-        if isinstance(found, int):
-            raise OSError(found, os.strerror(found))
-        return found
+        digest = self.files.get(str(path), errno.ENOENT)
+        if isinstance(digest, int):
+            raise OSError(digest, os.strerror(digest))
+        return digest
 
     def architecture(self, iso: Path) -> Architecture | None:
         return self.architectures.get(str(iso))

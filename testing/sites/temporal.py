@@ -28,7 +28,7 @@ class TemporalServer:
     """A server on loopback. The kernel kills it when the thread that started it ends.
 
     Args:
-        folder: For its history and log.
+        folder: The folder for its history and log.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +43,11 @@ class TemporalServer:
             *("--ip", "127.0.0.1", "--port", str(port), "--db-filename", str(self.history)),
             # Without them, a rollout starts a tenth as many clusters per second (docs/adr/0048).
             *("--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"),
-            *("--namespace", NAMESPACE, *(word for each in attributes for word in ("--search-attribute", each))),
+            *(
+                "--namespace",
+                NAMESPACE,
+                *(word for attribute in attributes for word in ("--search-attribute", attribute)),
+            ),
         ]
 
     def start(self) -> None:
@@ -91,7 +95,7 @@ def temporal_server(folder: Path) -> Iterator[TemporalServer]:
 
 
 def free_port() -> int:
-    """Return a port of `PORTS` on which nobody listens."""
+    """Return a free port of `PORTS`."""
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

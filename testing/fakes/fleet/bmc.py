@@ -33,7 +33,7 @@ class Bmc:
             connection.reset()
 
     def closed(self, connection: Connection) -> None:
-        """Forget the connection."""
+        """Remove the connection."""
         self.connections.discard(connection)
 
     def receive(self, connection: Connection, request: Request) -> None:
