@@ -21,11 +21,19 @@ def held(key: str, *, deadline_s: float = 20, clock: Clock = SYSTEM_CLOCK) -> It
         BusyError: Another process held it for longer than `deadline_s`.
         LockError: The folder of the locks cannot be made, or is not private to this user.
     """
-    with (_private_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.lock").open("a+") as file:
-        if Wait(clock, deadline_s).until(lambda: _taken(file)):
+    file = _private_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.lock"
+    with locked(file, Wait(clock, deadline_s)) as is_locked:
+        if not is_locked:
             what = f"another run has worked on it for more than {deadline_s:g} s"
             raise BusyError(what, where=key, fix="wait for that run, or end it, then run `pulumi up`")
         yield
+
+
+@contextmanager
+def locked(path: Path, wait: Wait) -> Iterator[bool]:
+    """Lock a file, which is made if missing. Yield False if another process held its lock for the whole wait."""
+    with path.open("a+") as file:
+        yield not wait.until(lambda: _taken(file))
 
 
 def _taken(file: IO[str]) -> str | None:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from boot_media.tools import cache_dir
-from lab.cache import content_hash, locked, prune, scratch
+from lab.cache import content_hash, folder_locked, prune, scratch
 from lab.shell import LabError, run
 from testing.checkout import ROOT
 
@@ -83,7 +83,7 @@ def ensure_binary(name: str, report: Callable[[str], None] = lambda _: None) -> 
     program = _GO_PROGRAMS[name]
     target = cache_dir() / "bin" / f"{name}-{program.key}"
     if not target.exists():
-        with locked(target.parent):
+        with folder_locked(target.parent):
             if not target.exists():
                 report(f"{name}: building lab/go/{program.module} (about {program.minutes} min on two cores)")
                 _build(program, target)
@@ -122,7 +122,7 @@ def coreos_installer_source(installer: Path) -> Path:
     version = run(installer, "--version").split()[-1]
     source = cache_dir() / "lab" / f"coreos-installer-{version}-source"
     if not source.is_dir():
-        with locked(source.parent), scratch(beside=source) as work:
+        with folder_locked(source.parent), scratch(beside=source) as work:
             if not source.is_dir():
                 _fetch_crate("coreos-installer", version, work).rename(source)
     return source

@@ -1,12 +1,15 @@
 """A cache of slow builds. A build's name contains a hash of its inputs, so a file that exists is up to date."""
 
 import contextlib
-import fcntl
 import hashlib
+import math
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from base.clock import SYSTEM_CLOCK, Wait
+from base.lock import locked
 
 _HASH_CHARS = 12
 
@@ -42,11 +45,10 @@ def words_of(file: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def folder_locked(folder: Path) -> Iterator[None]:
     """Lock `folder` for this process, so that two builds of the same thing run one after the other."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with locked(folder / ".lock", Wait(SYSTEM_CLOCK, math.inf)):
         yield
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from boot_media.tools import cache_dir
 from lab.binaries import GUEST_PROGRAMS
-from lab.cache import locked, prune, scratch
+from lab.cache import folder_locked, prune, scratch
 from lab.images.containers import RELEASE
 from lab.images.disk import DiskParts, build_disk
 from lab.images.esp import build_esp
@@ -58,7 +58,7 @@ def ensure_images(report: Callable[[str], None], programs: Sequence[str] = GUEST
     parts = Parts.gather(report, programs)
     target = cache_dir() / "lab" / f"images-{parts.key}"
     if not target.is_dir():
-        with locked(target.parent):
+        with folder_locked(target.parent):
             if not target.is_dir():
                 _build(parts, target, report)
     return Images.in_folder(target)

@@ -1,6 +1,5 @@
 """Start and stop the site of a twin: network, libvirt, BMCs and powered-off servers."""
 
-import fcntl
 import os
 import shutil
 import sys
@@ -11,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from base.clock import SYSTEM_CLOCK, Wait
+from base.lock import locked
 from boot_media.base_image import base_path
 from lab.inventory import Site
 from lab.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT, STACK_UP
@@ -87,7 +88,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
         LabError: A part did not start; the others remain, for inspection or for `down`.
     """
     start, stack = time.monotonic(), site.twin.stack
-    with _locked():
+    with _site_locked():
         if network.namespace_exists() and (other := _stack_up()) != stack:
             raise LabError(f"the lab has the twin of {other}. Fix: run `python -m lab down` first")
         if not network.namespace_exists():
@@ -115,7 +116,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
 def down(report: Report) -> None:
     """Stop every machine and process of the site, and remove its files except logs; safe to repeat."""
     start = time.monotonic()
-    with _locked():
+    with _site_locked():
         _stop_daemons()
         network.remove_network()
         _remove_state()
@@ -145,7 +146,7 @@ def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 def stop_provisioner_services() -> None:
     """Stop the BMC emulator and libvirtd, as if the provisioner were off; machines keep running. `up` starts both."""
-    with _locked():
+    with _site_locked():
         bmc.front.stop()
         bmc.daemon.stop()
         libvirtd.daemon.stop()
@@ -194,7 +195,7 @@ def _remove_state() -> None:
 
 
 @contextmanager
-def _locked() -> Iterator[None]:
+def _site_locked() -> Iterator[None]:
     """Lock the site for this process: concurrent changes would conflict.
 
     Raises:
@@ -202,9 +203,7 @@ def _locked() -> Iterator[None]:
     """
     if os.geteuid() != 0:
         raise LabError("not root; the lab makes namespaces and virtual machines. Fix: run it as root")
-    with LOCK.open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LabError("another `python -m lab` is changing the lab. Fix: wait for it to end") from None
+    with locked(LOCK, Wait(SYSTEM_CLOCK, 0)) as is_locked:
+        if not is_locked:
+            raise LabError("another `python -m lab` is changing the lab. Fix: wait for it to end")
         yield
