@@ -15,12 +15,10 @@ from fleet.connection import connected
 from fleet.notices import web_hook
 from fleet.site.activities import BEAT_S, Site
 from fleet.site.checkout import Clone
-from fleet.workflows import QUEUE, ClusterWorkflow, NoticeWorkflow, RolloutWorkflow, queue_of
+from fleet.workflows import QUEUE, UPDATE_TIMEOUT, ClusterWorkflow, NoticeWorkflow, RolloutWorkflow, queue_of
 
 AT_A_TIME = 4
 """Updates of one provisioner side by side."""
-LONGEST_END = timedelta(hours=12)
-"""A worker that must end takes nothing new, and waits for its updates, which are no longer than this."""
 
 
 def workflow_worker(client: Client) -> Worker:
@@ -48,7 +46,8 @@ def site_worker(client: Client, site: str, root: Path) -> Worker:
         task_queue=queue_of(site),
         activities=[activities.check, activities.preview, activities.up],
         max_concurrent_activities=AT_A_TIME,
-        graceful_shutdown_timeout=LONGEST_END,
+        # A worker that must end takes nothing new, and waits for its updates.
+        graceful_shutdown_timeout=UPDATE_TIMEOUT,
         # Otherwise the SDK holds heartbeats back for 24 of the 30 s of silence that end an attempt.
         max_heartbeat_throttle_interval=timedelta(seconds=BEAT_S),
     )

@@ -1,7 +1,9 @@
 """`okd-baremetal network-boot …`, for the DHCP server of a site."""
 
 import json
+import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,32 @@ def test_kea_gets_a_class_for_each_kind_of_client(project: Project) -> None:
     files = {each["name"]: each["boot-file-name"] for each in printed["client-classes"]}
     assert files == {"okd-ipxe": URL, "okd-efi": "snponly.efi", "okd-bios": "undionly.kpxe"}
     assert [each["hw-address"] for each in printed["reservations"]] == macs()[1:]
+
+
+def is_member(client_class: Mapping[str, str], architecture: str, ipxe: bool) -> bool:
+    """Return whether Kea puts a client into a class; its expressions have the operators of Python."""
+    test = client_class["test"].replace("option[175].exists", str(ipxe))
+    test = re.sub(r"option\[93\]\.hex == (0x[0-9a-f]{4})", lambda equal: str(equal[1] == architecture), test)
+    return bool(eval(test))  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("architecture", "ipxe", "classes"),
+    [
+        pytest.param("0x0000", False, ["okd-bios"], id="bios"),
+        pytest.param("0x0007", False, ["okd-efi"], id="efi"),
+        pytest.param("0x0009", False, ["okd-efi"], id="efi-of-another-number"),
+        pytest.param("0x0010", False, [], id="uefi-http"),
+        pytest.param("0x0000", True, ["okd-ipxe"], id="ipxe-on-bios"),
+        pytest.param("0x0007", True, ["okd-ipxe"], id="ipxe-on-efi"),
+    ],
+)
+def test_ipxe_gets_its_script_and_never_ipxe_again(
+    project: Project, architecture: str, ipxe: bool, classes: list[str]
+) -> None:
+    printed = json.loads(project.run("--server", "kea").stdout.partition("\n")[2])
+    members = [each["name"] for each in printed["client-classes"] if is_member(each, architecture, ipxe)]
+    assert members == classes
 
 
 @pytest.mark.parametrize("mode", ["Managed", "Disabled"])

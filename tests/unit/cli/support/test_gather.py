@@ -128,6 +128,13 @@ def test_no_secret_of_the_inputs_is_in_any_file_of_it(project: Site, monkeypatch
     assert options["okd-baremetal:bmc_credentials"]["h2"]["password"] == "[masked]"
 
 
+def test_ssh_never_asks_a_question(project: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap_journals, "connect_problem", lambda *_, **__: None)
+    tool(project.folder, "ssh", "case $* in *BatchMode=yes*) ;; *) echo asks for a password >&2; exit 1 ;; esac")
+    _, files = gathered(project)
+    assert row(files["index.md"], "journals").startswith("bootstrap/: ")
+
+
 @pytest.mark.parametrize(
     ("said", "fix"),
     [
