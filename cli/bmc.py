@@ -158,20 +158,20 @@ def capture(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def tree_of(plan: BmcPlan, host: PlannedHost, told: Callable[[str], None]) -> dict[str, Any]:
+def tree_of(plan: BmcPlan, host: PlannedHost, on_read: Callable[[str], None]) -> dict[str, Any]:
     """Return the masked tree of a host's BMC.
 
     Args:
         plan: The cluster.
         host: One of its hosts.
-        told: Called with the path of each resource, before it is read.
+        on_read: Called with the path of each resource, before it is read.
 
     Raises:
         BmcError: The BMC does not answer, or its system cannot be read.
     """
     bmc = BmcCapture(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
     try:
-        return bmc.tree(told)
+        return bmc.tree(on_read)
     except BmcTransientError as error:
         fix = "compare bmc.address with the BMC's, and its network; then repeat the command"
         raise BmcTimeoutError(error.fault.what, where=error.fault.where, fix=fix) from None

@@ -36,8 +36,8 @@ class Rule(Enum):
     """The version of a firmware."""
     PLAIN = auto()
     """True or false."""
-    SITE = auto()
-    """A text of the operator's, of which only the presence is kept."""
+    OPERATOR_TEXT = auto()
+    """A text that the operator wrote, which becomes a pseudonym."""
     MESSAGE = auto()
     """The name of a message in a registry."""
 
@@ -62,7 +62,7 @@ _NAMES = {
     Rule.TEXT: ("LicenseString", "Manufacturer", "Model", "Product", "Vendor"),
     Rule.VERSION: ("BiosVersion", "FirmwareVersion"),
     Rule.PLAIN: ("Inserted", "SecureBootEnable"),
-    Rule.SITE: ("Name",),
+    Rule.OPERATOR_TEXT: ("Name",),
     Rule.MESSAGE: ("MessageId", "code"),
 }
 RULES = {name: rule for rule, names in _NAMES.items() for name in names}
@@ -73,7 +73,7 @@ VENDOR = re.compile("[A-Za-z_]{1,20}")
 Leaf = Callable[[Rule, Any], Any]
 
 
-def kept(document: dict[str, Any], leaf: Leaf, within: str = "") -> dict[str, Any]:
+def filter_document(document: dict[str, Any], leaf: Leaf, within: str = "") -> dict[str, Any]:
     """Return what is kept of a document.
 
     Args:
@@ -82,7 +82,7 @@ def kept(document: dict[str, Any], leaf: Leaf, within: str = "") -> dict[str, An
         within: Name of the property that the document is the value of.
     """
     rules = {name: _rule(name, within) for name in document}
-    return {name: _kept(rule, name, document[name], leaf) for name, rule in rules.items() if rule}
+    return {name: _filtered(rule, name, document[name], leaf) for name, rule in rules.items() if rule}
 
 
 def _rule(name: str, within: str) -> Rule | None:
@@ -94,13 +94,13 @@ def _rule(name: str, within: str) -> Rule | None:
     return RULES.get(name)
 
 
-def _kept(rule: Rule, name: str, value: Any, leaf: Leaf) -> Any:
+def _filtered(rule: Rule, name: str, value: Any, leaf: Leaf) -> Any:
     match value:
         case None:
             return None
         case list():
-            return [_kept(rule, name, each, leaf) for each in value]
+            return [_filtered(rule, name, member, leaf) for member in value]
         case dict():
-            return kept(value, leaf, name) if rule is Rule.INNER else {}
+            return filter_document(value, leaf, name) if rule is Rule.INNER else {}
         case _:
             return leaf(rule, value)

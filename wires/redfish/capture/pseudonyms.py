@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from base.masking import secret_keys
-from wires.redfish.capture.filter import Rule, kept
+from wires.redfish.capture.filter import Rule, filter_document
 from wires.redfish.identity import is_shared
 
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
@@ -74,7 +74,7 @@ class Pseudonyms:
             Rule.ID: self.path,
             Rule.IDENTITY: self._identity,
             Rule.IMAGE: self._image,
-            Rule.TEXT: lambda text: IPV4.sub(self._found, self._text(text)),
+            Rule.TEXT: lambda text: IPV4.sub(self._pseudonym_of, self._text(text)),
             Rule.VERSION: self._text,
             Rule.WORD: lambda text: text if WORD.fullmatch(text) else self._pseudonym(text),
             Rule.MESSAGE: lambda text: self._text(text) if MESSAGE.fullmatch(text) else self._pseudonym(text),
@@ -82,7 +82,7 @@ class Pseudonyms:
 
     def masked(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return what is kept of a document, with pseudonyms."""
-        return kept(document, self._leaf)
+        return filter_document(document, self._leaf)
 
     def path(self, path: str) -> str:
         """Return the path of a resource, or its last part."""
@@ -113,10 +113,10 @@ class Pseudonyms:
         return self._pseudonym(part) + (".iso" if part.lower().endswith(".iso") else "")
 
     def _text(self, text: str) -> str:
-        return self._forbidden.sub(self._found, text) if len(text) <= LONGEST else self._pseudonym(text)
+        return self._forbidden.sub(self._pseudonym_of, text) if len(text) <= LONGEST else self._pseudonym(text)
 
-    def _found(self, found: re.Match[str]) -> str:
-        return self._pseudonym(found.group())
+    def _pseudonym_of(self, match: re.Match[str]) -> str:
+        return self._pseudonym(match.group())
 
     def _pseudonym(self, value: str, kind: str = "") -> str:
         """Return the pseudonym of a value, whether it is in upper or lower case."""

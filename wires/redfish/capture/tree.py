@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from base.errors import BmcError
 from cluster.values.bmc_url import parse_redfish_url
 from wires.redfish.boot.idrac import older_path
-from wires.redfish.capture.filter import Rule, kept
+from wires.redfish.capture.filter import Rule, filter_document
 from wires.redfish.capture.pseudonyms import Pseudonyms
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.sushy_bmc import MANAGERS, ROOT, SYSTEMS, SushyBmc
@@ -42,11 +42,11 @@ class BmcCapture(SushyBmc):
         super().__init__(access, password, limits)
         self._names = (access.username, parse_redfish_url(access.address).host)
 
-    def tree(self, told: Callable[[str], None]) -> dict[str, Any]:
+    def tree(self, on_read: Callable[[str], None]) -> dict[str, Any]:
         """Return the masked tree: the path of the system, and each resource by its path.
 
         Args:
-            told: Called with the path of each resource, before it is read.
+            on_read: Called with the path of each resource, before it is read.
 
         Raises:
             BmcError: The system cannot be read, or the BMC does not answer. A refusal is an answer like others.
@@ -56,7 +56,7 @@ class BmcCapture(SushyBmc):
         while waiting:
             path = waiting.pop(0)
             if path not in answers:
-                told(path)
+                on_read(path)
                 answers[path] = answer = self._answer(path)
                 # Members of these are other servers, or were found through the System.
                 waiting += _links(answer.body) if path not in (SYSTEMS, MANAGERS) else []
@@ -93,7 +93,7 @@ class BmcCapture(SushyBmc):
         return _Answer(answer.status_code, answer.headers.get("Allow", ""), body if isinstance(body, dict) else None)
 
     def _shown(self, answer: _Answer, masks: Pseudonyms) -> dict[str, Any]:
-        body = None if answer.body is None else kept(masks.masked(answer.body), lambda _, value: self._clean(value))
+        body = answer.body and filter_document(masks.masked(answer.body), lambda _, value: self._clean(value))
         allow = ", ".join(METHOD.findall(answer.allow))
         return {"status": answer.status, **({"allow": allow} if allow else {}), "body": body}
 
@@ -104,12 +104,12 @@ class BmcCapture(SushyBmc):
 
 def _links(body: dict[str, Any] | None) -> list[str]:
     """Return the paths of the resources that are linked by what is kept of a document."""
-    found: list[str] = []
+    paths: list[str] = []
 
     def collect(rule: Rule, value: Any) -> None:
         path = str(value).partition("#")[0].rstrip("/")
         if rule is Rule.LINK and f"{path}/".startswith(ROOT):
-            found.append(path)
+            paths.append(path)
 
-    kept(body or {}, collect)
-    return found
+    filter_document(body or {}, collect)
+    return paths

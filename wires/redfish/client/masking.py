@@ -10,7 +10,7 @@ from base.masking import Secrets, mask_document, mask_pairs, secret_keys
 
 BODY_LENGTH = 2000
 READ_LENGTH = 256 * 1024
-"""Characters of a body of which the shown ones are made: a BMC may send 4 MiB, and each is masked as it comes."""
+"""Characters of a body that are masked, of which the first `BODY_LENGTH` are shown: a BMC may send 4 MiB."""
 BMC_KEYS = secret_keys("credential", "user-?name")
 """A BMC's properties that are masked. Its user names are, too: half of a login, and no line of the log needs them."""
 URL = re.compile(r"(:(?://|\\/\\/))(?:[^/\\\s\"'<>@]*+@)?+([^/\\\s\"'<>]*+)([^\s\"'<>]*+)")
