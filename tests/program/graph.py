@@ -1,4 +1,4 @@
-"""The graph that `__main__.py` declares, under Pulumi's mocks; each provider's own `check` judges its inputs."""
+"""The graph that `__main__.py` declares, under Pulumi's mocks; each provider's own `check` checks its inputs."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ class Declared:
     urn: str
     parent: str
     inputs: dict[str, Any]
-    """As the provider gets them, secrets unwrapped."""
+    """The inputs that the provider gets, with secrets unwrapped."""
     secrets: frozenset[str]
     """Names of the inputs that are secret as a whole."""
     secret_outputs: frozenset[str]
@@ -85,7 +85,7 @@ class Monitor(mocks.MockMonitor):
         self.urns: list[str] = []
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        """Build a URN with the types of all parents but the stack; the mocks would use the nearest parent's alone."""
+        """Build a URN with the types of all parents but the stack; the mocks would use only the nearest parent's."""
         chain = parent.split("::")[2] if parent else STACK_TYPE
         kind = type_ if chain == STACK_TYPE else f"{chain}${type_}"
         return f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::{kind}::{name}"
@@ -108,7 +108,7 @@ class Monitor(mocks.MockMonitor):
                 secrets=frozenset(key for key, value in wire.items() if rpc.is_rpc_secret(value)),
                 secret_outputs=frozenset(request.additionalSecretOutputs),
                 after=frozenset(request.dependencies).union(
-                    *(each.urns for each in request.propertyDependencies.values())
+                    *(dependencies.urns for dependencies in request.propertyDependencies.values())
                 ),
                 protect=request.protect,
                 provider=request.provider,
@@ -131,7 +131,7 @@ class Checks(mocks.Mocks):
         provider = PROVIDERS.get(args.typ.rsplit(":", 1)[1])
         if provider:
             checked = provider().check(self.olds.get(args.name, {}), _open(args.inputs))
-            self.refused += [f"{args.name}: {each.property}: {each.reason}" for each in checked.failures]
+            self.refused += [f"{args.name}: {failure.property}: {failure.reason}" for failure in checked.failures]
         return f"{args.name}-id", {
             **args.inputs,
             "uuid": f"uuid-of-{args.name}",
@@ -145,7 +145,7 @@ class Checks(mocks.Mocks):
 
 @dataclass(frozen=True)
 class Graph:
-    """What one run of the program declared."""
+    """The resources that one run of the program declared."""
 
     resources: dict[str, Declared]
     components: list[str]
@@ -153,15 +153,15 @@ class Graph:
     exports: dict[str, Any]
 
     def of(self, kind: str) -> list[Declared]:
-        return [each for each in self.resources.values() if each.kind == kind]
+        return [resource for resource in self.resources.values() if resource.kind == kind]
 
     def one(self, kind: str) -> Declared:
-        (each,) = self.of(kind)
-        return each
+        (resource,) = self.of(kind)
+        return resource
 
     def after(self, resource: Declared) -> set[str]:
         """Return the names of the resources that a resource depends on directly."""
-        names = {each.urn: each.name for each in self.resources.values()}
+        names = {other.urn: other.name for other in self.resources.values()}
         return {names[urn] for urn in resource.after}
 
     def long_after(self, resource: Declared) -> set[str]:
@@ -184,7 +184,7 @@ def run(
 
     Options in `secret` were set with `--secret`.
     """
-    states = {name: each.inputs for name, each in olds.resources.items()} if olds else {}
+    states = {name: old.inputs for name, old in olds.resources.items()} if olds else {}
     checks = Checks(states)
     monitor = Monitor(checks)
     exports: dict[str, Any] = {}
@@ -200,7 +200,7 @@ def run(
         )
         _sync_await(run_pulumi_func(program))
     assert len(set(monitor.urns)) == len(monitor.urns), "the engine refuses a second resource of one URN"
-    resources = {each.name: each for each in monitor.declared}
+    resources = {resource.name: resource for resource in monitor.declared}
     assert len(resources) == len(monitor.declared), "two resources of one name"
     return Graph(resources, monitor.components, checks.refused, exports)
 
@@ -226,5 +226,5 @@ def _open(value: Any) -> Any:
     if rpc.is_rpc_secret(value):
         return _open(rpc.unwrap_rpc_secret(value))
     if isinstance(value, dict):
-        return {key: _open(each) for key, each in value.items()}
-    return [_open(each) for each in value] if isinstance(value, list) else value
+        return {key: _open(part) for key, part in value.items()}
+    return [_open(part) for part in value] if isinstance(value, list) else value

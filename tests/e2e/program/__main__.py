@@ -48,32 +48,32 @@ if site["spares"]:
             name, BmcHostSpec(host=name, bmc=bmc, password=hosts[name]["password"], consent="", spare=True), child
         )
 for role, wanted in site["roles"].items():
-    mine = {name: host for name, host in hosts.items() if host["role"] == role and name in servers}
+    members = {name: host for name, host in hosts.items() if host["role"] == role and name in servers}
     HostProvisioning(
         role,
         HostProvisioningSpec(
             role=role,
             hosts={
                 name: HostSpec(bmc=access(host, ca=""), address=host["address"], root_device=DISK)
-                for name, host in mine.items()
+                for name, host in members.items()
             },
-            passwords={name: host["password"] for name, host in mine.items()},
+            passwords={name: host["password"] for name, host in members.items()},
             ca=site["ca"],
             media_address=site["media_address"],
             media_port=site["media_port"],
             base_iso_sha256=site["base_iso_sha256"],
-            ignition_sha256=dict.fromkeys(mine, wanted["ignition_sha256"]),
-            own_ignition=dict.fromkeys(mine, wanted["ours"]),
-            keyfiles=dict.fromkeys(mine, wanted["keyfiles"]),
+            ignition_sha256=dict.fromkeys(members, wanted["ignition_sha256"]),
+            own_ignition=dict.fromkeys(members, wanted["ours"]),
+            keyfiles=dict.fromkeys(members, wanted["keyfiles"]),
             payload_sha256=site["payload_sha256"],
             reinstall=site["reinstall"],
             stack="test",
             api_name="api.okd.lab.test",
             deadline_s=site["host_deadline_s"],
-            rows={name: urn("BmcHost", name) for name in mine},
+            rows={name: urn("BmcHost", name) for name in members},
             urn=urn("HostProvisioning", role),
         ),
         # A host is installed once the consent of every host is checked.
         pulumi.ResourceOptions(depends_on=list(servers.values())),
-        identities={name: {"uuid": servers[name].uuid, "serial": servers[name].serial} for name in mine},
+        identities={name: {"uuid": servers[name].uuid, "serial": servers[name].serial} for name in members},
     )

@@ -11,7 +11,7 @@ from assets.render import Rendered, render, render_bootstrap, render_server
 from cluster.options import Transport
 from cluster.plan import ClusterPlan
 from testing import clusters, plans
-from tests.unit.assets.policy_oracle import Instance, contradictions, judge, parse, peer_faults
+from tests.unit.assets.policy_oracle import Instance, contradictions, parse, peer_faults, policy_faults
 
 HOLDER = "192.0.2.10"
 NODES = ("192.0.2.11", "192.0.2.12", "192.0.2.13")
@@ -151,7 +151,7 @@ def test_every_state_is_looked_at_also_the_one_in_which_all_checks_fail() -> Non
 
 
 def test_numbers_that_follow_the_policy_are_accepted() -> None:
-    assert judge("release", bootstrap(), -20, nodes()) == []
+    assert policy_faults("release", bootstrap(), -20, nodes()) == []
     assert peer_faults("unicast", {HOLDER: bootstrap(), **nodes()}) == []
     assert peer_faults("multicast", {name: replace(node, peers=frozenset()) for name, node in nodes().items()}) == []
 
@@ -208,7 +208,7 @@ def test_numbers_that_follow_the_policy_are_accepted() -> None:
 def test_numbers_that_contradict_the_policy_are_refused(
     holder: Instance, released: int, changed: dict[str, Instance], problem: str
 ) -> None:
-    found = judge("release", holder, released, {**nodes(), **changed})
+    found = policy_faults("release", holder, released, {**nodes(), **changed})
     assert any(re.search(problem, line) for line in found), found
 
 

@@ -1,8 +1,8 @@
-"""Which disk ironic takes, written from its sources and metal3's; see `boot_media.disk` for the places.
+"""The disk that ironic chooses, written from its sources and metal3's; `boot_media.disk` names them.
 
-Two differences are meant, and both refuse more: ironic compares a property that a disk lacks as the word `none`, so
-that the vendor `one` fits each disk without one; and it compares texts percent-encoded, so that the model `20` fits
-each model with a space.
+Two differences are on purpose, and both refuse more: ironic compares a property that a disk lacks as the word `none`,
+so that the vendor `one` fits each disk without a vendor; and it compares texts percent-encoded, so that the model
+`20` fits each model with a space.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,12 +28,12 @@ def _counts(device: Device) -> bool:
 
 def chosen(devices: Sequence[Device], hints: Hints, links: Mapping[str, str]) -> str | None:
     """`get_os_install_device` with metal3's hints, or with its default."""
-    found = candidates(devices)
+    disks = candidates(devices)
     if hints:
-        fitting = [each for each in found if all(_fits(each, name, hints[name], links) for name in hints)]
+        fitting = [disk for disk in disks if all(_fits(disk, name, hints[name], links) for name in hints)]
         return fitting[0].path if fitting else None
-    large = sorted((each for each in found if each.size >= 4 * GIB), key=lambda each: (each.size, each.path))
-    first = [each for each in large if each.path == "/dev/sda"]
+    large = sorted((disk for disk in disks if disk.size >= 4 * GIB), key=lambda disk: (disk.size, disk.path))
+    first = [disk for disk in large if disk.path == "/dev/sda"]
     return (first + large)[0].path if large else None
 
 

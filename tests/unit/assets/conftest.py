@@ -1,4 +1,4 @@
-"""The programs that read our files, each asked about a file once."""
+"""The programs that read rendered files; each one reads a file once."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -17,8 +17,8 @@ def _refusal(path: str, command: tuple[str, ...], content: bytes, complaint: byt
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _asked_once() -> Iterator[None]:
-    """Clusters share most of their files: a reader is asked about each of them once."""
+def _read_once() -> Iterator[None]:
+    """Have a reader read a file once, since clusters share most of their files."""
 
     def once(
         path: str, command: Sequence[str], content: bytes = b"", complaint: bytes = b"", *, hide: str = "\0"

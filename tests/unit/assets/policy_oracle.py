@@ -1,4 +1,4 @@
-"""The oracle of the priority policy: it judges the text that keepalived reads, not the plan behind it."""
+"""The oracle of the priority policy: it checks the text that keepalived reads, not the plan behind it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -22,11 +22,11 @@ class Instance:
 
     priority: int
     scripts: dict[str, int]
-    """Weight of each tracked check."""
+    """Weight by tracked check."""
     peers: frozenset[str] = frozenset()
     """Empty for multicast."""
     delay_s: int = 0
-    """How long it waits before it takes the VIP from a holder that it outranks."""
+    """Time for which it waits before it takes the VIP from a holder that it outranks."""
 
     def effective(self, failing: Set[str] = frozenset(), extra: int = 0) -> int:
         """Return the advertised priority: a check adds a positive weight on success, a negative one on failure."""
@@ -37,11 +37,11 @@ class Instance:
         """Return every priority that may be advertised, whichever checks fail."""
         names = list(self.scripts)
         failures = chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))
-        return {self.effective(set(failing), each) for failing in failures for each in {0, extra}}
+        return {self.effective(set(failing), added) for failing in failures for added in {0, extra}}
 
 
 Claims = Sequence[tuple[Server, Mapping[str, Instance]]]
-"""The servers, each with its instances by name."""
+"""The servers, with their instances by name."""
 
 
 def parse(text: str) -> dict[str, Instance]:
@@ -59,21 +59,21 @@ def parse(text: str) -> dict[str, Instance]:
 
 
 def contradictions(intent: Intent, rendered: Rendered) -> list[str]:
-    """Return what in the rendered files contradicts the API VIP's policy, or a VIP's transport, in each family."""
+    """Return the contradictions of rendered files to the API VIP's policy and to each VIP's transport, by family."""
     released = int(_value(_text(rendered.bootstrap, "okd-vip-channel.sh"), "echo(?= -)"))
     bootstrap = parse(_text(rendered.bootstrap, "keepalived.conf"))
-    servers = [(each, parse(_text(rendered.of(each), "keepalived.conf"))) for each in intent.servers]
-    found = []
+    servers = [(server, parse(_text(rendered.of(server), "keepalived.conf"))) for server in intent.servers]
+    faults = []
     for number, vip in enumerate(intent.api.addresses):
         name = f"{intent.name}_API_{number}"
         nodes = _by_address(name, vip, servers)
-        found += judge(intent.api.policy, bootstrap[name], released, nodes)
+        faults += policy_faults(intent.api.policy, bootstrap[name], released, nodes)
         own = str(intent.bootstrap.address_of(vip.version))
-        found += peer_faults(intent.api.transport, {own: bootstrap[name], **nodes})
+        faults += peer_faults(intent.api.transport, {own: bootstrap[name], **nodes})
     for number, vip in enumerate(intent.ingress.addresses):
         routers = _by_address(f"{intent.name}_INGRESS_{number}", vip, servers)
-        found += peer_faults(intent.ingress.transport, routers)
-    return found
+        faults += peer_faults(intent.ingress.transport, routers)
+    return faults
 
 
 def _by_address(name: str, vip: Address, servers: Claims) -> dict[str, Instance]:
@@ -81,11 +81,11 @@ def _by_address(name: str, vip: Address, servers: Claims) -> dict[str, Instance]
     return {str(server.address_of(vip.version)): own[name] for server, own in servers if name in own}
 
 
-def judge(policy: Policy, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> list[str]:
-    """Return the contradictions to the rule that the policy decides which machine holds the VIP in every state.
+def policy_faults(policy: Policy, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> list[str]:
+    """Return the contradictions to the rule that the policy decides which machine has the VIP in every state.
 
-    Under `release`, the bootstrap holds it until it is asked to let go; under `preempt`, until a node serves. Under
-    both, once the bootstrap has let go or has no API, a node that serves holds it, or else the bootstrap.
+    Under `release`, the bootstrap has it until it is asked to let go; under `preempt`, until a node serves. Under
+    both, once the bootstrap has let go or has no API, a node that serves has it, or else the bootstrap.
 
     Args:
         policy: The policy of the VIP.
@@ -137,7 +137,7 @@ def _ties(bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> 
         yield "control-plane nodes of one rank would fight for the VIP"
     delays = [node.delay_s for node in sorted(nodes.values(), key=lambda node: -node.priority)]
     if delays != list(range(len(nodes))):
-        yield f"control-plane nodes outrank a holder after {delays} s, and not one each second in their ranks' order"
+        yield f"control-plane nodes outrank a holder after {delays} s, wanted one per second by rank"
 
 
 def _instance(text: str, head: str) -> Instance:
@@ -159,15 +159,15 @@ def _text(files: Files, name: str) -> str:
 
 
 def _block(text: str, head: str) -> str:
-    """The text between a head and the brace that ends it, which is indented as the head is."""
-    found = re.search(rf"^( *){re.escape(head)} \{{$(.*?)^\1\}}$", text, re.M | re.S)
-    if not found:
-        raise ValueError(f"no {head} in it")
-    return found[2]
+    """Return the text between a head and its closing brace, which has the indentation of the head."""
+    block = re.search(rf"^( *){re.escape(head)} \{{$(.*?)^\1\}}$", text, re.M | re.S)
+    if not block:
+        raise ValueError(f"the text has no {head}")
+    return block[2]
 
 
 def _value(text: str, name: str) -> str:
-    found = re.search(rf"^\s*{name} (-?\d+)", text, re.M)
-    if not found:
-        raise ValueError(f"no {name} in it")
-    return found[1]
+    value = re.search(rf"^\s*{name} (-?\d+)", text, re.M)
+    if not value:
+        raise ValueError(f"the text has no {name}")
+    return value[1]

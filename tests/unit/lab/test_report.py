@@ -14,14 +14,14 @@ def test_the_report_has_what_was_proven_and_what_was_not(tmp_path: Path) -> None
     with report.step("pulumi up"):
         report.prove("second up", wanted="no changes", seen="no changes")
     report.close()
-    seen = json.loads((tmp_path / "site" / "index.json").read_text())
-    assert seen["not_proven"] == ["master-0: boots <otherwise>"]
-    assert (seen["failed"], list(seen["seconds"]), seen["servers"]) == (
+    content = json.loads((tmp_path / "site" / "index.json").read_text())
+    assert content["not_proven"] == ["master-0: boots <otherwise>"]
+    assert (content["failed"], list(content["seconds"]), content["servers"]) == (
         "",
         ["pulumi up"],
         {"master-0": {"install": 61.3}},
     )
-    assert seen["proofs"] == [{"name": "second up", "wanted": "no changes", "seen": "no changes", "holds": True}]
+    assert content["proofs"] == [{"name": "second up", "wanted": "no changes", "seen": "no changes", "holds": True}]
     page = (tmp_path / "site" / "index.html").read_text()
     assert "<svg/>" in page
     assert "boots &lt;otherwise&gt;" in page

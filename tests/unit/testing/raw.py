@@ -1,4 +1,4 @@
-"""The plainest client of a fake BMC, which gets exactly the bytes that were sent."""
+"""A plain HTTP client of a fake BMC, which returns exactly the bytes that were sent."""
 
 import http.client
 import json
@@ -70,16 +70,16 @@ def raw(fleet: Fleet, host: int = 0) -> Iterator[Raw]:
     login = b64encode(f"{options.username}:{options.password}".encode()).decode()
     context = ssl.create_default_context(cadata=fleet.ca)
     if options.tls:
-        made: http.client.HTTPConnection = http.client.HTTPSConnection(
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
             fleet.node(host), fleet.port, timeout=5, context=context
         )
     else:
-        made = http.client.HTTPConnection(fleet.node(host), fleet.port, timeout=5)
+        connection = http.client.HTTPConnection(fleet.node(host), fleet.port, timeout=5)
     try:
         vendor = VENDORS[options.vendors[host % len(options.vendors)]]
-        yield Raw(made, vendor, {"Authorization": f"Basic {login}"})
+        yield Raw(connection, vendor, {"Authorization": f"Basic {login}"})
     finally:
-        made.close()
+        connection.close()
 
 
 @contextmanager

@@ -21,12 +21,12 @@ def host(name: str, **bmc: Any) -> dict[str, Any]:
 
 def of_hosts(*names: str) -> dict[str, Any]:
     """Return the inputs that exist once per host."""
-    each = {"passwords": "hidden", "ignition_sha256": "1", "ours": "{}"}
+    values = {"passwords": "hidden", "ignition_sha256": "1", "ours": "{}"}
     identities = {name: {"uuid": name, "serial": f"SN-{name}"} for name in names}
     return {
         "hosts": {name: host(name) for name in names},
         "identities": identities,
-        **{key: dict.fromkeys(names, value) for key, value in each.items()},
+        **{key: dict.fromkeys(names, value) for key, value in values.items()},
     }
 
 

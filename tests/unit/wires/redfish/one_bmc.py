@@ -21,7 +21,7 @@ PASSWORD = "s3cret-Pässword"
 
 @dataclass
 class OneBmc:
-    """The BMC of a host: the requests that it got, and scripted answers in place of the true ones."""
+    """The BMC of a host: the requests that it got, and scripted answers in place of the real ones."""
 
     fleet: Fleet
     clients: list[SushyBmc] = field(default_factory=list)
@@ -39,7 +39,7 @@ class OneBmc:
         Args:
             system: Path in the BMC's address; None for the path of its system.
             session: Whether it uses a Redfish session.
-            password: Of its login.
+            password: The password of its login.
             kind: Type in the BMC's address, which says how the host boots.
         """
         address = self.fleet.address(0).replace("redfish-virtualmedia", kind, 1)
@@ -54,7 +54,7 @@ class OneBmc:
         self.fleet.fault(Fault(match, "status", status=status, **answer))
 
     def says(self, match: str, **properties: Any) -> None:
-        """Replace properties of the true answers."""
+        """Replace properties of the real answers."""
         self.fleet.fault(Fault(match, "says", says=properties))
 
     def takes(self, match: str) -> None:
@@ -81,9 +81,9 @@ class OneBmc:
 def one_bmc(vendor: str = "generic") -> Iterator[OneBmc]:
     """Run one BMC."""
     with running(Options(vendors=(vendor,), tls=False, password=PASSWORD)) as fleet:
-        it = OneBmc(fleet)
+        bmc = OneBmc(fleet)
         try:
-            yield it
+            yield bmc
         finally:
-            for client in it.clients:
+            for client in bmc.clients:
                 client.close()
