@@ -156,7 +156,7 @@ def _provisioning(plan: Intent, server: Server, vip: Vip, priority: int) -> tupl
 
 def _on_provisioning_network(server: Server) -> Server:
     """Return the server with its address there in place of those in the machine network."""
-    return server.model_copy(update={"addresses": (server.provisioning_address,)})
+    return server.changed(addresses=(server.provisioning_address,))
 
 
 def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:

@@ -84,7 +84,7 @@ def _with_dns(keyfile: Keyfile, vip: Address) -> Keyfile:
 def _with(keyfile: Keyfile, version: int, settings: Mapping[str, str]) -> Keyfile:
     """Return the keyfile with these settings of a family in place of its own."""
     section = f"[{SECTIONS[version]}]\n" + "".join(f"{key}={value}\n" for key, value in settings.items())
-    return keyfile.model_copy(update={"text": _section(version).sub(lambda _: section, keyfile.text)})
+    return keyfile.changed(text=_section(version).sub(lambda _: section, keyfile.text))
 
 
 def _settings(keyfile: Keyfile, version: int) -> dict[str, str]:

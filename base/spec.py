@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
@@ -11,6 +11,19 @@ class Model(BaseModel):
     """Base of all models: frozen, and its errors leave out the values, which may be secret."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+    def changed(self, **fields: Any) -> Self:
+        """Return a copy with other values of some fields, validated as a whole.
+
+        Raises:
+            TypeError: The model has no such field.
+            ValidationError: A value does not fit.
+        """
+        if unknown := fields.keys() - type(self).model_fields.keys():
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
+        # Only fields that are set: a validator may ask which ones are.
+        own = {name: getattr(self, name) for name in self.model_fields_set}
+        return self.model_validate(own | fields, by_alias=False, by_name=True)
 
 
 class Spec(Model):

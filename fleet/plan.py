@@ -69,7 +69,7 @@ class Fleet(Model, extra="forbid"):
         """The waves, each with all its clusters, in the order of the file."""
         named = {cluster for wave in self.waves for cluster in wave.clusters}
         rest = tuple(cluster for cluster in self.clusters if cluster not in named)
-        return tuple(wave if wave.clusters else wave.model_copy(update={"clusters": rest}) for wave in self.waves)
+        return tuple(wave if wave.clusters else wave.changed(clusters=rest) for wave in self.waves)
 
     @cached_property
     def site_of(self) -> dict[str, str]:

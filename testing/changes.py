@@ -16,10 +16,12 @@ M = TypeVar("M", bound=BaseModel)
 def changes(model: M) -> Iterator[tuple[str, M]]:
     """Yield copies of a model with one other value, each with the name of that value in Pulumi's state."""
     names = state_names(type(model))
+    values = {names[name]: value for name, value in dict(model).items()}
     for name, field in type(model).model_fields.items():
         others = list(_others(field.annotation, getattr(model, name)))
         assert others, f"{type(model).__name__}.{name} has no other value"
-        yield from ((names[name], model.model_copy(update={name: other})) for other in others)
+        # Without validation: another text may fit no pattern.
+        yield from ((names[name], model.model_construct(**{**values, names[name]: other})) for other in others)
 
 
 def _others(annotation: Any, value: Any) -> Iterator[Any]:

@@ -68,9 +68,7 @@ def five_masters(base: ClusterPlan) -> ClusterPlan:
     """Return a plan with the largest control plane that is allowed."""
     last = base.control_plane[-1]
     more = [
-        last.model_copy(
-            update={"name": f"okd-master-{number}", "addresses": (IPv4Address(f"192.168.111.{30 + number}"),)}
-        )
+        last.changed(name=f"okd-master-{number}", addresses=(IPv4Address(f"192.168.111.{30 + number}"),))
         for number in (3, 4)
     ]
-    return base.model_copy(update={"hosts": (*base.hosts, *more)})
+    return base.changed(hosts=(*base.hosts, *more))

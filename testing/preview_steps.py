@@ -146,7 +146,7 @@ def installation(
     """
     spec = HostProvisioningSpec.of(plan, role, render(plan), plans.STACK)
     known = {host: MachineId(uuid=plan.options.consent[host]) for host in spec.hosts}
-    return spec.model_copy(update={"identities": {**known, **(identities or {})}})
+    return spec.changed(identities={**known, **(identities or {})})
 
 
 def records(plan: ClusterPlan, *hosts: str) -> HostProvisioningOuts:

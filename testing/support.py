@@ -107,9 +107,9 @@ def _planned(written: str) -> tuple[Intent, object, str]:
         path.write_text(written)
         intent, _ = with_samples(load_intent(path, {}, keyfiles_of=keyfiles_of))
     # The topology is there for the payload's sake, and nobody reads what belongs to a network that is disabled.
-    without = intent.model_copy(update={"topology": {}})
+    without = intent.changed(topology={})
     if intent.provisioning.mode == DISABLED:
-        without = without.model_copy(update={"provisioning": Provisioning(mode=DISABLED)})
+        without = without.changed(provisioning=Provisioning(mode=DISABLED))
     return without, render(intent).folders, payload_config(mapping(written), read(written).config.networking)
 
 

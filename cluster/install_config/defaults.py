@@ -27,41 +27,35 @@ def with_defaults(config: InstallConfig) -> InstallConfig:
     compute = config.compute
     if not any(pool.name == "worker" for pool in compute):
         compute = (*compute, MachinePool(name="worker"))
-    control_plane = config.control_plane.model_copy(update={"name": config.control_plane.name or "master"})
-    config = config.model_copy(
-        update={
-            "networking": _networking(config.networking),
-            "control_plane": _pool(control_plane),
-            "compute": tuple(_pool(pool) for pool in compute),
-            "arbiter": config.arbiter and _pool(config.arbiter),
-            "publish": config.publish or "External",
-            "additional_trust_bundle_policy": config.additional_trust_bundle_policy or "Proxyonly",
-            "cpu_partitioning_mode": config.cpu_partitioning_mode or "None",
-        }
+    control_plane = config.control_plane.changed(name=config.control_plane.name or "master")
+    config = config.changed(
+        networking=_networking(config.networking),
+        control_plane=_pool(control_plane),
+        compute=tuple(_pool(pool) for pool in compute),
+        arbiter=config.arbiter and _pool(config.arbiter),
+        publish=config.publish or "External",
+        additional_trust_bundle_policy=config.additional_trust_bundle_policy or "Proxyonly",
+        cpu_partitioning_mode=config.cpu_partitioning_mode or "None",
     )
     return config if config.platform.baremetal is None else with_baremetal(config, **_baremetal(config.baremetal))
 
 
 def _networking(networking: Networking) -> Networking:
     default_clusters = (ClusterNetwork(cidr="10.128.0.0/14", host_prefix=23),)
-    return networking.model_copy(
-        update={
-            "network_type": networking.network_type or "OVNKubernetes",
-            "machine_network": networking.machine_network or (MachineNetwork(cidr="10.0.0.0/16"),),
-            "cluster_network": networking.cluster_network or default_clusters,
-            "service_network": networking.service_network or ("172.30.0.0/16",),
-        }
+    return networking.changed(
+        network_type=networking.network_type or "OVNKubernetes",
+        machine_network=networking.machine_network or (MachineNetwork(cidr="10.0.0.0/16"),),
+        cluster_network=networking.cluster_network or default_clusters,
+        service_network=networking.service_network or ("172.30.0.0/16",),
     )
 
 
 def _pool(pool: MachinePool) -> MachinePool:
     replicas = 0 if pool.name in ("edge", "arbiter") else REPLICAS
-    return pool.model_copy(
-        update={
-            "replicas": replicas if pool.replicas is None else pool.replicas,
-            "hyperthreading": pool.hyperthreading or "Enabled",
-            "architecture": pool.architecture or "amd64",
-        }
+    return pool.changed(
+        replicas=replicas if pool.replicas is None else pool.replicas,
+        hyperthreading=pool.hyperthreading or "Enabled",
+        architecture=pool.architecture or "amd64",
     )
 
 
@@ -102,4 +96,4 @@ def _nth(network: Network | None, index: int) -> str:
 
 def _hosts(hosts: tuple[Host, ...]) -> tuple[Host, ...]:
     """Set the defaults of hosts. Unlike the installer, keep the file's order: faults name a host by its index."""
-    return tuple(host.model_copy(update={"boot_mode": host.boot_mode or "UEFI"}) for host in hosts)
+    return tuple(host.changed(boot_mode=host.boot_mode or "UEFI") for host in hosts)

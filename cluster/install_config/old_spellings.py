@@ -17,7 +17,7 @@ def modernize(config: InstallConfig) -> tuple[InstallConfig, list[Fault], list[F
         The config, a fault for each old key that contradicts its new key, and a notice for each old key.
     """
     networking, notices = _networking(config.networking)
-    config = config.model_copy(update={"networking": networking})
+    config = config.changed(networking=networking)
     faults: list[Fault] = []
     if config.platform.baremetal is not None:
         changes, faults, more = _baremetal(config.baremetal)
@@ -49,14 +49,14 @@ def _networking(networking: Networking) -> tuple[Networking, list[Fault]]:
     # The installer accepts these two in upper and lower case.
     named = {name.lower(): name for name in ("OVNKubernetes", "OpenShiftSDN")}
     changes["network_type"] = named.get(kind.lower(), kind)
-    return networking.model_copy(update=changes), notices
+    return networking.changed(**changes), notices
 
 
 def _host_prefix(network: ClusterNetwork) -> ClusterNetwork:
     cidr = parse_cidr(network.cidr)
     if network.host_prefix or not network.host_subnet_length or cidr is None:
         return network
-    return network.model_copy(update={"host_prefix": cidr.max_prefixlen - network.host_subnet_length})
+    return network.changed(host_prefix=cidr.max_prefixlen - network.host_subnet_length)
 
 
 def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Fault], list[Fault]]:

@@ -146,4 +146,4 @@ def _with_credentials(config: InstallConfig, credentials: Mapping[str, Credentia
 def _login(host: Host, found: Credentials | None) -> Host:
     if found is None:
         return host
-    return host.model_copy(update={"bmc": host.bmc.model_copy(update=found._asdict())})
+    return host.changed(bmc=host.bmc.changed(**found._asdict()))

@@ -208,5 +208,5 @@ class InstallConfig(Section):
 
 def with_baremetal(config: InstallConfig, **changes: Any) -> InstallConfig:
     """Return the config with changed fields of platform.baremetal."""
-    baremetal = config.baremetal.model_copy(update=changes)
-    return config.model_copy(update={"platform": config.platform.model_copy(update={"baremetal": baremetal})})
+    baremetal = config.baremetal.changed(**changes)
+    return config.changed(platform=config.platform.changed(baremetal=baremetal))

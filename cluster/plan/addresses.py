@@ -49,14 +49,14 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
     changes = {
         "hosts": tuple(_at(host, placement.node_addresses.get(host.name), primary) for host in intent.hosts),
         "bootstrap": _at(intent.bootstrap, placement.bootstrap.address, primary),
-        "api": intent.api.model_copy(update=api),
-        "ingress": intent.ingress.model_copy(update=ingress),
-        "provisioning": intent.provisioning.model_copy(update=provisioning),
+        "api": intent.api.changed(**api),
+        "ingress": intent.ingress.changed(**ingress),
+        "provisioning": intent.provisioning.changed(**provisioning),
         "runtime": placement.runtime,
         "images": placement.images,
         "media": MediaPlace(address=placement.media.address, port=placement.media.port),
     }
-    return intent.model_copy(update=changes), found
+    return intent.changed(**changes), found
 
 
 def _router_ids(intent: Intent, placement: Placement) -> dict[str, int]:
@@ -72,7 +72,7 @@ def _router_ids(intent: Intent, placement: Placement) -> dict[str, int]:
 def _at(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
     """Return the machine with the addresses that an option names, else with its own; the primary family first."""
     addresses = sorted(named or machine.addresses, key=lambda each: each.version != primary)
-    return machine.model_copy(update={"addresses": tuple(addresses)})
+    return machine.changed(addresses=tuple(addresses))
 
 
 def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:

@@ -165,7 +165,7 @@ def _with_keyfiles(intent: Intent, file: str, keyfiles_of: KeyfilesOf | None) ->
     for index, host in enumerate(intent.hosts):
         if keyfiles_of and host.network_config is not None:
             try:
-                host = host.model_copy(update={"keyfiles": keyfiles_of(host.network_config)})  # noqa: PLW2901
+                host = host.changed(keyfiles=keyfiles_of(host.network_config))  # noqa: PLW2901
             except OkdBaremetalError as error:
                 found.append(error.fault.within(f"{file}: {BARE}.hosts[{index}].networkConfig"))
         if host.role and host.fetches_installer and any(keyfile.secret for keyfile in host.keyfiles):
@@ -173,4 +173,4 @@ def _with_keyfiles(intent: Intent, file: str, keyfiles_of: KeyfilesOf | None) ->
             fix = f"set bmc.address to {host.bmc.url.instead}, or remove the secret"
             found.append(Fault(f"{file}: {BARE}.hosts[{index}].networkConfig", what, fix))
         hosts.append(host)
-    return intent.model_copy(update={"hosts": tuple(hosts)}), found
+    return intent.changed(hosts=tuple(hosts)), found

@@ -41,9 +41,9 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
         "hosts": tuple(_host(host, new, list(homes)) for host in intent.hosts),
         "bootstrap": _with(intent.bootstrap, new, list(homes)),
         "images": Images(release=RELEASE) if RELEASE in made.values() else intent.images,
-        "media": intent.media.model_copy(update={"address": new[MEDIA][0]}) if MEDIA in new else intent.media,
+        "media": intent.media.changed(address=new[MEDIA][0]) if MEDIA in new else intent.media,
     }
-    return intent.model_copy(update=changes), made
+    return intent.changed(**changes), made
 
 
 def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int]) -> PlannedHost:
@@ -54,7 +54,7 @@ def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
     """Return the machine with its new addresses, in the order of `families`: the primary family first."""
     addresses = (*machine.addresses, *new.get(option_of(machine), ()))
     ordered = sorted(addresses, key=lambda each: each.version != families[0])
-    return machine.model_copy(update={"addresses": tuple(ordered)})
+    return machine.changed(addresses=tuple(ordered))
 
 
 def _free(intent: Intent, network: Network) -> Iterator[Address]:

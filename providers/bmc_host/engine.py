@@ -87,7 +87,7 @@ class BmcHostEngine:
         )
         if now is None or found.secure_boot:
             return found
-        return found.model_copy(update={"secure_boot": now.word})
+        return found.changed(secure_boot=now.word)
 
     def observe(self) -> tuple[Identity, AsFound]:
         """Identify a spare and record it as found, changing nothing. It needs a name to consent to, not a consent."""

@@ -58,7 +58,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             return _outs(engine, identity, found)
 
     def _read(self, spec: BmcHostSpec, outs: BmcHostOuts) -> BmcHostOuts | None:
-        quick = spec.model_copy(update={"deadline_s": READ_DEADLINE_S})
+        quick = spec.changed(deadline_s=READ_DEADLINE_S)
         found, warn = outs.found, plugin.warnings(spec.urn)
         try:
             with _engine(quick, outs.identity) as engine:

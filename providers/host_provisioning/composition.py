@@ -37,7 +37,7 @@ def bmc_of(spec: HostProvisioningSpec, name: str) -> BmcClient:
     from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC)
 
     bmc = spec.hosts[name].bmc
-    return SushyBmc(bmc.model_copy(update={"ca": bmc.ca or spec.ca}), spec.passwords[name])
+    return SushyBmc(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
 
 
 def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:

@@ -75,7 +75,7 @@ class HandoffEngine:
             return self.prove_bootstrap()
         if old is Phase.PRODUCTION:
             now = self.prove_control_plane()
-            return outs.model_copy(update={name: getattr(now, name) for name in HOLDING})
+            return outs.changed(**{name: getattr(now, name) for name in HOLDING})
         return self.move()
 
     def prove_bootstrap(self) -> VipHandoffOuts:

@@ -61,7 +61,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
             return outs
         state = f"held by {holder or 'no one machine'}, {len(macs)} MACs answer"
         row(spec.urn)(Progress(spec.where, state))
-        return outs.model_copy(update={"holder": holder, "mac": macs[0] if holder else None, "macs": macs})
+        return outs.changed(holder=holder, mac=macs[0] if holder else None, macs=macs)
 
 
 def _reached(old: Phase, outs: VipHandoffOuts, spec: VipHandoffSpec) -> VipHandoffOuts:
@@ -72,7 +72,7 @@ def _reached(old: Phase, outs: VipHandoffOuts, spec: VipHandoffSpec) -> VipHando
         reached = _engine(spec).reach(old, outs)
     # A machine that runs the stack later need not have the payload.
     kubeconfig = kubeconfig_text(spec.stack) or outs.kubeconfig
-    return reached.model_copy(update={"unproven": blind_spot, "kubeconfig": kubeconfig})
+    return reached.changed(unproven=blind_spot, kubeconfig=kubeconfig)
 
 
 def _engine(spec: VipHandoffSpec) -> HandoffEngine:

@@ -20,7 +20,7 @@ plan = load_plan(Path("stacks/rehearsal/install-config.yaml"), options, keyfiles
 site = pulumi.ComponentResource("acme:index:Site", "site")
 below = {"okd": None, "two": None, "three": pulumi.ResourceOptions(parent=site)}
 for name, opts in below.items():
-    Cluster(name, ClusterArgs(plan.model_copy(update={"name": name})), opts)
+    Cluster(name, ClusterArgs(plan.changed(name=name)), opts)
 """
 
 

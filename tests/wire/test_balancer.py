@@ -67,8 +67,8 @@ def test_the_vm_goes_when_the_balancer_has_left_it(
         handoff = scene.handoff
         preflight = NetworkPreflightSpec.of(scene.cluster.plan)
         probe = LocalNetworkProbe(lambda _: None)
-        nobody = preflight.api.model_copy(update={"vips": ("10.20.0.101",)})
-        faults = check_network(preflight.model_copy(update={"api": nobody}), probe).faults
+        nobody = preflight.api.changed(vips=("10.20.0.101",))
+        faults = check_network(preflight.changed(api=nobody), probe).faults
         assert [fault.where for fault in faults] == ["API VIP 10.20.0.101"] * 2
         with scene.leading_to(*EVERYBODY):
             assert check_network(preflight, probe).faults == [], "a balancer without backends that run"

@@ -108,7 +108,7 @@ def on_the_provisioning_network(work: Callable[[], None]) -> None:
 def dhcp_result(mode: Mode) -> PreflightResult:
     """Return the preflight of a provisioning network; this machine is on no other."""
     segment = ProvisioningSegment(mode=mode, bridge=PXE, macs=(CLIENT,))
-    spec = NetworkPreflightSpec.of(clusters.plan("rehearsal")).model_copy(update={"provisioning": segment})
+    spec = NetworkPreflightSpec.of(clusters.plan("rehearsal")).changed(provisioning=segment)
     return check_network(spec, LocalNetworkProbe(lambda _: None))
 
 

@@ -47,7 +47,7 @@ def nmstate(*interfaces: Document, dns: tuple[str, ...] = ()) -> Document:
 
 def keyfiles(intent: Intent, document: Document) -> list[RenderedFile]:
     """Return the rendered keyfiles of a server with a networkConfig."""
-    server = intent.compute[0].model_copy(update={"keyfiles": keyfiles_of(document)})
+    server = intent.compute[0].changed(keyfiles=keyfiles_of(document))
     return [file for file in render_server(intent, server) if file.reader is Reader.KEYFILE]
 
 

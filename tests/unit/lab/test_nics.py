@@ -18,7 +18,7 @@ STATIC = "ipv4: {enabled: true, address: [{ip: 192.168.111.21, prefix-length: 24
 def host(*interfaces: str) -> PlannedHost:
     """Return a server whose boot MAC is BOOT and whose address is 192.168.111.21."""
     config: dict[str, Any] = {"interfaces": [yaml.safe_load(f"{{{text}}}") for text in interfaces]}
-    return plans.plan().servers[0].model_copy(update={"network_config": config})
+    return plans.plan().servers[0].changed(network_config=config)
 
 
 BOND = "name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [eno1, eno2]}"
@@ -31,7 +31,7 @@ PLAN = plans.plan()
 def managed(interface: str | None = None) -> Intent:
     """Return a plan with a provisioning network."""
     change = {"mode": MANAGED, "bridge": "prov", "interface": interface}
-    return PLAN.model_copy(update={"provisioning": PLAN.provisioning.model_copy(update=change)})
+    return PLAN.changed(provisioning=PLAN.provisioning.changed(**change))
 
 
 def test_a_server_without_network_config_has_one_card() -> None:

@@ -191,7 +191,7 @@ def test_only_root_can_read_the_keys(payload: Payload, config: str) -> None:
 def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     site = load_site()
     assert users(getattr(payload, config)) == [{"name": "core", "sshAuthorizedKeys": [site.config.ssh_key]}]
-    without = replace(site, config=site.config.model_copy(update={"ssh_key": ""}))
+    without = replace(site, config=site.config.changed(ssh_key=""))
     assert users(getattr(make_payload(without), config)) == []
 
 

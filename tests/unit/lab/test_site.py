@@ -156,7 +156,7 @@ def test_a_server_with_a_vlan_on_a_bond_has_its_ports_on_the_trunk(
     bond = {"name": "bond0", "type": "bond", "link-aggregation": {"mode": "802.3ad", "port": ["eno1", "eno2"]}}
     dhcp = {"enabled": True, "dhcp": True}
     vlan = {"name": "bond0.120", "type": "vlan", "vlan": {"base-iface": "bond0", "id": 120}, "ipv4": dhcp}
-    server = site.plan.servers[0].model_copy(update={"network_config": {"interfaces": [bond, vlan]}})
+    server = site.plan.servers[0].changed(network_config={"interfaces": [bond, vlan]})
     domain = ET.fromstring(libvirtd._server_xml(site, server, []))  # noqa: S314  (our own)
     macs = [mac.get("address") for mac in domain.iterfind("devices/interface/mac")]
     assert domain.findtext("sysinfo/entry") == f"{macs[0]} eno1\n{macs[1]} eno2\n"

@@ -166,10 +166,7 @@ def test_an_input_is_marked_if_and_only_if_it_goes_into_a_boot_iso() -> None:
 @pytest.mark.usefixtures("unserved")
 def test_a_host_s_input_is_marked_if_and_only_if_it_goes_into_its_iso() -> None:
     host, before = "okd-master-2", made(ROLE)
-    of_host = [
-        (name, ROLE.model_copy(update={"hosts": {**ROLE.hosts, host: other}}))
-        for name, other in changes(ROLE.hosts[host])
-    ]
+    of_host = [(name, ROLE.changed(hosts={**ROLE.hosts, host: other})) for name, other in changes(ROLE.hosts[host])]
     went_in = {name for name, other in of_host if made(other) != before}
     marks = {name for name, other in of_host if other.into_iso != ROLE.into_iso}
     assert went_in == marks == {*marked(HostSpec, INTO_ISO)}

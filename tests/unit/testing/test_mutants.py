@@ -22,7 +22,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def changed(**members: str) -> Row:
-    return ROW.model_copy(update=members)
+    return ROW.changed(**members)
 
 
 def fault_of(copy: Path, row: Row, code: int, output: str = "") -> str:

@@ -175,7 +175,7 @@ def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.Monk
 
     def bmc_at(access: BmcAccess, password: SecretStr) -> SushyBmc:
         asked.append((access, password))
-        return SushyBmc(access.model_copy(update={"ca": "", "fingerprint": "", "session": False}), password)
+        return SushyBmc(access.changed(ca="", fingerprint="", session=False), password)
 
     monkeypatch.setattr("wires.redfish.sushy_bmc.SushyBmc", bmc_at)
     with pytest.raises(OkdBaremetalError):

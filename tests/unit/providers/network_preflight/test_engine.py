@@ -70,7 +70,7 @@ class FakeNetwork:
 
 
 def result_of(network: FakeNetwork, spec: NetworkPreflightSpec = SPEC, **severity: str) -> PreflightResult:
-    changed = spec.model_copy(update={"severity": NetworkFindings(**{**dict(spec.severity), **severity})})
+    changed = spec.changed(severity=NetworkFindings(**{**dict(spec.severity), **severity}))
     return check_network(changed, network)
 
 
@@ -150,15 +150,13 @@ def test_a_vrid_of_another_cluster_is_a_fault_that_names_free_ones() -> None:
 
 
 def test_neither_of_its_own_router_ids_is_offered_in_place_of_the_other() -> None:
-    low = SPEC.model_copy(update={"ingress": SPEC.ingress.model_copy(update={"router_id": 2})})
+    low = SPEC.changed(ingress=SPEC.ingress.changed(router_id=2))
     (fault,) = result_of(FakeNetwork(advertised=[advert()]), low).faults
     assert fault.fix == "`pulumi config set --path vrids.api 1` (nobody advertises 3, 4 either)"
 
 
 def test_a_cluster_in_production_keeps_its_vrid() -> None:
-    (fault,) = result_of(
-        FakeNetwork(advertised=[advert()]), SPEC.model_copy(update={"phase": Phase.PRODUCTION})
-    ).faults
+    (fault,) = result_of(FakeNetwork(advertised=[advert()]), SPEC.changed(phase=Phase.PRODUCTION)).faults
     assert fault.fix == "give the other cluster another VRID: the installed machines of this one keep theirs"
 
 
@@ -264,7 +262,7 @@ OFFER = Offer("172.22.0.9", STRANGER, "172.22.0.21", "undionly.kpxe")
 def booting(mode: Mode, base: NetworkPreflightSpec = SPEC) -> NetworkPreflightSpec:
     """Return the spec of a cluster two of whose servers boot from the network."""
     segment = ProvisioningSegment(mode=mode, bridge="pxe0", macs=(FIRST, SECOND))
-    return base.model_copy(update={"provisioning": segment})
+    return base.changed(provisioning=segment)
 
 
 def test_without_network_boot_no_dhcp_server_is_probed() -> None:
@@ -281,7 +279,7 @@ def test_the_dhcp_probe_has_a_mac_that_only_the_wanted_server_may_answer(
     mode: Mode, offers: list[Offer], mac: str, phase: Phase
 ) -> None:
     network = FakeNetwork(offers=offers)
-    assert result_of(network, booting(mode).model_copy(update={"phase": phase})).findings == ()
+    assert result_of(network, booting(mode).changed(phase=phase)).findings == ()
     assert network.asked[-1] == f"DHCP on pxe0 as {mac}"
 
 

@@ -11,15 +11,12 @@ from testing import plans
 def plan(mode: str, *from_the_network: str) -> ClusterPlan:
     """Return a plan with a provisioning network, from which some servers boot; such a file is refused today."""
     base = plans.plan()
-    network = base.provisioning.model_copy(update={"mode": mode, "bridge": "pxe0"})
+    network = base.provisioning.changed(mode=mode, bridge="pxe0")
     url = parse_bmc_url("redfish+https://192.0.2.9/redfish/v1/Systems/1")
     hosts = tuple(
-        host.model_copy(update={"bmc": host.bmc.model_copy(update={"url": url})})
-        if host.name in from_the_network
-        else host
-        for host in base.hosts
+        host.changed(bmc=host.bmc.changed(url=url)) if host.name in from_the_network else host for host in base.hosts
     )
-    return base.model_copy(update={"provisioning": network, "hosts": hosts})
+    return base.changed(provisioning=network, hosts=hosts)
 
 
 @pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])

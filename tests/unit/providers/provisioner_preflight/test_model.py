@@ -16,12 +16,11 @@ ONE = {"externalBridge": "baremetal"}
 def plan(mode: str, by_network: Role | None) -> ClusterPlan:
     """Return a plan with that provisioning network, whose servers of one role boot from the network."""
     base, url = plans.plan(), parse_redfish_url("redfish://192.0.2.9/redfish/v1/Systems/1")
-    provisioning = base.provisioning.model_copy(update={"mode": mode, "bridge": "provisioning"})
+    provisioning = base.provisioning.changed(mode=mode, bridge="provisioning")
     hosts = tuple(
-        host.model_copy(update={"bmc": host.bmc.model_copy(update={"url": url})}) if host.role is by_network else host
-        for host in base.hosts
+        host.changed(bmc=host.bmc.changed(url=url)) if host.role is by_network else host for host in base.hosts
     )
-    return base.model_copy(update={"provisioning": provisioning, "hosts": hosts})
+    return base.changed(provisioning=provisioning, hosts=hosts)
 
 
 @pytest.mark.parametrize(

@@ -61,12 +61,12 @@ def test_a_pinned_certificate_is_verified_despite_disabled_verification(
 ) -> None:
     plan = plans.plan(**options)
     server = plan.servers[0]
-    lax = server.model_copy(update={"bmc": server.bmc.model_copy(update={"verify_tls": False})})
+    lax = server.changed(bmc=server.bmc.changed(verify_tls=False))
     assert BmcAccess.of(plan.options, lax, ca="").verify is verify
 
 
 @pytest.mark.parametrize(("given", "word"), [("UEFI", "UEFI"), ("legacy", "Legacy"), ("UEFISecureBoot",) * 2])
 def test_the_boot_mode_is_that_of_the_host(given: str, word: str) -> None:
     plan = plans.plan()
-    server = plan.servers[0].model_copy(update={"boot_mode": given})
+    server = plan.servers[0].changed(boot_mode=given)
     assert BmcAccess.of(plan.options, server, ca="").boot_mode == word
