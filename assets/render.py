@@ -37,14 +37,12 @@ from cluster.install_config.platform import DISABLED
 from cluster.plan import Intent, Role, Server
 from cluster.values.address import IPV4, IPV6, Address, netloc
 from cluster.values.balancer import Balancer
+from cluster.values.role import BOOTSTRAP, MachineRole
 
 FOLDER = Path(__file__).parent
 
 TEMPLATES = templates_in(FOLDER)
 TEMPLATES.globals["contract"] = contract
-
-
-BOOTSTRAP = "bootstrap"
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,8 @@ def render_bootstrap(plan: Intent) -> Files:
     """Render the files of the bootstrap VM: DNS and, where it holds the API VIP, keepalived and the channel."""
     return (
         *(_vip_of_bootstrap(plan) if plan.balancer is Balancer.OURS else ()),
-        *_images(plan, None),
-        *_dns(plan, bootstrap=True),
+        *_images(plan, BOOTSTRAP),
+        *_dns(plan, BOOTSTRAP),
         *_chrony(plan),
         _dhclient(plan),
         *_external(plan),
@@ -102,7 +100,7 @@ def render_role(plan: Intent, role: Role) -> Files:
     return (
         *(_vips_of_role(plan, role) if plan.balancer is Balancer.OURS else ()),
         *_images(plan, role),
-        *_dns(plan, bootstrap=False),
+        *_dns(plan, role),
         *_chrony(plan),
         _node_ip(plan),
         *_boot_services(plan, role),
@@ -127,7 +125,7 @@ def _vip_of_bootstrap(plan: Intent) -> Files:
         _script("bootstrap/okd-vip-channel.sh.j2", **channel),
         _unit("bootstrap/okd-vip-channel.service.j2"),
         _tmpfiles("bootstrap/okd-vip-channel.conf.j2"),
-        *_keepalived_service(plan, plan.api.addresses, bootstrap=True),
+        *_keepalived_service(plan, BOOTSTRAP, plan.api.addresses),
     )
 
 
@@ -138,7 +136,7 @@ def _vips_of_role(plan: Intent, role: Role) -> Files:
         *(keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
         _script("common/okd-check.sh"),
         *(_default_router(plan) if role is plan.ingress_role else ()),
-        *_keepalived_service(plan, vips, bootstrap=False),
+        *_keepalived_service(plan, role, vips),
         *(_balancer(plan) if role is Role.CONTROL_PLANE else ()),
     )
 
@@ -153,13 +151,13 @@ def keepalived_conf(conf: Keepalived) -> RenderedFile:
     return _file(f"{CONF}/keepalived.conf", "common/keepalived.conf.j2", Reader.KEEPALIVED, conf=conf)
 
 
-def _images(plan: Intent, role: Role | None) -> Files:
-    """Render what asks the release for the services' images; nothing if the stack names them. None: the bootstrap."""
+def _images(plan: Intent, role: MachineRole) -> Files:
+    """Render what asks the release for the services' images; nothing if the stack names them."""
     if not (image := release(plan)):
         return ()
     run = services(plan, role)
-    images = {each.image: each for each in run}.values()  # two services share that of haproxy
-    unit = {"release": image, "pull_secret": pull_secret(bootstrap=role is None), "on_node": role is not None}
+    images = {service.image: service for service in run}.values()  # two services share that of haproxy
+    unit = {"release": image, "pull_secret": pull_secret(role), "role": role}
     return (
         _script("common/okd-images.sh.j2", images=[*images]),
         _unit("common/okd-images.service.j2", services=run, **unit),
@@ -169,22 +167,22 @@ def _images(plan: Intent, role: Role | None) -> Files:
 def _boots_of_the_control_plane(plan: Intent) -> Files:
     """Render what the bootstrap VM needs to serve the control plane's network boot; nothing if none boots so."""
     own = plan.provisioning
-    if not boot_clients_of(plan, None):
+    if not boot_clients_of(plan, BOOTSTRAP):
         return ()
     return (
         _on_provisioning_network(plan, own.mac, own.bootstrap_ip),
-        *_boot_services(plan, None),
-        *_dnsmasq(plan, None, own.bootstrap_ip),
+        *_boot_services(plan, BOOTSTRAP),
+        *_dnsmasq(plan, BOOTSTRAP, own.bootstrap_ip),
     )
 
 
-def _boot_services(plan: Intent, role: Role | None) -> Files:
-    """Render the services of network boot of the machines that serve it. None: the bootstrap VM."""
+def _boot_services(plan: Intent, role: MachineRole) -> Files:
+    """Render the services of network boot; nothing for a role whose machines serve none."""
     if not boot_clients_of(plan, role):
         return ()
     media = netloc(str(plan.media.address), plan.media.port)
-    unit = {"on_node": role is not None, "release": release(plan)}
-    run = {each: command(plan, each, bootstrap=role is None) for each in (DNSMASQ, PROXY)}
+    unit = {"role": role, "release": release(plan)}
+    run = {service: command(plan, service, role) for service in (DNSMASQ, PROXY)}
     return (
         _file(f"{CONF}/provisioning.cfg", "common/provisioning.cfg.j2", Reader.HAPROXY, media=media),
         _unit("common/okd-provisioning-proxy.service.j2", command=run[PROXY], **unit),
@@ -192,7 +190,7 @@ def _boot_services(plan: Intent, role: Role | None) -> Files:
     )
 
 
-def _dnsmasq(plan: Intent, role: Role | None, address: Address | None) -> Files:
+def _dnsmasq(plan: Intent, role: MachineRole, address: Address | None) -> Files:
     """Render dnsmasq.conf of a machine that serves network boot, with its own address there."""
     clients, own = boot_clients_of(plan, role), plan.provisioning
     if not clients:
@@ -207,9 +205,9 @@ def _dnsmasq(plan: Intent, role: Role | None, address: Address | None) -> Files:
     return (_file(f"{CONF}/dnsmasq.conf", "common/dnsmasq.conf.j2", Reader.DNSMASQ, **values),)
 
 
-def _keepalived_service(plan: Intent, vips: tuple[Address, ...], *, bootstrap: bool) -> Files:
-    unit = {"vips": vips, "on_node": not bootstrap, "release": release(plan)}
-    start = command(plan, KEEPALIVED, bootstrap=bootstrap)
+def _keepalived_service(plan: Intent, role: MachineRole, vips: tuple[Address, ...]) -> Files:
+    unit = {"vips": vips, "role": role, "release": release(plan)}
+    start = command(plan, KEEPALIVED, role)
     return (
         _script("common/okd-keepalived.sh.j2"),
         _unit("common/okd-keepalived.service.j2", command=start, **unit),
@@ -224,8 +222,8 @@ def _default_router(plan: Intent) -> Files:
 
 
 def _balancer(plan: Intent) -> Files:
-    unit = {"command": command(plan, HAPROXY, bootstrap=False), "release": release(plan)}
-    vips = [{"protocol": "ip" if each.version == IPV4 else "ip6", "address": each} for each in plan.api.addresses]
+    unit = {"command": command(plan, HAPROXY, Role.CONTROL_PLANE), "release": release(plan)}
+    vips = [{"protocol": "ip" if vip.version == IPV4 else "ip6", "address": vip} for vip in plan.api.addresses]
     return (
         _file(f"{CONF}/haproxy.cfg", "control_plane/haproxy.cfg.j2", Reader.HAPROXY, servers=plan.control_plane),
         _file(f"{CONF}/haproxy.nft", "control_plane/haproxy.nft.j2", Reader.NFT, vips=vips),
@@ -233,23 +231,23 @@ def _balancer(plan: Intent) -> Files:
     )
 
 
-def _dns(plan: Intent, *, bootstrap: bool) -> Files:
+def _dns(plan: Intent, role: MachineRole) -> Files:
     """Render CoreDNS, and the files that make it the machine's own resolver."""
     records = {IPV4: "A", IPV6: "AAAA"}
     ours = plan.balancer is Balancer.OURS
     values = {
         "domain": plan.domain,
         "api_vips": plan.api.addresses,
-        "ingress_vips": [{"record": records.pop(each.version), "address": each} for each in plan.ingress.addresses],
+        "ingress_vips": [{"record": records.pop(vip.version), "address": vip} for vip in plan.ingress.addresses],
         "other_records": list(records.values()),
         "servers": plan.servers,
     }
     unit = {
-        "command": command(plan, COREDNS, bootstrap=bootstrap),
+        "command": command(plan, COREDNS, role),
         # The site's balancer may be elsewhere; the machine's own address is looked for in the machine network.
         "vip": plan.api.address if ours else plan.api.networks[0].network_address,
         "domain": plan.domain,
-        "on_node": not bootstrap,
+        "role": role,
         "release": release(plan),
     }
     return (
@@ -273,7 +271,7 @@ def _chrony(plan: Intent) -> Files:
 
 def _dhclient(plan: Intent) -> RenderedFile:
     options = {IPV4: "domain-name-servers", IPV6: "dhcp6.name-servers"}
-    servers = [{"option": options[each.version], "address": each} for each in plan.bootstrap.addresses]
+    servers = [{"option": options[address.version], "address": address} for address in plan.bootstrap.addresses]
     return _file("/etc/dhcp/dhclient.conf", "bootstrap/dhclient.conf.j2", Reader.DHCLIENT, servers=servers)
 
 
@@ -297,8 +295,8 @@ def _network(plan: Intent, server: Server) -> Files:
     ours = plan.balancer is Balancer.OURS
     keyfiles = asking_the_vip_first(plan, server) if ours else server.keyfiles
     own = tuple(
-        RenderedFile(f"{CONNECTIONS}/{each.name}", each.text, Reader.KEYFILE, each.secret)
-        for each in map(known_by_its_mac, keyfiles)
+        RenderedFile(f"{CONNECTIONS}/{keyfile.name}", keyfile.text, Reader.KEYFILE, keyfile.secret)
+        for keyfile in map(known_by_its_mac, keyfiles)
     )
     disabled = plan.provisioning.mode == DISABLED
     there = () if disabled else (_on_provisioning_network(plan, server.boot_mac, server.provisioning_address),)
@@ -324,7 +322,7 @@ def _external(plan: Intent) -> Files:
     CoreOS does so only where there is no other keyfile.
     """
     static, sections = plan.bootstrap.static, by_dhcp()
-    alone = not boot_clients_of(plan, None)
+    alone = not boot_clients_of(plan, BOOTSTRAP)
     if alone and static is None and all(address.version == IPV4 for address in plan.bootstrap.addresses):
         return ()
     if static:

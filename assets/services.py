@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from assets import contract
 from cluster.plan import Intent, Role, Server
 from cluster.values.balancer import Balancer
+from cluster.values.role import BOOTSTRAP, MachineRole
 
 CONTINUED = " \\\n    "
 
@@ -79,20 +80,20 @@ PROXY = Service(
 )
 
 
-def services(plan: Intent, role: Role | None) -> tuple[Service, ...]:
-    """Return the services that the machines of a role run, or the bootstrap VM (None)."""
+def services(plan: Intent, role: MachineRole) -> tuple[Service, ...]:
+    """Return the services that the machines of a role run."""
     if plan.balancer is Balancer.SITE:
         return (COREDNS,)
     of_boots = (DNSMASQ, PROXY) if boot_clients_of(plan, role) else ()
     return (KEEPALIVED, HAPROXY, COREDNS, *of_boots)
 
 
-SERVED = {None: Role.CONTROL_PLANE, Role.CONTROL_PLANE: Role.COMPUTE}
-"""The role whose network boot the machines of a role serve, or the bootstrap VM (None)."""
+SERVED: dict[MachineRole, Role] = {BOOTSTRAP: Role.CONTROL_PLANE, Role.CONTROL_PLANE: Role.COMPUTE}
+"""The role whose network boot the machines of a role serve."""
 
 
-def boot_clients_of(plan: Intent, role: Role | None) -> tuple[Server, ...]:
-    """Return the servers whose network boot the machines of a role serve, or the bootstrap VM (None)."""
+def boot_clients_of(plan: Intent, role: MachineRole) -> tuple[Server, ...]:
+    """Return the servers whose network boot the machines of a role serve."""
     return plan.boot_clients(SERVED[role]) if role in SERVED else ()
 
 
@@ -100,9 +101,9 @@ PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/v
 """Paths of the pull secret, to which the payload writes it."""
 
 
-def pull_secret(*, bootstrap: bool) -> str:
+def pull_secret(role: MachineRole) -> str:
     """Return the path of a machine's pull secret."""
-    return PULL_SECRET_OF_BOOTSTRAP if bootstrap else PULL_SECRET_OF_NODE
+    return PULL_SECRET_OF_BOOTSTRAP if role == BOOTSTRAP else PULL_SECRET_OF_NODE
 
 
 def release(plan: Intent) -> str:
@@ -110,13 +111,13 @@ def release(plan: Intent) -> str:
     return plan.images.release if plan.runtime == "podman" else ""
 
 
-def command(plan: Intent, service: Service, *, bootstrap: bool) -> str:
-    """Return the command that the service's unit starts."""
+def command(plan: Intent, service: Service, role: MachineRole) -> str:
+    """Return the command that the service's unit starts on the machines of a role."""
     if plan.runtime == "host":
         return " ".join([service.program, *service.arguments])
     options = (
         f"--name=okd-{service.name}",
-        f"--authfile={pull_secret(bootstrap=bootstrap)}",
+        f"--authfile={pull_secret(role)}",
         f"--entrypoint={service.image}",
         *service.container,
     )

@@ -6,9 +6,10 @@ from typing import Any
 
 import pulumi
 
-from assets.render import BOOTSTRAP, render
+from assets.render import render
 from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
+from cluster.values.role import BOOTSTRAP
 from components.component import Component
 from components.files import Files, FilesArgs
 from components.outputs import hosts
@@ -79,9 +80,9 @@ class Cluster(Component):
             "api_vip_holder": handoff.holder,
             "handoff": handoff.summary(),
             "hosts": hosts(args.plan, self._bmcs(), self.installed.items()),
-            "approved_certificates": pulumi.Output.all(*(each.approved for each in self.installed.values())).apply(
-                _joined
-            ),
+            "approved_certificates": pulumi.Output.all(
+                *(installation.approved for installation in self.installed.values())
+            ).apply(_joined),
             "kubeconfig": handoff.kubeconfig,
         }
         if args.plan.options.phase is Phase.PRODUCTION:
@@ -186,4 +187,4 @@ class Cluster(Component):
 
 def _joined(by_role: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     """Return an output of both roles, by host."""
-    return {host: found for each in by_role for host, found in (each or {}).items()}
+    return {host: found for of_role in by_role for host, found in (of_role or {}).items()}

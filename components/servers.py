@@ -73,5 +73,7 @@ class Spares(Component):
         super().__init__("servers", name, opts)
         child = pulumi.ResourceOptions(parent=self, depends_on=[*args.after])
         spares = {f"{cluster}-{spare.name}": BmcHostSpec.of(args.plan, spare) for spare in args.plan.spares}
-        self.hosts = [BmcHost(each, spec, child, urn=self.urn_of(BmcHost, each)) for each, spec in spares.items()]
+        self.hosts = [
+            BmcHost(resource, spec, child, urn=self.urn_of(BmcHost, resource)) for resource, spec in spares.items()
+        ]
         self.register_outputs({})

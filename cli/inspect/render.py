@@ -11,7 +11,7 @@ from typing import Any
 
 from assets.file import Folders
 from assets.ignition import compose, own_config
-from assets.render import BOOTSTRAP, Rendered
+from assets.render import Rendered
 from assets.render import render as render_files
 from base.errors import ConfigError, Fault
 from base.files import write_private
@@ -22,6 +22,7 @@ from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import missing
 from cluster.plan.sample_values import with_samples
+from cluster.values.role import BOOTSTRAP
 from payload.checks import Expected, check_payload
 from providers.rendered_asset.readers import lay_out, run_readers
 

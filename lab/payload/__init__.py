@@ -19,7 +19,8 @@ from assets.ignition import SPEC, Config, File, Unit, User, pack
 from assets.services import pull_secret
 from base.files import write_private
 from cluster.install_config import InstallConfig
-from cluster.plan import Intent
+from cluster.plan import Intent, Role
+from cluster.values.role import BOOTSTRAP, MachineRole
 from lab.inventory import Site
 from lab.payload import ignition
 from lab.payload.ignition import script, text, unit
@@ -131,7 +132,7 @@ def _bootstrap(site: Site, profile: Profile, common: list[File], frame: str, pac
         ignition.file(_MANIFEST, text("infrastructure.yml.j2", plan=site.plan), 0o644),
         ignition.file(_CLUSTER_CONFIG, _cluster_config(site.config), 0o644),
         _encapsulated("bootstrap-fips"),
-        _pull_secret(site, bootstrap=True),
+        _pull_secret(site, BOOTSTRAP),
         *_node_image(),
         *profile.bootstrap.files,
     )
@@ -150,13 +151,13 @@ def _master(site: Site, profile: Profile, common: list[File], frame: str, worker
     )
     names = ("lab-config-server.service", *_NODE)
     units = (_etcd("node"), *map(unit, names), *profile.control_plane.units)
-    return Config((*files, *_node_files(site, "master")), units, _users(site)).to_json()
+    return Config((*files, *_node_files(site, Role.CONTROL_PLANE)), units, _users(site)).to_json()
 
 
 def _worker(site: Site, profile: Profile, routing: MachineParts) -> str:
     parts = routing + profile.compute
     units = (*map(unit, _NODE), *parts.units)
-    return Config((*parts.files, *_node_files(site, "worker")), units, _users(site)).to_json()
+    return Config((*parts.files, *_node_files(site, Role.COMPUTE)), units, _users(site)).to_json()
 
 
 def _router(profile: Profile, certificate: Pair) -> MachineParts:
@@ -192,17 +193,17 @@ def _node_image() -> tuple[File, ...]:
     )
 
 
-def _node_files(site: Site, role: str) -> tuple[File, ...]:
+def _node_files(site: Site, role: Role) -> tuple[File, ...]:
     """Return the files that the units of `_NODE` read."""
-    return _encapsulated(f"rendered-{role}"), _pull(), _pull_secret(site, bootstrap=False)
+    return _encapsulated(f"rendered-{role.pool}"), _pull(), _pull_secret(site, role)
 
 
 def _pull() -> File:
     return ignition.file("/usr/local/bin/lab-pull.sh", text("lab-pull.sh.j2", registry=REGISTRY), 0o755)
 
 
-def _pull_secret(site: Site, *, bootstrap: bool) -> File:
-    return ignition.file(pull_secret(bootstrap=bootstrap), site.config.pull_secret)
+def _pull_secret(site: Site, role: MachineRole) -> File:
+    return ignition.file(pull_secret(role), site.config.pull_secret)
 
 
 def _users(site: Site) -> tuple[User, ...]:

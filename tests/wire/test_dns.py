@@ -16,6 +16,7 @@ import pytest
 from assets.render import render_bootstrap, render_role
 from boot_media.tools import cache_dir
 from cluster.plan import Intent, Role
+from cluster.values.role import BOOTSTRAP, MachineRole
 from testing import clusters
 from testing.namespaces import SBIN, in_own_network, needs_root
 from testing.scene.machine import Machine, bridge, machine, until
@@ -40,9 +41,11 @@ pytestmark = needs_root
 
 
 @contextmanager
-def resolver(plan: Intent, role: Role | None, folder: Path) -> Iterator[Machine]:
-    """Run a machine of a role (None: the bootstrap) with CoreDNS as its unit starts it, and the site's DNS server."""
-    which, files = (plan.of(role)[0], render_role(plan, role)) if role else (plan.bootstrap, render_bootstrap(plan))
+def resolver(plan: Intent, role: MachineRole, folder: Path) -> Iterator[Machine]:
+    """Run a machine of a role with CoreDNS as its unit starts it, and the site's DNS server."""
+    which, files = (
+        (plan.bootstrap, render_bootstrap(plan)) if role == BOOTSTRAP else (plan.of(role)[0], render_role(plan, role))
+    )
     (folder / "site").write_text(SITE)
     site = plan.machine_networks[0]
     with bridge(plan.machine_networks), machine(folder, plan, which, files) as made:
@@ -67,10 +70,10 @@ def asked(address: str, name: str, kind: str) -> tuple[str, set[str]]:
     return dns.rcode.to_text(answer.rcode()), found
 
 
-@pytest.mark.parametrize("role", [None, *Role], ids=["bootstrap", *Role])
+@pytest.mark.parametrize("role", [BOOTSTRAP, *Role])
 @pytest.mark.parametrize(("name", "families"), [("rehearsal", FOUR), ("ipv6", SIX), ("dual-stack", BOTH)])
 def test_coredns_answers_the_clusters_names_and_forwards_the_rest(
-    name: str, families: dict[str, str | None], role: Role | None, tmp_path: Path
+    name: str, families: dict[str, str | None], role: MachineRole, tmp_path: Path
 ) -> None:
     plan = clusters.plan(name)
     lasts = {"api": 5, "api-int": 5, "console-openshift-console.apps": 4, "a.b.apps": 4, "okd-worker-1": 25}
@@ -93,8 +96,8 @@ def test_coredns_answers_the_clusters_names_and_forwards_the_rest(
     in_own_network(scenario)
 
 
-@pytest.mark.parametrize("role", [None, *Role], ids=["bootstrap", *Role])
-def test_coredns_answers_the_address_of_a_balancer_of_the_site(role: Role | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("role", [BOOTSTRAP, *Role])
+def test_coredns_answers_the_address_of_a_balancer_of_the_site(role: MachineRole, tmp_path: Path) -> None:
     plan = clusters.plan("balancer")
 
     def scenario() -> None:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.render import BOOTSTRAP, render
+from assets.render import render
 from cli.inspect.render import own_configs
 from cluster.plan import Intent
+from cluster.values.role import BOOTSTRAP
 from cluster.values.vrrp import Policy
 from providers.rendered_asset.readers import run_readers
 from testing import clusters, plans

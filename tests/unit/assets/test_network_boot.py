@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from assets.render import BOOTSTRAP, render
+from assets.render import render
 from cluster.plan import Role
+from cluster.values.role import BOOTSTRAP
 from testing import clusters, plans
 from testing.install_configs import bare
 from testing.plan_files import Files
