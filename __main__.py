@@ -8,12 +8,10 @@ from pulumi.runtime.config import is_config_secret
 
 from base.errors import OkdBaremetalError
 from boot_media.keyfiles import keyfiles_of
-from cluster.known_options import NOTIFY_URL, PULL_SECRET, SECRETS
-from cluster.options import Options
+from cluster.known_options import SECRETS
+from cluster.options import TEXTS, Options
 from cluster.plan import load_plan
 from components.cluster import Cluster, ClusterArgs
-
-TEXTS = ("phase", PULL_SECRET, NOTIFY_URL, "runtime", "bmc_ca", "wait")
 
 
 def stack_options() -> dict[str, Any]:

@@ -73,13 +73,17 @@ def marked(model: type[BaseModel], mark: Mark) -> tuple[str, ...]:
     return tuple(names[name] for name, field in model.model_fields.items() if mark in field.metadata)
 
 
-def secret_inputs(spec: type[Spec]) -> tuple[str, ...]:
-    """Return the names in Pulumi's state of the fields that may hold a `SecretStr`."""
-    names = state_names(spec)
-    return tuple(names[name] for name, field in spec.model_fields.items() if SecretStr in _types(field.annotation))
+def secret_inputs(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the names in Pulumi's state of the fields that may hold a `SecretStr`, at any depth."""
+    names = state_names(model)
+    return tuple(names[name] for name, field in model.model_fields.items() if SecretStr in _types(field.annotation))
 
 
 def _types(annotation: Any) -> Iterator[Any]:
     yield annotation
-    for part in get_args(annotation):
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        parts = [field.annotation for field in annotation.model_fields.values()]
+    else:
+        parts = [*get_args(annotation)]
+    for part in parts:
         yield from _types(part)

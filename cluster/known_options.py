@@ -1,4 +1,4 @@
-"""The options of a stack as far as they can be judged, so that one wrong or encrypted option hides no other fault."""
+"""The options of a stack as far as they are known, so that one wrong or encrypted option hides no other fault."""
 
 import copy
 from collections.abc import Collection, Iterator, Mapping
@@ -8,37 +8,38 @@ from pydantic import ValidationError
 
 from base.errors import Fault
 from base.shapes import Location, below, dotted, shape_faults
-from cluster.options import Options, is_encrypted
+from base.spec import secret_inputs
+from cluster.options import PLACEHOLDER, Options, Placeholder, is_encrypted
 
 LOGINS, PULL_SECRET, NOTIFY_URL = "bmc_credentials", "pull_secret", "notify_url"
-SECRETS = (LOGINS, PULL_SECRET, NOTIFY_URL)
-"""The options that only a secret may hold."""
-STAND_IN = "0" * 64
-"""In place of an encrypted value: it fits a text and a digest."""
-REQUIRED = {
-    "payload": {"bootstrap": STAND_IN, "master": STAND_IN, "worker": STAND_IN},
-    "media": {"url": "http://stand-in.invalid"},
+SECRETS = secret_inputs(Options)
+"""The options that only a secret of the stack may hold."""
+PLACEHOLDERS = {
+    name: mark.value
+    for name, field in Options.model_fields.items()
+    for mark in field.metadata
+    if isinstance(mark, Placeholder)
 }
 """In place of the options without a default, where they are wrong or missing."""
 
 
 class KnownOptions(NamedTuple):
-    """The options, with defaults and stand-ins in place of those that are wrong, missing or encrypted."""
+    """The options, with defaults and placeholders for those that are wrong, missing or encrypted."""
 
     options: Options
     faults: list[Fault]
-    unjudged: frozenset[str]
-    """The paths of all that is wrong or encrypted: a further fault there would be one of the stand-in."""
+    unchecked: frozenset[str]
+    """The paths of all that is wrong or encrypted: a further fault there would be one of the placeholder."""
     logins: bool
     """Whether `options` has all logins that the stack has."""
 
     def counts(self, where: str) -> bool:
         """Return whether a fault at a path of the options is one of the stack."""
-        return not _touches(where, self.unjudged)
+        return not _touches(where, self.unchecked)
 
 
 def known_options(given: Mapping[str, Any]) -> KnownOptions:
-    """Judge the shape of options. Encrypted ones, `{"secure": …}` at any depth, count as present and right."""
+    """Check the shape of options. Encrypted ones, `{"secure": …}` at any depth, count as present and right."""
     raw = copy.deepcopy(dict(given))
     encrypted = {dotted(location) for location in _take_ciphertext(raw)}
     found, wrong = list[Fault](), set[str]()
@@ -65,10 +66,10 @@ def _touches(where: str, paths: Collection[str]) -> bool:
 
 
 def _take_ciphertext(holder: Any, above: Location = ()) -> Iterator[Location]:
-    """Put the stand-in into the place of each encrypted value, and yield the places."""
+    """Replace each encrypted value with the placeholder, and yield the locations."""
     for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
         if is_encrypted(value):
-            holder[key] = STAND_IN
+            holder[key] = PLACEHOLDER
             yield (*above, key)
         elif isinstance(value, dict | list):
             yield from _take_ciphertext(value, (*above, key))
@@ -81,7 +82,7 @@ def _take_out(raw: dict[str, Any], location: Location) -> None:
         if isinstance(holder, dict) and key in holder:
             del holder[key]
             return
-    raw[str(location[0])] = copy.deepcopy(REQUIRED[str(location[0])])
+    raw[str(location[0])] = copy.deepcopy(PLACEHOLDERS[str(location[0])])
 
 
 def _at(value: Any, location: Location) -> Any:

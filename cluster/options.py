@@ -1,8 +1,9 @@
 """This program's options: the stack's config, typed. Pulumi.yaml describes them."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -77,23 +78,34 @@ Fingerprint = Annotated[
 """SHA-256 as openssl and browsers print it: with or without colons, in upper or lower case."""
 
 
-def _judged_pull_secret(secret: SecretStr) -> SecretStr:
+def _checked_pull_secret(secret: SecretStr) -> SecretStr:
     if secret and (found := [*wrong_in(secret.get_secret_value())]):
         fix = f"write {FORM}: `{SET}`"
         raise PydanticCustomError("pull_secret", "{what}", {"what": "; ".join(found), FIX: fix})
     return secret
 
 
-PullSecret = Annotated[SecretStr, AfterValidator(_judged_pull_secret)]
+PullSecret = Annotated[SecretStr, AfterValidator(_checked_pull_secret)]
 
 
-def _judged_url(secret: SecretStr) -> SecretStr:
+def _checked_url(secret: SecretStr) -> SecretStr:
     if secret and not web_hook.is_url(secret.get_secret_value().strip()):
-        raise PydanticCustomError("notify_url", "is no URL", {FIX: f"write https://…: `{web_hook.SET}`"})
+        raise PydanticCustomError("notify_url", "is not a URL", {FIX: f"write https://…: `{web_hook.SET}`"})
     return secret
 
 
-NotifyUrl = Annotated[SecretStr, AfterValidator(_judged_url)]
+NotifyUrl = Annotated[SecretStr, AfterValidator(_checked_url)]
+
+
+PLACEHOLDER = "0" * 64
+"""In place of a value that is encrypted: it fits a text and a digest."""
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """Mark of a field without a default: the value in place of one that is wrong or missing; see `known_options`."""
+
+    value: Any
 
 
 class Option(Model):
@@ -166,9 +178,9 @@ class Images(Option):
     def _one_way(self) -> Self:
         given = [name for name, image in self if image]
         if given not in ([], ["release"], ["keepalived", "haproxy", "coredns"]):
-            fix = "write release alone, or keepalived, haproxy and coredns"
+            fix = "write only release, or keepalived, haproxy and coredns"
             raise PydanticCustomError(
-                "one_way", "{given} cannot stand alone", {"given": " and ".join(given), FIX: fix}
+                "one_way", "incomplete or mixed: {given}", {"given": " and ".join(given), FIX: fix}
             )
         return self
 
@@ -313,13 +325,13 @@ class Options(Placement, BmcOptions, extra="forbid"):
     """The stack's config."""
 
     phase: Phase = Phase.BOOTSTRAP
-    payload: PayloadDigests
+    payload: Annotated[PayloadDigests, Placeholder(dict.fromkeys(PayloadDigests.model_fields, PLACEHOLDER))]
     pull_secret: PullSecret = Field(SecretStr(""), description="In place of pullSecret in the install-config.")
-    notify_url: NotifyUrl = Field(SecretStr(""), description="A web hook that is told how each run ended.")
+    notify_url: NotifyUrl = Field(SecretStr(""), description="A web hook that gets a message when a run has ended.")
     reinstall: dict[str, MachineName] = {}
     bootstrap: Bootstrap = Bootstrap()
     provisioner: ProvisionerOption = ProvisionerOption()
-    media: MediaOption
+    media: Annotated[MediaOption, Placeholder({"url": "http://placeholder.invalid"})]
     network_preflight: NetworkFindings = NetworkFindings()
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
@@ -327,6 +339,16 @@ class Options(Placement, BmcOptions, extra="forbid"):
     wait: Wait = "ingress"
     destroyable: bool = False
     import_production: bool = False
+
+
+def _is_text(annotation: Any) -> bool:
+    return get_origin(annotation) is Literal or (
+        isinstance(annotation, type) and issubclass(annotation, str | SecretStr)
+    )
+
+
+TEXTS = tuple(name for name, field in Options.model_fields.items() if _is_text(field.annotation))
+"""The options that are one text. Pulumi stores every other option as JSON."""
 
 
 def read_stack_file(path: Path) -> dict[str, Any]:
@@ -365,5 +387,7 @@ def is_encrypted(value: Any) -> bool:
 
 def _readable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _readable(each) for key, each in value.items() if not is_encrypted(each)}
-    return [_readable(each) for each in value if not is_encrypted(each)] if isinstance(value, list) else value
+        return {key: _readable(member) for key, member in value.items() if not is_encrypted(member)}
+    return (
+        [_readable(element) for element in value if not is_encrypted(element)] if isinstance(value, list) else value
+    )

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cluster.known_options import holds_ciphertext, known_options
+from cluster.known_options import PLACEHOLDERS, SECRETS, holds_ciphertext, known_options
+from cluster.options import Options, Phase
 from testing import plans
 
 CIPHERTEXT = {"secure": "v1:ciphertext"}
@@ -12,7 +13,7 @@ CIPHERTEXT = {"secure": "v1:ciphertext"}
 
 def test_good_options_are_taken_as_they_are() -> None:
     known = known_options(plans.options())
-    assert (known.faults, known.unjudged, known.logins) == ([], frozenset(), True)
+    assert (known.faults, known.unchecked, known.logins) == ([], frozenset(), True)
     assert known.options == plans.plan().options
 
 
@@ -23,6 +24,16 @@ def test_a_wrong_value_takes_nothing_else_with_it() -> None:
     assert known.options.node_addresses.keys() == {"m1"}
     assert known.options.handoff.stable_s == 7
     assert [known.counts(f"node_addresses.{name}") for name in ("m0", "m1")] == [False, True]
+
+
+def test_each_required_option_has_a_placeholder_that_fits() -> None:
+    required = {name for name, field in Options.model_fields.items() if field.is_required()}
+    assert required == PLACEHOLDERS.keys()
+    assert Options.model_validate(PLACEHOLDERS).phase is Phase.BOOTSTRAP
+
+
+def test_the_options_with_logins_tokens_and_keys_are_secret() -> None:
+    assert {*SECRETS} == {"bmc_credentials", "pull_secret", "notify_url"}
 
 
 def test_what_is_required_is_named_once_and_stood_in_for() -> None:

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from base.errors import ConfigError
 from base.shapes import shape_faults
-from cluster.options import BaseImage, Options, Trust, read_stack_file
+from cluster.options import TEXTS, BaseImage, Options, Trust, read_stack_file
 from testing import plans
 from testing.checkout import ROOT
 
@@ -126,12 +126,12 @@ IMAGE = "registry.example.com/okd/release"
     [
         pytest.param(
             {"release": f"{IMAGE}@sha256:{'0' * 64}", "haproxy": "x"},
-            "release and haproxy cannot stand alone. Fix: write release alone, or keepalived, haproxy and coredns",
+            "incomplete or mixed: release and haproxy. Fix: write only release, or keepalived, haproxy and coredns",
             id="release-and-another",
         ),
         pytest.param(
             {"keepalived": "x", "coredns": "y"},
-            "keepalived and coredns cannot stand alone. Fix: write release alone, or keepalived, haproxy and coredns",
+            "incomplete or mixed: keepalived and coredns. Fix: write only release, or keepalived, haproxy and coredns",
             id="two-of-three",
         ),
         pytest.param({"release": f"{IMAGE}:4.21"}, "String should match pattern", id="release-by-tag"),
@@ -170,6 +170,7 @@ def test_each_option_is_declared_to_pulumi() -> None:
             assert option["default"] == (default.get_secret_value() if isinstance(default, SecretStr) else default)
         kind = {"string": str, "boolean": bool, "object": dict}[option["type"]]
         assert isinstance(made[name], kind), name
+        assert (name in TEXTS) == (kind is str), name
 
 
 def leaves(options: type[BaseModel], path: str = "") -> Iterator[tuple[str, FieldInfo]]:
